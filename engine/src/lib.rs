@@ -1,0 +1,16 @@
+//! The load engine: drives open connections of MySQL-family servers with epoll, one slice at a time.
+//!
+//! `program` (what to send) and `wire` (what comes back) meet in `connection`, one state machine for each
+//! connection; `lane` runs many of them on one thread and counts; `engine` joins the lanes of a server.
+//! `python` is the only module that knows Python.
+
+pub mod connection;
+pub mod engine;
+pub mod histogram;
+pub mod lane;
+pub mod program;
+#[cfg(feature = "python")]
+mod python;
+pub mod random;
+pub mod sbtest;
+pub mod wire;

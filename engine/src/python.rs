@@ -1,0 +1,189 @@
+//! The engine as the Python module `shootout._engine`; its types and errors are documented in `_engine.pyi`.
+
+use std::collections::BTreeMap;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::connection::Failure;
+use crate::engine;
+use crate::histogram;
+use crate::lane::Course;
+use crate::program::Program;
+use crate::sbtest;
+
+create_exception!(_engine, LoadError, PyException);
+
+#[pyclass(module = "shootout._engine")]
+#[derive(Default)]
+struct Histogram(histogram::Histogram);
+
+#[pymethods]
+impl Histogram {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    #[staticmethod]
+    fn decode(text: &str) -> PyResult<Self> {
+        histogram::Histogram::decode(text)
+            .map(Self)
+            .map_err(|error| PyValueError::new_err(format!("not a histogram: {error}")))
+    }
+
+    fn encode(&self) -> String {
+        self.0.encode()
+    }
+
+    fn record(&mut self, nanoseconds: u64) {
+        self.0.record(nanoseconds);
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.0.add(&other.0);
+    }
+
+    fn percentile(&self, percent: f64) -> f64 {
+        self.0.percentile_s(percent)
+    }
+
+    fn buckets(&self) -> Vec<(f64, u64)> {
+        self.0.buckets()
+    }
+
+    #[getter]
+    fn count(&self) -> u64 {
+        self.0.count()
+    }
+
+    #[getter]
+    fn mean_s(&self) -> f64 {
+        self.0.mean_s()
+    }
+
+    #[getter]
+    fn min_s(&self) -> f64 {
+        self.0.min_s()
+    }
+
+    #[getter]
+    fn max_s(&self) -> f64 {
+        self.0.max_s()
+    }
+}
+
+#[pyclass(module = "shootout._engine", get_all, frozen)]
+struct Slice {
+    transactions: f64,
+    window_s: f64,
+    completed: u64,
+    reads: u64,
+    writes: u64,
+    other: u64,
+    errors: BTreeMap<u16, u64>,
+    client_cpu_s: f64,
+    latencies: Py<Histogram>,
+    statements: Vec<Py<Histogram>>,
+}
+
+#[pyclass(module = "shootout._engine")]
+struct Engine(engine::Engine);
+
+#[pymethods]
+impl Engine {
+    #[new]
+    #[pyo3(signature = (program, seed, workers = 1))]
+    fn new(program: &[u8], seed: u64, workers: usize) -> PyResult<Self> {
+        let program = Program::parse(program)
+            .map_err(|error| PyValueError::new_err(format!("not a workload program: {error}")))?;
+        Ok(Self(engine::Engine::new(program, seed, workers)))
+    }
+
+    #[allow(unsafe_code)]
+    fn connect(&mut self, fds: Vec<RawFd>) -> PyResult<usize> {
+        // SAFETY: the caller passes descriptors that it owns and gives them up, as _engine.pyi says.
+        let sockets = fds.into_iter().map(|fd| unsafe { OwnedFd::from_raw_fd(fd) }).collect();
+        let server = self.0.servers();
+        self.0.connect(sockets).map_err(|failure| load_error(server, failure))
+    }
+
+    fn slice(
+        &mut self,
+        py: Python<'_>,
+        server: usize,
+        ramp_s: f64,
+        window_s: f64,
+        timeout_s: f64,
+    ) -> PyResult<Slice> {
+        let course =
+            Course { ramp: duration(ramp_s)?, window: duration(window_s)?, timeout: duration(timeout_s)? };
+        let signal = Mutex::new(None);
+        let look_around = || {
+            let raised = Python::attach(|py| py.check_signals()).err();
+            let go_on = raised.is_none();
+            *signal.lock().expect("never held across a panic") = raised;
+            go_on
+        };
+        let engine = &mut self.0;
+        let result = py.detach(|| engine.slice(server, course, &look_around));
+        if let Some(raised) = signal.into_inner().expect("never held across a panic") {
+            return Err(raised);
+        }
+        let tally = result.map_err(|failure| load_error(server, failure))?;
+        let wrap = |histogram| Py::new(py, Histogram(histogram));
+        Ok(Slice {
+            transactions: tally.transactions,
+            window_s,
+            completed: tally.completed,
+            reads: tally.reads,
+            writes: tally.writes,
+            other: tally.other,
+            errors: tally.errors,
+            client_cpu_s: tally.client_cpu_s,
+            latencies: wrap(tally.latencies)?,
+            statements: tally.statements.into_iter().map(wrap).collect::<PyResult<_>>()?,
+        })
+    }
+}
+
+fn duration(seconds: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(seconds).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn load_error(server: usize, failure: Failure) -> PyErr {
+    LoadError::new_err((server, failure.code, failure.message))
+}
+
+#[pyfunction]
+fn sbtest_values(
+    py: Python<'_>,
+    table: u64,
+    first: u64,
+    count: u64,
+    rows: u64,
+    seed: u64,
+) -> Bound<'_, PyBytes> {
+    let values = py.detach(|| sbtest::values(table, first, count, rows, seed));
+    PyBytes::new(py, &values)
+}
+
+#[pyfunction]
+fn sbtest_checksum(py: Python<'_>, table: u64, rows: u64, seed: u64) -> u64 {
+    py.detach(|| sbtest::checksum(table, rows, seed))
+}
+
+#[pymodule]
+fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("LoadError", module.py().get_type::<LoadError>())?;
+    module.add_class::<Histogram>()?;
+    module.add_class::<Slice>()?;
+    module.add_class::<Engine>()?;
+    module.add_function(wrap_pyfunction!(sbtest_values, module)?)?;
+    module.add_function(wrap_pyfunction!(sbtest_checksum, module)?)
+}

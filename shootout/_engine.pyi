@@ -1,0 +1,66 @@
+"""The load engine (engine/src): drives open connections, and makes and sums up table rows."""
+
+from collections.abc import Sequence
+
+class LoadError(Exception):
+    """A slice that could not go on. `args` is (server, code, message); code 0: no answer from the server."""
+
+class Histogram:
+    """Latencies in nanoseconds, three significant digits, 100 ns to one hour; HdrHistogram V2 on the wire."""
+
+    def __init__(self) -> None: ...
+    @staticmethod
+    def decode(text: str) -> Histogram:
+        """Read `encode`'s form. Raises ValueError on anything else."""
+    def encode(self) -> str: ...
+    def record(self, nanoseconds: int) -> None: ...
+    def add(self, other: Histogram) -> None: ...
+    def percentile(self, percent: float) -> float:
+        """Seconds at or below which `percent` of the values lie; 0 where nothing was recorded."""
+    def buckets(self) -> list[tuple[float, int]]:
+        """Every non-empty bucket: its middle in seconds, and its count."""
+    @property
+    def count(self) -> int: ...
+    @property
+    def mean_s(self) -> float: ...
+    @property
+    def min_s(self) -> float: ...
+    @property
+    def max_s(self) -> float: ...
+
+class Slice:
+    """What one slice measured. Window: the counted part, both edges of the slice excluded."""
+
+    transactions: float  # in the window; those across an edge count by the share of their time inside
+    window_s: float
+    completed: int  # whole slice, drain included
+    reads: int  # whole slice, statements
+    writes: int
+    other: int
+    errors: dict[int, int]  # by the server's error code; rolled back and retried
+    client_cpu_s: float  # whole slice
+    latencies: Histogram  # of transactions that completed in the window
+    statements: list[Histogram]  # the same for each of the program's kinds
+
+class Engine:
+    """All connections of all servers of a block, and the workload program they run."""
+
+    def __init__(self, program: bytes, seed: int, workers: int = 1) -> None:
+        """Raise ValueError where `program` (JSON, model.Program) does not parse."""
+    def connect(self, fds: Sequence[int]) -> int:
+        """Take over authenticated, idle connections to one server, text protocol, no TLS, no compression.
+
+        Owns the descriptors from here on, closes them in the end. Returns the server's number.
+        """
+    def slice(self, server: int, ramp_s: float, window_s: float, timeout_s: float) -> Slice:
+        """Load one server: ramp, window, then every transaction in flight is finished.
+
+        The GIL is released. Raises LoadError where the server reports an error that is not a retry, closes
+        a connection, or gives one no answer for `timeout_s`; KeyboardInterrupt on a signal.
+        """
+
+def sbtest_values(table: int, first: int, count: int, rows: int, seed: int) -> bytes:
+    """`(id,k,'c','pad'),…` for the rows from id `first` of table number `table` (1-based)."""
+
+def sbtest_checksum(table: int, rows: int, seed: int) -> int:
+    """Sum over the rows of CRC-32 of `id#k#c#pad` in ASCII: what the loaded table must give."""

@@ -1,0 +1,494 @@
+"""Every value that crosses a stage: the types, the validation of what users write, and the file formats.
+
+Values are frozen and know nothing but themselves. A field's name or comment says its unit; seconds and
+bytes unless it says otherwise. The words are the glossary's (README, "Words").
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal, dataclass_transform
+
+from msgspec import Meta, Struct, StructMeta, field
+
+Positive = Annotated[int, Meta(ge=1)]
+Threads = Annotated[int, Meta(ge=1, le=65_535)]
+Seconds = Annotated[float, Meta(gt=0)]
+Share = Annotated[float, Meta(gt=0, lt=1)]
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+class _ValueMeta(StructMeta):
+    """Says once for all values what msgspec (and mypy) want said by each class."""
+
+    def __new__(
+        mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
+    ) -> _ValueMeta:
+        common = {"frozen": True, "kw_only": True, "forbid_unknown_fields": True}
+        return super().__new__(mcls, name, bases, namespace, **common | options)
+
+
+class Value(Struct, metaclass=_ValueMeta):
+    """Base of all values: immutable, keyword-only, and no key passes unread."""
+
+
+# --- what is measured -----------------------------------------------------------------------------
+
+
+class ServerReference(Value):
+    """A server as the user wrote it: where it comes from, and the settings it runs under."""
+
+    source: Literal["catalogue", "path"]
+    target: str  # catalogue id, or a directory
+    settings: str | None = None  # a settings profile's name, or a file; None: the run's own
+
+    @property
+    def text(self) -> str:
+        """The reference in its written form."""
+        where = self.target if self.source == "catalogue" else f"{self.source}:{self.target}"
+        return where if self.settings is None else f"{where}@{self.settings}"
+
+
+class Dataset(Value):
+    """The tables a workload runs on; the same on every server, proven by checksum."""
+
+    kind: Literal["sbtest"] = "sbtest"
+    tables: Positive = 4
+    rows: Annotated[int, Meta(ge=1, le=2_000_000_000)] = 25_000  # in each table
+    seed: Annotated[int, Meta(ge=0)] = 1
+    engine: Name = "InnoDB"
+
+    @property
+    def key(self) -> str:
+        """Identity in one word; equal keys mean equal rows."""
+        return f"{self.kind}-{self.tables}x{self.rows}-{self.engine.lower()}-seed{self.seed}"
+
+
+class Cell(Value, order=True):
+    """The unit a verdict is about, and the join key everywhere."""
+
+    workload: str
+    dataset: str  # Dataset.key
+    server: str  # label, unique in a run
+    threads: Threads
+
+
+class Block(Value, order=True):
+    """All cells that share workload, dataset and threads: measured together, interleaved."""
+
+    workload: str
+    dataset: str
+    threads: Threads
+    servers: tuple[str, ...]  # labels, the base first
+
+    @property
+    def key(self) -> str:
+        """Identity in one word."""
+        return f"{self.workload}-t{self.threads}"
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """One for each server, in the block's order."""
+        return tuple(self.cell(server) for server in self.servers)
+
+    def cell(self, server: str) -> Cell:
+        """The cell of one server."""
+        return Cell(workload=self.workload, dataset=self.dataset, server=server, threads=self.threads)
+
+
+# --- what users write -----------------------------------------------------------------------------
+
+
+class Sampling(Value):
+    """How much is measured, and in which pieces."""
+
+    starts_min: Positive = 5
+    starts_max: Positive = 12
+    slice_s: Seconds = 0.1  # counted part of a slice; grows with the transaction latency
+    ramp_s: Seconds = 0.02  # uncounted part before it; grows likewise
+    measure_s: Seconds = 1.5  # counted time of each server in one start of one block
+    warmup_max_s: Seconds = 10.0  # each server, start and block; then the samples are marked unsteady
+    half_width: Share = 0.015  # of the log-ratio's interval: narrower needs no further start
+    budget_s: Seconds = 330.0  # for all starts of a run, restarts included
+
+
+class Policy(Value):
+    """The bar that a verdict is held against."""
+
+    confidence: Share = 0.95
+    margin: Share = 0.02  # smaller changes of throughput are not worth a verdict
+    trim: Annotated[float, Meta(ge=0, lt=0.5)] = 0.1  # share of rounds cut from each end of a start
+
+
+class Profile(Value):
+    """One reproducible run: what, on which servers, under which settings, how thoroughly."""
+
+    description: str
+    workloads: tuple[str, ...]
+    threads: tuple[Threads, ...]
+    servers: tuple[str, ...] = ()  # server references, the base first
+    settings: str = "in-memory"
+    dataset: Dataset = field(default_factory=Dataset)
+    sampling: Sampling = field(default_factory=Sampling)
+    policy: Policy = field(default_factory=Policy)
+
+
+class Maven(Value, tag="maven"):
+    """A server archive inside a Maven artifact."""
+
+    artifact: str  # group:artifact:version[:packaging[:classifier]]
+    sha256: Sha256
+    archive: str  # the tarball inside the jar
+
+
+class CatalogueEntry(Value):
+    """A server that can be fetched by its id."""
+
+    family: Literal["mysql", "mariadb", "percona"]
+    version: str
+    released: str  # ISO date
+    edition: str
+    sources: tuple[Maven, ...]  # in order of preference
+    note: str = ""
+
+
+Amount = int | str  # a number, or the name of the option that holds it
+
+
+class RowId(Value, tag="row_id"):
+    """A row's id, drawn by the workload's distribution."""
+
+
+class RangeEnd(Value, tag="range_end"):
+    """The last id of a range of `size` rows that starts at parameter `of`."""
+
+    of: str
+    size: Amount
+
+
+class Integer(Value, tag="integer"):
+    """A uniformly distributed whole number, both ends included."""
+
+    min: int
+    max: int
+
+
+class Text(Value, tag="text"):
+    """A string in which every `#` becomes a digit and every `@` a letter a to z."""
+
+    pattern: str
+
+
+Parameter = RowId | RangeEnd | Integer | Text
+
+
+class Uniform(Value, tag="uniform"):
+    """Every row equally likely."""
+
+
+class Special(Value, tag="special"):
+    """sysbench's default: `hot_percent` of hits go to the middle `hot_range_percent` of rows."""
+
+    iterations: Positive = 12
+    hot_range_percent: Annotated[int, Meta(ge=1, le=100)] = 1
+    hot_percent: Annotated[int, Meta(ge=0, le=99)] = 75
+
+
+Distribution = Uniform | Special
+
+
+class WorkloadStatement(Value):
+    """One statement; `{table}` and `{parameter}` are filled in."""
+
+    name: Name  # its kind: latencies are kept for each
+    sql: str
+
+
+class Step(Value):
+    """Statements sent one after the other, `repeat` times on one table, with fresh parameters each time."""
+
+    statements: Annotated[tuple[WorkloadStatement, ...], Meta(min_length=1)]
+    repeat: Amount = 1
+
+
+class Transaction(Value):
+    """What is counted as one: its steps, between BEGIN and COMMIT unless `begin` is false."""
+
+    steps: Annotated[tuple[Step, ...], Meta(min_length=1)]
+    weight: Positive = 1
+    begin: bool = True
+
+
+class Workload(Value):
+    """A transaction mix: statements as data."""
+
+    title: str
+    description: str
+    transactions: Annotated[tuple[Transaction, ...], Meta(min_length=1)]
+    options: dict[str, int] = field(default_factory=dict)
+    distribution: Distribution = field(default_factory=Special)
+    parameters: dict[str, Parameter] = field(default_factory=dict)
+
+
+# --- what the engine runs -------------------------------------------------------------------------
+
+
+class ProgramStatement(Value):
+    """`pieces` joined give the text; a number stands for that parameter, -1 for the table's number."""
+
+    kind: int  # index into Program.kinds
+    pieces: tuple[str | int, ...]
+
+
+class ProgramStep(Value):
+    repeat: int
+    statements: tuple[ProgramStatement, ...]
+
+
+class ProgramTransaction(Value):
+    weight: int
+    begin: bool
+    steps: tuple[ProgramStep, ...]
+
+
+class ProgramRangeEnd(Value, tag="range_end"):
+    of: int  # index of the parameter that it starts at
+    size: int
+
+
+class ProgramKind(Value):
+    name: str
+    effect: Literal["read", "write", "other"]
+
+
+class Program(Value):
+    """A workload compiled for one dataset: what shootout._engine executes, all names resolved.
+
+    `kinds`: the statements' names in the order of the file, then "begin" and "commit" if any transaction
+    begins; the engine sends those two itself. A parameter stands after the one that it is computed from.
+    """
+
+    tables: int
+    rows: int
+    distribution: Distribution
+    kinds: tuple[ProgramKind, ...]
+    parameters: tuple[RowId | ProgramRangeEnd | Integer | Text, ...]
+    transactions: tuple[ProgramTransaction, ...]
+
+
+# --- what was measured ----------------------------------------------------------------------------
+
+
+class Warning(Value):
+    """A doubt that travels with the result it is about."""
+
+    code: str  # stable, for machines: "unsteady", "settings-differ", …
+    text: str  # one sentence, for people
+
+
+class Placement(Value):
+    """Which CPUs the load engine and the servers are held to."""
+
+    client: tuple[int, ...]
+    servers: tuple[int, ...]
+
+
+class Runner(Value):
+    """The machine that measured. Runs compare only where the fingerprints are equal."""
+
+    fingerprint: str
+    cpu: str
+    cpus: int
+    memory_bytes: int
+    kernel: str
+    system: str  # the distribution's own name
+    virtual: str  # hypervisor, or "" on bare metal
+    filesystem: str  # of the data directories
+    disk: str  # "ssd", "disk" or "unknown"
+    placement: Placement
+    warnings: tuple[Warning, ...] = ()
+
+
+class SettingRecord(Value):
+    """One setting, requested and as the server reports it; None: not requested, or not known there."""
+
+    name: str
+    requested: str | None
+    effective: str | None
+    differs: bool
+
+
+class ServerRecord(Value):
+    """A server as it really was."""
+
+    label: str
+    reference: str
+    family: str
+    version: str  # as the server says
+    comment: str  # its version_comment
+    build: str  # sha256 of the server binary
+    settings_name: str
+    settings: tuple[SettingRecord, ...]
+    checksum: str  # of the dataset's rows
+    load_s: float | None  # None: restored from the cache
+    warnings: tuple[Warning, ...] = ()
+
+
+class Samples(Value):
+    """What the slices of one server in one start of one block measured; the arrays have one entry a round."""
+
+    server: str
+    steady: bool
+    warmup_rounds: int
+    drift: float  # change of log throughput over the last half of the warm-up
+    transactions: tuple[float, ...]  # in the window, fractions at its edges
+    window_s: tuple[float, ...]
+    server_cpu_s: tuple[float, ...]  # whole slice
+    client_cpu_s: tuple[float, ...]  # whole slice
+    completed: tuple[int, ...]  # transactions of the whole slice: what CPU and counters are divided by
+    latencies: str  # of transactions in the windows; HdrHistogram V2, nanoseconds, deflated, base64
+    statements: dict[str, str]  # the same for each kind of statement
+    reads: int  # statements over whole slices, by effect
+    writes: int
+    other: int
+    errors: dict[str, int]  # by the server's error code: rolled back and retried
+    counters: dict[str, float]  # the server's own, from before the first round to after the last
+
+
+class RunHeader(Value, tag="run", tag_field="record"):
+    """A run document's first line: all that was decided before the first slice."""
+
+    format: Literal[1]  # document.FORMAT
+    run: str  # unique, sorts by time
+    started: str  # ISO, UTC
+    shootout: str  # version
+    seed: int
+    profile: Profile
+    runner: Runner
+    servers: tuple[ServerRecord, ...]
+    blocks: tuple[Block, ...]
+
+
+class StartRecord(Value, tag="start", tag_field="record"):
+    """One start of one block: the unit of replication."""
+
+    block: str  # Block.key
+    start: int
+    order: tuple[tuple[int, ...], ...]  # for each round, the block's servers in the order of their slices
+    samples: tuple[Samples, ...]  # in the block's order
+
+
+class FailureRecord(Value, tag="failure", tag_field="record"):
+    """Why a cell could not be measured (any further); a result like any other."""
+
+    cell: Cell
+    start: int
+    reason: str
+
+
+class EndRecord(Value, tag="end", tag_field="record"):
+    """A run document's last line; without it the run was cut short."""
+
+    finished: str  # ISO, UTC
+    elapsed_s: float
+    interrupted: bool
+
+
+class RunDocument(Value):
+    """A whole run document: JSON lines on disk, one record each."""
+
+    header: RunHeader
+    starts: tuple[StartRecord, ...]
+    failures: tuple[FailureRecord, ...]
+    end: EndRecord | None
+
+
+# --- what is concluded ----------------------------------------------------------------------------
+
+
+class Verdict(StrEnum):
+    """What can be said of a cell against its base."""
+
+    REGRESSED = "regressed"
+    IMPROVED = "improved"
+    EQUIVALENT = "equivalent"
+    INCONCLUSIVE = "inconclusive"
+    FAILED = "failed"
+    UNJUDGED = "unjudged"
+
+
+class Interval(Value):
+    """An estimate and the interval it lies in, at the policy's confidence."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+class Latency(Value):
+    """Transaction latencies of a cell, in seconds."""
+
+    mean_s: float
+    min_s: float
+    p50_s: float
+    p95_s: float
+    p99_s: float
+    p999_s: float
+    max_s: float
+
+
+class CellFigures(Value):
+    """A cell's absolute figures, for reading; verdicts come from ratios only."""
+
+    tps: Interval  # over starts; a single start gives low = high = estimate
+    latency: Latency
+    server_cpu_s: float  # these four: each transaction
+    client_cpu_s: float
+    reads: float
+    writes: float
+    other: float
+    errors: dict[str, int]
+    counters: dict[str, float]  # each transaction
+    starts: int
+    rounds: int
+
+
+class CellComparison(Value):
+    """A cell, its base, and what can be said. `ratio` is throughput over the base's throughput."""
+
+    cell: Cell
+    base: Cell
+    verdict: Verdict
+    figures: CellFigures | None  # None: nothing was measured
+    ratio: Interval | None  # None: nothing to compare with, or the base itself
+    p_value: float | None  # of no difference, after Holm over the comparison's cells
+    per_start: tuple[float, ...]  # each start's own ratio
+    reason: str  # one sentence: why this verdict
+    warnings: tuple[Warning, ...]
+
+
+class Comparison(Value):
+    """A run document judged: what pages, tables and exit codes are made from."""
+
+    header: RunHeader
+    end: EndRecord | None
+    policy: Policy
+    cells: tuple[CellComparison, ...]  # block by block, the base's cell first in each
+
+
+class Progress(Value):
+    """Where a running measurement is; for displays."""
+
+    stage: str  # "prepare", "start", "warm-up", "measure"
+    detail: str
+    block: str = ""
+    block_number: int = 0
+    blocks: int = 0
+    start: int = 0
+    starts: int = 0
+    round: int = 0
+    rounds: int = 0
+    half_width: float | None = None  # of the block's widest interval so far
+    left_s: float | None = None  # estimated time to the run's end
