@@ -1,0 +1,50 @@
+# Two commands do all the set-up: `make bench` (measure and publish) and `make test`.
+
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/installed
+ENGINE := $(wildcard engine/src/*) engine/Cargo.toml engine/Cargo.lock
+
+need = command -v $(1) >/dev/null || { echo "shootout: $(1) is missing; install it with: $(2)" >&2; exit 2; }
+
+.PHONY: bench test bench-engine clean tools
+
+# Exit code 1 says that something regressed: here that is a result, not a fault.
+bench: $(INSTALLED)
+	@$(call need,mvn,apt-get install maven)
+	@$(BIN)/shootout run --profile quick || [ $$? -eq 1 ]
+
+test: $(INSTALLED)
+	@$(call need,mvn,apt-get install maven)
+	@$(call need,chromium,apt-get install chromium)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	cargo fmt --manifest-path engine/Cargo.toml --check
+	cargo clippy --manifest-path engine/Cargo.toml --locked --all-targets --features python -- -D warnings
+	cargo test --manifest-path engine/Cargo.toml --locked
+	$(BIN)/pytest
+
+# The engine beside sysbench on one server, interleaved: throughput, and the client's CPU.
+bench-engine: $(INSTALLED)
+	@$(call need,sysbench,apt-get install sysbench)
+	@$(BIN)/python tests/bench_engine.py
+
+$(INSTALLED): requirements.lock pyproject.toml $(ENGINE) | tools
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+tools:
+	@$(call need,$(PYTHON),apt-get install python3)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "shootout: $(PYTHON) is older than 3.11; name a newer one with: make PYTHON=python3.12 …" >&2; exit 2; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+		{ echo "shootout: Python's venv is missing; install it with: apt-get install python3-venv" >&2; exit 2; }
+	@$(call need,cargo,curl --proto '=https' -sSf https://sh.rustup.rs | sh)
+	@$(call need,cc,apt-get install build-essential)
+
+clean:
+	rm -rf .venv engine/target shootout/_engine*.so

@@ -1,0 +1,181 @@
+"""pytest glue of the performance suites: options, one item for each cell, and the run that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+from rich.console import Console
+
+from shootout import cli, compare, measure, plan, terminal, workload
+from shootout.errors import InputError, MeasureError
+from shootout.model import Cell, CellComparison, RunDocument
+from shootout.places import REPORTS
+
+PLAN = pytest.StashKey[plan.Plan]()
+CONCLUSION = pytest.StashKey[cli.Conclusion]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("shootout", "performance suites (pytest suites …)")
+    group.addoption("--profile", metavar="NAME", default="quick", help="a profile's name, or a .toml file")
+    group.addoption("--servers", metavar="A,B,…", help="server references, the base first")
+    group.addoption("--workloads", metavar="W,…", help="workloads by name, or .toml files")
+    group.addoption("--threads", metavar="N,…", help="thread counts")
+    group.addoption("--seed", metavar="N", help="of everything random; default: a new one")
+    group.addoption(
+        "--port", metavar="N", help="the first server's, the next ones follow; default: free ones"
+    )
+    group.addoption("--out", metavar="DIR", default=str(REPORTS), help="for results/ and site/")
+    group.addoption("--json", action="store_true", help="print the conclusion as JSON")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "workload(name): the workload that a suite's function stands for")
+    given = config.option
+    try:
+        config.stash[PLAN] = plan.make(
+            plan.Selection(
+                profile=given.profile,
+                servers=given.servers,
+                workloads=given.workloads,
+                threads=given.threads,
+                seed=given.seed,
+                port=given.port,
+            )
+        )
+    except InputError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make one item for each cell of the function's workload; without one, of the user's own workloads."""
+    if "cell" not in metafunc.fixturenames:
+        return
+    named = metafunc.definition.get_closest_marker("workload")
+    shipped = workload.shipped()
+    cells = [
+        cell
+        for cell in metafunc.config.stash[PLAN].cells
+        if (cell.workload == named.args[0] if named else cell.workload not in shipped)
+    ]
+    own = "" if named else "{0.workload}-"
+    ids = [(own + "{0.server}-t{0.threads}").format(cell) for cell in cells]
+    metafunc.parametrize("cell", cells, ids=ids, indirect=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Drop the functions whose workload is not in the run."""
+    unused = [item for item in items if _takes_cell(item) and _cell(item) is None]
+    if unused:
+        config.hook.pytest_deselected(items=unused)
+        items[:] = [item for item in items if item not in unused]
+
+
+@pytest.fixture(scope="session")
+def run(request: pytest.FixtureRequest) -> cli.Conclusion:
+    """The run: every block that a selected item needs, measured once; and its pages."""
+    config = request.config
+    cells = {cell for item in request.session.items if (cell := _cell(item)) is not None}
+    reports = Path(config.option.out).resolve()
+    with _uncaptured(config):
+        try:
+            with terminal.Display(Console(stderr=True)) as display:
+                path = measure.measure(config.stash[PLAN].only(cells), reports / "results", display.show)
+            config.stash[CONCLUSION] = cli.conclude(path, reports / "site")
+        except (InputError, MeasureError) as error:
+            pytest.exit(str(error), returncode=cli.EXIT_CODES[type(error)])
+    return config.stash[CONCLUSION]
+
+
+@pytest.fixture
+def cell(
+    request: pytest.FixtureRequest, run: cli.Conclusion, clock: ReplayClock, benchmark: BenchmarkFixture
+) -> CellComparison:
+    """The item's cell as compared; what its slices took is handed to pytest-benchmark."""
+    compared = next(each for each in run.comparison.cells if each.cell == request.param)
+    clock.durations_s = _transaction_s(run.document, request.param)
+    if clock.durations_s:
+        benchmark.extra_info.update(msgspec.to_builtins(compared))
+        benchmark.pedantic(lambda: None, rounds=len(clock.durations_s))  # type: ignore[no-untyped-call]
+    return compared
+
+
+@dataclass(eq=False)
+class ReplayClock:
+    """A timer for pytest-benchmark: what is timed takes the recorded durations, one after the other."""
+
+    durations_s: list[float] = field(default_factory=list)
+    calls: int = 0
+
+    def __call__(self) -> float:
+        # Even calls begin a round, odd ones end it.
+        round_, ends = divmod(self.calls, 2)
+        self.calls += 1
+        return self.durations_s[round_] if ends else 0.0
+
+
+@pytest.fixture
+def clock(request: pytest.FixtureRequest) -> ReplayClock:
+    """Set as pytest-benchmark's timer before its fixture is made."""
+    replay = ReplayClock()
+    compared = _cell(request.node)
+    assert compared is not None
+    group = f"{compared.workload}, {compared.threads} threads"
+    request.node.add_marker(pytest.mark.benchmark(timer=replay, group=group, disable_gc=False))
+    return replay
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Give the exit code its meaning: 1 is a regression, 3 what could not be measured."""
+    conclusion = session.config.stash.get(CONCLUSION, None)
+    if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) and conclusion:
+        session.exitstatus = compare.exit_code(conclusion.comparison)
+        if not session.config.pluginmanager.has_plugin("terminalreporter"):
+            cli.show(conclusion, as_json=session.config.option.json)
+
+
+def pytest_terminal_summary(config: pytest.Config) -> None:
+    if CONCLUSION in config.stash:
+        cli.show(config.stash[CONCLUSION], as_json=config.option.json)
+
+
+def _takes_cell(item: pytest.Item) -> bool:
+    return "cell" in getattr(item, "fixturenames", ())
+
+
+def _cell(item: pytest.Item) -> Cell | None:
+    callspec = getattr(item, "callspec", None)
+    found = callspec.params.get("cell") if callspec else None
+    return found if isinstance(found, Cell) else None
+
+
+def _transaction_s(document: RunDocument, cell: Cell) -> list[float]:
+    """Time per transaction in each slice of the cell: the window over the transactions in it."""
+    block = next(block.key for block in document.header.blocks if cell in block.cells)
+    return [
+        window_s / transactions
+        for start in document.starts
+        if start.block == block
+        for samples in start.samples
+        if samples.server == cell.server
+        for window_s, transactions in zip(samples.window_s, samples.transactions, strict=True)
+        if transactions
+    ]
+
+
+@contextmanager
+def _uncaptured(config: pytest.Config) -> Iterator[None]:
+    capture = config.pluginmanager.getplugin("capturemanager")
+    if capture is None:
+        yield
+    else:
+        with capture.global_and_fixture_disabled():
+            yield

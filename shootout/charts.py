@@ -1,0 +1,281 @@
+"""Charts as Plotly figures in plain values; site.js gives them fonts and the page's colours.
+
+A colour is written as the style sheet's custom property, `--series-1`, or with an opacity, `--series-1/0.2`.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shootout._engine import Histogram
+from shootout.model import CellComparison, Interval, Policy, Samples
+from shootout.wording import visible
+
+Figure = dict[str, Any]
+
+MARKERS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "pentagon")
+DASHES = ("dot", "solid", "dash", "longdash", "dashdot", "solid", "dash", "longdash")
+BINS_PER_DECADE = 24  # of the latency distribution: each bin 10 % wide, coarser than the histogram's own
+
+
+@dataclass(frozen=True)
+class Series:
+    """How one server looks in every chart of a run: number 0 is the base."""
+
+    label: str
+    number: int
+
+    @property
+    def name(self) -> str:
+        """The label as text in a chart, where Plotly would read tags."""
+        return html.escape(visible(self.label))
+
+    @property
+    def color(self) -> str:
+        """Role of its colour."""
+        return f"--series-{self.number % len(MARKERS)}"
+
+    @property
+    def marker(self) -> str:
+        """Symbol of its points."""
+        return MARKERS[self.number % len(MARKERS)]
+
+    @property
+    def dash(self) -> str:
+        """Pattern of its line."""
+        return DASHES[self.number % len(DASHES)]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A shared axis for the intervals of a table's rows, in shares of its width."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def over(cls, ratios: Sequence[Interval], margin: float) -> Scale:
+        """Wide enough for all of them, the margin, and some air."""
+        low = min([ratio.low for ratio in ratios] + [1 - 2 * margin])
+        high = max([ratio.high for ratio in ratios] + [1 + 2 * margin])
+        air = 0.05 * (high - low)
+        return cls(low=low - air, high=high + air)
+
+    def at(self, ratio: float) -> str:
+        """Where a ratio lies, as a percentage for SVG and CSS."""
+        return f"{(ratio - self.low) / (self.high - self.low):.2%}"
+
+    def span(self, low: float, high: float) -> str:
+        """How wide a stretch is."""
+        return f"{(high - low) / (self.high - self.low):.2%}"
+
+
+def throughput(cells: Sequence[CellComparison], series: Sequence[Series]) -> Figure:
+    """Transactions per second over threads: a line and an interval band for each server."""
+    data: list[dict[str, Any]] = []
+    counts = sorted({c.cell.threads for c in cells})
+    for one in series:
+        points = [
+            (c.cell.threads, c.figures.tps)
+            for c in sorted(cells, key=lambda c: c.cell.threads)
+            if c.cell.server == one.label and c.figures
+        ]
+        x = [count for count, _ in points]
+        data.append(
+            {
+                "x": x + x[::-1],
+                "y": [tps.high for _, tps in points] + [tps.low for _, tps in points[::-1]],
+                "fill": "toself",
+                "fillcolor": f"{one.color}/0.18",
+                "mode": "none",
+                "hoverinfo": "skip",
+            }
+        )
+        data.append(
+            {
+                "x": x,
+                "y": [tps.estimate for _, tps in points],
+                "name": one.name,
+                "mode": "lines+markers",
+                "line": {"color": one.color, "dash": one.dash, "width": 2.25},
+                "marker": {"symbol": one.marker, "size": 9, "color": one.color},
+                "hovertemplate": "%{y:,.4~s}<extra>%{fullData.name}</extra>",
+            }
+        )
+    edge = 0.12  # powers of ten left and right of the points
+    return {
+        "data": data,
+        "layout": {
+            "xaxis": {
+                "title": {"text": "threads"},
+                "type": "log",
+                "tickvals": counts,
+                "ticktext": [str(count) for count in counts],
+                "range": [math.log10(counts[0]) - edge, math.log10(counts[-1]) + edge],
+            },
+            "yaxis": {"title": {"text": "transactions / s"}, "rangemode": "tozero", "tickformat": "~s"},
+            "hovermode": "x unified",
+        },
+    }
+
+
+def ratios(comparison: CellComparison, policy: Policy, series: Series) -> Figure | None:
+    """Each start's own change as a dot, the interval over all of them as a band."""
+    ratio = comparison.ratio
+    if ratio is None:
+        return None
+    low, estimate, high = ((end - 1) * 100 for end in (ratio.low, ratio.estimate, ratio.high))
+    margin = policy.margin * 100
+    changes = [(start - 1) * 100 for start in comparison.per_start]
+    starts = list(range(1, len(changes) + 1))
+    across = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "layer": "below"}
+    band = {**across, "type": "rect", "line": {"width": 0}}
+    return {
+        "data": [
+            {
+                "x": starts,
+                "y": changes,
+                "mode": "markers",
+                "marker": {"symbol": series.marker, "size": 11, "color": series.color},
+                "name": series.name,
+                "hovertemplate": "start %{x}: %{y:+.1f} %<extra></extra>",
+            }
+        ],
+        "layout": {
+            "xaxis": {
+                "title": {"text": "start"},
+                "tickvals": starts,
+                "range": [0.5, max(len(starts), 1) + 0.5],
+                "showgrid": False,
+            },
+            "yaxis": {
+                "title": {"text": "change, %"},
+                "range": _padded([low, high, margin, -margin, *changes]),
+            },
+            "shapes": [
+                {**band, "y0": -margin, "y1": margin, "fillcolor": "--ink/0.07"},
+                {**band, "y0": low, "y1": high, "fillcolor": f"{series.color}/0.16"},
+                {**across, "y0": estimate, "y1": estimate, "line": {"color": series.color, "width": 2}},
+                {**across, "y0": 0, "y1": 0, "line": {"color": "--ink-soft", "width": 1.25}},
+            ],
+        },
+    }
+
+
+def slices(samples: Sequence[tuple[Series, Sequence[tuple[int, Samples]]]]) -> Figure | None:
+    """Throughput of every round, start after start, for each server."""
+    data: list[dict[str, Any]] = []
+    first: dict[int, int] = {}  # start → its place on the axis
+    place = 0
+    lengths: dict[int, int] = defaultdict(int)
+    for _, starts in samples:
+        for start, sample in starts:
+            lengths[start] = max(lengths[start], len(sample.transactions))
+    for start in sorted(lengths):
+        first[start] = place
+        place += lengths[start] + 1
+    if not place:
+        return None
+    for one, starts in samples:
+        x: list[int | None] = []
+        y: list[float | None] = []
+        where: list[str] = []
+        for start, sample in starts:
+            for round_, tps in enumerate(throughputs(sample)):
+                x.append(first[start] + round_)
+                y.append(tps)
+                where.append(f"start {start}, round {round_ + 1}")
+            x.append(None)
+            y.append(None)
+            where.append("")
+        data.append(
+            {
+                "x": x,
+                "y": y,
+                "text": where,
+                "name": one.name,
+                "mode": "lines+markers",
+                "line": {"color": one.color, "width": 1.25},
+                "marker": {"symbol": one.marker, "size": 5, "color": one.color},
+                "hovertemplate": "%{y:,.4~s} at %{text}<extra>%{fullData.name}</extra>",
+            }
+        )
+    between = {
+        "type": "line",
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
+        "layer": "below",
+        "line": {"color": "--line", "width": 1},
+    }
+    return {
+        "data": data,
+        "layout": {
+            "xaxis": {
+                "tickvals": [first[start] + (lengths[start] - 1) / 2 for start in first],
+                "ticktext": [f"start {start}" for start in first],
+                "range": [-1, place - 1],
+                "showgrid": False,
+                "ticks": "",
+            },
+            "yaxis": {"title": {"text": "transactions / s"}, "rangemode": "tozero", "tickformat": "~s"},
+            "shapes": [{**between, "x0": at - 1, "x1": at - 1} for at in first.values() if at],
+        },
+    }
+
+
+def latencies(histograms: Sequence[tuple[Series, Histogram]]) -> Figure | None:
+    """Share of transactions by latency, in equal steps of its logarithm, for each server."""
+    data: list[dict[str, Any]] = []
+    for one, histogram in histograms:
+        bins: dict[int, int] = defaultdict(int)
+        for middle_s, count in histogram.buckets():
+            bins[math.floor(math.log10(middle_s) * BINS_PER_DECADE)] += count
+        if not bins:
+            continue
+        filled = range(
+            min(bins) - 1, max(bins) + 2
+        )  # an empty bin at both ends brings the outline down to zero
+        data.append(
+            {
+                "x": [10 ** ((at + 0.5) / BINS_PER_DECADE) * 1000 for at in filled],
+                "y": [100 * bins.get(at, 0) / histogram.count for at in filled],
+                "name": one.name,
+                "mode": "lines",
+                "line": {"color": one.color, "shape": "hvh", "width": 1.75},
+                "fill": "tozeroy",
+                "fillcolor": f"{one.color}/0.14",
+                "hovertemplate": "%{y:.2f} % at about %{x:.3~g} ms<extra>%{fullData.name}</extra>",
+            }
+        )
+    if not data:
+        return None
+    return {
+        "data": data,
+        "layout": {
+            "xaxis": {
+                "title": {"text": "latency of a transaction, ms"},
+                "type": "log",
+                "tickformat": "~g",
+                "dtick": "D2",
+            },
+            "yaxis": {"title": {"text": "transactions, %"}, "rangemode": "tozero"},
+        },
+    }
+
+
+def throughputs(sample: Samples) -> tuple[float | None, ...]:
+    """Transactions per second of each round; None where no time was counted."""
+    rounds = zip(sample.transactions, sample.window_s, strict=True)
+    return tuple(transactions / window_s if window_s else None for transactions, window_s in rounds)
+
+
+def _padded(values: Sequence[float]) -> list[float]:
+    low, high = min(values), max(values)
+    air = 0.08 * (high - low)
+    return [low - air, high + air]

@@ -1,0 +1,206 @@
+"""The command line: the only printer, and the only one that exits.
+
+Exit codes: 0 nothing regressed, 1 regressed, 2 usage or configuration, 3 could not measure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import NoReturn
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from shootout import __version__, compare, document, plan, site, terminal
+from shootout.errors import InputError, MeasureError
+from shootout.model import Comparison, RunDocument
+from shootout.places import REPORTS, ROOT, SUITES
+from shootout.toml import hint
+
+EXIT_CODES: dict[type[Exception], int] = {InputError: 2, MeasureError: 3}
+INTERRUPTED = 130
+LOG_WIDTH = 132  # columns, where the output is no terminal
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """A run, what it says, and where both can be read."""
+
+    path: Path
+    page: Path
+    document: RunDocument
+    comparison: Comparison
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit code."""
+    try:
+        given = _parser().parse_args(arguments)
+        code: int = given.run(given)
+    except (InputError, MeasureError) as error:
+        print(f"shootout: {error}", file=sys.stderr)
+        return EXIT_CODES[type(error)]
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return code
+
+
+def conclude(path: Path, out: Path) -> Conclusion:
+    """Judge the run at `path`, and publish it with all others beside it."""
+    document_ = document.read(path)
+    return Conclusion(path, publish(path.parent, out), document_, compare.compare(document_))
+
+
+def publish(results: Path, out: Path) -> Path:
+    """Make the site of all run documents in `results`; what is none is named on stderr and left out."""
+    runs = []
+    for path in document.find(results):
+        try:
+            read = document.read(path)
+            runs.append((read, compare.compare(read)))
+        except InputError as error:
+            print(f"shootout: left out: {error}", file=sys.stderr)
+    return site.build(runs, out)
+
+
+def show(conclusion: Conclusion, *, as_json: bool) -> None:
+    """Print what a run says."""
+    if as_json:
+        _print_json(conclusion.comparison, document=str(conclusion.path), page=str(conclusion.page))
+        return
+    console = _console()
+    terminal.print_verdicts(console, conclusion.comparison)
+    console.print(f"run document  {conclusion.path}", highlight=False, soft_wrap=True)
+    console.print(f"report        {conclusion.page.as_uri()}", highlight=False, soft_wrap=True)
+
+
+# --- commands -------------------------------------------------------------------------------------
+
+
+def _run(given: argparse.Namespace) -> int:
+    names = ("profile", "servers", "workloads", "threads", "seed", "port")
+    chosen = {name: getattr(given, name) for name in names if getattr(given, name) is not None}
+    plan.make(plan.Selection(**chosen))  # what is wrong is said before pytest begins
+    options = [f"--{name}={value}" for name, value in chosen.items()]
+    options += [f"--out={given.out}", *(["--json"] if given.json else [])]
+    front = _Front()
+    place = ["-c", str(ROOT / "pyproject.toml"), f"--rootdir={ROOT}", "-p", "no:cacheprovider"]
+    code = pytest.main([str(SUITES), *place, "-p", "no:terminal", *options], plugins=[front])
+    if front.interrupted:
+        return INTERRUPTED
+    if front.broken or code in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
+        return EXIT_CODES[MeasureError]
+    return EXIT_CODES[InputError] if code == pytest.ExitCode.USAGE_ERROR else int(code)
+
+
+def _compare(given: argparse.Namespace) -> int:
+    comparisons = [compare.compare(document.read(path), base=given.base) for path in given.documents]
+    for path, comparison in zip(given.documents, comparisons, strict=True):
+        if given.json:
+            _print_json(comparison, document=str(path))
+        else:
+            terminal.print_verdicts(_console(), comparison)
+    return max(compare.exit_code(comparison) for comparison in comparisons)
+
+
+def _site(given: argparse.Namespace) -> int:
+    page = publish(given.results, given.out)
+    print(msgspec.json.encode({"page": str(page)}).decode() if given.json else page.resolve().as_uri())
+    return 0
+
+
+class _Front:
+    """Stands in for pytest's own reporter: says only what the verdict table does not."""
+
+    def __init__(self) -> None:
+        self.interrupted = False
+        self.broken = False
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        if isinstance(excinfo.value, KeyboardInterrupt):
+            self.interrupted = True
+            print("shootout: interrupted; all servers are stopped", file=sys.stderr)
+        else:
+            print(f"shootout: {excinfo.value}", file=sys.stderr)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self._show(report, report.failed)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        # A failed call is a failed cell, and stands in the table with its reason.
+        self._show(report, report.failed and report.when != "call")
+
+    def _show(self, report: pytest.CollectReport | pytest.TestReport, broken: bool) -> None:
+        if broken:
+            self.broken = True
+            print(report.longreprtext, file=sys.stderr)
+
+
+# --- arguments ------------------------------------------------------------------------------------
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one message, with the nearest right option."""
+
+    def error(self, message: str) -> NoReturn:
+        commands = [a.choices.values() for a in self._actions if isinstance(a.choices, dict)]
+        parsers = [self, *chain.from_iterable(commands)]
+        known = {word for each in parsers for action in each._actions for word in action.option_strings}
+        wrong = next((word for word in message.split() if word.startswith("-")), "")
+        near = hint(wrong.partition("=")[0], known) if message.startswith("unrecognized") else ""
+        raise InputError(f"{message}{near}\n`{self.prog} --help` lists what there is.")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="shootout",
+        description="Is this MySQL-family server slower than that one, by how much, and how sure are we?",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"shootout {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    run = commands.add_parser("run", help="measure servers, publish the report", allow_abbrev=False)
+    run.set_defaults(run=_run)
+    run.add_argument("--profile", metavar="NAME", help="a profile's name, or a .toml file (default: quick)")
+    run.add_argument("--servers", metavar="A,B,…", help="server references, the base first")
+    run.add_argument("--workloads", metavar="W,…", help="workloads by name, or .toml files")
+    run.add_argument("--threads", metavar="N,…", help="thread counts")
+    run.add_argument("--seed", metavar="N", help="of everything random (default: a new one)")
+    run.add_argument(
+        "--port", metavar="N", help="the first server's TCP port, the next ones follow (default: free ones)"
+    )
+    run.add_argument("--out", metavar="DIR", type=Path, default=REPORTS, help="for results/ and site/")
+
+    compare_ = commands.add_parser("compare", help="judge run documents again", allow_abbrev=False)
+    compare_.set_defaults(run=_compare)
+    compare_.add_argument("documents", metavar="DOC", type=Path, nargs="+")
+    compare_.add_argument("--base", metavar="SERVER", help="the label to compare with (default: the first)")
+
+    site_ = commands.add_parser("site", help="make the pages of all runs in a folder", allow_abbrev=False)
+    site_.set_defaults(run=_site)
+    site_.add_argument("--results", metavar="DIR", type=Path, default=REPORTS / "results")
+    site_.add_argument("--out", metavar="DIR", type=Path, default=REPORTS / "site")
+
+    for command in (run, compare_, site_):
+        command.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
+def _console() -> Console:
+    return Console() if sys.stdout.isatty() else Console(width=LOG_WIDTH)
+
+
+def _print_json(comparison: Comparison, **places: str) -> None:
+    cells = msgspec.to_builtins(comparison.cells)
+    print(msgspec.json.encode({"run": comparison.header.run, **places, "cells": cells}).decode())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

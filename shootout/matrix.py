@@ -1,0 +1,75 @@
+"""From a profile to what is measured: its cells, and the blocks that are measured together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from shootout import toml
+from shootout.errors import InputError
+from shootout.model import Block, Cell, Profile
+from shootout.places import FIXTURES
+
+FOLDER = FIXTURES / "profiles"
+
+_THREADS = range(1, 65_536)  # model.Threads
+_NUMBER = re.compile(r"[0-9]{1,5}")
+
+
+def load_profile(name_or_file: str) -> Profile:
+    """The profile of that name, or in that file. Raises InputError where there is none to run."""
+    path = toml.find(name_or_file, FOLDER, "profile")
+    profile = toml.load(path, Profile)
+    for field in ("workloads", "threads"):
+        values = getattr(profile, field)
+        if not values:
+            raise InputError(f"{path}: {field}: expected at least one, found none")
+        if twice := _twice(values):
+            raise InputError(f"{path}: {field}: {twice[0]!r} is there twice")
+    sampling = profile.sampling
+    if sampling.starts_max < sampling.starts_min:
+        raise InputError(
+            f"{path}: sampling.starts_max: expected {sampling.starts_min} (starts_min) or more, "
+            f"found {sampling.starts_max}"
+        )
+    return profile
+
+
+def parse_threads(text: str) -> tuple[int, ...]:
+    """The thread counts of `--threads 1,8,32`. Raises InputError that names the offending item."""
+    items = [item.strip() for item in text.split(",")]
+    for item in items:
+        if not (_NUMBER.fullmatch(item) and int(item) in _THREADS):
+            raise InputError(
+                f"--threads {text}: expected numbers from {_THREADS[0]} to {_THREADS[-1]}, "
+                f"separated by commas; found {item!r}"
+            )
+    threads = tuple(int(item) for item in items)
+    if twice := _twice(threads):
+        raise InputError(f"--threads {text}: {twice[0]} is there twice")
+    return threads
+
+
+def cells(profile: Profile, labels: Sequence[str]) -> tuple[Cell, ...]:
+    """All cells of a run, in the profile's order: by workload, threads, then server (the base first)."""
+    return tuple(
+        Cell(workload=workload, dataset=profile.dataset.key, server=label, threads=threads)
+        for workload in profile.workloads
+        for threads in profile.threads
+        for label in labels
+    )
+
+
+def blocks(cells: Iterable[Cell]) -> tuple[Block, ...]:
+    """The cells' blocks, each where its first cell stood, with servers in the order of their cells."""
+    servers: dict[tuple[str, str, int], list[str]] = {}
+    for cell in cells:
+        servers.setdefault((cell.workload, cell.dataset, cell.threads), []).append(cell.server)
+    return tuple(
+        Block(workload=workload, dataset=dataset, threads=threads, servers=tuple(labels))
+        for (workload, dataset, threads), labels in servers.items()
+    )
+
+
+def _twice(values: Sequence[object]) -> list[object]:
+    return [value for i, value in enumerate(values) if value in values[:i]]

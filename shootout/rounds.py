@@ -1,0 +1,231 @@
+"""One start of one block, on servers that already run: warm up until steady, then rounds of slices.
+
+Knows neither processes nor sockets: what it loads is a `Driver`, what it reads is a `Subject`, and all
+randomness comes from the generator it is given.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from shootout import stats
+from shootout._engine import Histogram, LoadError, Slice
+from shootout.model import Samples, Sampling, StartRecord
+
+ANSWER_TIMEOUT_S = 60.0
+ROUNDS_MIN = 6
+STEADY_TOLERANCE = 0.03  # of throughput, between the halves of the warm-up's last rounds
+# A slice must hold its transactions: the ramp lets those of the common start drift apart, the window sees
+# each connection finish at least about two.
+RAMP_LATENCIES = 1.0
+WINDOW_LATENCIES = 2.0
+WINDOW_MAX_S = 10.0
+
+
+class Driver(Protocol):
+    """What loads a server: the engine."""
+
+    def slice(self, server: int, ramp_s: float, window_s: float, timeout_s: float) -> Slice:
+        """One slice; raises LoadError."""
+        ...
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A running server, as far as measuring reads it."""
+
+    label: str
+    cpu_s: Callable[[], float]
+    counters: Callable[[], Mapping[str, float]]
+    explain: Callable[[str], str]  # a load error's message, with what the server has to say to it
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What came of it: nothing of a server that failed before its first round."""
+
+    record: StartRecord | None
+    failures: Mapping[str, str]  # reasons, by label
+
+
+Watch = Callable[[str, int, int], None]  # stage, round, rounds
+
+
+def orders(servers: Sequence[int], rounds: int, generator: random.Random) -> tuple[tuple[int, ...], ...]:
+    """For each round the servers in a random order, balanced: each stands equally often in each place.
+
+    A random order and its rotations, shuffled, make one balanced set; then comes another. (Rows of a cyclic
+    Latin square: Cochran and Cox, "Experimental Designs", chapter 4.)
+    """
+    drawn: list[tuple[int, ...]] = []
+    while servers and len(drawn) < rounds:
+        first = list(servers)
+        generator.shuffle(first)
+        rotations = [tuple(first[i:] + first[:i]) for i in range(len(first))]
+        generator.shuffle(rotations)
+        drawn.extend(rotations)
+    return tuple(drawn[:rounds])
+
+
+def measure_block(
+    block: str,
+    start: int,
+    subjects: Sequence[Subject],
+    *,
+    kinds: Sequence[str],
+    driver: Driver,
+    sampling: Sampling,
+    generator: random.Random,
+    watch: Watch,
+) -> Measured:
+    """Measure one start of the block on `subjects`, which the driver numbers in this order.
+
+    A server that fails is left out from there on; what was measured of it stays.
+    """
+    course = _Course(driver, subjects, sampling)
+    warmups = _warm_up(course, generator, watch)
+    rounds = max(ROUNDS_MIN, round(sampling.measure_s / course.window_s))
+    tallies = {server: _Tally(kinds) for server in course.live}
+    before = {server: subjects[server].counters() for server in course.live}
+    order = []
+    for number, planned in enumerate(orders(course.live, rounds, generator)):
+        watch("measure", number + 1, rounds)
+        measured = []
+        for server in planned:
+            cpu_before_s = subjects[server].cpu_s() if server in course.live else 0.0
+            if (taken := course.slice(server)) is not None:
+                tallies[server].add(taken, subjects[server].cpu_s() - cpu_before_s)
+                measured.append(server)
+        if not measured:
+            break
+        order.append(tuple(measured))
+    samples = []
+    for server, tally in tallies.items():
+        if tally.transactions:
+            after = subjects[server].counters() if server in course.live else before[server]
+            change = {name: after[name] - value for name, value in before[server].items() if name in after}
+            samples.append(tally.samples(subjects[server].label, warmups[server], change))
+    record = StartRecord(block=block, start=start, order=tuple(order), samples=tuple(samples))
+    failures = {subjects[server].label: reason for server, reason in course.failures.items()}
+    return Measured(record if samples else None, failures)
+
+
+@dataclass
+class _Course:
+    """The slices of a block as they go: who still takes part, and how long a slice must be."""
+
+    driver: Driver
+    subjects: Sequence[Subject]
+    sampling: Sampling
+    latency_s: float = 0.0  # the slowest server's mean, so far
+    failures: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def live(self) -> list[int]:
+        return [server for server in range(len(self.subjects)) if server not in self.failures]
+
+    @property
+    def window_s(self) -> float:
+        return min(max(self.sampling.slice_s, WINDOW_LATENCIES * self.latency_s), WINDOW_MAX_S)
+
+    def slice(self, server: int) -> Slice | None:
+        """One slice on a server; None where it has failed, now or before."""
+        if server in self.failures:
+            return None
+        ramp_s = min(max(self.sampling.ramp_s, RAMP_LATENCIES * self.latency_s), WINDOW_MAX_S)
+        try:
+            return self.driver.slice(server, ramp_s, self.window_s, ANSWER_TIMEOUT_S)
+        except LoadError as error:
+            _, code, message = error.args
+            words = f"error {code}: {message}" if code else str(message)
+            self.failures[server] = self.subjects[server].explain(words)
+            return None
+
+
+@dataclass(frozen=True)
+class _WarmUp:
+    rounds: int
+    drift: float
+    steady: bool
+
+
+def _warm_up(course: _Course, generator: random.Random, watch: Watch) -> dict[int, _WarmUp]:
+    """Slices that do not count, until the newest of every server show no drift or their time is over."""
+    history: dict[int, list[float]] = {server: [] for server in course.live}
+    spent_s = 0.0
+    while course.live:
+        rounds = 1 + max(len(history[server]) for server in course.live)
+        watch("warm-up", rounds, 0)
+        (order,) = orders(course.live, 1, generator)
+        latencies_s = []
+        for server in order:
+            if (taken := course.slice(server)) is not None:
+                history[server].append(_log_rate(taken))
+                latencies_s.append(taken.window_s if taken.latencies.count == 0 else taken.latencies.mean_s)
+        spent_s += course.window_s
+        course.latency_s = max(latencies_s, default=0.0)
+        newest = {server: history[server][-stats.STEADY_MIN :] for server in course.live}
+        steady = {s: stats.steady(values, STEADY_TOLERANCE) for s, values in newest.items()}
+        if all(steady.values()) or (spent_s > course.sampling.warmup_max_s and rounds >= stats.STEADY_MIN):
+            return {
+                server: _WarmUp(rounds, stats.drift(values)[0], steady[server])
+                for server, values in newest.items()
+            }
+    return {}
+
+
+def _log_rate(taken: Slice) -> float:
+    # A slice without a transaction counts as half of one: it has a logarithm, and it looks unsteady.
+    return math.log(max(taken.transactions, 0.5) / taken.window_s)
+
+
+class _Tally:
+    """One server's slices, added up round by round."""
+
+    def __init__(self, kinds: Iterable[str]) -> None:
+        self.transactions: list[float] = []
+        self._window_s: list[float] = []
+        self._server_cpu_s: list[float] = []
+        self._client_cpu_s: list[float] = []
+        self._completed: list[int] = []
+        self._latencies = Histogram()
+        self._statements = {kind: Histogram() for kind in kinds}
+        self._effects: Counter[str] = Counter()
+        self._errors: Counter[str] = Counter()
+
+    def add(self, taken: Slice, server_cpu_s: float) -> None:
+        self.transactions.append(round(taken.transactions, 4))
+        self._window_s.append(round(taken.window_s, 6))
+        self._server_cpu_s.append(round(server_cpu_s, 6))
+        self._client_cpu_s.append(round(taken.client_cpu_s, 6))
+        self._completed.append(taken.completed)
+        self._latencies.add(taken.latencies)
+        for histogram, one in zip(self._statements.values(), taken.statements, strict=True):
+            histogram.add(one)
+        self._effects.update(reads=taken.reads, writes=taken.writes, other=taken.other)
+        self._errors.update({str(code): count for code, count in taken.errors.items()})
+
+    def samples(self, server: str, warmup: _WarmUp, counters: Mapping[str, float]) -> Samples:
+        return Samples(
+            server=server,
+            steady=warmup.steady,
+            warmup_rounds=warmup.rounds,
+            drift=round(warmup.drift, 6),
+            transactions=tuple(self.transactions),
+            window_s=tuple(self._window_s),
+            server_cpu_s=tuple(self._server_cpu_s),
+            client_cpu_s=tuple(self._client_cpu_s),
+            completed=tuple(self._completed),
+            latencies=self._latencies.encode(),
+            statements={kind: h.encode() for kind, h in self._statements.items() if h.count},
+            reads=self._effects["reads"],
+            writes=self._effects["writes"],
+            other=self._effects["other"],
+            errors=dict(self._errors),
+            counters=dict(counters),
+        )

@@ -1,0 +1,1 @@
+"""Servers: how they are referred to, fetched, started and spoken to."""

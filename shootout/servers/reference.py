@@ -1,0 +1,93 @@
+"""Server references: what users write to say which server."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePath
+
+from shootout import toml
+from shootout.errors import InputError
+from shootout.model import ServerReference
+from shootout.servers import catalogue, native
+
+FORMS = "a catalogue id (mysql-8.0.12) or path:DIR, either with @settings"
+
+
+def parse(text: str) -> ServerReference:
+    """Read `ID[@settings]` or `path:DIR[@settings]`; directories become absolute.
+
+    The last `@` begins the settings, except within the name of a directory that exists as written.
+    Raises InputError for an unknown id, another form, or a directory without a server in it.
+    """
+    kind, colon, rest = text.strip().partition(":")
+    if not colon:
+        target, settings = _split(kind, text)
+        known = catalogue.load()
+        if target not in known:
+            raise InputError(
+                f"unknown server {target!r}{toml.hint(target, known)}\n"
+                "A build of your own is written path:DIR."
+            )
+        return ServerReference(source="catalogue", target=target, settings=settings)
+    if kind != "path":
+        raise InputError(f"server {text!r}: expected {FORMS}")
+    where, settings = (rest, None) if rest and _directory(rest).is_dir() else _split(rest, text)
+    directory = _directory(where)
+    native.find_mysqld(directory)
+    return ServerReference(source="path", target=str(directory), settings=settings)
+
+
+def parse_list(text: str) -> tuple[ServerReference, ...]:
+    """Read references separated by commas. Raises InputError as `parse` does, and for an empty list."""
+    parts = [part for part in text.split(",") if part.strip()]
+    if not parts:
+        raise InputError(f"servers {text!r}: expected at least one: {FORMS}")
+    return tuple(parse(part) for part in parts)
+
+
+def labels(references: Sequence[ServerReference]) -> tuple[str, ...]:
+    """A short, unique, readable name for each reference, fit for pytest ids.
+
+    Directories (and settings files) go by their last part, or by as many as tell them apart; a reference
+    that comes again is the same server a second time, and gets `#2`.
+    """
+    directories = _tails(each.target for each in references if each.source == "path")
+    settings = _tails(each.settings for each in references if each.settings is not None)
+    seen: Counter[str] = Counter()
+    result = []
+    for each in references:
+        label = f"path:{directories[each.target]}" if each.source == "path" else each.target
+        if each.settings is not None:
+            label += f"@{settings[each.settings]}"
+        seen[label] += 1
+        result.append(label if seen[label] == 1 else f"{label}#{seen[label]}")
+    return tuple(result)
+
+
+def _split(written: str, text: str) -> tuple[str, str | None]:
+    target, at, settings = written.rpartition("@")
+    if not at:
+        target, settings = written, ""
+    if not target or (at and not settings):
+        raise InputError(f"server {text!r}: expected {FORMS}")
+    return target, settings or None
+
+
+def _directory(text: str) -> Path:
+    return Path(os.path.abspath(Path(text).expanduser()))  # noqa: PTH100 (a link's own name makes the better label)
+
+
+def _tails(paths: Iterable[str]) -> dict[str, str]:
+    """For each path as few of its last parts as make it unlike every other, joined and cleaned."""
+    parts = {path: PurePath(path).parts or (path,) for path in paths}
+    result: dict[str, str] = {}
+    for path, mine in parts.items():
+        others = [theirs for other, theirs in parts.items() if other != path]
+        length = next(
+            (n for n in range(1, len(mine)) if all(theirs[-n:] != mine[-n:] for theirs in others)), len(mine)
+        )
+        result[path] = re.sub(r"[^A-Za-z0-9._+-]+", "-", "-".join(mine[-length:])).strip("-") or "root"
+    return result

@@ -1,0 +1,175 @@
+"""The statistics of paired ratios: how large a change is, and how sure we are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+# Fewer say nothing about steadiness: the standard error of each half would itself be a guess.
+STEADY_MIN = 8
+
+
+class Estimate(NamedTuple):
+    """An estimate and its interval at the confidence that was asked for."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+class Effect(NamedTuple):
+    """A log-ratio: its estimate, its interval, and the two-sided p-value of no difference."""
+
+    estimate: float
+    low: float
+    high: float
+    p_value: float
+    per_start: tuple[float, ...]  # each start's trimmed mean
+
+
+def trimmed_mean(values: Sequence[float], trim: float) -> float:
+    """The mean without the share `trim` of the values at each end (rounded down to whole values).
+
+    Tukey and McLaughlin 1963, "Less vulnerable confidence and significance procedures for location".
+    """
+    ordered = np.sort(np.asarray(values, dtype=float))
+    cut = int(trim * len(ordered))
+    return float(ordered[cut : len(ordered) - cut].mean())
+
+
+def trimmed_standard_error(values: Sequence[float], trim: float) -> float:
+    """Standard error of the trimmed mean of independent values: s_w / ((1 - 2 trim) sqrt(n)).
+
+    s_w is the winsorized standard deviation (Tukey and McLaughlin 1963; Wilcox, "Introduction to Robust
+    Estimation and Hypothesis Testing", section 3.3). Needs two values.
+    """
+    return float(_winsorized(values, trim).std(ddof=1) / ((1 - 2 * trim) * np.sqrt(len(values))))
+
+
+def inefficiency(values: Sequence[float]) -> float:
+    """By how much autocorrelation inflates the variance of the mean: 1 + 2 * the sum of autocorrelations.
+
+    The sum runs over Geyer's initial positive sequence: pairs of neighbouring lags as long as their sum is
+    positive (Geyer 1992, "Practical Markov Chain Monte Carlo", section 3.3). Never below 1: a negative
+    correlation that a short sequence shows by chance must not narrow an interval.
+    """
+    if np.ptp(values) == 0:
+        return 1.0
+    centred = np.asarray(values, dtype=float) - np.mean(values)
+    variance = float(centred @ centred)
+    total = -1.0
+    for lag in range(0, len(centred) - 1, 2):
+        pair = float(centred[: len(centred) - lag] @ centred[lag:])
+        pair += float(centred[: len(centred) - lag - 1] @ centred[lag + 1 :])
+        if pair <= 0:
+            break
+        total += 2 * pair / variance
+    return max(1.0, total)
+
+
+def mean_interval(values: Sequence[float], confidence: float) -> Estimate:
+    """Student's interval of the mean of independent values (one a start); of one value, itself."""
+    mean = float(np.mean(values))
+    if len(values) < 2:
+        return Estimate(mean, mean, mean)
+    half = _quantile(confidence, len(values) - 1) * float(np.std(values, ddof=1)) / np.sqrt(len(values))
+    return Estimate(mean, mean - float(half), mean + float(half))
+
+
+def rounds_effect(values: Sequence[float], trim: float, confidence: float) -> Effect:
+    """The trimmed mean over the rounds of one start, corrected for their autocorrelation.
+
+    The standard error is that of independent rounds times the root of `inefficiency`, with as many degrees of
+    freedom as there are independent rounds among the untrimmed, less one (Yuen 1974 with Geyer's effective
+    size). Two rounds are the least; with one the interval is endless.
+    """
+    centre = trimmed_mean(values, trim)
+    if len(values) < 2:
+        return Effect(centre, -np.inf, np.inf, 1.0, (centre,))
+    inflation = inefficiency(_winsorized(values, trim).tolist())
+    kept = len(values) - 2 * int(trim * len(values))
+    freedom = max(1.0, kept / inflation - 1)
+    error = trimmed_standard_error(values, trim) * float(np.sqrt(inflation))
+    return _effect(centre, error, freedom, confidence, (centre,))
+
+
+def ratio_of_starts(log_ratios: Sequence[Sequence[float]], trim: float, confidence: float) -> Effect:
+    """Mean over starts of the trimmed mean over each start's rounds, on the log scale.
+
+    Each start's mean carries its share of every variance there is: what the restart changed, the noise of its
+    rounds, and their autocorrelation. Starts are independent of each other, so the spread of their means is
+    the whole variance of the estimate, without a model of its parts, and Student's interval over them holds
+    (batch means with the start as the batch: Law and Kelton, "Simulation Modeling and Analysis", chapter 9).
+    One start cannot show what a restart changes: then the interval is `rounds_effect`'s, and too narrow.
+    """
+    if len(log_ratios) == 1:
+        return rounds_effect(log_ratios[0], trim, confidence)
+    means = [trimmed_mean(rounds, trim) for rounds in log_ratios]
+    error = float(np.std(means, ddof=1) / np.sqrt(len(means)))
+    return _effect(float(np.mean(means)), error, len(means) - 1, confidence, tuple(means))
+
+
+def holm(p_values: Sequence[float]) -> tuple[float, ...]:
+    """The p-values adjusted for their number, in the order given (Holm 1979).
+
+    The i-th smallest of m is multiplied by m - i + 1; none becomes smaller than one before it, or than 1.
+    """
+    order = np.argsort(p_values, kind="stable")
+    ordered = np.asarray(p_values, dtype=float)[order]
+    scaled = np.maximum.accumulate(ordered * np.arange(len(ordered), 0, -1))
+    adjusted = np.empty_like(ordered)
+    adjusted[order] = np.minimum(scaled, 1.0)
+    return tuple(float(p) for p in adjusted)
+
+
+def drift(values: Sequence[float]) -> tuple[float, float]:
+    """The mean of the second half less the mean of the first, and its standard error; needs four values.
+
+    A middle value belongs to the second half. The variance of each half's mean is corrected for the
+    autocorrelation inside the halves (Welch 1947, with `inefficiency`).
+    """
+    middle = len(values) // 2
+    halves = [np.asarray(half, dtype=float) for half in (values[:middle], values[middle:])]
+    inflation = inefficiency(np.concatenate([half - half.mean() for half in halves]).tolist())
+    variance = sum(float(half.var(ddof=1)) / len(half) for half in halves)
+    return float(halves[1].mean() - halves[0].mean()), float(np.sqrt(variance * inflation))
+
+
+def steady(values: Sequence[float], tolerance: float) -> bool:
+    """Whether `drift` is within `tolerance`, or no larger than chance explains (two standard errors).
+
+    Fewer than `STEADY_MIN` values are never steady.
+    """
+    if len(values) < STEADY_MIN:
+        return False
+    change, error = drift(values)
+    return abs(change) <= max(tolerance, 2 * error)
+
+
+def _winsorized(values: Sequence[float], trim: float) -> NDArray[np.float64]:
+    """The values in their order, the share `trim` at each end replaced by the nearest that stays."""
+    array = np.asarray(values, dtype=float)
+    ordered = np.sort(array)
+    cut = int(trim * len(ordered))
+    winsorized: NDArray[np.float64] = np.clip(array, ordered[cut], ordered[len(ordered) - 1 - cut])
+    return winsorized
+
+
+def _quantile(confidence: float, freedom: float) -> float:
+    """How many standard errors Student's interval reaches to each side."""
+    return float(student.ppf((1 + confidence) / 2, freedom))
+
+
+def _effect(
+    estimate: float, error: float, freedom: float, confidence: float, per_start: tuple[float, ...]
+) -> Effect:
+    half = _quantile(confidence, freedom) * error
+    if error > 0:
+        p_value = float(2 * student.sf(abs(estimate) / error, freedom))
+    else:
+        p_value = 1.0 if estimate == 0 else 0.0
+    return Effect(estimate, estimate - half, estimate + half, p_value, per_start)

@@ -1,0 +1,138 @@
+"""What a terminal shows: the progress of a run, and its verdicts as a table."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from shootout import wording
+from shootout.model import Comparison, Progress, Verdict
+
+STYLES = {
+    Verdict.REGRESSED: "bold red",
+    Verdict.FAILED: "bold magenta",
+    Verdict.INCONCLUSIVE: "yellow",
+    Verdict.UNJUDGED: "dim",
+    Verdict.EQUIVALENT: "green",
+    Verdict.IMPROVED: "bold cyan",
+}
+BAR_CELLS = 28
+
+
+class Display:
+    """Shows a run's progress: one live line on a terminal, plain lines for each start and block elsewhere."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._live = (
+            Live(console=console, refresh_per_second=8, transient=True) if console.is_terminal else None
+        )
+        self._said = ""
+
+    def __enter__(self) -> Self:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, progress: Progress) -> None:
+        """Show where the run is now."""
+        if self._live is not None:
+            self._live.update(_line(progress))
+        elif (said := _event(progress)) != self._said:
+            self._said = said
+            self._console.print(said, highlight=False, markup=False, soft_wrap=True)
+
+
+def _line(progress: Progress) -> Text:
+    if progress.stage == "prepare":
+        return Text(f"preparing {progress.detail} …")
+    line = Text(f"start {progress.start} of ≥ {progress.starts} ", style="bold")
+    if progress.stage == "start":
+        line.append(f"starting {progress.detail}", style="default not bold")
+    else:
+        done = round(BAR_CELLS * progress.round / progress.rounds) if progress.rounds else 0
+        line.append("━" * done, style="cyan").append("─" * (BAR_CELLS - done), style="dim")
+        where = f" {progress.block} ({progress.block_number}/{progress.blocks}) "
+        line.append(where, style="default not bold")
+        rounds = (
+            f"round {progress.round}/{progress.rounds}" if progress.rounds else f"warm-up {progress.round}"
+        )
+        line.append(f"{rounds} {_known(progress)}", style="dim")
+    if progress.left_s is not None:
+        line.append(f" ≤ {wording.duration(progress.left_s)} left", style="dim")
+    return line
+
+
+def _event(progress: Progress) -> str:
+    """What is worth a line in a log: the start, and each block in it."""
+    match progress.stage:
+        case "prepare":
+            return f"preparing {progress.detail}"
+        case "start":
+            return f"start {progress.start}: {progress.detail}"
+        case _:
+            where = f"{progress.block} ({progress.block_number}/{progress.blocks})"
+            return f"start {progress.start}: {where} {_known(progress)}".rstrip()
+
+
+def _known(progress: Progress) -> str:
+    return "" if progress.half_width is None else f"± {progress.half_width * 100:.1f} % so far"
+
+
+def verdict_table(comparison: Comparison) -> Table:
+    """Every cell that has a base, block by block; the base's throughput stands beside it."""
+    table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
+    for name, justify in (
+        ("workload", "left"),
+        ("threads", "right"),
+        ("server", "left"),
+        ("base, tps", "right"),
+        ("tps", "right"),
+        ("change", "right"),
+        ("interval", "left"),
+        ("verdict", "left"),
+    ):
+        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    figures = {each.cell: each.figures for each in comparison.cells}
+    for each in comparison.cells:
+        if each.cell == each.base and each.verdict is not Verdict.FAILED and wording.heads(comparison):
+            continue
+        base = figures.get(each.base)
+        table.add_row(
+            each.cell.workload,
+            str(each.cell.threads),
+            wording.visible(each.cell.server),
+            wording.number(base.tps.estimate) if base else wording.NONE,
+            wording.number(each.figures.tps.estimate) if each.figures else wording.NONE,
+            wording.change(each.ratio) if each.ratio else wording.NONE,
+            wording.change_range(each.ratio) if each.ratio else "",
+            Text(f"{wording.SYMBOLS[each.verdict]} {each.verdict}", style=STYLES[each.verdict]),
+        )
+    return table
+
+
+def print_verdicts(console: Console, comparison: Comparison) -> None:
+    """The headline, the table, and the reason of every cell that failed."""
+    console.print()
+    for headline in wording.headlines(comparison):
+        console.print(Text(wording.visible(headline.text), style="bold"))
+    console.print()
+    console.print(verdict_table(comparison))
+    for each in comparison.cells:
+        if each.verdict is Verdict.FAILED:
+            cell = each.cell
+            name = f"{cell.workload}, {wording.threads(cell.threads)}, {cell.server}"
+            console.print()
+            console.print(Text(wording.visible(f"{name}: {each.reason}"), style="magenta"))
+    console.print()

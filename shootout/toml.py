@@ -1,0 +1,143 @@
+"""TOML files that users write, read into values; whatever is wrong with one is said in a sentence or two."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import reprlib
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from shootout.errors import InputError
+
+T = TypeVar("T")
+
+_FAULT = re.compile(r"(?P<what>.*?)(?: - at (?:`(?P<key>key)` in )?`\$(?P<where>.*)`)?$", re.DOTALL)
+_STEP = re.compile(r"\.(?P<name>\w+)|\[(?P<index>\d+)\]|\[\.\.\.\]")
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
+_MISSING = re.compile(r"Object missing required field `(.*)`")
+
+
+def load(path: Path, type: type[T]) -> T:
+    """The file's value. Raises InputError, naming file and field, where there is none of this type."""
+    try:
+        data = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not TOML: {error}") from None
+    try:
+        return msgspec.convert(data, type)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{path}: {_fault(str(error), type, data)}") from None
+
+
+def find(name_or_file: str, folder: Path, kind: str) -> Path:
+    """Where a name (a file NAME.toml in `folder`) or a file (with a slash or .toml in it) lies.
+
+    Raises InputError with the nearest name where `folder` has no such file; `kind` says what it would be.
+    """
+    if "/" in name_or_file or name_or_file.endswith(".toml"):
+        return Path(name_or_file)
+    known = sorted(path.stem for path in folder.glob("*.toml"))
+    if name_or_file not in known:
+        raise InputError(f"unknown {kind} {name_or_file!r}{hint(name_or_file, known)}")
+    return folder / f"{name_or_file}.toml"
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the nearest known one, or else all of them."""
+    known = tuple(known)
+    near = difflib.get_close_matches(name, known, n=1)
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    return f"; known: {', '.join(known)}" if known else "; none is known"
+
+
+def _fault(message: str, type: Any, data: Any) -> str:
+    """The message of msgspec in the user's words: which field, what was found, what was expected."""
+    parts = _FAULT.match(message)
+    assert parts is not None  # matches any text
+    what = parts["what"]
+    where, type, found = _locate(parts["where"] or "", type, data)
+    if unknown := _UNKNOWN.fullmatch(what):
+        key = unknown[1]
+        return f"unknown key {_join(where, key)!r}{hint(key, _keys(type, found))}"
+    if missing := _MISSING.fullmatch(what):
+        return f"key {_join(where, missing[1])!r} is missing"
+    if what.startswith("Invalid"):  # one word of several, and msgspec does not say of which
+        return f"{where}: unknown {found!r}{hint(str(found), _words(type))}"
+    expected = what.partition(", got ")[0].replace("`", "").replace("object", "table")
+    expected = expected[:1].lower() + expected[1:]
+    if parts["key"]:
+        return f"{where or 'the file'}: {expected} as the name of each table"
+    return f"{where}: {expected}, found {reprlib.repr(found)}"
+
+
+def _locate(where: str, type: Any, data: Any) -> tuple[str, Any, Any]:
+    """Follow msgspec's path into the file: the field's name, its type, and what stands there.
+
+    A tag has no type of its own; it goes by the type it chooses from.
+    """
+    name = ""
+    for step in _STEP.finditer(where):
+        type = _bare(type)
+        if step["name"]:
+            name = _join(name, step["name"])
+            chosen = _struct(type, data)
+            type = get_type_hints(chosen, include_extras=True).get(step["name"], type) if chosen else type
+            data = data.get(step["name"])
+        elif step["index"]:
+            name += f"[{step['index']}]"
+            type, data = get_args(type)[0], data[int(step["index"])]
+        else:
+            type = get_args(type)[1]
+            key, data = next((key, value) for key, value in data.items() if not _valid(value, type))
+            name = _join(name, key)
+    return name, _bare(type), data
+
+
+def _valid(value: Any, type: Any) -> bool:
+    try:
+        msgspec.convert(value, type)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _bare(type: Any) -> Any:
+    return get_args(type)[0] if get_origin(type) is Annotated else type
+
+
+def _structs(type: Any) -> list[Any]:
+    """The structs that a field of this type may hold."""
+    return [member for member in (type, *get_args(type)) if hasattr(member, "__struct_config__")]
+
+
+def _struct(type: Any, data: Any) -> Any:
+    """The one that `data` chooses by its tag; None where the tag is wrong or missing."""
+    structs = _structs(type)
+    if len(structs) == 1:
+        return structs[0]
+    chosen = (s for s in structs if data.get(s.__struct_config__.tag_field) == s.__struct_config__.tag)
+    return next(chosen, None)
+
+
+def _keys(type: Any, data: Any) -> tuple[str, ...]:
+    """What may stand in the table."""
+    return tuple(_struct(type, data).__struct_encode_fields__)
+
+
+def _words(type: Any) -> tuple[str, ...]:
+    """The tags of a union, or what a literal may be."""
+    return tuple(str(s.__struct_config__.tag) for s in _structs(type)) or tuple(map(str, get_args(type)))
+
+
+def _join(where: str, key: str) -> str:
+    return f"{where}.{key}" if where else key

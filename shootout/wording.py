@@ -1,0 +1,253 @@
+"""How results are said: verdict words, sentences and numbers, the same on pages, terminals and comments."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from shootout.model import CellComparison, Comparison, Interval, Policy, Verdict
+
+MINUS = "\N{MINUS SIGN}"
+SPACE = "\N{NARROW NO-BREAK SPACE}"  # between groups of digits, and before a unit
+NONE = "\N{EN DASH}"  # where there is no number
+
+SYMBOLS = {
+    Verdict.REGRESSED: "▼",
+    Verdict.IMPROVED: "▲",
+    Verdict.EQUIVALENT: "=",
+    Verdict.INCONCLUSIVE: "?",
+    Verdict.FAILED: "✕",
+    Verdict.UNJUDGED: "○",
+}
+MEANINGS = {
+    Verdict.REGRESSED: "Slower than the base, beyond reasonable doubt: the whole interval lies below zero, "
+    "and the change is at least as large as the margin.",
+    Verdict.IMPROVED: "Faster than the base, by the same standard of proof.",
+    Verdict.EQUIVALENT: "As fast as the base: the whole interval lies within the margin around zero.",
+    Verdict.INCONCLUSIVE: "The measurement was too noisy, or the change too small, to say. "
+    "It is neither a pass nor a fault: the interval tells what is still possible.",
+    Verdict.FAILED: "There is no verdict: the server did not start, died, or reported an error. "
+    "Its own words are on the cell's page.",
+    Verdict.UNJUDGED: "There is nothing to compare with. The base itself is always unjudged.",
+}
+WORST_FIRST = (
+    Verdict.REGRESSED,
+    Verdict.FAILED,
+    Verdict.INCONCLUSIVE,
+    Verdict.UNJUDGED,
+    Verdict.EQUIVALENT,
+    Verdict.IMPROVED,
+)
+
+# Control characters, bidirectional ones too, would change how the text around them reads.
+_VISIBLE = (
+    {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
+    | {0x7F: 0x2421}
+    | dict.fromkeys(range(0x80, 0xA0), "\N{REPLACEMENT CHARACTER}")
+    | {
+        code: f"[U+{code:04X}]"
+        for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+    }
+)
+
+
+def visible(text: str) -> str:
+    """`text` with characters that act on a display instead of showing on it made visible."""
+    return text.translate(_VISIBLE)
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def decimals(half_width: float) -> int:
+    """How many decimals a number of that uncertainty deserves; negative: tens, hundreds, … are zero."""
+    return -math.floor(math.log10(half_width / 2))
+
+
+def number(value: float, places: int | None = None) -> str:
+    """`value` with its digits grouped; to `places` decimals, or else to three significant digits."""
+    if value == 0:
+        return "0"
+    if places is None:
+        magnitude = math.floor(math.log10(abs(value)))
+        if magnitude < -5:
+            return f"{value:.1e}".replace("-", MINUS)
+        places = max(2 - magnitude, 0)
+    rounded = round(value, places) + 0.0  # no negative zero
+    return f"{rounded:,.{max(places, 0)}f}".replace(",", SPACE).replace("-", MINUS)
+
+
+def estimate(interval: Interval) -> str:
+    """The estimate, as exact as its interval allows."""
+    return number(interval.estimate, _places(interval, scale=1))
+
+
+def half_width(interval: Interval) -> str:
+    """Half the interval's width, `± 12`; nothing where a single start gives none."""
+    half = (interval.high - interval.low) / 2
+    return f"±{SPACE}{number(half, decimals(half))}" if half > 0 else ""
+
+
+def percent(ratio: float, places: int | None = None) -> str:
+    """A ratio as a change: 0.76 is −24 %."""
+    change = (ratio - 1) * 100
+    if places is None:
+        places = 1 if abs(change) < 100 else 0
+    return f"{_signed(change, places)}{SPACE}%"
+
+
+def change(ratio: Interval) -> str:
+    """A ratio's estimate as a change, as exact as its interval allows."""
+    return percent(ratio.estimate, max(_places(ratio, scale=100) or 0, 0))
+
+
+def change_range(ratio: Interval) -> str:
+    """A ratio's interval as changes: `−25.3 to −22.9 %`."""
+    places = max(_places(ratio, scale=100) or 0, 0)
+    low, high = (_signed((end - 1) * 100, places) for end in (ratio.low, ratio.high))
+    return f"{low} to {high}{SPACE}%"
+
+
+def share(part: float) -> str:
+    """A part of one, such as a margin, in percent as it was written."""
+    return f"{part * 100:g}{SPACE}%"
+
+
+def p_value(p: float) -> str:
+    """A probability; tiny ones are not told apart."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def moment(iso: str) -> str:
+    """An ISO time for people, to the minute; what is no time stays as it is."""
+    try:
+        return f"{datetime.fromisoformat(iso):%-d %B %Y, %H:%M} UTC"
+    except ValueError:
+        return iso
+
+
+def duration(seconds: float) -> str:
+    """A length of time for people."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def memory(size: int) -> str:
+    """Bytes as GiB."""
+    return f"{size / 2**30:.1f} GiB"
+
+
+def threads(count: int) -> str:
+    """A number of threads."""
+    return "1 thread" if count == 1 else f"{count} threads"
+
+
+def _signed(value: float, places: int) -> str:
+    text = number(value, places)
+    return f"+{text}" if round(value, places) > 0 else text
+
+
+def _places(interval: Interval, scale: float) -> int | None:
+    half = (interval.high - interval.low) / 2 * scale
+    return decimals(half) if half > 0 else None
+
+
+# --- sentences ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What a run says about one head: the claim, and the figure that carries it."""
+
+    claim: str
+    detail: str
+
+    @property
+    def text(self) -> str:
+        """Both as one sentence."""
+        return f"{self.claim}: {self.detail}" if self.detail else self.claim
+
+
+def heads(comparison: Comparison) -> tuple[str, ...]:
+    """The servers that are held against a base, in the run's order."""
+    return tuple(dict.fromkeys(c.cell.server for c in comparison.cells if c.cell != c.base))
+
+
+def worst_first(cells: Sequence[CellComparison]) -> tuple[CellComparison, ...]:
+    """By verdict, then from the slowest to the fastest."""
+
+    def rank(c: CellComparison) -> tuple[int, float]:
+        return WORST_FIRST.index(c.verdict), c.ratio.estimate if c.ratio else 0.0
+
+    return tuple(sorted(cells, key=rank))
+
+
+def headlines(comparison: Comparison) -> tuple[Headline, ...]:
+    """One for each head; one for the whole run where nothing is compared."""
+    found = heads(comparison)
+    if not found:
+        servers = ", ".join(server.label for server in comparison.header.servers)
+        return (Headline(claim=f"{servers} was measured alone", detail="there is nothing to compare with"),)
+    return tuple(
+        _headline([c for c in comparison.cells if c.cell.server == head], comparison) for head in found
+    )
+
+
+def _headline(cells: Sequence[CellComparison], comparison: Comparison) -> Headline:
+    head = cells[0].cell.server
+    (base, _), *_ = Counter(c.base.server for c in cells if c.cell != c.base).most_common(1)
+    total = _cells(len(cells))
+    of = {verdict: [c for c in cells if c.verdict is verdict] for verdict in Verdict}
+    slower, faster = worst_first(of[Verdict.REGRESSED]), worst_first(of[Verdict.IMPROVED])
+    equal, failed = len(of[Verdict.EQUIVALENT]), len(of[Verdict.FAILED])
+    if slower:
+        claim = f"{head} is slower than {base} in {len(slower)} of {total}"
+        also = f"; faster in {len(faster)}, best {_place(faster[-1])}" if faster else ""
+        return Headline(claim=claim, detail=f"worst {_place(slower[0])}{also}")
+    if faster:
+        claim = f"{head} is faster than {base} in {len(faster)} of {total}"
+        return Headline(claim=claim, detail=f"best {_place(faster[-1])}; slower in none")
+    if equal == len(cells):
+        everywhere = "its only cell" if equal == 1 else f"all {total}"
+        margin = share(comparison.policy.margin)
+        return Headline(claim=f"{head} is as fast as {base} in {everywhere}", detail=f"within ±{margin}")
+    if failed == len(cells):
+        return Headline(claim=f"{head} could not be measured", detail=f"{failed} of {total} failed")
+    counts = ", ".join(f"{len(of[v])} {v}" for v in WORST_FIRST if of[v])
+    return Headline(
+        claim=f"No difference between {head} and {base} was shown", detail=f"of {total}, {counts}"
+    )
+
+
+def _cells(count: int) -> str:
+    return "1 cell" if count == 1 else f"{count} cells"
+
+
+def _place(c: CellComparison) -> str:
+    size = change(c.ratio) if c.ratio else NONE
+    return f"{size} ({c.cell.workload}, {threads(c.cell.threads)})"
+
+
+def sentence(c: CellComparison, policy: Policy) -> str:
+    """A cell's verdict in words with its figure."""
+    base = c.base.server
+    if c.cell == c.base and c.verdict is Verdict.UNJUDGED:
+        return "This is the base: the other servers are compared with it"
+    if c.verdict is Verdict.FAILED:
+        return "Could not be measured to the end" if c.figures else "Could not be measured"
+    if c.ratio is None:
+        return "Measured, with nothing to compare it with"
+    size = change(c.ratio).lstrip(f"+{MINUS}")
+    said = {
+        Verdict.REGRESSED: f"{size} fewer transactions per second than {base}",
+        Verdict.IMPROVED: f"{size} more transactions per second than {base}",
+        Verdict.EQUIVALENT: f"As fast as {base}, within ±{share(policy.margin)}",
+    }
+    undecided = f"Not decided: the difference from {base} is anywhere from {change_range(c.ratio)}"
+    return said.get(c.verdict, undecided)

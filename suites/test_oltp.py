@@ -1,0 +1,31 @@
+"""sysbench's OLTP workloads, one item for each cell: `test_<workload>[<server>-t<threads>]`.
+
+An item fails where its cell could not be measured; the message is the server's own.
+"""
+
+import pytest
+
+from shootout.model import CellComparison, Verdict
+
+pytestmark = pytest.mark.oltp
+
+
+@pytest.mark.read
+@pytest.mark.workload("oltp_point_select")
+def test_oltp_point_select(cell: CellComparison) -> None:
+    """One row by its primary key."""
+    assert cell.verdict is not Verdict.FAILED, cell.reason
+
+
+@pytest.mark.read
+@pytest.mark.workload("oltp_read_only")
+def test_oltp_read_only(cell: CellComparison) -> None:
+    """Ten rows by primary key and four ranges of a hundred, in one transaction."""
+    assert cell.verdict is not Verdict.FAILED, cell.reason
+
+
+@pytest.mark.write
+@pytest.mark.workload("oltp_read_write")
+def test_oltp_read_write(cell: CellComparison) -> None:
+    """The same, and two updates, a delete and an insert."""
+    assert cell.verdict is not Verdict.FAILED, cell.reason

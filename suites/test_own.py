@@ -1,0 +1,8 @@
+"""Workloads of your own: `--workloads FILE.toml` makes items `test_own[<workload>-<server>-t<threads>]`."""
+
+from shootout.model import CellComparison, Verdict
+
+
+def test_own(cell: CellComparison) -> None:
+    """Whatever the file says."""
+    assert cell.verdict is not Verdict.FAILED, cell.reason

@@ -1,0 +1,112 @@
+from pathlib import Path
+
+import pytest
+
+from shootout import dataset, places
+from shootout.errors import MeasureError
+from shootout.model import Dataset
+from shootout.servers import catalogue, native, packages
+from shootout.servers.native import Tree
+
+pytestmark = pytest.mark.real
+
+SMALL = {
+    "innodb-log-file-size": "8M",
+    "skip-log-bin": "",
+    "character-set-server": "utf8mb4",
+    "collation-server": "utf8mb4_general_ci",
+}
+DATASET = Dataset(tables=2, rows=dataset.BATCH_ROWS + 7, seed=5)  # the second batch of each is a small one
+NAMES = ("mysql-5.7.22", "mysql-8.0.12")
+
+
+def a_tree(name: str) -> Tree:
+    return Tree.inspect(packages.fetch(name, catalogue.load()[name], places.cache()))
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+def test_rows_are_the_same_on_every_server(cache: Path) -> None:
+    told: list[tuple[int, int]] = []
+
+    def on_progress(loaded: int, rows: int) -> None:
+        told.append((loaded, rows))
+
+    made = [dataset.template(a_tree(name), SMALL, DATASET, cache, on_progress) for name in NAMES]
+    assert len({template.checksum for template in made}) == 1
+    assert len({template.directory for template in made}) == 2
+    assert all(template.load_s is not None and template.load_s > 0 for template in made)
+    total = DATASET.tables * DATASET.rows
+    assert told == [(n, total) for n in (5000, 5007, 10007, 10014)] * 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_copy_of_a_template_is_a_server_with_the_dataset(name: str, cache: Path, tmp_path: Path) -> None:
+    tree = a_tree(name)
+    dataset.template(tree, SMALL, DATASET, cache)
+    found = dataset.template(tree, SMALL | {"max-connections": "77"}, DATASET, cache)
+    assert found.load_s is None  # restored: the number of connections is not in the files
+    assert not (found.directory / "data" / "auto.cnf").exists()
+    found.copy_to(tmp_path / "instance")
+    with native.start(tree, tmp_path / "instance", SMALL) as instance:
+        assert dataset.verify(instance, DATASET) == found.checksum
+        dataset.warm(instance, DATASET)
+        reads = instance.status()["Innodb_buffer_pool_reads"]
+        dataset.warm(instance, DATASET)
+        assert instance.status()["Innodb_buffer_pool_reads"] == reads
+        columns = instance.query(
+            "SELECT column_name, column_type, is_nullable, column_default, column_key, extra "
+            "FROM information_schema.columns WHERE table_schema = 'shootout' AND table_name = 'sbtest2' "
+            "ORDER BY ordinal_position"
+        )
+        assert [(row[0], str(row[1]).split("(")[0], *row[2:]) for row in columns] == [
+            ("id", "int", "NO", None, "PRI", "auto_increment"),
+            ("k", "int", "NO", "0", "MUL", ""),
+            ("c", "char", "NO", "", "", ""),
+            ("pad", "char", "NO", "", "", ""),
+        ]
+        indexes = instance.query("SHOW INDEX FROM shootout.sbtest2")
+        assert {(row[2], row[4]) for row in indexes} == {("PRIMARY", "id"), ("k_2", "k")}
+
+        instance.query("UPDATE shootout.sbtest2 SET pad = REVERSE(pad) WHERE id = 5007")
+        with pytest.raises(MeasureError, match=r"shootout\.sbtest2 .* expected 5007 rows .* found 5007 with"):
+            dataset.verify(instance, DATASET)
+        instance.query("DELETE FROM shootout.sbtest1 WHERE id = 1")
+        with pytest.raises(MeasureError, match=r"shootout\.sbtest1 .* found 5006 with"):
+            dataset.verify(instance, DATASET)
+
+
+@pytest.mark.parametrize("harm", ["truncated", "file gone", "manifest gone"])
+def test_a_torn_template_is_never_used(harm: str, cache: Path) -> None:
+    tree = a_tree(NAMES[0])
+    whole = dataset.template(tree, SMALL, DATASET, cache)
+    if harm == "truncated":
+        with (whole.directory / "data" / "shootout" / "sbtest1.ibd").open("r+b") as file:
+            file.truncate(4096)
+    elif harm == "file gone":
+        (whole.directory / "data" / "ibdata1").unlink()
+    else:
+        (whole.directory / "template.json").unlink()
+    again = dataset.template(tree, SMALL, DATASET, cache)
+    assert again.load_s is not None  # made anew
+    assert again.checksum == whole.checksum
+    assert again.directory == whole.directory
+
+
+def test_a_template_that_cannot_be_made_leaves_nothing(cache: Path) -> None:
+    unknown = Dataset(tables=1, rows=10, engine="NoSuchEngine")
+    strict = SMALL | {"sql-mode": "NO_ENGINE_SUBSTITUTION"}
+    with pytest.raises(
+        MeasureError, match=r"loading sbtest-1x10-nosuchengine-seed1: .*Unknown storage engine"
+    ):
+        dataset.template(a_tree(NAMES[0]), strict, unknown, cache)
+    assert not list((cache / "templates").glob(".*.partial"))
+
+
+def test_what_cannot_be_copied_is_said(cache: Path, tmp_path: Path) -> None:
+    template = dataset.Template(directory=tmp_path / "none", checksum="", load_s=None)
+    with pytest.raises(MeasureError, match=r"cannot copy the dataset to .*No such file"):
+        template.copy_to(tmp_path / "instance")

@@ -1,0 +1,309 @@
+from __future__ import annotations
+
+import re
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from shootout import document
+from shootout.errors import InputError, MeasureError
+from shootout.model import (
+    Block,
+    Cell,
+    EndRecord,
+    FailureRecord,
+    Placement,
+    Profile,
+    RunDocument,
+    RunHeader,
+    Runner,
+    Samples,
+    StartRecord,
+)
+
+RUN = "20250102T030405Z-abc123"
+
+# A whole document of format 1 as it lies on disk. It never changes: what it says must stay readable.
+GOLDEN = (
+    '{"record":"run","format":1,"run":"20250102T030405Z-abc123","started":"2025-01-02T03:04:05Z",'
+    '"shootout":"0.1.0","seed":7,"profile":{"description":"d","workloads":["reads"],"threads":[4],'
+    '"servers":["a","b"],"settings":"in-memory","dataset":{"kind":"sbtest","tables":4,"rows":25000,'
+    '"seed":1,"engine":"InnoDB"},"sampling":{"starts_min":5,"starts_max":12,"slice_s":0.1,"ramp_s":0.02,'
+    '"measure_s":1.5,"warmup_max_s":10.0,"half_width":0.015,"budget_s":330.0},"policy":{"confidence":0.95,'
+    '"margin":0.02,"trim":0.1}},"runner":{"fingerprint":"f","cpu":"c","cpus":2,"memory_bytes":1024,'
+    '"kernel":"k","system":"s","virtual":"","filesystem":"ext4","disk":"ssd","placement":{"client":[0],'
+    '"servers":[1]},"warnings":[]},"servers":[],"blocks":[{"workload":"reads",'
+    '"dataset":"sbtest-4x25000-innodb-seed1","threads":4,"servers":["a","b"]}]}\n'
+    '{"record":"start","block":"reads-t4","start":1,"order":[[0,1],[1,0]],"samples":[{"server":"a",'
+    '"steady":true,"warmup_rounds":8,"drift":0.001,"transactions":[100.5,99.5],"window_s":[0.1,0.1],'
+    '"server_cpu_s":[0.09,0.09],"client_cpu_s":[0.02,0.02],"completed":[120,119],"latencies":"HISTF",'
+    '"statements":{"point_select":"HISTF"},"reads":239,"writes":0,"other":0,"errors":{"1213":1},'
+    '"counters":{"Handler_read_key":239.0}}]}\n'
+    '{"record":"failure","cell":{"workload":"reads","dataset":"sbtest-4x25000-innodb-seed1","server":"b",'
+    '"threads":4},"start":1,"reason":"it died: [ERROR] out of memory"}\n'
+    '{"record":"end","finished":"2025-01-02T03:05:05Z","elapsed_s":60.0,"interrupted":false}\n'
+)
+
+BLOCK = Block(workload="reads", dataset="sbtest-4x25000-innodb-seed1", threads=4, servers=("a", "b"))
+
+
+def a_header(run: str = RUN) -> RunHeader:
+    return RunHeader(
+        format=1,
+        run=run,
+        started="2025-01-02T03:04:05Z",
+        shootout="0.1.0",
+        seed=7,
+        profile=Profile(description="d", workloads=("reads",), threads=(4,), servers=("a", "b")),
+        runner=Runner(
+            fingerprint="f",
+            cpu="c",
+            cpus=2,
+            memory_bytes=1024,
+            kernel="k",
+            system="s",
+            virtual="",
+            filesystem="ext4",
+            disk="ssd",
+            placement=Placement(client=(0,), servers=(1,)),
+        ),
+        servers=(),
+        blocks=(BLOCK,),
+    )
+
+
+def a_start(number: int = 1, block: str = BLOCK.key) -> StartRecord:
+    samples = Samples(
+        server="a",
+        steady=True,
+        warmup_rounds=8,
+        drift=0.001,
+        transactions=(100.5, 99.5),
+        window_s=(0.1, 0.1),
+        server_cpu_s=(0.09, 0.09),
+        client_cpu_s=(0.02, 0.02),
+        completed=(120, 119),
+        latencies="HISTF",
+        statements={"point_select": "HISTF"},
+        reads=239,
+        writes=0,
+        other=0,
+        errors={"1213": 1},
+        counters={"Handler_read_key": 239.0},
+    )
+    return StartRecord(block=block, start=number, order=((0, 1), (1, 0)), samples=(samples,))
+
+
+A_FAILURE = FailureRecord(
+    cell=Cell(workload="reads", dataset=BLOCK.dataset, server="b", threads=4),
+    start=1,
+    reason="it died: [ERROR] out of memory",
+)
+AN_END = EndRecord(finished="2025-01-02T03:05:05Z", elapsed_s=60.0, interrupted=False)
+
+
+def written(folder: Path, *records: document.Record) -> Path:
+    writer = document.Writer(folder, RUN)
+    for record in records:
+        writer.append(record)
+    return writer.path
+
+
+@contextmanager
+def files_no_larger_than(size: int) -> Iterator[None]:
+    """The kernel refuses to let any file of this process grow further, as a full disk does."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+# --- writing and reading ----------------------------------------------------------------------------
+
+
+def test_the_golden_document_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "golden.jsonl"
+    path.write_text(GOLDEN)
+    assert document.read(path) == RunDocument(
+        header=a_header(), starts=(a_start(),), failures=(A_FAILURE,), end=AN_END
+    )
+
+
+def test_the_golden_document_is_written(tmp_path: Path) -> None:
+    path = written(tmp_path, a_header(), a_start(), A_FAILURE, AN_END)
+    assert path == tmp_path / f"{RUN}.jsonl"
+    assert path.read_text() == GOLDEN
+
+
+def test_each_record_is_there_as_soon_as_it_was_appended(tmp_path: Path) -> None:
+    writer = document.Writer(tmp_path, RUN)
+    writer.append(a_header())
+    assert document.read(writer.path).starts == ()
+    for number in (1, 2, 3):
+        writer.append(a_start(number))
+        assert [start.start for start in document.read(writer.path).starts] == list(range(1, number + 1))
+
+
+def test_a_run_that_never_began_leaves_nothing(tmp_path: Path) -> None:
+    document.Writer(tmp_path / "results", RUN)
+    assert list((tmp_path / "results").iterdir()) == []
+
+
+def test_a_torn_last_line_is_dropped_and_the_run_counts_as_cut_short(tmp_path: Path) -> None:
+    path = tmp_path / "torn.jsonl"
+    whole = RunDocument(header=a_header(), starts=(a_start(),), failures=(A_FAILURE,), end=AN_END)
+    lines = GOLDEN.splitlines(keepends=True)
+    for kept in range(1, len(lines)):
+        for torn in (1, len(lines[kept]) // 2, len(lines[kept]) - 1):
+            path.write_text("".join(lines[:kept]) + lines[kept][:torn])
+            assert document.read(path) == msgspec.structs.replace(
+                whole, starts=whole.starts[: kept - 1], failures=whole.failures[: max(0, kept - 2)], end=None
+            )
+
+
+# --- what is not a document -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ": not a run document: it has no whole line"),
+        (GOLDEN[:50], ": not a run document: it has no whole line"),
+        ("nonsense\n", ":1: not a run document: no format number in its first line"),
+        ("[1]\n", ":1: not a run document: no format number in its first line"),
+        ('{"record":"run"}\n', ":1: not a run document: no format number in its first line"),
+        (GOLDEN.replace('"format":1', '"format":2'), ": written in format 2; this shootout reads format 1"),
+        (
+            '{"format":1,"record":"x"}\n',
+            ":1: not a record of a run document: Invalid value 'x' - at `$.record`",
+        ),
+        (
+            GOLDEN.replace('"steady":true', '"stedy":true'),
+            ":2: not a record of a run document: Object contains unknown field `stedy` - at `$.samples[0]`",
+        ),
+        (
+            GOLDEN.replace('"window_s":[0.1,', '"window_s":['),
+            ":2: server 'a': its arrays differ in their number of rounds",
+        ),
+        (GOLDEN.replace("reads-t4", "reads-t5"), ":2: block 'reads-t5' is not in the header"),
+        (GOLDEN + GOLDEN, ":5: the run ended on line 4, nothing may follow"),
+        (GOLDEN.splitlines(keepends=True)[0] * 2, ":2: a second header; one document holds one run"),
+    ],
+)
+def test_the_line_that_is_wrong_is_named(tmp_path: Path, text: str, expected: str) -> None:
+    path = tmp_path / "wrong.jsonl"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        document.read(path)
+    assert str(caught.value) == f"{path}{expected}"
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.jsonl"
+    path.write_bytes(GOLDEN.encode().replace(b"it died", b"it \xff"))
+    with pytest.raises(InputError, match=rf"^{path}:3: "):
+        document.read(path)
+
+
+def test_a_start_that_is_there_twice(tmp_path: Path) -> None:
+    path = written(tmp_path, a_header(), a_start(1), a_start(2), a_start(1))
+    with pytest.raises(InputError, match=rf"^{path}:4: start 1 of block 'reads-t4' is there twice$"):
+        document.read(path)
+
+
+def test_a_header_must_come_first(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.jsonl"
+    path.write_text('{"record":"end","format":1,"finished":"x","elapsed_s":1,"interrupted":false}\n')
+    with pytest.raises(InputError, match=rf"^{path}:1: "):
+        document.read(path)
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read: No such file or directory"):
+        document.read(tmp_path / "none.jsonl")
+
+
+# --- folders and disks that refuse ------------------------------------------------------------------
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(
+        InputError, match=rf"^{tmp_path}/file/results: cannot hold the run document: Not a dir"
+    ):
+        document.Writer(tmp_path / "file" / "results", RUN)
+
+
+def test_a_folder_that_takes_no_files() -> None:
+    """/proc takes none from anybody, root included, for whom permissions are no obstacle."""
+    with pytest.raises(InputError, match=r"^/proc: cannot hold the run document: "):
+        document.Writer(Path("/proc"), RUN)
+
+
+def test_a_folder_without_room(tmp_path: Path) -> None:
+    with (
+        files_no_larger_than(100_000),
+        pytest.raises(InputError, match="cannot hold the run document: File too"),
+    ):
+        document.Writer(tmp_path, RUN)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_becomes_full_keeps_what_was_written(tmp_path: Path) -> None:
+    writer = document.Writer(tmp_path, RUN)
+    writer.append(a_header())
+    writer.append(a_start(1))
+    size = writer.path.stat().st_size
+    for room in (0, 1, 100):
+        full = pytest.raises(MeasureError, match=rf"^{writer.path}: cannot be written: ")
+        with files_no_larger_than(size + room), full:
+            writer.append(a_start(2))
+        assert writer.path.stat().st_size == size
+    writer.append(a_start(2))
+    assert [start.start for start in document.read(writer.path).starts] == [1, 2]
+
+
+def test_a_document_is_not_overwritten(tmp_path: Path) -> None:
+    path = written(tmp_path, a_header())
+    with pytest.raises(InputError, match=rf"^{path}: this run has a document already$"):
+        document.Writer(tmp_path, RUN)
+
+
+# --- names ------------------------------------------------------------------------------------------
+
+
+def test_runs_sort_by_their_time_in_utc() -> None:
+    summer = timezone(timedelta(hours=2))
+    runs = [
+        document.new_run(datetime(2025, 7, 1, 1, 59, 59, tzinfo=summer)),
+        document.new_run(datetime(2025, 7, 1, 0, 0, 0, tzinfo=UTC)),
+        document.new_run(datetime(2025, 10, 1, 0, 0, 0, tzinfo=UTC)),
+    ]
+    assert runs == sorted(runs)
+    assert re.fullmatch(r"20250630T235959Z-[0-9a-f]{6}", runs[0])
+
+
+def test_runs_of_one_second_differ() -> None:
+    now = datetime(2025, 7, 1, tzinfo=UTC)
+    assert len({document.new_run(now) for _ in range(50)}) > 45
+
+
+def test_documents_are_found_the_newest_last(tmp_path: Path) -> None:
+    runs = ("20250102T000000Z-000000", "20250101T000000Z-ffffff", "20241231T235959Z-777777")
+    for run in runs:
+        document.Writer(tmp_path, run).append(a_header(run))
+    (tmp_path / "notes.txt").touch()
+    found = document.find(tmp_path)
+    assert found == tuple(tmp_path / f"{run}.jsonl" for run in reversed(runs))
+    assert [document.read(path).header.run for path in found] == list(reversed(runs))
+
+
+def test_where_there_is_no_folder_there_are_no_documents(tmp_path: Path) -> None:
+    assert document.find(tmp_path / "none") == ()

@@ -1,0 +1,95 @@
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shootout import machine
+from shootout.errors import MeasureError
+
+
+def test_the_fingerprint_stays_and_says_what_machine_it_is(tmp_path: Path) -> None:
+    one, two = machine.inspect(tmp_path), machine.inspect(tmp_path / "not" / "yet" / "there")
+    assert one.fingerprint == two.fingerprint
+    assert len(one.fingerprint) == 12
+    assert one.cpus == len(os.sched_getaffinity(0))
+    assert one.memory_bytes > 2**28
+    assert one.disk in {"ssd", "disk", "unknown"}
+    assert "/" not in one.filesystem
+    assert set(one.placement.client) | set(one.placement.servers) == os.sched_getaffinity(0)
+
+
+def test_another_filesystem_is_another_fingerprint(tmp_path: Path) -> None:
+    assert machine.inspect(Path("/proc")).filesystem == "proc"
+    assert machine.inspect(Path("/proc")).fingerprint != machine.inspect(tmp_path).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("cpus", "client"), [((3,), (3,)), ((0, 1), (0,)), ((0, 1, 2, 3), (0,)), (tuple(range(16)), (0, 1, 2, 3))]
+)
+def test_placement(cpus: tuple[int, ...], client: tuple[int, ...]) -> None:
+    assert machine.placement(cpus).client == client
+
+
+@given(st.lists(st.integers(0, 511), min_size=2, max_size=256, unique=True))
+def test_every_cpu_has_one_side(cpus: list[int]) -> None:
+    place = machine.placement(cpus)
+    assert sorted(place.client + place.servers) == sorted(cpus)
+    assert place.client
+    assert place.servers
+    assert len(place.client) <= len(place.servers)
+
+
+def test_holding_ends(tmp_path: Path) -> None:
+    before = os.sched_getaffinity(0)
+    with machine.hold({min(before)}):
+        assert os.sched_getaffinity(0) == {min(before)}
+        inherited = subprocess.run(
+            [sys.executable, "-c", "import os; print(os.sched_getaffinity(0))"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert inherited.stdout.strip() == str({min(before)})
+    assert os.sched_getaffinity(0) == before
+
+
+def test_what_the_kernel_counts_for_another_process(tmp_path: Path) -> None:
+    work = f"""
+import os, time
+with open({str(tmp_path / "out")!r}, "wb") as file:
+    file.write(bytes(1 << 20)); file.flush(); os.fsync(file.fileno())
+while time.process_time() < 0.3: pass
+for _ in range(50): time.sleep(0.001)
+print(time.process_time(), flush=True)
+time.sleep(60)
+"""
+    with subprocess.Popen([sys.executable, "-c", work], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            own = float(process.stdout.readline())
+            assert machine.process_cpu_s(process.pid) == pytest.approx(own, abs=0.02)
+            assert machine.context_switches(process.pid) >= 50
+            assert machine.bytes_written(process.pid) >= 1 << 20
+        finally:
+            process.kill()
+
+
+def test_cpu_time_is_finer_than_a_tick() -> None:
+    seen = set()
+    until = time.monotonic() + 0.005
+    while time.monotonic() < until:
+        seen.add(machine.process_cpu_s(os.getpid()))
+    assert len(seen) > 10
+
+
+def test_a_process_that_is_gone() -> None:
+    with subprocess.Popen(["true"]) as process:
+        process.wait()
+    for count in (machine.process_cpu_s, machine.context_switches, machine.bytes_written):
+        with pytest.raises(MeasureError, match=f"process {process.pid} is gone"):
+            count(process.pid)

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shootout import matrix
+from shootout.errors import InputError
+from shootout.model import Block, Cell, Dataset, Policy, Profile, Sampling
+
+LABELS = ("mysql-5.7.22", "mysql-8.0.12")
+
+
+def a_profile(**fields: object) -> Profile:
+    return Profile(
+        **{"description": "d", "workloads": ("reads", "writes"), "threads": (1, 8)} | fields  # type: ignore[arg-type]
+    )
+
+
+def write(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "mine.toml"
+    path.write_text('description = "d"\n' + text)
+    return str(path)
+
+
+def test_the_quick_profile_writes_out_the_defaults() -> None:
+    profile = matrix.load_profile("quick")
+    assert profile.servers == LABELS
+    assert profile.workloads == ("oltp_point_select", "oltp_read_only", "oltp_read_write")
+    assert profile.threads == (1, 8, 32)
+    assert (profile.dataset, profile.sampling, profile.policy) == (Dataset(), Sampling(), Policy())
+
+
+def test_a_profile_of_ones_own_needs_three_keys(tmp_path: Path) -> None:
+    profile = matrix.load_profile(write(tmp_path, 'workloads = ["reads"]\nthreads = [4]'))
+    assert profile == a_profile(workloads=("reads",), threads=(4,))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("workloads = []\nthreads = [1]", "workloads: expected at least one, found none"),
+        ('workloads = ["a"]\nthreads = []', "threads: expected at least one, found none"),
+        ('workloads = ["a", "a"]\nthreads = [1]', "workloads: 'a' is there twice"),
+        ('workloads = ["a"]\nthreads = [8, 1, 8]', "threads: 8 is there twice"),
+        (
+            'workloads = ["a"]\nthreads = [1]\nsampling = { starts_max = 4 }',
+            "sampling.starts_max: expected 5 (starts_min) or more, found 4",
+        ),
+        ('workloads = ["a"]\nthread = [1]', "unknown key 'thread'; did you mean 'threads'?"),
+    ],
+)
+def test_a_profile_that_cannot_run(tmp_path: Path, text: str, expected: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(InputError) as caught:
+        matrix.load_profile(path)
+    assert str(caught.value) == f"{path}: {expected}"
+
+
+def test_an_unknown_profile() -> None:
+    with pytest.raises(InputError, match=r"^unknown profile 'quik'; did you mean 'quick'\?$"):
+        matrix.load_profile("quik")
+
+
+def test_an_unreadable_profile(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.toml: cannot be read: No such file"):
+        matrix.load_profile(str(tmp_path / "none.toml"))
+
+
+@given(st.lists(st.integers(1, 65_535), min_size=1, unique=True))
+def test_thread_counts_come_back_as_written(threads: list[int]) -> None:
+    assert matrix.parse_threads(",".join(map(str, threads))) == tuple(threads)
+
+
+def test_blanks_around_thread_counts_do_not_matter() -> None:
+    assert matrix.parse_threads("1, 8 ,32") == (1, 8, 32)
+
+
+@pytest.mark.parametrize("item", ["0", "-1", "abc", "", "65536", "1.5", "+1", "٣", "²", "9" * 5000])
+def test_a_wrong_thread_count_is_named(item: str) -> None:
+    with pytest.raises(InputError) as caught:
+        matrix.parse_threads(f"8,{item}")
+    message = str(caught.value)
+    assert message.startswith(f"--threads 8,{item}: expected numbers from 1 to 65535")
+    assert message.endswith(f"found {item!r}")
+
+
+def test_a_thread_count_that_is_there_twice_is_named() -> None:
+    with pytest.raises(InputError, match=r"^--threads 8,1,8: 8 is there twice$"):
+        matrix.parse_threads("8,1,8")
+
+
+def test_cells_follow_the_profile_and_the_base_is_first() -> None:
+    cells = matrix.cells(a_profile(), LABELS)
+    assert [(c.workload, c.threads, c.server) for c in cells] == [
+        ("reads", 1, LABELS[0]),
+        ("reads", 1, LABELS[1]),
+        ("reads", 8, LABELS[0]),
+        ("reads", 8, LABELS[1]),
+        ("writes", 1, LABELS[0]),
+        ("writes", 1, LABELS[1]),
+        ("writes", 8, LABELS[0]),
+        ("writes", 8, LABELS[1]),
+    ]
+    assert {cell.dataset for cell in cells} == {Dataset().key}
+
+
+def test_blocks_of_selected_cells() -> None:
+    def cell(workload: str, server: str) -> Cell:
+        return Cell(workload=workload, dataset="d", server=server, threads=1)
+
+    blocks = matrix.blocks([cell("b", "y"), cell("a", "y"), cell("b", "x")])
+    assert blocks == (
+        Block(workload="b", dataset="d", threads=1, servers=("y", "x")),
+        Block(workload="a", dataset="d", threads=1, servers=("y",)),
+    )
+
+
+@given(
+    st.lists(st.sampled_from("abcd"), min_size=1, unique=True),
+    st.lists(st.integers(1, 64), min_size=1, unique=True),
+    st.lists(st.text("xyz", min_size=1), min_size=1, unique=True),
+)
+def test_blocks_hold_every_cell_once_in_order(
+    workloads: list[str], threads: list[int], labels: list[str]
+) -> None:
+    cells = matrix.cells(a_profile(workloads=tuple(workloads), threads=tuple(threads)), labels)
+    blocks = matrix.blocks(cells)
+    assert len(blocks) == len(workloads) * len(threads)
+    assert tuple(cell for block in blocks for cell in block.cells) == cells

@@ -1,0 +1,114 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shootout.errors import InputError
+from shootout.model import ServerReference
+from shootout.servers import catalogue, reference
+
+
+def a_tree(directory: Path) -> Path:
+    (directory / "bin").mkdir(parents=True)
+    server = directory / "bin" / "mysqld"
+    server.write_text("#!/bin/sh\n")
+    server.chmod(0o755)
+    return directory
+
+
+def a_reference(target: str, settings: str | None = None) -> ServerReference:
+    return ServerReference(
+        source="path" if target.startswith("/") else "catalogue", target=target, settings=settings
+    )
+
+
+@pytest.mark.parametrize("text", ["mysql-5.7.22", "mysql-8.0.12@in-memory", "mysql-8.0.12@./my.cnf"])
+def test_a_catalogue_reference_reads_back_as_written(text: str) -> None:
+    assert reference.parse(text).text == text
+
+
+def test_a_directory_with_and_without_settings(tmp_path: Path) -> None:
+    tree = a_tree(tmp_path / "build")
+    assert reference.parse(f"path:{tree}") == a_reference(str(tree))
+    assert reference.parse(f"path:{tree}/../build@fast") == a_reference(str(tree), "fast")
+
+
+def test_a_directory_with_an_at_sign_in_its_name(tmp_path: Path) -> None:
+    tree = a_tree(tmp_path / "build@home")
+    assert reference.parse(f"path:{tree}") == a_reference(str(tree))
+    assert reference.parse(f"path:{tree}@fast") == a_reference(str(tree), "fast")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("mysql-8.0.1", "did you mean 'mysql-8.0.12'?"),
+        ("", "expected a catalogue id"),
+        ("@in-memory", "expected a catalogue id"),
+        ("mysql-5.7.22@", "expected a catalogue id"),
+        ("path:", "expected a catalogue id"),
+        ("image:mysql:8.4", "expected a catalogue id"),
+        ("path:/no/such/place", "no such directory"),
+        ("path:/proc", "no server in it"),
+    ],
+)
+def test_what_cannot_be_a_server_is_said_in_a_few_lines(text: str, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        reference.parse(text)
+    assert said in str(caught.value)
+    assert len(str(caught.value).splitlines()) <= 3
+
+
+def test_a_list() -> None:
+    found = reference.parse_list("mysql-5.7.22, mysql-8.0.12@defaults,")
+    assert [each.text for each in found] == ["mysql-5.7.22", "mysql-8.0.12@defaults"]
+    with pytest.raises(InputError, match="at least one"):
+        reference.parse_list(" , ")
+
+
+def test_labels_are_short_and_tell_servers_apart() -> None:
+    references = [
+        a_reference("mysql-5.7.22"),
+        a_reference("mysql-5.7.22"),
+        a_reference("mysql-5.7.22", "fast"),
+        a_reference("/src/base/build"),
+        a_reference("/src/head/build"),
+        a_reference("/src/head/build", "conf/fast.cnf"),
+        a_reference("/opt/my sql"),
+    ]
+    assert reference.labels(references) == (
+        "mysql-5.7.22",
+        "mysql-5.7.22#2",
+        "mysql-5.7.22@fast",
+        "path:base-build",
+        "path:head-build",
+        "path:head-build@fast.cnf",
+        "path:my-sql",
+    )
+
+
+references = st.builds(
+    a_reference,
+    st.sampled_from(["mysql-5.7.22", "mysql-8.0.12"])
+    | st.lists(st.sampled_from(["a", "b", "a-b", "b#2", "ä@x"]), max_size=3).map(
+        lambda parts: "/" + "/".join(parts)
+    ),
+    st.none() | st.sampled_from(["fast", "a/fast.cnf", "b/fast.cnf", "fast#2"]),
+)
+
+
+@given(st.lists(references, max_size=8))
+def test_labels_are_unique_and_begin_alike_for_the_same_server(found: list[ServerReference]) -> None:
+    labels = reference.labels(found)
+    assert len(set(labels)) == len(labels) == len(found)
+    assert labels == reference.labels(found)
+    assert not any(set(label) & set("[]/ ,") or "::" in label for label in labels)
+
+
+def test_the_catalogue_is_whole() -> None:
+    entries = catalogue.load()
+    assert {"mysql-5.7.22", "mysql-8.0.12"} <= entries.keys()
+    for name, entry in entries.items():
+        assert name == f"{entry.family}-{entry.version}"
+        assert entry.sources

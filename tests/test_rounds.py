@@ -1,0 +1,184 @@
+"""Order, warm-up, slice lengths and failures of a block, on a driver that needs neither server nor time."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shootout import rounds
+from shootout._engine import Histogram, LoadError, Slice
+from shootout.model import Sampling
+from shootout.rounds import Measured, Subject, measure_block, orders
+
+SAMPLING = Sampling(slice_s=0.1, ramp_s=0.02, measure_s=1.2, warmup_max_s=3.0)
+
+
+@dataclass
+class FakeSlice:
+    """What the engine would have measured."""
+
+    transactions: float
+    window_s: float
+    completed: int
+    latencies: Histogram
+    statements: list[Histogram]
+    reads: int = 0
+    writes: int = 0
+    other: int = 0
+    errors: dict[int, int] = field(default_factory=dict)
+    client_cpu_s: float = 0.001
+
+
+@dataclass
+class FakeDriver:
+    """Turns (server, slice number) into a throughput; notes what it was asked for."""
+
+    tps: Callable[[int, int], float]
+    latency_s: float = 0.001
+    fails: tuple[int, int] | None = None  # server, slice number
+    asked: list[tuple[int, float, float]] = field(default_factory=list)
+
+    def slice(self, server: int, ramp_s: float, window_s: float, timeout_s: float) -> Slice:
+        number = sum(1 for other, *_ in self.asked if other == server)
+        self.asked.append((server, ramp_s, window_s))
+        if self.fails is not None and self.fails[0] == server and number >= self.fails[1]:
+            raise LoadError(server, 1064, "You have an error in your SQL syntax")
+        transactions = self.tps(server, number) * window_s
+        latencies = Histogram()
+        latencies.record(int(self.latency_s * 1e9))
+        return cast(
+            Slice, FakeSlice(transactions, window_s, int(transactions), latencies, [Histogram()], reads=3)
+        )
+
+
+def measured(driver: FakeDriver, servers: int = 2, sampling: Sampling = SAMPLING) -> Measured:
+    cpu_s = [0.0] * servers
+    work = [0.0] * servers
+
+    def subject(index: int) -> Subject:
+        def spend() -> float:
+            cpu_s[index] += 0.005
+            return cpu_s[index]
+
+        def count() -> dict[str, float]:
+            work[index] += 7
+            return {"Handler_read_key": work[index]}
+
+        return Subject("abcdefgh"[index], spend, count, lambda words: f"server says: {words}")
+
+    return measure_block(
+        "block",
+        3,
+        [subject(index) for index in range(servers)],
+        kinds=["select"],
+        driver=driver,
+        sampling=sampling,
+        generator=random.Random(1),
+        watch=lambda stage, round_, rounds: None,
+    )
+
+
+@given(st.integers(1, 8), st.integers(1, 60), st.integers())
+def test_every_round_has_every_server_and_places_are_balanced(servers: int, count: int, seed: int) -> None:
+    drawn = orders(range(servers), count, random.Random(seed))
+    assert len(drawn) == count
+    assert all(sorted(order) == list(range(servers)) for order in drawn)
+    first = Counter(order[0] for order in drawn)
+    assert max(first.values()) - min(first.get(server, 0) for server in range(servers)) <= 1
+
+
+def test_orders_are_random_and_repeatable() -> None:
+    drawn = orders(range(3), 30, random.Random(5))
+    assert drawn == orders(range(3), 30, random.Random(5))
+    assert len(set(drawn)) > 3
+
+
+def test_a_steady_block_is_measured_for_the_time_asked() -> None:
+    driver = FakeDriver(tps=lambda server, number: 1000.0 * (server + 1))
+    result = measured(driver)
+    assert result.failures == {}
+    assert result.record is not None
+    assert (result.record.block, result.record.start) == ("block", 3)
+    assert len(result.record.order) == 12
+    one, two = result.record.samples
+    assert (one.server, two.server) == ("a", "b")
+    assert one.transactions == (100.0,) * 12
+    assert two.transactions == (200.0,) * 12
+    assert one.steady
+    assert one.server_cpu_s == (0.005,) * 12
+    assert one.counters == {"Handler_read_key": 7.0}
+    assert one.reads == 36
+    assert Histogram.decode(one.latencies).count == 12
+
+
+def test_rounds_are_counted_from_after_the_warm_up() -> None:
+    driver = FakeDriver(tps=lambda server, number: 1000.0)
+    result = measured(driver)
+    assert result.record is not None
+    warmed = result.record.samples[0].warmup_rounds
+    assert len(driver.asked) == 2 * (warmed + 12)
+
+
+def test_warming_goes_on_while_a_server_gets_faster() -> None:
+    rising = FakeDriver(tps=lambda server, number: 1000.0 * min(1.0, 0.5 + number / 40))
+    result = measured(rising)
+    assert result.record is not None
+    assert result.record.samples[0].warmup_rounds >= 20
+    assert result.record.samples[0].steady
+
+
+def test_a_server_that_never_settles_is_marked() -> None:
+    driver = FakeDriver(tps=lambda server, number: 1000.0 * (1.05**number if server else 1))
+    result = measured(driver)
+    assert result.record is not None
+    settled, restless = result.record.samples
+    assert settled.steady
+    assert not restless.steady
+    assert restless.drift > 0.1
+
+
+@pytest.mark.parametrize(("latency_s", "window_s", "ramp_s"), [(0.001, 0.1, 0.02), (0.2, 0.4, 0.2)])
+def test_slices_grow_with_the_latency(latency_s: float, window_s: float, ramp_s: float) -> None:
+    driver = FakeDriver(tps=lambda server, number: 100.0, latency_s=latency_s)
+    result = measured(driver)
+    assert result.record is not None
+    assert driver.asked[-1][1:] == pytest.approx((ramp_s, window_s), rel=0.01)
+    assert len(result.record.order) == max(rounds.ROUNDS_MIN, round(SAMPLING.measure_s / window_s))
+
+
+def test_a_server_that_fails_leaves_the_others_measured() -> None:
+    driver = FakeDriver(tps=lambda server, number: 1000.0, fails=(1, 13))
+    result = measured(driver, servers=3)
+    assert result.failures == {"b": "server says: error 1064: You have an error in your SQL syntax"}
+    assert result.record is not None
+    whole, torn, other = result.record.samples
+    assert len(whole.transactions) == len(other.transactions) == 12
+    assert len(torn.transactions) == 13 - whole.warmup_rounds
+    assert all(1 not in order for order in result.record.order[len(torn.transactions) :])
+
+
+def test_a_server_that_fails_while_warming_is_not_in_the_record() -> None:
+    driver = FakeDriver(tps=lambda server, number: 1000.0, fails=(0, 2))
+    result = measured(driver)
+    assert list(result.failures) == ["a"]
+    assert result.record is not None
+    assert [samples.server for samples in result.record.samples] == ["b"]
+
+
+def test_nothing_is_recorded_where_all_fail() -> None:
+    driver = FakeDriver(tps=lambda server, number: 1000.0, fails=(0, 0))
+    assert measured(driver, servers=1).record is None
+
+
+def test_a_standstill_is_measured_as_one() -> None:
+    driver = FakeDriver(tps=lambda server, number: 0.0 if server else 1000.0)
+    result = measured(driver)
+    assert result.record is not None
+    assert result.record.samples[1].transactions == (0.0,) * 12

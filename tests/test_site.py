@@ -1,0 +1,462 @@
+"""The site, as files and in Chromium."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import builders
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from shootout import site
+from shootout.errors import InputError
+from shootout.model import Cell, FailureRecord, RunDocument, Warning
+
+GOLDEN = Path(__file__).parent / "golden"
+VOID = {"meta", "link", "br", "wbr", "img", "input", "hr"}
+HOSTILE = (
+    """</script><script>alert(1)</script><svg onload=alert(2)><img src=x onerror=alert(3)>'"`${7*7}{{7*7}}"""
+    """<!--\x1b[31mred\x1b[0m\u202egnp.exe\u2066\x00&amp;%{x}%{fullData.name}|*md*"""
+)
+
+
+class Document(HTMLParser):
+    """A page's links, ids, tables and text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.ids: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = dict(attrs)
+        self.tags.append((tag, attributes))
+        self.links += [value for name, value in attrs if name in ("href", "src") and value]
+        self.ids += [value for name, value in attrs if name == "id" and value]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "script" not in self.open:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join("".join(self.words).split())
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site of two runs, the older one interrupted; returns its index page."""
+    older = builders.a_header(run="20261113T024100Z-11aa", started="2026-11-13T02:41:00+00:00", seed=5)
+    results = [builders.a_result(builders.a_run(older, interrupted=True)), builders.a_result()]
+    return site.build(results, tmp_path_factory.mktemp("site"))
+
+
+def pages(index: Path) -> list[Path]:
+    return sorted(index.parent.rglob("*.html"))
+
+
+def a_page(index: Path, start: str) -> Path:
+    (page,) = (index.parent / "runs" / "20261120T024100Z-7f3a").glob(f"{start}*.html")
+    return page
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def test_the_overview_is_as_it_was_approved(tmp_path: Path) -> None:
+    index = site.build([builders.a_result()], tmp_path)
+    text = re.sub(r"plotly-[\d.]+\.min\.js", "plotly.min.js", index.read_text("utf-8"))
+    text = "\n".join(line for raw in text.splitlines() if (line := " ".join(raw.split(" ")).strip())) + "\n"
+    actual = tmp_path / "overview.html"
+    actual.write_text(text, "utf-8")
+    golden = GOLDEN / "overview.html"
+    assert golden.is_file()
+    assert text == golden.read_text("utf-8"), f"If it is meant: cp {actual} {golden}"
+
+
+def test_the_newest_run_is_the_overview(built: Path) -> None:
+    text = Document(built.read_text("utf-8")).text
+    assert "mysql-8.0.12 is slower than mysql-5.7.22 in 6 of 9 cells" in text
+    assert "20 November 2026, 02:41 UTC" in text
+    assert "13 November 2026, 02:41 UTC" in text  # listed, and said to be
+    assert "interrupted" in text
+
+
+def test_every_link_leads_somewhere_inside_the_site(built: Path) -> None:
+    documents = {page: Document(page.read_text("utf-8")) for page in pages(built)}
+    for page, document in documents.items():
+        assert len(document.ids) == len(set(document.ids)), page
+        for link in document.links:
+            if link.startswith("data:"):
+                continue
+            parts = urlsplit(link)
+            assert (parts.scheme, parts.netloc) == ("", ""), (page, link)
+            assert not parts.path.startswith("/"), (page, link)
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            assert target.is_file(), (page, link)
+            assert target.is_relative_to(built.parent.resolve())
+            assert not parts.fragment or parts.fragment in documents[target].ids, (page, link)
+
+
+def test_every_cell_has_a_page_that_is_linked_from_the_overview(built: Path) -> None:
+    document, _ = builders.a_result()
+    links = Document(built.read_text("utf-8")).links
+    for block in document.header.blocks:
+        base, head = (f"runs/{document.header.run}/{site.cell_stem(cell)}.html" for cell in block.cells)
+        assert head in links
+        assert (built.parent / base).is_file()
+
+
+def test_every_table_is_complete_and_described_without_scripts(built: Path) -> None:
+    for page in pages(built):
+        text = page.read_text("utf-8")
+        for table in re.findall(r"<table.*?</table>", text, flags=re.DOTALL):
+            assert "<caption" in table
+            header = re.search(r"<thead>.*?</thead>", table, flags=re.DOTALL)
+            assert header
+            assert header[0].count("<th ") == header[0].count('scope="col"') > 0
+            assert table.count("<tr") > 1, "a table without rows"
+        for chart in re.findall(r'<div class="chart.*?</div>', text, flags=re.DOTALL):
+            assert "<noscript>" in chart
+            assert 'aria-label="' in chart
+
+
+def test_the_verdict_table_has_every_judged_cell_with_its_numbers(built: Path) -> None:
+    text = built.read_text("utf-8")
+    worst = re.search(r'<table class="sortable worst">.*?</table>', text, flags=re.DOTALL)
+    assert worst
+    rows = re.findall(r"<tr>.*?</tr>", worst[0], flags=re.DOTALL)[1:]
+    verdicts = [found[0] for row in rows if (found := re.findall(r'class="badge (\w+)"', row))]
+    assert verdicts == ["regressed"] * 6 + ["failed", "inconclusive", "equivalent"]
+    assert "−24.2" in rows[0]
+    assert "−25.5 to −22.8" in rows[0]
+    assert "died during round 3" in rows[6]
+    assert "18\u202f900" in rows[0]
+
+
+def test_a_failed_cell_shows_the_servers_own_words(built: Path) -> None:
+    text = Document(a_page(built, "oltp_read_write-t32-mysql-8").read_text("utf-8")).text
+    assert "failed" in text
+    assert "No space left on device" in text
+    assert "mysql-8.0.12 (pid 4711) died during round 3" in Document(built.read_text("utf-8")).text
+
+
+def test_a_cell_page_has_its_evidence(built: Path) -> None:
+    text = Document(a_page(built, "oltp_read_write-t1-mysql-8").read_text("utf-8")).text
+    for words in (
+        "17.4 % fewer transactions per second than mysql-5.7.22",
+        "All 75 rounds as a table", "99.9 %", "Innodb_buffer_pool_read_requests", "index_update",
+        "--seed 20261120", "1213 deadlock", "max_connections", "differs", "AMD EPYC",
+        "shootout run --servers mysql-5.7.22,mysql-8.0.12 --workloads oltp_read_write --threads 1",
+    ):  # fmt: skip
+        assert words in text, words
+
+
+def test_an_interrupted_and_a_cut_run_say_so(tmp_path: Path) -> None:
+    stopped = builders.a_run(interrupted=True)
+    index = site.build([builders.a_result(stopped)], tmp_path / "stopped")
+    assert "This run was interrupted after 5 min 31 s" in Document(index.read_text("utf-8")).text
+    cut = msgspec.structs.replace(stopped, end=None)
+    index = site.build([builders.a_result(cut)], tmp_path / "cut")
+    assert "This run was cut short" in Document(index.read_text("utf-8")).text
+
+
+@pytest.mark.parametrize(
+    "servers", [["mysql-5.7.22"], ["mysql-5.7.22", "mysql-8.0.12", "mysql-8.0.33", "a", "b"]]
+)
+def test_any_number_of_servers(servers: list[str], tmp_path: Path) -> None:
+    header = builders.a_header(servers, workloads=["oltp_read_only"], threads=[1, 8])
+    index = site.build([builders.a_result(builders.a_run(header, failing=False))], tmp_path)
+    text = index.read_text("utf-8")
+    assert text.count('<table class="matrix"') == len(servers) - 1
+    assert all(Document(page.read_text("utf-8")).open == [] for page in pages(index))
+
+
+def test_a_run_in_which_nothing_was_measured(tmp_path: Path) -> None:
+    header = builders.a_header(workloads=["oltp_read_only"], threads=[1])
+    failures = tuple(
+        FailureRecord(cell=cell, start=1, reason="no memory")
+        for block in header.blocks
+        for cell in block.cells
+    )
+    document = RunDocument(header=header, starts=(), failures=failures, end=None)
+    index = site.build([builders.a_result(document)], tmp_path)
+    text = Document(index.read_text("utf-8")).text
+    assert "mysql-8.0.12 could not be measured" in text
+
+
+def hostile_result() -> RunDocument:
+    base, head = f"a{HOSTILE}", f"b/../../etc#1?x:{HOSTILE}"
+    plain = builders.a_header([base, head], workloads=[f"w{HOSTILE}"], threads=[1, 8], run=f"r{HOSTILE}")
+    warning = Warning(code=HOSTILE, text=HOSTILE)
+    servers = tuple(
+        builders.a_server(
+            label, reference=HOSTILE, version=HOSTILE, comment=HOSTILE, build=HOSTILE,
+            settings_name=HOSTILE, checksum=HOSTILE, warnings=(warning,),
+            settings=tuple(
+                msgspec.structs.replace(s, name=s.name + HOSTILE, requested=HOSTILE, effective=HOSTILE)
+                for s in builders.a_server().settings
+            ),
+        )
+        for label in (base, head)
+    )  # fmt: skip
+    runner = builders.a_runner(
+        fingerprint=HOSTILE, cpu=HOSTILE, kernel=HOSTILE, system=HOSTILE, virtual=HOSTILE, filesystem=HOSTILE,
+        disk=HOSTILE, warnings=(warning,),
+    )  # fmt: skip
+    profile = msgspec.structs.replace(plain.profile, description=HOSTILE)
+    header = msgspec.structs.replace(
+        plain, servers=servers, runner=runner, profile=profile, started=HOSTILE, shootout=HOSTILE
+    )
+    document = builders.a_run(header)
+    starts = tuple(
+        msgspec.structs.replace(
+            start,
+            samples=tuple(
+                msgspec.structs.replace(
+                    s,
+                    errors={HOSTILE: 1},
+                    counters={HOSTILE: 7.0},
+                    statements={HOSTILE: s.latencies},
+                )
+                for s in start.samples
+            ),
+        )
+        for start in document.starts
+    )
+    failures = tuple(msgspec.structs.replace(f, reason=HOSTILE + "\n" + HOSTILE) for f in document.failures)
+    return msgspec.structs.replace(document, starts=starts, failures=failures)
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return site.build([builders.a_result(hostile_result())], tmp_path_factory.mktemp("hostile"))
+
+
+def test_hostile_text_stays_text(hostile: Path) -> None:
+    assert len(pages(hostile)) == 2 + 1 + 4
+    for page in pages(hostile):
+        text = page.read_text("utf-8")
+        document = Document(text)
+        assert document.open == []
+        assert not any(name.startswith("on") for _, attributes in document.tags for name in attributes)
+        assert {"img", "iframe", "object", "form"}.isdisjoint(tag for tag, _ in document.tags)
+        sources = [attributes for tag, attributes in document.tags if tag == "script"]
+        assert all("src" in script or script.get("type") == "application/json" for script in sources)
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", text)
+        if page.name != "how-to-read.html":
+            assert "<script>alert(1)</script>" in document.text  # shown, letter by letter
+            assert "␛[31mred" in document.text
+
+
+labels = st.text(min_size=1, max_size=120)
+cells = st.builds(Cell, workload=labels, dataset=labels, server=labels, threads=st.integers(1, 65_535))
+
+
+@given(st.lists(cells, min_size=2, max_size=6, unique=True))
+def test_distinct_cells_have_distinct_and_safe_file_names(found: list[Cell]) -> None:
+    stems = [site.cell_stem(cell) for cell in found]
+    assert len({stem.lower() for stem in stems}) == len(found)
+    assert all(re.fullmatch(r"[A-Za-z0-9._~-]{1,100}", stem) for stem in stems)
+
+
+@given(
+    st.lists(
+        labels | st.sampled_from(["..", ".", "a/b", "a-b", "a#b", "A:b@c"]),
+        min_size=2,
+        max_size=6,
+        unique=True,
+    )
+)
+def test_distinct_runs_have_distinct_and_safe_folders(found: list[str]) -> None:
+    stems = [site.file_stem(run) for run in found]
+    assert len(set(stems)) == len(found)
+    assert all(re.fullmatch(r"[A-Za-z0-9._~-]{1,101}", stem) and not stem.startswith(".") for stem in stems)
+
+
+def test_names_that_only_look_alike_do_not_collide() -> None:
+    def cell(server: str) -> Cell:
+        return Cell(workload="w", dataset="d", server=server, threads=1)
+
+    names = ["path:/opt/a@x", "path:/opt/a#x", "path:/opt/a/x", "path--opt-a-x"]
+    assert len({site.cell_stem(cell(name)) for name in names}) == len(names)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    for out in (tmp_path / "file", tmp_path / "file" / "site"):
+        with pytest.raises(InputError, match=re.escape(str(out))):
+            site.build([builders.a_result()], out)
+
+
+def test_a_failed_build_changes_nothing(tmp_path: Path) -> None:
+    index = site.build([builders.a_result()], tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    document, comparison = builders.a_result()
+    first, *rest = document.starts
+    broken = tuple(msgspec.structs.replace(s, latencies="no histogram") for s in first.samples)
+    starts = (msgspec.structs.replace(first, samples=broken), *rest)
+    with pytest.raises(ValueError, match=r".*"):
+        site.build([(msgspec.structs.replace(document, starts=starts), comparison)], tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert index in before
+
+
+def test_nothing_to_show_and_a_run_given_twice(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="measure one first"):
+        site.build([], tmp_path)
+    with pytest.raises(InputError, match="20261120T024100Z-7f3a is given 2 times"):
+        site.build([builders.a_result(), builders.a_result()], tmp_path)
+
+
+# --- Chromium -------------------------------------------------------------------------------------
+
+ARGUMENTS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    path = shutil.which("chromium")
+    assert path, "Chromium is missing: apt-get install chromium"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+def opened(browser: Browser, page: Path, width: int = 1440, scheme: str = "light") -> tuple[Page, list[str]]:
+    """The page with all its charts drawn, and all that it complained of or asked of others."""
+    tab = browser.new_page(
+        viewport={"width": width, "height": 900}, color_scheme="dark" if scheme == "dark" else "light"
+    )
+    faults: list[str] = []
+    tab.on("console", lambda message: faults.append(f"console: {message.text}"))
+    tab.on("pageerror", lambda error: faults.append(f"error: {error}"))
+    tab.on("dialog", lambda dialog: faults.append(f"dialog: {dialog.message}"))
+    tab.on(
+        "request",
+        lambda request: (
+            None if request.url.startswith(("file:", "data:", "blob:")) else faults.append(request.url)
+        ),
+    )
+    tab.goto(page.as_uri())
+    tab.wait_for_function(
+        "scheme => [...document.querySelectorAll('.chart')].every(chart => chart.dataset.drawn === scheme)",
+        arg=scheme,
+    )
+    return tab, faults
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 768, 390])
+def test_pages_are_drawn_whole_at_every_width(
+    built: Path, chromium: Browser, width: int, scheme: str
+) -> None:
+    charts = {
+        built: 3,
+        a_page(built, "oltp_point_select-t1-mysql-8"): 3,
+        a_page(built, "oltp_read_write-t32-mysql-8"): 2,
+        built.parent / "how-to-read.html": 0,
+    }
+    for page, count in charts.items():
+        tab, faults = opened(chromium, page, width, scheme)
+        assert tab.locator(".chart .main-svg .trace").count() >= count
+        assert tab.locator(".chart[data-drawn]").count() == count
+        assert tab.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        dark = tab.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(251, 251, 250)"
+        assert dark == (scheme == "dark")
+        assert faults == []
+        tab.close()
+
+
+@pytest.mark.browser
+def test_hostile_text_runs_nowhere(hostile: Path, chromium: Browser) -> None:
+    for page in pages(hostile):
+        tab, faults = opened(chromium, page, width=390)
+        assert faults == []
+        assert tab.locator("svg[onload], img, main script:not([type])").count() == 0
+        assert tab.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        tab.close()
+
+
+@pytest.mark.browser
+def test_tables_sort_by_value_both_ways(built: Path, chromium: Browser) -> None:
+    tab, faults = opened(chromium, built)
+    worst = tab.locator("table.worst")
+
+    def column(number: int) -> list[str]:
+        return worst.locator(f"tbody tr > :nth-child({number})").all_inner_texts()
+
+    header = worst.get_by_role("columnheader", name="threads")
+    header.get_by_role("button").click()
+    assert column(2) == ["1", "1", "1", "8", "8", "8", "32", "32", "32"]
+    assert header.get_attribute("aria-sort") == "ascending"
+    header.get_by_role("button").press("Enter")
+    assert column(2) == ["32", "32", "32", "8", "8", "8", "1", "1", "1"]
+    worst.get_by_role("columnheader", name="base, tps").get_by_role("button").click()
+    values = worst.locator("tbody td.num:nth-last-child(3)").evaluate_all(
+        "cells => cells.map(c => +c.dataset.value)"
+    )
+    assert values == sorted(values)
+    change = worst.get_by_role("columnheader", name="change, %").get_by_role("button")
+    for _ in range(2):
+        change.click()
+        assert "failed" in worst.locator("tbody tr").last.inner_text()  # what has no figure stays last
+    assert faults == []
+    tab.close()
+
+
+@pytest.mark.browser
+def test_the_scheme_can_be_switched_and_the_charts_follow(built: Path, chromium: Browser) -> None:
+    tab, faults = opened(chromium, built)
+    tab.get_by_role("button", name="Switch between light and dark").click()
+    tab.wait_for_function("[...document.querySelectorAll('.chart')].every(c => c.dataset.drawn === 'dark')")
+    assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 21, 25)"
+    assert faults == []
+    tab.close()
+
+
+@pytest.mark.browser
+def test_pages_are_complete_without_scripts(built: Path, chromium: Browser) -> None:
+    context = chromium.new_context(java_script_enabled=False, viewport={"width": 1440, "height": 900})
+    tab = context.new_page()
+    tab.goto(built.as_uri())
+    assert tab.locator("table.worst tbody tr").count() == 9
+    assert tab.locator("noscript p").count() == 3
+    assert tab.get_by_role("button").count() == 0
+    context.close()
+
+
+@pytest.mark.browser
+def test_the_keyboard_reaches_the_content_first(built: Path, chromium: Browser) -> None:
+    tab, _ = opened(chromium, built)
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.activeElement.textContent") == "Skip to content"
+    tab.keyboard.press("Enter")
+    assert tab.evaluate("document.activeElement.id") == "content"
+    tab.close()

@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+import math
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from shootout import stats
+
+# Student 1908, "The probable error of a mean", section 9: hours of sleep gained by one drug over the other.
+SLEEP = (1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4)
+
+# Dana 1990, in Wilcox, "Introduction to Robust Estimation and Hypothesis Testing", sections 3.3 and 4.3;
+# shuffled, as it is printed in order of size, which would be a perfect autocorrelation.
+AWARENESS = (1310, 87, 306, 210, 376, 77, 262, 2611, 151, 428, 88, 666, 246, 114, 515, 219, 299, 253, 296)
+
+CHANGES = st.floats(-0.5, 0.5).map(lambda x: round(x, 6))
+STARTS = st.lists(st.lists(CHANGES, min_size=5, max_size=15), min_size=2, max_size=6)
+
+
+def autoregressive(
+    rng: np.random.Generator, shape: tuple[int, ...], phi: float, sd: float
+) -> NDArray[np.float64]:
+    """AR(1) along the last axis, in its stationary distribution from the first value on."""
+    noise = rng.normal(0, sd, shape)
+    values = np.empty(shape)
+    values[..., 0] = noise[..., 0] / math.sqrt(1 - phi**2)
+    for i in range(1, shape[-1]):
+        values[..., i] = phi * values[..., i - 1] + noise[..., i]
+    return values
+
+
+# --- published worked examples ----------------------------------------------------------------------
+
+
+def test_students_interval_and_p_value_of_his_sleep_data() -> None:
+    """t = 4.0621 with 9 degrees of freedom, p = 0.002833, interval 0.7001142 to 2.4598858."""
+    assert stats.mean_interval(SLEEP, 0.95) == pytest.approx((1.58, 0.7001142, 2.4598858), abs=1e-7)
+    effect = stats.ratio_of_starts([[change] for change in SLEEP], trim=0.1, confidence=0.95)
+    assert effect[:3] == pytest.approx((1.58, 0.7001142, 2.4598858), abs=1e-7)
+    assert effect.p_value == pytest.approx(0.002833, abs=5e-7)
+    assert effect.per_start == SLEEP
+
+
+def test_wilcoxs_trimmed_mean_and_standard_error() -> None:
+    assert stats.trimmed_mean(AWARENESS, 0.2) == pytest.approx(282.7, abs=0.05)
+    assert stats.trimmed_standard_error(AWARENESS, 0.2) == pytest.approx(56.1, abs=0.05)
+
+
+def test_without_autocorrelation_the_interval_of_rounds_is_wilcoxs() -> None:
+    """282.7 -+ 2.18 * 56.1, with 12 degrees of freedom: 160 to 405."""
+    order = np.random.default_rng(2).permuted(AWARENESS)  # an order in which inefficiency is 1
+    effect = stats.rounds_effect(order.tolist(), 0.2, 0.95)
+    assert effect[:3] == pytest.approx((282.7, 160.4, 405.0), abs=0.05)
+
+
+def test_holms_procedure() -> None:
+    """The usual example: of 0.01, 0.04, 0.03 and 0.005 at 5 %, the first and the last are rejected."""
+    assert stats.holm((0.01, 0.04, 0.03, 0.005)) == pytest.approx((0.03, 0.06, 0.06, 0.02))
+
+
+def test_inefficiency_of_an_autoregression() -> None:
+    """Of AR(1) it is (1 + phi) / (1 - phi): Geyer 1992, section 2."""
+    rng = np.random.default_rng(1)
+    for phi in (0.0, 0.3, 0.6, 0.9):
+        values = autoregressive(rng, (40_000,), phi, 1.0)
+        assert stats.inefficiency(values.tolist()) == pytest.approx((1 + phi) / (1 - phi), rel=0.15)
+    alternating = autoregressive(rng, (1_000,), -0.5, 1.0)
+    assert stats.inefficiency(alternating.tolist()) == 1.0
+
+
+# --- by hand ----------------------------------------------------------------------------------------
+
+
+def test_trimming_cuts_whole_values_at_both_ends() -> None:
+    assert stats.trimmed_mean((100, 1, 2, 3, -100), 0.2) == 2
+    assert stats.trimmed_mean((100, 1, 2, 3, -100), 0.19) == 1.2
+    assert stats.trimmed_mean((5, 7), 0.4) == 6
+
+
+def test_one_value_is_its_own_interval() -> None:
+    assert stats.mean_interval((3.0,), 0.95) == (3.0, 3.0, 3.0)
+
+
+def test_the_ends_of_adjustment() -> None:
+    assert stats.holm(()) == ()
+    assert stats.holm((0.2,)) == (0.2,)
+    assert stats.holm((0.6, 0.9)) == (1.0, 1.0)
+
+
+def test_equal_starts_leave_no_doubt() -> None:
+    assert stats.ratio_of_starts([[0.5, 0.5]] * 3, 0.1, 0.95)[:4] == (0.5, 0.5, 0.5, 0.0)
+    assert stats.ratio_of_starts([[0.0, 0.0]] * 3, 0.1, 0.95).p_value == 1.0
+
+
+def test_one_round_of_one_start_says_nothing() -> None:
+    effect = stats.ratio_of_starts([[0.5]], 0.1, 0.95)
+    assert (effect.low, effect.high, effect.p_value) == (-math.inf, math.inf, 1.0)
+
+
+def test_a_step_is_a_drift() -> None:
+    change, error = stats.drift((1, 2, 1, 2, 6, 7, 6, 7))
+    assert change == 5
+    assert error == pytest.approx(math.sqrt(2 * (1 / 3) / 4))  # variance 1/3 in each half of 4
+
+
+def test_steady_means_within_the_tolerance_or_within_the_noise() -> None:
+    flat = [1.0, 1.01] * 10
+    assert stats.steady(flat, 0.001)
+    assert not stats.steady([0.8] * 10 + flat, 0.02)
+    assert stats.steady([0.99] * 10 + [1.0] * 10, 0.02)
+    noisy = np.random.default_rng(1).normal(1, 0.1, 40)
+    assert stats.steady(noisy.tolist(), 0.001)
+    assert not stats.steady(flat[: stats.STEADY_MIN - 1], 1.0)
+
+
+def test_warming_up_is_not_steady() -> None:
+    """15 % slower at first, as a restarted server is, under the noise of 0.1 s slices."""
+    rng = np.random.default_rng(1)
+    warming = -0.15 * np.exp(-np.arange(60) / 20) + rng.normal(0, 0.03, (200, 60))
+    warm = rng.normal(0, 0.03, (200, 60))
+    assert np.mean([stats.steady(v.tolist(), 0.02) for v in warming]) < 0.01
+    assert np.mean([stats.steady(v.tolist(), 0.02) for v in warm]) > 0.95
+
+
+# --- properties -------------------------------------------------------------------------------------
+
+
+@given(STARTS)
+def test_swapping_base_and_head_mirrors_the_effect(starts: list[list[float]]) -> None:
+    effect = stats.ratio_of_starts(starts, 0.1, 0.95)
+    mirror = stats.ratio_of_starts([[-x for x in rounds] for rounds in starts], 0.1, 0.95)
+    assert mirror[:3] == pytest.approx((-effect.estimate, -effect.high, -effect.low), abs=1e-12)
+    assert mirror.p_value == pytest.approx(effect.p_value, rel=1e-6, abs=1e-9)
+
+
+@given(STARTS, st.floats(0.01, 100))
+def test_scaling_scales_the_effect_and_keeps_the_p_value(starts: list[list[float]], factor: float) -> None:
+    effect = stats.ratio_of_starts(starts, 0.1, 0.95)
+    assume(effect.high - effect.low > 1e-9)
+    scaled = stats.ratio_of_starts([[factor * x for x in rounds] for rounds in starts], 0.1, 0.95)
+    assert scaled[:3] == pytest.approx([factor * x for x in effect[:3]], rel=1e-6, abs=1e-9)
+    assert scaled.p_value == pytest.approx(effect.p_value, rel=1e-6, abs=1e-9)
+
+
+@given(STARTS, st.randoms())
+def test_the_order_of_starts_does_not_matter(starts: list[list[float]], random: Random) -> None:
+    shuffled = list(starts)
+    random.shuffle(shuffled)
+    effect = stats.ratio_of_starts(starts, 0.1, 0.95)
+    assert stats.ratio_of_starts(shuffled, 0.1, 0.95)[:3] == pytest.approx(effect[:3], abs=1e-12)
+
+
+@given(STARTS | st.lists(st.lists(CHANGES, min_size=2, max_size=40), min_size=1, max_size=1))
+def test_an_interval_holds_its_estimate_and_grows_with_confidence(starts: list[list[float]]) -> None:
+    narrow = stats.ratio_of_starts(starts, 0.1, 0.5)
+    wide = stats.ratio_of_starts(starts, 0.1, 0.99)
+    assert wide.low <= narrow.low <= narrow.estimate <= narrow.high <= wide.high
+    assert 0 <= wide.p_value <= 1
+
+
+@given(STARTS)
+def test_the_interval_lies_beyond_zero_where_p_is_small_enough(starts: list[list[float]]) -> None:
+    effect = stats.ratio_of_starts(starts, 0.1, 0.95)
+    assume(abs(effect.p_value - 0.05) > 1e-6)
+    assert (effect.low > 0 or effect.high < 0) is (effect.p_value < 0.05)
+
+
+@given(st.lists(st.floats(0, 1), max_size=30))
+def test_adjustment_keeps_order_and_only_raises(p_values: list[float]) -> None:
+    adjusted = stats.holm(p_values)
+    assert all(p <= a <= 1 for p, a in zip(p_values, adjusted, strict=True))
+    ordered = [a for _, a in sorted(zip(p_values, adjusted, strict=True))]
+    assert ordered == sorted(ordered)
+
+
+# --- simulation -------------------------------------------------------------------------------------
+
+RUNS = 2_000
+
+
+def simulated_changes(rng: np.random.Generator, starts: int, rounds: int) -> NDArray[np.float64]:
+    """Log-ratios of `RUNS` runs in which head is 3 % slower.
+
+    Each server has an effect of the start (2 %) and AR(1) noise (8 % at phi 0.4); the machine drifts by 20 %
+    under both.
+    """
+    machine = np.linspace(0, -0.2, rounds) + autoregressive(rng, (RUNS, starts, rounds), 0.9, 0.05)
+    servers = [
+        level
+        + machine
+        + rng.normal(0, 0.02, (RUNS, starts, 1))
+        + autoregressive(rng, (RUNS, starts, rounds), 0.4, 0.08 * math.sqrt(1 - 0.4**2))
+        for level in (0.0, math.log(0.97))
+    ]
+    changes: NDArray[np.float64] = servers[1] - servers[0]
+    return changes
+
+
+def share_covered(intervals: list[stats.Effect], truth: float) -> float:
+    return float(np.mean([effect.low <= truth <= effect.high for effect in intervals]))
+
+
+@pytest.mark.parametrize("starts", [2, 5, 12])
+def test_the_interval_over_starts_covers_the_truth_as_often_as_it_says(starts: int) -> None:
+    changes = simulated_changes(np.random.default_rng(starts), starts, rounds=15)
+    intervals = [stats.ratio_of_starts(run.tolist(), 0.1, 0.95) for run in changes]
+    assert 0.93 <= share_covered(intervals, math.log(0.97)) <= 0.97
+
+
+def test_the_interval_over_rounds_covers_the_start_but_not_the_restart() -> None:
+    """Why one start is no verdict: the interval is right for this start, too narrow for the server."""
+    rng = np.random.default_rng(3)
+    restarts = rng.normal(0, 0.04, (RUNS, 1))
+    rounds = restarts + autoregressive(rng, (RUNS, 60), 0.3, 0.05)
+    intervals = [stats.ratio_of_starts([run.tolist()], 0.1, 0.95) for run in rounds]
+    of_start = [
+        effect.low <= start <= effect.high for effect, [start] in zip(intervals, restarts, strict=True)
+    ]
+    assert 0.93 <= np.mean(of_start) <= 0.97
+    assert share_covered(intervals, 0.0) < 0.7

@@ -1,0 +1,144 @@
+"""What a user is told about a file that is wrong: the file, the field, what was found, what was expected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shootout import toml
+from shootout.errors import InputError
+from shootout.model import Maven, Name, Profile, Value, Workload
+
+PROFILE = 'description = "d"\nworkloads = ["a"]\nthreads = [1, 8]\n'
+STEPS = '[{ statements = [{ name = "a", sql = "S" }] }]'
+WORKLOAD = f'title = "t"\ndescription = "d"\ntransactions = [{{ steps = {STEPS} }}]\n'
+
+
+class Entry(Value):
+    sources: tuple[Maven, ...]
+
+
+def complaint(path: Path, text: str, type: type[object]) -> str:
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        toml.load(path, type)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message
+    return message.removeprefix(f"{path}: ")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "file.toml"
+
+
+def test_a_right_file_becomes_its_value(path: Path) -> None:
+    path.write_text(PROFILE + "[sampling]\nwarmup_max_s = 3\n")
+    profile = toml.load(path, Profile)
+    assert profile.threads == (1, 8)
+    assert profile.sampling.warmup_max_s == 3.0
+
+
+@pytest.mark.parametrize(
+    ("type", "text", "expected"),
+    [
+        (Profile, PROFILE + "thread = 1", "unknown key 'thread'; did you mean 'threads'?"),
+        (
+            Profile,
+            PROFILE + "[sampling]\nstarts_mn = 1",
+            "unknown key 'sampling.starts_mn'; did you mean 'starts_min'?",
+        ),
+        (
+            Profile,
+            PROFILE + "[policy]\nzzz = 1",
+            "unknown key 'policy.zzz'; known: confidence, margin, trim",
+        ),
+        (Profile, PROFILE + '[sampling]\nstarts_min = "3"', "sampling.starts_min: expected int, found '3'"),
+        (Profile, PROFILE + "sampling = 3", "sampling: expected table, found 3"),
+        (Profile, PROFILE.replace("8", "0"), "threads[1]: expected int >= 1, found 0"),
+        (Profile, PROFILE.replace('["a"]', '"a"'), "workloads: expected array, found 'a'"),
+        (Profile, PROFILE + '[dataset]\nkind = "sb"', "dataset.kind: unknown 'sb'; known: sbtest"),
+        (Profile, "threads = [1]\nworkloads = []", "key 'description' is missing"),
+        (Workload, WORKLOAD + "[options]\na = 1.5", "options.a: expected int, found 1.5"),
+        (
+            Workload,
+            WORKLOAD + '[parameters]\nok = { type = "row_id" }\nid = { type = "rowid" }',
+            "parameters.id.type: unknown 'rowid'; did you mean 'row_id'?",
+        ),
+        (Workload, WORKLOAD + "[parameters]\nid = {}", "key 'parameters.id.type' is missing"),
+        (
+            Workload,
+            WORKLOAD + '[parameters]\nid = { type = "range_end", off = "a" }',
+            "unknown key 'parameters.id.off'; did you mean 'of'?",
+        ),
+        (
+            Workload,
+            WORKLOAD + '[distribution]\ntype = "special"\nhot_percent = 100',
+            "distribution.hot_percent: expected int <= 99, found 100",
+        ),
+        (
+            Workload,
+            WORKLOAD.replace("{ steps", "{ weigth = 2, steps"),
+            "unknown key 'transactions[0].weigth'; did you mean 'weight'?",
+        ),
+        (
+            Workload,
+            WORKLOAD.replace('"S" }]', '"S" }], repeat = 0.5'),
+            "transactions[0].steps[0].repeat: expected int | str, found 0.5",
+        ),
+        (
+            dict[str, Entry],
+            '[a]\nsources = []\n[b]\nsources = [{ type = "mavn" }]',
+            "b.sources[0].type: unknown 'mavn'; did you mean 'maven'?",
+        ),
+        (dict[str, dict[str, int]], "[a]\nb = 1\nc = 'x'", "a.c: expected int, found 'x'"),
+    ],
+)
+def test_the_field_is_named(path: Path, type: type[object], text: str, expected: str) -> None:
+    assert complaint(path, text, type) == expected
+
+
+def test_a_wrong_table_name_says_what_names_look_like(path: Path) -> None:
+    message = complaint(path, '["-a"]\nx = 1', dict[Name, dict[str, int]])
+    assert message.startswith("the file: expected str matching regex")
+    assert message.endswith("as the name of each table")
+
+
+def test_a_syntax_error_names_the_line(path: Path) -> None:
+    assert "at line 2" in complaint(path, "a = 1\nb = = 2\n", Profile)
+
+
+def test_a_long_value_is_cut_short(path: Path) -> None:
+    assert len(complaint(path, PROFILE + f'dataset = "{"x" * 10_000}"', Profile)) < 100
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    for path, why in ((tmp_path / "none.toml", "No such file"), (tmp_path, "Is a directory")):
+        with pytest.raises(InputError, match=f"{path}: cannot be read: {why}"):
+            toml.load(path, Profile)
+
+
+def test_a_file_that_is_not_text(path: Path) -> None:
+    path.write_bytes(b'description = "\xff"')
+    with pytest.raises(InputError, match=r"not UTF-8 text \(byte 15\)"):
+        toml.load(path, Profile)
+
+
+def test_a_name_is_found_in_its_folder_and_a_file_where_it_is(tmp_path: Path) -> None:
+    (tmp_path / "quick.toml").touch()
+    assert toml.find("quick", tmp_path, "profile") == tmp_path / "quick.toml"
+    assert toml.find("mine.toml", tmp_path, "profile") == Path("mine.toml")
+    assert toml.find("my/own", tmp_path, "profile") == Path("my/own")
+
+
+def test_an_unknown_name_gets_the_nearest_or_all(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^unknown profile 'quick'; none is known$"):
+        toml.find("quick", tmp_path, "profile")
+    (tmp_path / "quick.toml").touch()
+    (tmp_path / "gate.toml").touch()
+    with pytest.raises(InputError, match=r"^unknown profile 'quik'; did you mean 'quick'\?$"):
+        toml.find("quik", tmp_path, "profile")
+    with pytest.raises(InputError, match=r"^unknown profile 'x'; known: gate, quick$"):
+        toml.find("x", tmp_path, "profile")

@@ -1,0 +1,118 @@
+"""Numbers and sentences as people read them."""
+
+import math
+
+import builders
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shootout import wording
+from shootout.model import CellComparison, Comparison, Interval, Verdict
+
+
+def an_interval(estimate: float, half: float) -> Interval:
+    return Interval(estimate=estimate, low=estimate - half, high=estimate + half)
+
+
+def plain(text: str) -> str:
+    return text.replace(wording.SPACE, " ").replace(wording.MINUS, "-")
+
+
+@pytest.mark.parametrize(
+    ("estimate", "half", "expected"),
+    [
+        (18_912.3, 140, "18 910"),
+        (18_912.3, 2400, "19 000"),
+        (612.4, 3, "612"),
+        (612.44, 0.3, "612.4"),
+        (9.5, 0, "9.50"),
+    ],
+)
+def test_digits_follow_the_interval(estimate: float, half: float, expected: str) -> None:
+    assert plain(wording.estimate(an_interval(estimate, half))) == expected
+
+
+def test_changes_are_signed_and_as_exact_as_their_interval() -> None:
+    ratio = Interval(estimate=0.7581, low=0.745, high=0.772)
+    assert plain(wording.change(ratio)) == "-24.2 %"
+    assert plain(wording.change_range(ratio)) == "-25.5 to -22.8 %"
+    assert plain(wording.change(an_interval(1.004, 0.05))) == "0 %"
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e15, max_value=1e15))
+def test_a_number_reads_as_itself_to_three_digits(value: float) -> None:
+    text = plain(wording.number(value)).replace(" ", "")
+    assert math.isclose(float(text), value, rel_tol=0.06 if abs(value) < 1e-5 else 0.006, abs_tol=1e-300)
+    assert not text.startswith("-0.") or float(text) < 0
+
+
+def test_what_acts_on_a_display_becomes_visible() -> None:
+    assert wording.visible("\x1b[31mred\x1b[0m\u202egnp\x00") == "␛[31mred␛[0m[U+202E]gnp␀"
+    assert wording.visible("line\n\tnext") == "line\n\tnext"
+
+
+def test_a_time_that_is_none_stays_as_it_is() -> None:
+    assert wording.moment("2026-11-20T02:41:00+00:00") == "20 November 2026, 02:41 UTC"
+    assert wording.moment("<b>soon") == "<b>soon"
+
+
+def a_comparison_of(*verdicts: tuple[Verdict, float | None]) -> Comparison:
+    """One block for each verdict, each with its ratio, at 1, 2, 3, … threads."""
+    header = builders.a_header(workloads=["oltp_read_only"], threads=range(1, len(verdicts) + 1))
+    cells: list[CellComparison] = []
+    for block, (verdict, ratio) in zip(header.blocks, verdicts, strict=True):
+        cells += [
+            CellComparison(
+                cell=cell,
+                base=block.cells[0],
+                verdict=verdict if cell != block.cells[0] else Verdict.UNJUDGED,
+                figures=None,
+                ratio=None if ratio is None or cell == block.cells[0] else an_interval(ratio, 0.025),
+                p_value=None,
+                per_start=(),
+                reason="",
+                warnings=(),
+            )
+            for cell in block.cells
+        ]
+    return Comparison(header=header, end=None, policy=header.profile.policy, cells=tuple(cells))
+
+
+R, G, E, Q, F = (
+    Verdict.REGRESSED, Verdict.IMPROVED, Verdict.EQUIVALENT, Verdict.INCONCLUSIVE, Verdict.FAILED,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        ([(R, 0.9), (R, 0.75), (E, 1.0)],
+         "HEAD is slower than BASE in 2 of 3 cells: worst -25 % (oltp_read_only, 2 threads)"),
+        ([(R, 0.9), (G, 1.2), (F, None)],
+         "HEAD is slower than BASE in 1 of 3 cells: worst -10 % (oltp_read_only, 1 thread); "
+         "faster in 1, best +20 % (oltp_read_only, 2 threads)"),
+        ([(G, 1.1), (G, 1.3)],
+         "HEAD is faster than BASE in 2 of 2 cells: best +30 % (oltp_read_only, 2 threads); slower in none"),
+        ([(E, 1.0)], "HEAD is as fast as BASE in its only cell: within ±2 %"),
+        ([(E, 1.0), (Q, 0.98)],
+         "No difference between HEAD and BASE was shown: of 2 cells, 1 inconclusive, 1 equivalent"),
+        ([(F, None), (F, None)], "HEAD could not be measured: 2 of 2 cells failed"),
+    ],
+)  # fmt: skip
+def test_headlines(verdicts: list[tuple[Verdict, float | None]], expected: str) -> None:
+    (headline,) = wording.headlines(a_comparison_of(*verdicts))
+    expected = expected.replace("HEAD", builders.HEAD).replace("BASE", builders.BASE)
+    assert plain(headline.text) == expected
+
+
+def test_the_worst_comes_first() -> None:
+    comparison = a_comparison_of((E, 1.0), (R, 0.9), (F, None), (R, 0.7), (Q, 0.97))
+    judged = [c for c in comparison.cells if c.cell != c.base]
+    assert [c.cell.threads for c in wording.worst_first(judged)] == [4, 2, 3, 5, 1]
+
+
+def test_a_lone_server_has_nothing_to_compare_with() -> None:
+    comparison = builders.a_comparison(builders.a_run(builders.a_header([builders.BASE])))
+    (headline,) = wording.headlines(comparison)
+    assert headline.text == f"{builders.BASE} was measured alone: there is nothing to compare with"
