@@ -310,7 +310,7 @@ def _client_share(header: RunHeader, starts: Starts, latency: Latency) -> float:
     """
     ramp = header.profile.sampling.ramp_s / header.profile.sampling.slice_s
     wall_s = sum(sum(s.window_s) * (1 + ramp) + len(s.window_s) * latency.mean_s for s in starts.values())
-    cpus = len(header.runner.placement.client) or header.runner.cpus
+    cpus = len(header.runner.placement.client)
     return sum(sum(s.client_cpu_s) for s in starts.values()) / (cpus * wall_s)
 
 

@@ -8,12 +8,13 @@ import platform
 import re
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from shootout.errors import MeasureError
 from shootout.model import Placement, Runner, Warning
 
+SHARED_CPUS_MAX = 3  # with so few, a CPU kept for the client would be missing to the servers
 STEAL_SHARE = 0.01  # of all CPU time since boot; more is worth a warning
 
 
@@ -49,14 +50,15 @@ def inspect(data_dir: Path) -> Runner:
 
 
 def placement(cpus: Sequence[int]) -> Placement:
-    """About a quarter of `cpus` for the client, the rest for the servers; a single CPU they share.
+    """About a quarter of `cpus` for the client, the rest for the servers; up to three, the servers use all.
 
-    The client takes the first of them, so give CPUs of one core side by side (`by_core`).
+    One thread's client and server take turns. On two CPUs every turn would wake an idle one, which took two
+    thirds of the time on a virtual machine and was the noisier half of it (docs/method.md): they share one.
+    The client takes the first CPUs, so give CPUs of one core side by side (`by_core`).
     """
-    if len(cpus) == 1:
-        return Placement(client=tuple(cpus), servers=tuple(cpus))
     count = max(1, round(len(cpus) / 4))
-    return Placement(client=tuple(sorted(cpus[:count])), servers=tuple(sorted(cpus[count:])))
+    servers = cpus[count:] if len(cpus) > SHARED_CPUS_MAX else cpus
+    return Placement(client=tuple(sorted(cpus[:count])), servers=tuple(sorted(servers)), single=cpus[-1])
 
 
 def by_core(cpus: Collection[int]) -> tuple[int, ...]:
@@ -81,6 +83,16 @@ def hold(cpus: Collection[int]) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
+def place(pid: int, cpus: Collection[int]) -> None:
+    """Hold every thread that a process has, and so all that they start, to `cpus`.
+
+    Raises MeasureError where the process is gone.
+    """
+    for task in _tasks(pid):
+        with suppress(ProcessLookupError):  # a thread may end meanwhile
+            os.sched_setaffinity(task, cpus)
+
+
 def process_cpu_s(pid: int) -> float:
     """CPU seconds a process has used, ended threads included, to the nanosecond.
 
@@ -98,14 +110,8 @@ def context_switches(pid: int) -> int:
 
     Raises MeasureError where the process is gone.
     """
-    total = 0
-    try:
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            counts = re.findall(r"ctxt_switches:\s+(\d+)", _read(task / "status"))
-            total += sum(map(int, counts))
-    except OSError as error:
-        raise _gone(pid) from error
-    return total
+    status = "".join(_read(Path(f"/proc/{pid}/task/{task}/status")) for task in _tasks(pid))
+    return sum(map(int, re.findall(r"ctxt_switches:\s+(\d+)", status)))
 
 
 def bytes_written(pid: int) -> int:
@@ -116,12 +122,17 @@ def bytes_written(pid: int) -> int:
     return int(found[1])
 
 
+def _tasks(pid: int) -> list[int]:
+    try:
+        return [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()]
+    except OSError as error:
+        raise _gone(pid) from error
+
+
 def _shared_cpus(place: Placement) -> tuple[Warning, ...]:
-    if place.client != place.servers:
+    if not set(place.client) & set(place.servers):
         return ()
-    text = (
-        "There is one CPU only: load engine and servers share it, so a ratio contains the engine's own work."
-    )
+    text = "Load engine and servers share the same few CPUs: ratios contain some of the engine's work."
     return (Warning(code="shared-cpu", text=text),)
 
 

@@ -62,15 +62,14 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
     writer = document.Writer(results, run)
     with _instances_directory(run) as directory:
         runner = machine.inspect(directory)
-        with machine.hold(runner.placement.client):
-            campaign = _Campaign(plan, runner, run, directory, writer, observe)
-            interrupted = True
-            try:
-                campaign.prepare()
-                campaign.measure()
-                interrupted = False
-            finally:
-                campaign.finish(time.monotonic() - began_s, interrupted)
+        campaign = _Campaign(plan, runner, run, directory, writer, observe)
+        interrupted = True
+        try:
+            campaign.prepare()
+            campaign.measure()
+            interrupted = False
+        finally:
+            campaign.finish(time.monotonic() - began_s, interrupted)
     return writer.path
 
 
@@ -268,11 +267,12 @@ class _Campaign:
         left_s: Callable[[], float],
     ) -> None:
         program = self.plan.programs[block.workload]
-        workers = min(LANES_MAX, len(self.runner.placement.client))
-        engine = Engine(msgspec.json.encode(program), generator.getrandbits(64), workers)
+        client, servers = self.runner.placement.of(block.threads)
+        engine = Engine(msgspec.json.encode(program), generator.getrandbits(64), min(LANES_MAX, len(client)))
         subjects = []
         for label, instance in instances.items():
             try:
+                machine.place(instance.pid, servers)
                 engine.connect(instance.open(block.threads, dataset.SCHEMA))
             except MeasureError as error:
                 self._fail_cell(block.cell(label), start, str(error))
@@ -285,16 +285,17 @@ class _Campaign:
             progress = self._progress(stage, start, left_s, block=block, round_=round_, rounds=rounds)
             self.observe(progress)
 
-        measured = measure_block(
-            block.key,
-            start,
-            subjects,
-            kinds=[kind.name for kind in program.kinds],
-            driver=engine,
-            sampling=self.plan.profile.sampling,
-            generator=generator,
-            watch=watch,
-        )
+        with machine.hold(client):
+            measured = measure_block(
+                block.key,
+                start,
+                subjects,
+                kinds=[kind.name for kind in program.kinds],
+                driver=engine,
+                sampling=self.plan.profile.sampling,
+                generator=generator,
+                watch=watch,
+            )
         if measured.record is not None:
             self._keep(measured.record)
             self.starts.setdefault(block.key, []).append(measured.record)

@@ -104,14 +104,14 @@ class Block(Value, order=True):
 class Sampling(Value):
     """How much is measured, and in which pieces."""
 
-    starts_min: Positive = 5
+    starts_min: Positive = 6
     starts_max: Positive = 12
     slice_s: Seconds = 0.1  # counted part of a slice; grows with the transaction latency
     ramp_s: Seconds = 0.02  # uncounted part before it; grows likewise
-    measure_s: Seconds = 1.5  # counted time of each server in one start of one block
-    warmup_max_s: Seconds = 10.0  # each server, start and block; then the samples are marked unsteady
+    measure_s: Seconds = 1.2  # counted time of each server in one start of one block
+    warmup_max_s: Seconds = 6.0  # each server, start and block; then the samples are marked unsteady
     half_width: Share = 0.015  # of the log-ratio's interval: narrower needs no further start
-    budget_s: Seconds = 330.0  # for all starts of a run, restarts included
+    budget_s: Seconds = 310.0  # for all starts of a run, restarts included
 
 
 class Policy(Value):
@@ -293,6 +293,11 @@ class Placement(Value):
 
     client: tuple[int, ...]
     servers: tuple[int, ...]
+    single: int  # the CPU that both share in a block of one thread, where nothing runs side by side
+
+    def of(self, threads: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The client's CPUs and the servers' in a block of so many threads."""
+        return ((self.single,), (self.single,)) if threads == 1 else (self.client, self.servers)
 
 
 class Runner(Value):
@@ -342,7 +347,7 @@ class Samples(Value):
     server: str
     steady: bool
     warmup_rounds: int
-    drift: float  # change of log throughput over the last half of the warm-up
+    drift: float  # change of log throughput over the newest half of the warm-up
     transactions: tuple[float, ...]  # in the window, fractions at its edges
     window_s: tuple[float, ...]
     server_cpu_s: tuple[float, ...]  # whole slice

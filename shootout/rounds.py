@@ -19,7 +19,11 @@ from shootout.model import Samples, Sampling, StartRecord
 
 ANSWER_TIMEOUT_S = 60.0
 ROUNDS_MIN = 6
-STEADY_TOLERANCE = 0.03  # of throughput, between the halves of the warm-up's last rounds
+# After the pages are read once, what is left of a cold start is gone within about a second of load
+# (docs/method.md). Its newest half must then be steady; shorter slices show a drift sooner.
+WARMUP_ROUNDS_MIN = 16
+WARMUP_SLICE_SHARE = 0.5
+STEADY_TOLERANCE = 0.03  # of throughput, between the halves of that half
 # A slice must hold its transactions: the ramp lets those of the common start drift apart, the window sees
 # each connection finish at least about two.
 RAMP_LATENCIES = 1.0
@@ -89,7 +93,8 @@ def measure_block(
     """
     course = _Course(driver, subjects, sampling)
     warmups = _warm_up(course, generator, watch)
-    rounds = max(ROUNDS_MIN, round(sampling.measure_s / course.window_s))
+    window_s = course.window_s()
+    rounds = max(ROUNDS_MIN, round(sampling.measure_s / window_s))
     tallies = {server: _Tally(kinds) for server in course.live}
     before = {server: subjects[server].counters() for server in course.live}
     order = []
@@ -98,7 +103,7 @@ def measure_block(
         measured = []
         for server in planned:
             cpu_before_s = subjects[server].cpu_s() if server in course.live else 0.0
-            if (taken := course.slice(server)) is not None:
+            if (taken := course.slice(server, window_s)) is not None:
                 tallies[server].add(taken, subjects[server].cpu_s() - cpu_before_s)
                 measured.append(server)
         if not measured:
@@ -129,17 +134,17 @@ class _Course:
     def live(self) -> list[int]:
         return [server for server in range(len(self.subjects)) if server not in self.failures]
 
-    @property
-    def window_s(self) -> float:
-        return min(max(self.sampling.slice_s, WINDOW_LATENCIES * self.latency_s), WINDOW_MAX_S)
+    def window_s(self, share: float = 1.0) -> float:
+        """The length of a slice's window, of `share` times the usual while transactions are short."""
+        return min(max(share * self.sampling.slice_s, WINDOW_LATENCIES * self.latency_s), WINDOW_MAX_S)
 
-    def slice(self, server: int) -> Slice | None:
+    def slice(self, server: int, window_s: float) -> Slice | None:
         """One slice on a server; None where it has failed, now or before."""
         if server in self.failures:
             return None
         ramp_s = min(max(self.sampling.ramp_s, RAMP_LATENCIES * self.latency_s), WINDOW_MAX_S)
         try:
-            return self.driver.slice(server, ramp_s, self.window_s, ANSWER_TIMEOUT_S)
+            return self.driver.slice(server, ramp_s, window_s, ANSWER_TIMEOUT_S)
         except LoadError as error:
             _, code, message = error.args
             words = f"error {code}: {message}" if code else str(message)
@@ -162,16 +167,19 @@ def _warm_up(course: _Course, generator: random.Random, watch: Watch) -> dict[in
         rounds = 1 + max(len(history[server]) for server in course.live)
         watch("warm-up", rounds, 0)
         (order,) = orders(course.live, 1, generator)
+        window_s = course.window_s(WARMUP_SLICE_SHARE)
         latencies_s = []
         for server in order:
-            if (taken := course.slice(server)) is not None:
+            if (taken := course.slice(server, window_s)) is not None:
                 history[server].append(_log_rate(taken))
                 latencies_s.append(taken.window_s if taken.latencies.count == 0 else taken.latencies.mean_s)
-        spent_s += course.window_s
+        spent_s += window_s
         course.latency_s = max(latencies_s, default=0.0)
-        newest = {server: history[server][-stats.STEADY_MIN :] for server in course.live}
+        if rounds < WARMUP_ROUNDS_MIN:
+            continue
+        newest = {server: history[server][rounds // 2 :] for server in course.live}
         steady = {s: stats.steady(values, STEADY_TOLERANCE) for s, values in newest.items()}
-        if all(steady.values()) or (spent_s > course.sampling.warmup_max_s and rounds >= stats.STEADY_MIN):
+        if all(steady.values()) or spent_s > course.sampling.warmup_max_s:
             return {
                 server: _WarmUp(rounds, stats.drift(values)[0], steady[server])
                 for server, values in newest.items()

@@ -99,7 +99,7 @@ def a_runner(**changes: object) -> Runner:
         "virtual": "kvm",
         "filesystem": "ext4",
         "disk": "ssd",
-        "placement": Placement(client=(0,), servers=(1,)),
+        "placement": Placement(client=(0,), servers=(1,), single=1),
         "warnings": (
             Warning(
                 code="shared-machine",

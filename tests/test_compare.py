@@ -135,7 +135,7 @@ def a_document(
             virtual="",
             filesystem="",
             disk="ssd",
-            placement=Placement(client=client, servers=(1,)),
+            placement=Placement(client=client, servers=(1,), single=1),
         ),
         servers=tuple(servers),
         blocks=tuple(blocks),
@@ -451,7 +451,6 @@ def test_a_busy_client_is_a_doubt() -> None:
         starts = [a_start(n, a_sample("a"), busy) for n in (1, 2, 3)]
         assert codes(head_of(a_document(starts))) == expected
         assert codes(head_of(a_document(starts, client=(0, 2)))) == []
-        assert codes(head_of(a_document(starts, client=()))) == []  # nothing pinned: all 4 CPUs
 
 
 def test_doubts_about_a_server_and_its_base_travel_with_the_cell() -> None:

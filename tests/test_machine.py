@@ -29,19 +29,43 @@ def test_another_filesystem_is_another_fingerprint(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cpus", "client"), [((3,), (3,)), ((0, 1), (0,)), ((0, 1, 2, 3), (0,)), (tuple(range(16)), (0, 1, 2, 3))]
+    ("cpus", "client", "servers"),
+    [
+        ((3,), (3,), (3,)),
+        ((0, 1), (0,), (0, 1)),
+        ((0, 1, 2, 3), (0,), (1, 2, 3)),
+        (tuple(range(16)), (0, 1, 2, 3), tuple(range(4, 16))),
+    ],
 )
-def test_placement(cpus: tuple[int, ...], client: tuple[int, ...]) -> None:
-    assert machine.placement(cpus).client == client
+def test_placement(cpus: tuple[int, ...], client: tuple[int, ...], servers: tuple[int, ...]) -> None:
+    assert machine.placement(cpus).of(8) == (client, servers)
 
 
-@given(st.lists(st.integers(0, 511), min_size=2, max_size=256, unique=True))
-def test_every_cpu_has_one_side(cpus: list[int]) -> None:
+@given(st.lists(st.integers(0, 511), min_size=1, max_size=256, unique=True))
+def test_one_thread_shares_a_cpu_and_from_four_on_every_cpu_has_one_side(cpus: list[int]) -> None:
     place = machine.placement(cpus)
-    assert sorted(place.client + place.servers) == sorted(cpus)
-    assert place.client
-    assert place.servers
-    assert len(place.client) <= len(place.servers)
+    (client, servers) = place.of(1)
+    assert client == servers
+    assert set(client) <= set(cpus)
+    assert set(place.client) | set(place.servers) == set(cpus)
+    if len(cpus) > machine.SHARED_CPUS_MAX:
+        assert sorted(place.client + place.servers) == sorted(cpus)
+        assert len(place.client) <= len(place.servers)
+
+
+def test_placing_a_process_holds_all_its_threads() -> None:
+    cpu = min(os.sched_getaffinity(0))
+    code = "import threading; threading.Thread(target=input).start(); print('ready', flush=True)"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        machine.place(process.pid, {cpu})
+        tasks = [int(task.name) for task in Path(f"/proc/{process.pid}/task").iterdir()]
+        assert len(tasks) == 2
+        assert all(os.sched_getaffinity(task) == {cpu} for task in tasks)
+        process.communicate(b"\n")
 
 
 def test_holding_ends(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_a_profile_of_ones_own_needs_three_keys(tmp_path: Path) -> None:
         ('workloads = ["a", "a"]\nthreads = [1]', "workloads: 'a' is there twice"),
         ('workloads = ["a"]\nthreads = [8, 1, 8]', "threads: 8 is there twice"),
         (
-            'workloads = ["a"]\nthreads = [1]\nsampling = { starts_max = 4 }',
+            'workloads = ["a"]\nthreads = [1]\nsampling = { starts_min = 5, starts_max = 4 }',
             "sampling.starts_max: expected 5 (starts_min) or more, found 4",
         ),
         ('workloads = ["a"]\nthread = [1]', "unknown key 'thread'; did you mean 'threads'?"),

@@ -154,13 +154,13 @@ def test_slices_grow_with_the_latency(latency_s: float, window_s: float, ramp_s:
 
 
 def test_a_server_that_fails_leaves_the_others_measured() -> None:
-    driver = FakeDriver(tps=lambda server, number: 1000.0, fails=(1, 13))
+    driver = FakeDriver(tps=lambda server, number: 1000.0, fails=(1, 20))
     result = measured(driver, servers=3)
     assert result.failures == {"b": "server says: error 1064: You have an error in your SQL syntax"}
     assert result.record is not None
     whole, torn, other = result.record.samples
     assert len(whole.transactions) == len(other.transactions) == 12
-    assert len(torn.transactions) == 13 - whole.warmup_rounds
+    assert len(torn.transactions) == 20 - whole.warmup_rounds
     assert all(1 not in order for order in result.record.order[len(torn.transactions) :])
 
 
