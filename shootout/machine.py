@@ -52,8 +52,8 @@ def inspect(data_dir: Path) -> Runner:
 def placement(cpus: Sequence[int]) -> Placement:
     """About a quarter of `cpus` for the client, the rest for the servers; up to three, the servers use all.
 
-    One thread's client and server take turns. On two CPUs every turn would wake an idle one, which took two
-    thirds of the time on a virtual machine and was the noisier half of it (docs/method.md): they share one.
+    A client and a server that only take turns share one CPU: on two, every turn would wake an idle one, which
+    on a virtual machine took two thirds of the time and most of the noise (docs/method.md).
     The client takes the first CPUs, so give CPUs of one core side by side (`by_core`).
     """
     count = max(1, round(len(cpus) / 4))

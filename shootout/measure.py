@@ -215,11 +215,8 @@ class _Campaign:
 
     def _in_order(self, blocks: Sequence[Block], generator: random.Random) -> list[Block]:
         """Reads before writes, whose purging would go on beside them; at random apart from that."""
-
-        def writes(block: Block) -> bool:
-            return any(kind.effect == "write" for kind in self.plan.programs[block.workload].kinds)
-
-        return sorted(generator.sample(blocks, len(blocks)), key=writes)
+        shuffled = generator.sample(blocks, len(blocks))
+        return sorted(shuffled, key=lambda block: self.plan.programs[block.workload].writes)
 
     def _start_server(self, label: str, start: int) -> Instance | None:
         contender = self.contenders[label]
@@ -267,7 +264,7 @@ class _Campaign:
         left_s: Callable[[], float],
     ) -> None:
         program = self.plan.programs[block.workload]
-        client, servers = self.runner.placement.of(block.threads)
+        client, servers = self.runner.placement.of(block.threads, writes=program.writes)
         engine = Engine(msgspec.json.encode(program), generator.getrandbits(64), min(LANES_MAX, len(client)))
         subjects = []
         for label, instance in instances.items():

@@ -277,6 +277,11 @@ class Program(Value):
     parameters: tuple[RowId | ProgramRangeEnd | Integer | Text, ...]
     transactions: tuple[ProgramTransaction, ...]
 
+    @property
+    def writes(self) -> bool:
+        """Whether any statement changes rows."""
+        return any(kind.effect == "write" for kind in self.kinds)
+
 
 # --- what was measured ----------------------------------------------------------------------------
 
@@ -293,11 +298,16 @@ class Placement(Value):
 
     client: tuple[int, ...]
     servers: tuple[int, ...]
-    single: int  # the CPU that both share in a block of one thread, where nothing runs side by side
+    single: int  # the CPU that both share where they only take turns: one thread that reads
 
-    def of(self, threads: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The client's CPUs and the servers' in a block of so many threads."""
-        return ((self.single,), (self.single,)) if threads == 1 else (self.client, self.servers)
+    def of(self, threads: int, *, writes: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The client's CPUs and the servers' in a block."""
+        if threads > 1:
+            return self.client, self.servers
+        if not writes:
+            return (self.single,), (self.single,)
+        # The server's log is written beside the one thread: neither on its CPU alone, nor on the client's.
+        return self.client, tuple(cpu for cpu in self.servers if cpu not in self.client) or self.servers
 
 
 class Runner(Value):

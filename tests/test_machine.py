@@ -38,15 +38,17 @@ def test_another_filesystem_is_another_fingerprint(tmp_path: Path) -> None:
     ],
 )
 def test_placement(cpus: tuple[int, ...], client: tuple[int, ...], servers: tuple[int, ...]) -> None:
-    assert machine.placement(cpus).of(8) == (client, servers)
+    assert machine.placement(cpus).of(8, writes=False) == (client, servers)
 
 
 @given(st.lists(st.integers(0, 511), min_size=1, max_size=256, unique=True))
-def test_one_thread_shares_a_cpu_and_from_four_on_every_cpu_has_one_side(cpus: list[int]) -> None:
+def test_a_reader_shares_a_cpu_and_from_four_on_every_cpu_has_one_side(cpus: list[int]) -> None:
     place = machine.placement(cpus)
-    (client, servers) = place.of(1)
+    client, servers = place.of(1, writes=False)
     assert client == servers
     assert set(client) <= set(cpus)
+    client, servers = place.of(1, writes=True)
+    assert not set(client) & set(servers) or len(cpus) == 1
     assert set(place.client) | set(place.servers) == set(cpus)
     if len(cpus) > machine.SHARED_CPUS_MAX:
         assert sorted(place.client + place.servers) == sorted(cpus)
