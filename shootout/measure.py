@@ -110,7 +110,7 @@ class _Campaign:
         """Fetch, initialise and load every server, and see that all hold the same rows."""
         for index, (label, reference) in enumerate(self.plan.servers.items()):
             self.observe(Progress(stage="prepare", detail=label))
-            tree = Tree.inspect(_directory_of(reference))
+            tree = Tree.inspect(directory_of(reference))
             settings_name = reference.settings or self.plan.profile.settings
             options = settings.compile(settings.load(settings_name), tree.family, tree.version)
             self.records[label] = ServerRecord(
@@ -392,7 +392,8 @@ def _is_counted(name: str) -> bool:
     return any(f in name for f in FLOWS_AMONG_LEVELS) or not any(level in name for level in LEVELS)
 
 
-def _directory_of(reference: ServerReference) -> Path:
+def directory_of(reference: ServerReference) -> Path:
+    """Where the server's tree lies; one of the catalogue is fetched where it is not there yet."""
     if reference.source == "path":
         return Path(reference.target)
     return packages.fetch(reference.target, catalogue.load()[reference.target], cache())
