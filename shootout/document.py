@@ -10,6 +10,7 @@ import errno
 import os
 import secrets
 import tempfile
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -76,6 +77,40 @@ class Writer:
                 os.close(file)
         except OSError as error:
             raise MeasureError(f"{self.path}: cannot be written: {error.strerror}") from None
+
+
+class Journal:
+    """Keeps a run's records, and writes them as soon as its header can be: nothing is on disk before both."""
+
+    def __init__(self, writer: Writer, header: Callable[[], RunHeader]) -> None:
+        self._writer = writer
+        self._header = header
+        self._unwritten: list[StartRecord | FailureRecord] = []
+        self._open = False
+
+    def keep(self, record: StartRecord | FailureRecord) -> None:
+        """Keep one record. Raises MeasureError where it cannot be written."""
+        self._unwritten.append(record)
+        if self._open:
+            self._write()
+
+    def open(self) -> None:
+        """From here on the header holds."""
+        self._open = True
+        self._write()
+
+    def end(self, record: EndRecord) -> None:
+        """End the document, if there was anything to keep."""
+        self.open()
+        if self._writer.path.exists():
+            self._writer.append(record)
+
+    def _write(self) -> None:
+        if self._unwritten and not self._writer.path.exists():
+            self._writer.append(self._header())
+        while self._unwritten:
+            self._writer.append(self._unwritten[0])
+            del self._unwritten[0]
 
 
 def read(path: Path) -> RunDocument:

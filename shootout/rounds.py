@@ -11,11 +11,14 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from shootout import stats
 from shootout._engine import Histogram, LoadError, Slice
+from shootout.errors import MeasureError
 from shootout.model import Samples, Sampling, StartRecord
+
+T = TypeVar("T")
 
 ANSWER_TIMEOUT_S = 60.0
 ROUNDS_MIN = 6
@@ -96,15 +99,17 @@ def measure_block(
     window_s = course.window_s()
     rounds = max(ROUNDS_MIN, round(sampling.measure_s / window_s))
     tallies = {server: _Tally(kinds) for server in course.live}
-    before = {server: subjects[server].counters() for server in course.live}
+    none: Mapping[str, float] = {}
+    before = {server: course.read(server, subjects[server].counters, none) for server in course.live}
     order = []
     for number, planned in enumerate(orders(course.live, rounds, generator)):
         watch("measure", number + 1, rounds)
         measured = []
         for server in planned:
-            cpu_before_s = subjects[server].cpu_s() if server in course.live else 0.0
+            cpu_s = subjects[server].cpu_s
+            before_s = course.read(server, cpu_s, 0.0)
             if (taken := course.slice(server, window_s)) is not None:
-                tallies[server].add(taken, subjects[server].cpu_s() - cpu_before_s)
+                tallies[server].add(taken, course.read(server, cpu_s, before_s) - before_s)
                 measured.append(server)
         if not measured:
             break
@@ -112,7 +117,7 @@ def measure_block(
     samples = []
     for server, tally in tallies.items():
         if tally.transactions:
-            after = subjects[server].counters() if server in course.live else before[server]
+            after = course.read(server, subjects[server].counters, none)
             change = {name: after[name] - value for name, value in before[server].items() if name in after}
             samples.append(tally.samples(subjects[server].label, warmups[server], change))
     record = StartRecord(block=block, start=start, order=tuple(order), samples=tuple(samples))
@@ -137,6 +142,16 @@ class _Course:
     def window_s(self, share: float = 1.0) -> float:
         """The length of a slice's window, of `share` times the usual while transactions are short."""
         return min(max(share * self.sampling.slice_s, WINDOW_LATENCIES * self.latency_s), WINDOW_MAX_S)
+
+    def read(self, server: int, reading: Callable[[], T], otherwise: T) -> T:
+        """What a live server's reading says; of one that has failed, or fails at it, `otherwise`."""
+        if server in self.failures:
+            return otherwise
+        try:
+            return reading()
+        except MeasureError as error:
+            self.failures[server] = str(error)
+            return otherwise
 
     def slice(self, server: int, window_s: float) -> Slice | None:
         """One slice on a server; None where it has failed, now or before."""

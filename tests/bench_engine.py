@@ -24,12 +24,11 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from shootout import dataset, machine, measure, plan, settings, stats, wording
+from shootout import dataset, machine, plan, stats, wording
 from shootout._engine import Engine
+from shootout.contender import Contender
 from shootout.model import Interval
-from shootout.places import cache
-from shootout.servers import native
-from shootout.servers.native import Instance, Tree
+from shootout.servers.native import Instance
 
 SERVER = "mysql-5.7.22"
 STATEMENTS = {"oltp_point_select": 1, "oltp_read_only": 16, "oltp_read_write": 20}  # of a transaction
@@ -79,49 +78,49 @@ def compared(workload: str, threads: int, turns: int, seconds: float) -> list[tu
     made = plan.make(plan.Selection(servers=SERVER, workloads=workload, threads=str(threads)))
     (reference,) = made.servers.values()
     program, tables = made.programs[workload], made.profile.dataset
-    tree = Tree.inspect(measure.directory_of(reference))
-    options = settings.compile(settings.load(made.profile.settings), tree.family, tree.version)
+    contender = Contender.find(SERVER, reference, made.profile)
     client, servers = machine.placement(machine.by_core(os.sched_getaffinity(0))).of(
         threads, writes=program.writes
     )
-    with tempfile.TemporaryDirectory(prefix="shootout-") as home:
-        dataset.template(tree, options, tables, cache()).copy_to(Path(home))
-        with native.start(tree, Path(home), options, cpus=servers) as instance, machine.hold(client):
-            dataset.warm(instance, tables)
-            engine = Engine(msgspec.json.encode(program), 1)
-            engine.connect(instance.open(threads, dataset.SCHEMA))
-            password = secrets.token_hex(8)
-            user = "sysbench@localhost"
-            instance.query(f"CREATE USER {user} IDENTIFIED BY '{password}'")
-            instance.query(f"GRANT ALL ON {dataset.SCHEMA}.* TO {user}")
-            command = ["sysbench", workload, f"--mysql-socket={instance.socket}", "--mysql-user=sysbench"]
-            command += [
-                f"--mysql-password={password}",
-                f"--mysql-db={dataset.SCHEMA}",
-                f"--threads={threads}",
-            ]
-            command += [
-                f"--tables={tables.tables}",
-                f"--table-size={tables.rows}",
-                "--time=0",
-                "--db-ps-mode=disable",
-            ]
-            command += ["--mysql-ignore-errors=1213,1205,1062", "run"]
+    with (
+        tempfile.TemporaryDirectory(prefix="shootout-") as home,
+        contender.start(contender.load(), Path(home), servers) as instance,
+        machine.hold(client),
+    ):
+        engine = Engine(msgspec.json.encode(program), 1)
+        engine.connect(instance.open(threads, dataset.SCHEMA))
+        password = secrets.token_hex(8)
+        user = "sysbench@localhost"
+        instance.query(f"CREATE USER {user} IDENTIFIED BY '{password}'")
+        instance.query(f"GRANT ALL ON {dataset.SCHEMA}.* TO {user}")
+        command = ["sysbench", workload, f"--mysql-socket={instance.socket}", "--mysql-user=sysbench"]
+        command += [
+            f"--mysql-password={password}",
+            f"--mysql-db={dataset.SCHEMA}",
+            f"--threads={threads}",
+        ]
+        command += [
+            f"--tables={tables.tables}",
+            f"--table-size={tables.rows}",
+            "--time=0",
+            "--db-ps-mode=disable",
+        ]
+        command += ["--mysql-ignore-errors=1213,1205,1062", "run"]
 
-            def ours() -> Turn:
-                taken = engine.slice(0, LEAD_S, seconds, 60)
-                return Turn(taken.transactions / taken.window_s, taken.client_cpu_s / taken.completed)
+        def ours() -> Turn:
+            taken = engine.slice(0, LEAD_S, seconds, 60)
+            return Turn(taken.transactions / taken.window_s, taken.client_cpu_s / taken.completed)
 
-            def theirs() -> Turn:
-                return sysbench(command, instance, STATEMENTS[workload], seconds)
+        def theirs() -> Turn:
+            return sysbench(command, instance, STATEMENTS[workload], seconds)
 
-            sides: list[Callable[[], Turn]] = [ours, theirs]
-            for warm in sides:
-                warm()
-            pairs = []
-            for _ in range(turns):
-                turn = {side: side() for side in random.sample(sides, 2)}
-                pairs.append((turn[ours], turn[theirs]))
+        sides: list[Callable[[], Turn]] = [ours, theirs]
+        for warm in sides:
+            warm()
+        pairs = []
+        for _ in range(turns):
+            turn = {side: side() for side in random.sample(sides, 2)}
+            pairs.append((turn[ours], turn[theirs]))
     return pairs
 
 

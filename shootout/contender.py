@@ -1,0 +1,117 @@
+"""A server of a run: found, configured, loaded with the dataset; then started afresh as often as it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+from shootout import dataset, machine, settings
+from shootout.dataset import Template
+from shootout.errors import MeasureError
+from shootout.model import Dataset, Profile, ServerRecord, ServerReference
+from shootout.places import cache
+from shootout.rounds import Subject
+from shootout.servers import catalogue, native, packages
+from shootout.servers.native import Instance, Tree
+
+# What the server counts about its work, and not the levels that it reports beside it.
+COUNTED = ("Bytes_", "Created_tmp", "Handler_", "Innodb_", "Select_", "Sort_", "Table_locks_")
+LEVELS = ("_pages_", "_bytes_d", "_current_waits", "_avg", "_max", "_size", "_num_open_files")
+FLOWS_AMONG_LEVELS = ("_pages_flushed", "_pages_read", "_pages_written", "_pages_created")
+
+
+@dataclass(frozen=True)
+class Contender:
+    """All that it takes to start the server."""
+
+    label: str
+    reference: ServerReference
+    settings_name: str
+    tree: Tree
+    options: Mapping[str, str]  # my.cnf
+    dataset: Dataset
+    port: int | None
+
+    @classmethod
+    def find(cls, label: str, reference: ServerReference, profile: Profile, port: int | None = None) -> Self:
+        """Fetch the server where it is not here yet, and write the settings for it. Raises InputError."""
+        tree = Tree.inspect(_directory_of(reference))
+        name = reference.settings or profile.settings
+        options = settings.compile(settings.load(name), tree.family, tree.version)
+        return cls(label, reference, name, tree, options, profile.dataset, port)
+
+    def load(self) -> Template:
+        """The dataset on this server, from the cache or loaded now. Raises MeasureError."""
+        return dataset.template(self.tree, self.options, self.dataset, cache())
+
+    def start(self, template: Template, home: Path, cpus: Sequence[int]) -> Instance:
+        """Start it in a new instance directory and read its pages. Raises as native.start does."""
+        template.copy_to(home)
+        instance = native.start(self.tree, home, self.options, port=self.port, cpus=cpus)
+        try:
+            dataset.warm(instance, self.dataset)
+        except BaseException:
+            instance.kill()
+            raise
+        return instance
+
+    def record(self, template: Template | None = None, instance: Instance | None = None) -> ServerRecord:
+        """The server as it is; before it has started, as its files say."""
+        variables = instance.variables() if instance else {}
+        compared, warnings = settings.compare(self.options, variables)
+        return ServerRecord(
+            label=self.label,
+            reference=self.reference.text,
+            family=self.tree.family,
+            version=instance.version if instance else ".".join(map(str, self.tree.version)),
+            comment=variables.get("version_comment", ""),
+            build=self.tree.digest,
+            settings_name=self.settings_name,
+            settings=compared,
+            checksum=template.checksum if template else "",
+            load_s=template.load_s if template else None,
+            warnings=warnings if instance else (),
+        )
+
+
+def subject(label: str, instance: Instance) -> Subject:
+    """A running server, as far as measuring reads it."""
+    return Subject(
+        label=label,
+        cpu_s=partial(machine.process_cpu_s, instance.pid),
+        counters=partial(_counters, instance),
+        explain=_explainer(instance),
+    )
+
+
+def _directory_of(reference: ServerReference) -> Path:
+    if reference.source == "path":
+        return Path(reference.target)
+    return packages.fetch(reference.target, catalogue.load()[reference.target], cache())
+
+
+def _counters(instance: Instance) -> dict[str, float]:
+    counted = {name: value for name, value in instance.status().items() if _is_counted(name)}
+    counted["context_switches"] = machine.context_switches(instance.pid)
+    counted["disk_written_bytes"] = machine.bytes_written(instance.pid)
+    return counted
+
+
+def _is_counted(name: str) -> bool:
+    if not name.startswith(COUNTED):
+        return False
+    return any(flow in name for flow in FLOWS_AMONG_LEVELS) or not any(level in name for level in LEVELS)
+
+
+def _explainer(instance: Instance) -> Callable[[str], str]:
+    def explain(words: str) -> str:
+        try:
+            instance.query("SELECT 1")
+        except MeasureError:  # dead: its log says more than the broken connection
+            return f"{words}\nThe server has died; its error log ends:\n{instance.error_log_tail()}"
+        return words
+
+    return explain
