@@ -145,6 +145,7 @@ class _Campaign:
             started=self.started,
             shootout=__version__,
             seed=self.plan.seed,
+            profile_name=self.plan.profile_name,
             profile=self.plan.profile,
             runner=self.runner,
             servers=tuple(self.records.values()),

@@ -380,6 +380,7 @@ class RunHeader(Value, tag="run", tag_field="record"):
     started: str  # ISO, UTC
     shootout: str  # version
     seed: int
+    profile_name: str  # or file, as the user gave it
     profile: Profile
     runner: Runner
     servers: tuple[ServerRecord, ...]

@@ -33,6 +33,7 @@ class Selection:
 class Plan:
     """A run to be."""
 
+    profile_name: str  # or file, as given
     profile: Profile
     servers: Mapping[str, ServerReference]  # by label, the base first
     cells: tuple[Cell, ...]
@@ -78,6 +79,7 @@ def make(selection: Selection) -> Plan:
     profile = msgspec.structs.replace(profile, workloads=tuple(programs))
     labels = reference.labels(references)
     return Plan(
+        profile_name=selection.profile,
         profile=profile,
         servers=dict(zip(labels, references, strict=True)),
         cells=matrix.cells(profile, labels),

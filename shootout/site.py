@@ -426,8 +426,10 @@ class CellPage:
         """What measures this cell again, with the same base and seed."""
         labels = dict.fromkeys((self.comparison.base.server, self.cell.server))
         servers = ",".join(self.run.servers[label].reference for label in labels)
-        words = ["shootout", "run", "--servers", servers, "--workloads", self.cell.workload]
-        words += ["--threads", str(self.cell.threads), "--seed", str(self.run.document.header.seed)]
+        header = self.run.document.header
+        words = ["shootout", "run", "--profile", header.profile_name, "--servers", servers]
+        words += ["--workloads", self.cell.workload, "--threads", str(self.cell.threads)]
+        words += ["--seed", str(header.seed)]
         return shlex.join(words)
 
     @property

@@ -171,6 +171,7 @@ def a_header(
         "started": "2026-11-20T02:41:00+00:00",
         "shootout": "0.1.0",
         "seed": 20261120,
+        "profile_name": "quick",
         "profile": Profile(
             description="Two servers, three workloads, in six minutes",
             workloads=tuple(workloads),

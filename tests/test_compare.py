@@ -124,6 +124,7 @@ def a_document(
         started="",
         shootout="0.1.0",
         seed=1,
+        profile_name="quick",
         profile=Profile(description="", workloads=("reads",), threads=(4,)),
         runner=Runner(
             fingerprint="f",

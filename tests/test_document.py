@@ -31,7 +31,7 @@ RUN = "20250102T030405Z-abc123"
 # A whole document of format 1 as it lies on disk. It never changes: what it says must stay readable.
 GOLDEN = (
     '{"record":"run","format":1,"run":"20250102T030405Z-abc123","started":"2025-01-02T03:04:05Z",'
-    '"shootout":"0.1.0","seed":7,"profile":{"description":"d","workloads":["reads"],"threads":[4],'
+    '"shootout":"0.1.0","seed":7,"profile_name":"quick","profile":{"description":"d","workloads":["reads"],"threads":[4],'
     '"servers":["a","b"],"settings":"in-memory","dataset":{"kind":"sbtest","tables":4,"rows":25000,'
     '"seed":1,"engine":"InnoDB"},"sampling":{"starts_min":6,"starts_max":12,"slice_s":0.1,"ramp_s":0.02,'
     '"measure_s":1.2,"warmup_max_s":6.0,"half_width":0.015,"budget_s":310.0},"policy":{"confidence":0.95,'
@@ -59,6 +59,7 @@ def a_header(run: str = RUN) -> RunHeader:
         started="2025-01-02T03:04:05Z",
         shootout="0.1.0",
         seed=7,
+        profile_name="quick",
         profile=Profile(description="d", workloads=("reads",), threads=(4,), servers=("a", "b")),
         runner=Runner(
             fingerprint="f",
