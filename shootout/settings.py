@@ -87,6 +87,7 @@ SETTINGS: Mapping[str, Setting] = {
             ),
             Row({"innodb-redo-log-capacity": "{}"}, since=(8, 0, 30), families=("mysql", "percona")),
         ),
+        in_files=True,  # another size would be made, and written out, at every start
     ),
     "sync_binlog": Setting("number", (Row({"sync-binlog": "{}"}),)),
     "table_open_cache": Setting("number", (Row({"table-open-cache": "{}"}),)),

@@ -24,10 +24,10 @@ def test_redo_capacity_is_written_as_each_version_wants_it() -> None:
     profile = settings.load("in-memory")
     assert profile.name == "in-memory"
     old = settings.compile(profile, "mysql", (5, 7, 22))
-    assert old["innodb-log-file-size"] == str(256 * 2**20)
+    assert old["innodb-log-file-size"] == str(128 * 2**20)
     assert old["innodb-log-files-in-group"] == "2"
     new = settings.compile(profile, "percona", (8, 0, 30))
-    assert new["innodb-redo-log-capacity"] == str(512 * 2**20)
+    assert new["innodb-redo-log-capacity"] == str(256 * 2**20)
     assert "innodb-log-file-size" not in new
 
 
