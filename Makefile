@@ -24,7 +24,7 @@ test: $(INSTALLED)
 	cargo fmt --manifest-path engine/Cargo.toml --check
 	cargo clippy --manifest-path engine/Cargo.toml --locked --all-targets --features python -- -D warnings
 	cargo test --manifest-path engine/Cargo.toml --locked
-	$(BIN)/pytest
+	$(BIN)/pytest -W error
 
 # The engine beside sysbench on one server, interleaved: throughput, and the client's CPU.
 bench-engine: $(INSTALLED)
