@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,6 @@ from typing import Self
 
 from shootout import dataset, machine, settings
 from shootout.dataset import Template
-from shootout.errors import MeasureError
 from shootout.model import Dataset, Profile, ServerRecord, ServerReference
 from shootout.places import cache
 from shootout.rounds import Subject
@@ -83,7 +82,7 @@ def subject(label: str, instance: Instance) -> Subject:
         label=label,
         cpu_s=partial(machine.process_cpu_s, instance.pid),
         counters=partial(_counters, instance),
-        explain=_explainer(instance),
+        explain=lambda words: words + instance.post_mortem(),
     )
 
 
@@ -104,14 +103,3 @@ def _is_counted(name: str) -> bool:
     if not name.startswith(COUNTED):
         return False
     return any(flow in name for flow in FLOWS_AMONG_LEVELS) or not any(level in name for level in LEVELS)
-
-
-def _explainer(instance: Instance) -> Callable[[str], str]:
-    def explain(words: str) -> str:
-        try:
-            instance.query("SELECT 1")
-        except MeasureError:  # dead: its log says more than the broken connection
-            return f"{words}\nThe server has died; its error log ends:\n{instance.error_log_tail()}"
-        return words
-
-    return explain

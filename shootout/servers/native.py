@@ -245,7 +245,7 @@ class Instance:
             for descriptor in descriptors:
                 os.close(descriptor)
             raise MeasureError(
-                f"the server took {len(descriptors)} of {count} connections: {errors[0]}{self._if_dead()}"
+                f"the server took {len(descriptors)} of {count} connections: {errors[0]}{self.post_mortem()}"
             ) from errors[0]
         return descriptors
 
@@ -259,7 +259,7 @@ class Instance:
                 return cursor.fetchall()
         except pymysql.Error as error:
             self._control = None
-            raise MeasureError(f"{sql}: {error}{self._if_dead()}") from error
+            raise MeasureError(f"{sql}: {error}{self.post_mortem()}") from error
 
     def status(self) -> dict[str, float]:
         """The server's global status counters, those that are numbers."""
@@ -278,6 +278,14 @@ class Instance:
     def error_log_tail(self, lines: int = 12) -> str:
         """The error log's last lines; notes are left out where there are errors."""
         return _tail(self.directory / "error.log", lines)
+
+    def post_mortem(self) -> str:
+        """How the server has died, a line to put behind an error; empty while it lives."""
+        try:
+            code = self._process.wait(0.5)  # a crashing server drops its connections before it is gone
+        except subprocess.TimeoutExpired:
+            return ""
+        return f"\nThe server has died ({_ending(code)}); its error log ends:\n{self.error_log_tail()}"
 
     def stop(self) -> None:
         """Shut the server down in good order; one that does not end in time is killed."""
@@ -345,13 +353,6 @@ class Instance:
         descriptor = os.dup(connection._sock.fileno())  # type: ignore[attr-defined]
         connection._force_close()  # type: ignore[attr-defined]  # close() would tell the server to end the session
         return descriptor
-
-    def _if_dead(self) -> str:
-        try:
-            code = self._process.wait(0.5)  # a crashing server drops its connections before it is gone
-        except subprocess.TimeoutExpired:
-            return ""
-        return f"\nThe server has died ({_ending(code)}); its error log ends:\n{self.error_log_tail()}"
 
 
 def _family(version_text: str) -> Family:
