@@ -37,7 +37,7 @@ class Slice:
     reads: int  # whole slice, statements
     writes: int
     other: int
-    errors: dict[int, int]  # by the server's error code; rolled back and retried
+    errors: dict[int, int]  # by the server's error code; rolled back, and retried while the window lasts
     client_cpu_s: float  # whole slice
     latencies: Histogram  # of transactions that completed in the window
     statements: list[Histogram]  # the same for each of the program's kinds
@@ -53,10 +53,11 @@ class Engine:
         Owns the descriptors from here on, closes them in the end. Returns the server's number.
         """
     def slice(self, server: int, ramp_s: float, window_s: float, timeout_s: float) -> Slice:
-        """Load one server: ramp, window, then every transaction in flight is finished.
+        """Load one server: ramp, window, then each transaction in flight is finished, or given up if refused.
 
         The GIL is released. Raises LoadError where the server reports an error that is not a retry, closes
-        a connection, or gives one no answer for `timeout_s`; KeyboardInterrupt on a signal.
+        a connection, or gives one no answer for `timeout_s`; KeyboardInterrupt on a signal. After either the
+        connections to that server are closed, and every further slice on it raises the same LoadError.
         """
 
 def sbtest_values(table: int, first: int, count: int, rows: int, seed: int) -> bytes:

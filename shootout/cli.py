@@ -9,7 +9,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import NoReturn
 
@@ -41,7 +40,9 @@ class Conclusion:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     try:
-        given = _parser().parse_args(arguments)
+        given, unknown = _parser().parse_known_args(arguments)
+        if unknown:
+            given.parser.refuse(unknown)
         code: int = given.run(given)
     except (InputError, MeasureError) as error:
         print(f"shootout: {error}", file=sys.stderr)
@@ -66,6 +67,8 @@ def publish(results: Path, out: Path) -> Path:
             runs.append((read, compare.compare(read)))
         except InputError as error:
             print(f"shootout: left out: {error}", file=sys.stderr)
+    if not runs:
+        raise InputError(f"{results}: no run document in it; `shootout run` makes one")
     return site.build(runs, out)
 
 
@@ -146,15 +149,16 @@ class _Front:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one message, with the nearest right option."""
+    """Says what is wrong in one message."""
 
     def error(self, message: str) -> NoReturn:
-        commands = [a.choices.values() for a in self._actions if isinstance(a.choices, dict)]
-        parsers = [self, *chain.from_iterable(commands)]
-        known = {word for each in parsers for action in each._actions for word in action.option_strings}
-        wrong = next((word for word in message.split() if word.startswith("-")), "")
-        near = hint(wrong.partition("=")[0], known) if message.startswith("unrecognized") else ""
-        raise InputError(f"{message}{near}\n`{self.prog} --help` lists what there is.")
+        raise InputError(f"{message}\n`{self.prog} --help` lists what there is.")
+
+    def refuse(self, words: Sequence[str]) -> NoReturn:
+        """Say that the command takes none of `words`, with the nearest option that it does take."""
+        known = [option for action in self._actions for option in action.option_strings]
+        near = hint(words[0].partition("=")[0], known) if words[0].startswith("-") else ""
+        self.error(f"unrecognized arguments: {' '.join(words)}{near}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -167,7 +171,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
     run = commands.add_parser("run", help="measure servers, publish the report", allow_abbrev=False)
-    run.set_defaults(run=_run)
+    run.set_defaults(run=_run, parser=run)
     run.add_argument("--profile", metavar="NAME", help="a profile's name, or a .toml file (default: quick)")
     run.add_argument("--servers", metavar="A,B,…", help="server references, the base first")
     run.add_argument("--workloads", metavar="W,…", help="workloads by name, or .toml files")
@@ -179,12 +183,12 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--out", metavar="DIR", type=Path, default=REPORTS, help="for results/ and site/")
 
     compare_ = commands.add_parser("compare", help="judge run documents again", allow_abbrev=False)
-    compare_.set_defaults(run=_compare)
+    compare_.set_defaults(run=_compare, parser=compare_)
     compare_.add_argument("documents", metavar="DOC", type=Path, nargs="+")
     compare_.add_argument("--base", metavar="SERVER", help="the label to compare with (default: the first)")
 
     site_ = commands.add_parser("site", help="make the pages of all runs in a folder", allow_abbrev=False)
-    site_.set_defaults(run=_site)
+    site_.set_defaults(run=_site, parser=site_)
     site_.add_argument("--results", metavar="DIR", type=Path, default=REPORTS / "results")
     site_.add_argument("--out", metavar="DIR", type=Path, default=REPORTS / "site")
 

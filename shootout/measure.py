@@ -288,7 +288,7 @@ class _Campaign:
             starts=self.plan.profile.sampling.starts_min,
             round=rounds[0],
             rounds=rounds[1],
-            half_width=half_width if half_width < math.inf else None,
+            half_width=half_width if 0 < half_width < math.inf else None,  # zero: nothing to compare
             left_s=max(self.ends_s - time.monotonic(), 0.0),
         )
         self.observe(progress)

@@ -78,6 +78,7 @@ def make(selection: Selection) -> Plan:
         programs[name] = workload.compile(name, workload.load(written), profile.dataset)
     profile = msgspec.structs.replace(profile, workloads=tuple(programs))
     labels = reference.labels(references)
+    ports = PORTS[: len(PORTS) - len(labels) + 1]  # of the first server: the last one needs one, too
     return Plan(
         profile_name=selection.profile,
         profile=profile,
@@ -87,7 +88,7 @@ def make(selection: Selection) -> Plan:
         seed=secrets.randbits(32)
         if selection.seed is None
         else _number("--seed", selection.seed, range(2**32)),
-        port=None if selection.port is None else _number("--port", selection.port, PORTS),
+        port=None if selection.port is None else _number("--port", selection.port, ports),
     )
 
 

@@ -246,7 +246,9 @@ def _read_cnf(file: Path) -> SettingsFile:
     try:
         lines = [line.strip() for line in file.read_text("utf-8").splitlines()]
         parser.read_string("\n".join(lines), str(file))
-    except (OSError, ValueError, configparser.Error) as error:
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror}") from None
+    except (ValueError, configparser.Error) as error:
         raise InputError(f"{file}: {error}") from error
     includes = [line for line in lines if line.startswith("!")]
     if includes:

@@ -7,6 +7,7 @@ from typing import Self
 
 from rich.console import Console
 from rich.live import Live
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -22,6 +23,7 @@ STYLES = {
     Verdict.IMPROVED: "bold cyan",
 }
 BAR_CELLS = 28
+WIDTH_MAX = 1000  # columns, of a table; no terminal is so wide
 
 
 class Display:
@@ -49,21 +51,21 @@ class Display:
         """Show where the run is now."""
         if self._live is not None:
             self._live.update(_line(progress))
-        elif (said := _event(progress)) != self._said:
+        elif (said := wording.visible(_event(progress))) != self._said:
             self._said = said
             self._console.print(said, highlight=False, markup=False, soft_wrap=True)
 
 
 def _line(progress: Progress) -> Text:
     if progress.stage == "prepare":
-        return Text(f"preparing {progress.detail} …")
+        return Text(f"preparing {wording.visible(progress.detail)} …")
     line = Text(f"start {progress.start} of ≥ {progress.starts} ", style="bold")
     if progress.stage == "start":
-        line.append(f"starting {progress.detail}", style="default not bold")
+        line.append(f"starting {wording.visible(progress.detail)}", style="default not bold")
     else:
         done = round(BAR_CELLS * progress.round / progress.rounds) if progress.rounds else 0
         line.append("━" * done, style="cyan").append("─" * (BAR_CELLS - done), style="dim")
-        where = f" {progress.block} ({progress.block_number}/{progress.blocks}) "
+        where = f" {wording.visible(progress.block)} ({progress.block_number}/{progress.blocks}) "
         line.append(where, style="default not bold")
         rounds = (
             f"round {progress.round}/{progress.rounds}" if progress.rounds else f"warm-up {progress.round}"
@@ -110,9 +112,9 @@ def verdict_table(comparison: Comparison) -> Table:
             continue
         base = figures.get(each.base)
         table.add_row(
-            each.cell.workload,
+            Text(wording.visible(each.cell.workload)),
             str(each.cell.threads),
-            wording.visible(each.cell.server),
+            Text(wording.visible(each.cell.server)),
             wording.number(base.tps.estimate) if base else wording.NONE,
             wording.number(each.figures.tps.estimate) if each.figures else wording.NONE,
             wording.change(each.ratio) if each.ratio else wording.NONE,
@@ -128,11 +130,15 @@ def print_verdicts(console: Console, comparison: Comparison) -> None:
     for headline in wording.headlines(comparison):
         console.print(Text(wording.visible(headline.text), style="bold"))
     console.print()
-    console.print(verdict_table(comparison))
+    table = verdict_table(comparison)
+    # A line that the terminal wraps can still be read; a number cut short misleads.
+    table.width = Measurement.get(console, console.options.update(max_width=WIDTH_MAX), table).maximum
+    console.print(table, crop=False)
     for each in comparison.cells:
         if each.verdict is Verdict.FAILED:
             cell = each.cell
             name = f"{cell.workload}, {wording.threads(cell.threads)}, {cell.server}"
             console.print()
-            console.print(Text(wording.visible(f"{name}: {each.reason}"), style="magenta"))
+            reason = Text(wording.visible(f"{name}: {each.reason}"), style="magenta")
+            console.print(reason, soft_wrap=True)  # a log's lines stay whole
     console.print()

@@ -10,8 +10,8 @@ use crate::program::{Program, Statement, Values};
 use crate::random::Stream;
 use crate::wire::{Malformed, Outcome, Reply, begin_query, finish_query};
 
-/// Deadlock, lock wait timeout, duplicate key: part of an OLTP load. Rolled back, counted, tried again.
-pub const RETRIED: [u16; 3] = [1213, 1205, 1062];
+/// Duplicate key, lock wait timeout, deadlock: part of an OLTP load. Rolled back, counted, tried again.
+pub const RETRIED: [u16; 3] = [1062, 1205, 1213];
 
 /// Why a slice could not go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,10 @@ pub struct Failure {
 }
 
 impl Failure {
+    pub fn interrupted() -> Self {
+        Self::without_code("a slice was interrupted")
+    }
+
     pub fn without_code(message: impl fmt::Display) -> Self {
         Self { code: 0, message: message.to_string() }
     }
@@ -50,9 +54,9 @@ pub enum Progress {
     Answered { kind: usize },
     /// The same, and it was the transaction's last: the connection is idle.
     Finished { kind: usize },
-    /// The server refused with a code that is retried; the transaction is being rolled back, or begun again.
+    /// The server refused with a code that is retried; the transaction is being rolled back.
     Refused { code: u16 },
-    /// The transaction was rolled back and begins again.
+    /// The transaction was rolled back: the connection is idle.
     RolledBack,
 }
 
@@ -123,37 +127,34 @@ impl Connection {
         now: u64,
         scratch: &mut Vec<u8>,
     ) -> Result<Progress, Failure> {
-        let transaction = &program.transactions[self.transaction];
-        if let Outcome::Refused { code, message } = outcome {
-            if !RETRIED.contains(&code) || self.at == At::Rollback {
-                return Err(Failure { code, message });
-            }
-            if transaction.frame.is_some() {
-                self.at = At::Rollback;
-                self.send(b"ROLLBACK", now, scratch)?;
-            } else {
-                self.attempt(program, now, scratch)?;
-            }
+        let refused = match outcome {
+            Outcome::Done => None,
+            Outcome::Refused { code, .. } if RETRIED.contains(&code) && self.at != At::Rollback => Some(code),
+            Outcome::Refused { code, message } => return Err(Failure { code, message }),
+        };
+        if self.is_idle() || self.has_unsent() {
+            return Err(Malformed("an answer to what was not asked").into());
+        }
+        if let Some(code) = refused {
+            // Without a frame too: a workload may open transactions by statements of its own.
+            self.at = At::Rollback;
+            self.send(b"ROLLBACK", now, scratch)?;
             return Ok(Progress::Refused { code });
         }
-        let kind = match (self.at, transaction.frame) {
-            (At::Begin, Some((begin, _))) => begin,
-            (At::Commit, Some((_, commit))) => commit,
+        let frame = program.transactions[self.transaction].frame;
+        let (kind, more) = match (self.at, frame) {
+            (At::Begin, Some((begin, _))) => (begin, true),
+            (At::Commit, Some((_, commit))) => (commit, false),
             (At::Rollback, _) => {
-                self.attempt(program, now, scratch)?;
+                self.at = At::Nothing;
                 return Ok(Progress::RolledBack);
             }
-            _ => self.current(program).kind,
-        };
-        let more = match self.at {
-            At::Begin => true,
-            At::Commit => false,
-            _ => self.advance(program),
+            _ => (self.current(program).kind, self.advance(program)),
         };
         if more {
             self.at = At::Statement;
             self.send_statement(program, now, scratch)?;
-        } else if self.at == At::Statement && transaction.frame.is_some() {
+        } else if self.at == At::Statement && frame.is_some() {
             self.at = At::Commit;
             self.send(b"COMMIT", now, scratch)?;
         } else {
@@ -163,18 +164,14 @@ impl Connection {
         Ok(Progress::Answered { kind })
     }
 
-    /// Gives up the transaction at the next safe point: true when that is now, nothing being in flight.
-    pub fn park(&mut self) {
-        self.at = At::Nothing;
-    }
-
     /// Sends what the socket did not take before.
     pub fn flush(&mut self) -> Result<(), Failure> {
         let unsent = std::mem::take(&mut self.unsent);
         self.transmit(&unsent)
     }
 
-    fn attempt(&mut self, program: &Program, now: u64, scratch: &mut Vec<u8>) -> Result<(), Failure> {
+    /// Begins the transaction, or the one that was rolled back again: its time runs on.
+    pub fn attempt(&mut self, program: &Program, now: u64, scratch: &mut Vec<u8>) -> Result<(), Failure> {
         (self.step, self.repetition, self.statement) = (0, 0, 0);
         self.enter_step(program);
         if program.transactions[self.transaction].frame.is_some() {
@@ -243,7 +240,8 @@ impl Connection {
         while done < bytes.len() {
             match send(&self.socket, &bytes[done..], SendFlags::NOSIGNAL) {
                 Ok(taken) => done += taken,
-                Err(Errno::AGAIN) => {
+                // A connection that the server closed is left to the reading side, which finds its last words.
+                Err(Errno::AGAIN | Errno::PIPE | Errno::CONNRESET) => {
                     self.unsent = bytes[done..].to_vec();
                     break;
                 }

@@ -1,14 +1,15 @@
 //! All servers of a block: each one's connections spread over lanes, a thread for each lane.
 
 use std::os::fd::OwnedFd;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Instant;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use crate::connection::Failure;
-use crate::lane::{Course, Lane, Tally};
+use crate::lane::{Course, LOOK_AROUND, Lane, Tally};
 use crate::program::Program;
 
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub struct Engine {
 #[derive(Debug)]
 struct Server {
     lanes: Vec<Lane>,
-    /// Set by a slice that failed: its connections are in the middle of something.
+    /// Set by a slice that failed; its connections, in the middle of something, were closed.
     failure: Option<Failure>,
 }
 
@@ -76,33 +77,36 @@ impl Engine {
         let abandoned = AtomicBool::new(false);
         let start = Instant::now();
         let results = thread::scope(|scope| {
-            let handles: Vec<_> = others
-                .iter_mut()
-                .map(|lane| scope.spawn(|| lane.run(program, start, course, &abandoned, &|| true)))
-                .collect();
-            let mut results = vec![own.run(program, start, course, &abandoned, look_around)];
-            results.extend(handles.into_iter().map(|handle| {
-                handle.join().unwrap_or_else(|_| Err(Failure::without_code("a lane of the engine panicked")))
-            }));
-            results
-        });
-        let mut tallies = Vec::with_capacity(results.len());
-        let mut failures = Vec::new();
-        for result in results {
-            match result {
-                Ok(tally) => tallies.push(tally),
-                Err(failure) => failures.push(failure),
+            let (done, ended) = channel();
+            for lane in others {
+                let (done, abandoned) = (done.clone(), &abandoned);
+                scope.spawn(move || done.send(lane.run(program, start, course, abandoned, &|| true)).ok());
             }
-        }
-        // Lanes that were only told to stop come last: the first cause is what the user must read.
-        failures.sort_by_key(|failure| failure.message == "abandoned");
-        if let Some(failure) = failures.into_iter().next() {
+            drop(done);
+            let mut results = vec![own.run(program, start, course, &abandoned, look_around)];
+            loop {
+                match ended.recv_timeout(LOOK_AROUND) {
+                    Ok(result) => results.push(result),
+                    Err(RecvTimeoutError::Disconnected) => return results,
+                    Err(RecvTimeoutError::Timeout) => {
+                        if !abandoned.load(Ordering::Relaxed) && !look_around() {
+                            abandoned.store(true, Ordering::Relaxed);
+                            results.push(Err(Failure::interrupted()));
+                        }
+                    }
+                }
+            }
+        });
+        let total = results.into_iter().reduce(|total, tally| {
+            let (mut total, tally) = (total?, tally?);
+            total.add(&tally);
+            Ok(total)
+        });
+        let result = total.unwrap_or_else(|| Ok(Tally::default()));
+        if let Err(failure) = &result {
             server.failure = Some(failure.clone());
-            return Err(failure);
+            server.lanes.clear();
         }
-        let mut tallies = tallies.into_iter();
-        let mut total = tallies.next().unwrap_or_default();
-        tallies.for_each(|tally| total.add(&tally));
-        Ok(total)
+        result
     }
 }

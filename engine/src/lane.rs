@@ -17,9 +17,10 @@ use crate::random::Stream;
 
 /// Edge-triggered: one wake-up for a reply, and none for the room that our own requests leave in the socket.
 const WATCHED: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
+const CLOSED: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFlags::ERR);
 const READ_SIZE: usize = 64 * 1024;
 /// How often an idle loop looks for a time-out or a signal.
-const LOOK_AROUND: Duration = Duration::from_millis(100);
+pub const LOOK_AROUND: Duration = Duration::from_millis(100);
 
 /// A slice's course in time, from its start.
 #[derive(Clone, Copy, Debug)]
@@ -149,7 +150,7 @@ impl Lane {
             let now = slice.now();
             self.connections[index].begin(slice.program, now, &mut self.outgoing)?;
             slice.running += 1;
-            self.watch(index)?;
+            self.watch_unsent(index)?;
         }
         let mut events: Vec<Event> = Vec::with_capacity(self.connections.len().clamp(1, 1024));
         let timeout = course.timeout.as_nanos() as u64;
@@ -168,15 +169,22 @@ impl Lane {
             let now = slice.now();
             if now - looked > LOOK_AROUND.as_nanos() as u64 {
                 looked = now;
-                if abandoned.load(Ordering::Relaxed) || !look_around() {
-                    return Err(Failure::without_code("abandoned"));
+                if abandoned.load(Ordering::Relaxed) {
+                    return Ok(());
+                }
+                if !look_around() {
+                    return Err(Failure::interrupted());
                 }
                 let silent = |connection: &Connection| {
                     !connection.is_idle() && now.saturating_sub(connection.sent) > timeout
                 };
-                if self.connections.iter().any(silent) || now > slice.window.to + timeout {
-                    let waited = course.timeout.as_secs_f64();
+                let waited = course.timeout.as_secs_f64();
+                if self.connections.iter().any(silent) {
                     return Err(Failure::without_code(format!("no answer within {waited} s")));
+                }
+                if now > slice.window.to + timeout {
+                    let message = format!("a transaction did not end within {waited} s after the slice");
+                    return Err(Failure::without_code(message));
                 }
             }
         }
@@ -184,14 +192,18 @@ impl Lane {
     }
 
     fn serve(&mut self, slice: &mut Slice, index: usize, flags: EventFlags) -> Result<(), Failure> {
-        let connection = &mut self.connections[index];
-        if flags.contains(EventFlags::OUT) && connection.has_unsent() {
-            connection.flush()?;
+        // Reading comes first: what the server says before it closes is worth more than a failed send.
+        if flags.intersects(CLOSED | EventFlags::IN) {
+            self.receive(slice, index, flags.intersects(CLOSED))?;
+        }
+        if flags.contains(EventFlags::OUT) && self.connections[index].has_unsent() {
+            self.connections[index].flush()?;
             self.watch(index)?;
         }
-        if !flags.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR) {
-            return Ok(());
-        }
+        Ok(())
+    }
+
+    fn receive(&mut self, slice: &mut Slice, index: usize, closed: bool) -> Result<(), Failure> {
         let connection = &mut self.connections[index];
         loop {
             let length = match read(connection.as_fd(), &mut self.incoming[..]) {
@@ -203,24 +215,25 @@ impl Lane {
             };
             if let Some(outcome) = connection.reply.feed(&self.incoming[..length])? {
                 slice.answered(connection, outcome, &mut self.outgoing)?;
-                return self.watch(index);
+                return self.watch_unsent(index);
             }
-            // A short read took all there was: the next byte is a new edge.
-            if length < self.incoming.len() {
+            // A short read took all there was: the next byte is a new edge. An end that is there already is none.
+            if length < self.incoming.len() && !closed {
                 return Ok(());
             }
         }
     }
 
+    fn watch_unsent(&self, index: usize) -> Result<(), Failure> {
+        if self.connections[index].has_unsent() { self.watch(index) } else { Ok(()) }
+    }
+
     /// Waits for room in the socket while there is something unsent, and only then.
-    fn watch(&mut self, index: usize) -> Result<(), Failure> {
+    fn watch(&self, index: usize) -> Result<(), Failure> {
         let connection = &self.connections[index];
-        if connection.has_unsent() {
-            let data = EventData::new_u64(index as u64);
-            epoll::modify(&self.poll, connection.as_fd(), data, WATCHED | EventFlags::OUT)
-                .map_err(Failure::without_code)?;
-        }
-        Ok(())
+        let room = if connection.has_unsent() { EventFlags::OUT } else { EventFlags::empty() };
+        epoll::modify(&self.poll, connection.as_fd(), EventData::new_u64(index as u64), WATCHED | room)
+            .map_err(Failure::without_code)
     }
 }
 
@@ -263,7 +276,15 @@ impl Slice<'_> {
                 }
             }
             Progress::Refused { code } => *self.tally.errors.entry(code).or_default() += 1,
-            Progress::RolledBack => self.tally.other += 1,
+            Progress::RolledBack => {
+                self.tally.other += 1;
+                // After the window it is given up: what is refused for ever must not keep the slice alive.
+                if now < self.window.to {
+                    connection.attempt(self.program, now, scratch)?;
+                } else {
+                    self.running -= 1;
+                }
+            }
         }
         Ok(())
     }

@@ -36,13 +36,13 @@ pub enum Outcome {
     Refused { code: u16, message: String },
 }
 
-/// What a server of this protocol does not send.
+/// What the protocol does not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed(pub &'static str);
 
 impl fmt::Display for Malformed {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "not a reply in the MySQL protocol: {}", self.0)
+        write!(formatter, "not in the MySQL protocol: {}", self.0)
     }
 }
 
@@ -131,7 +131,7 @@ impl Reply {
                 return if bytes.is_empty() {
                     Ok(Some(outcome))
                 } else {
-                    Err(Malformed("bytes after its end"))
+                    Err(Malformed("bytes after a reply's end"))
                 };
             }
         }

@@ -116,18 +116,14 @@ def initialise(tree: Tree, directory: Path, settings: Mapping[str, str]) -> None
     directory = directory.absolute()
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     config = _write_config(tree, directory, settings, {})
-    with (directory / "error.log").open("ab") as log:
-        done = subprocess.run(
-            [tree.mysqld, f"--defaults-file={config}", "--initialize-insecure"],
-            cwd=directory,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            preexec_fn=_child(()),
-            start_new_session=True,
-            check=False,
-        )
-    if done.returncode != 0:
+    process = _spawn([tree.mysqld, f"--defaults-file={config}", "--initialize-insecure"], directory, ())
+    try:
+        code = process.wait()
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+    if code != 0:
         raise MeasureError(f"{tree.mysqld}: initialising failed:\n{_tail(directory / 'error.log', 12)}")
 
 
@@ -170,16 +166,7 @@ def start(
             "init-file": _quoted(directory / "accounts.sql"),
         }
         config = _write_config(tree, directory, settings, placed)
-        with (directory / "error.log").open("ab") as log:
-            process = subprocess.Popen(
-                [tree.mysqld, f"--defaults-file={config}"],
-                cwd=directory,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                preexec_fn=_child(cpus),  # noqa: PLW1509 (safe: see there)
-                start_new_session=True,  # Ctrl-C is for us; we then stop the server in good order
-            )
+        process = _spawn([tree.mysqld, f"--defaults-file={config}"], directory, cpus)
         instance = Instance(
             directory=directory,
             address=address,
@@ -403,6 +390,33 @@ def _write_accounts(file: Path, passwords: Mapping[str, str]) -> None:
     ]
     with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as opened:  # noqa: PTH123
         opened.write("\n".join(lines) + "\n")
+
+
+def _spawn(command: Sequence[str | Path], directory: Path, cpus: Sequence[int]) -> subprocess.Popen[bytes]:
+    """Start a server's process; it writes to the instance directory's error log.
+
+    Ctrl-C is put off until the process is known: before, nobody could end it.
+    """
+    put_off: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: put_off.append(number))
+    try:
+        with (directory / "error.log").open("ab") as log:
+            process = subprocess.Popen(
+                command,
+                cwd=directory,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                preexec_fn=_child(cpus),  # noqa: PLW1509 (safe: see there)
+                start_new_session=True,  # Ctrl-C is for us; we then stop the server in good order
+            )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if put_off:
+        process.kill()
+        process.wait()
+        signal.raise_signal(signal.SIGINT)
+    return process
 
 
 def _child(cpus: Sequence[int]) -> Callable[[], None]:

@@ -1,0 +1,168 @@
+"""Runs as users start them, tiny ones in a cache folder of their own; a plugin for the tests that need it.
+
+PYTEST_DONT_REWRITE: test modules have imported this one by the time pytest sees that it is a plugin.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from shootout import places
+from shootout.servers import catalogue, packages
+
+BASE, HEAD = "mysql-5.7.22", "mysql-8.0.12"
+SHOOTOUT = str(Path(sys.executable).with_name("shootout"))
+PYTEST = [str(Path(sys.executable).with_name("pytest")), "-p", "no:cacheprovider"]
+PATIENCE_S = 120.0  # of a busy machine; nothing here takes that long on an idle one
+
+SETTINGS = """
+description = "Files small enough to be copied in no time"
+[settings]
+buffer_pool_bytes = "64M"
+redo_capacity_bytes = "16M"
+flush_log_at_trx_commit = 0
+binary_log = false
+max_connections = 50
+"""
+PROFILE = """
+description = "Seconds instead of minutes"
+servers = ["mysql-5.7.22", "mysql-8.0.12"]
+workloads = ["oltp_point_select", "oltp_read_write"]
+threads = [1, 2]
+settings = "{settings}"
+[dataset]
+tables = 2
+rows = 500
+[sampling]
+starts_min = 2
+starts_max = 2
+slice_s = 0.02
+ramp_s = 0.005
+measure_s = 0.3
+warmup_max_s = 0.3
+budget_s = 600.0
+"""
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A cache folder with both servers in it, and a profile that takes seconds."""
+
+    folder: Path
+    profile: Path
+
+    @property
+    def cache(self) -> Path:
+        return self.folder / "shootout"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return os.environ | {"XDG_CACHE_HOME": str(self.folder), "COLUMNS": "200"}
+
+    def run(self, *command: str, cwd: Path = places.ROOT) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end."""
+        return subprocess.run(
+            command,
+            cwd=cwd,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+
+    @contextmanager
+    def running(self, *command: str, folder: Path) -> Iterator[Running]:
+        """A command that runs beside the test, as the leader of a process group, like a terminal's."""
+        out, err = folder / "stdout", folder / "stderr"
+        with out.open("w") as stdout, err.open("w") as stderr:
+            process = subprocess.Popen(
+                command, env=self.environment, stdout=stdout, stderr=stderr, process_group=0
+            )
+        try:
+            yield Running(process, out, err)
+        finally:
+            process.kill()
+            process.wait()
+
+    def servers(self) -> dict[int, Path]:
+        """The servers that run from this cache: pid and instance directory."""
+        found = {}
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                arguments = (process / "cmdline").read_bytes().decode().split("\0")
+            except OSError:  # gone meanwhile
+                continue
+            for argument in arguments:  # a zombie has none
+                if argument.startswith(f"--defaults-file={self.cache}/"):
+                    found[int(process.name)] = Path(argument.partition("=")[2]).parent
+        return found
+
+    def left(self) -> tuple[Sequence[int], Sequence[Path]]:
+        """What a run must not leave: servers, and their directories or half-made templates."""
+        directories = [*(self.cache / "instances").glob("*"), *(self.cache / "templates").glob(".*.partial")]
+        return list(self.servers()), directories
+
+
+@dataclass(frozen=True)
+class Running:
+    """A command in progress."""
+
+    process: subprocess.Popen[bytes]
+    out: Path
+    err: Path
+
+    def said(self, words: str) -> str:
+        """Wait for a line on stderr that begins with `words`; gives the line."""
+        until(lambda: self._line(words) is not None or self.process.poll() is not None)
+        line = self._line(words)
+        assert line is not None, f"no {words!r} in: {self.err.read_text()}"
+        return line
+
+    def ended(self) -> int:
+        """Wait for its end; gives the exit code."""
+        return self.process.wait(PATIENCE_S)
+
+    def _line(self, words: str) -> str | None:
+        whole = self.err.read_text().split("\n")[:-1]
+        return next((line for line in whole if line.startswith(words)), None)
+
+
+def until(condition: Callable[[], object], seconds: float = PATIENCE_S) -> None:
+    """Wait for a condition."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds} s"
+        time.sleep(0.02)
+
+
+def document_in(out: Path) -> Path:
+    """The only run document under `out`."""
+    (path,) = (out / "results").iterdir()
+    return path
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    folder = tmp_path_factory.mktemp("lab")
+    known = catalogue.load()
+    for name in (BASE, HEAD):
+        packages.fetch(name, known[name], places.cache())
+    (folder / "shootout").mkdir()
+    (folder / "shootout" / "servers").symlink_to(places.cache() / "servers")
+    settings = folder / "small.toml"
+    settings.write_text(SETTINGS)
+    profile = folder / "tiny.toml"
+    profile.write_text(PROFILE.format(settings=settings))
+    yield Lab(folder, profile)
+    shutil.rmtree(folder)

@@ -1,0 +1,316 @@
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import builders
+import msgspec
+import pytest
+
+from shootout import __version__, cli, places
+from shootout.model import RunDocument, Verdict
+
+SHOOTOUT = Path(sys.executable).with_name("shootout")
+
+
+def saved(document: RunDocument, folder: Path) -> Path:
+    """The document as its run writes it."""
+    records = (document.header, *document.starts, *document.failures, document.end)
+    path = folder / f"{document.header.run}.jsonl"
+    path.write_bytes(b"".join(msgspec.json.encode(record) + b"\n" for record in records))
+    return path
+
+
+def a_document(*, run: str = "20261120T024100Z-7f3a", servers: Sequence[str] = ()) -> RunDocument:
+    labels = servers or (builders.BASE, builders.HEAD)
+    header = builders.a_header(labels, workloads=("oltp_point_select",), threads=(1, 8), run=run)
+    return builders.a_run(header, failing=False)
+
+
+# --- what is wrong is said ------------------------------------------------------------------------
+
+BAD_OPTIONS = [
+    (("--servers", "mysql-8.0.21"), "unknown server 'mysql-8.0.21'; did you mean 'mysql-8.0.12'?"),
+    (("--servers", "mysql-8.0.12,mariadb"), "unknown server 'mariadb'; known: mysql-5.7.22, mysql-8.0.12"),
+    (("--servers", "path:/no/such/tree"), "path:/no/such/tree: no such directory"),
+    (("--servers", "path:/"), "path:/: no server in it"),
+    (("--servers", "floppy:mysql"), "server 'floppy:mysql': expected a catalogue id"),
+    (("--servers", ""), "--servers '': expected names separated by commas"),
+    (("--servers", "mysql-8.0.12,"), "--servers 'mysql-8.0.12,': expected names separated by commas"),
+    (("--servers", "mysql-8.0.12@in-memry"), "'in-memry'; did you mean 'in-memory'?"),
+    (("--servers", "mysql-8.0.12@none.cnf"), "none.cnf: cannot be read: No such file or directory"),
+    (("--servers", "mysql-8.0.12@none.toml"), "none.toml: cannot be read: No such file or directory"),
+    (("--workloads", "oltp_readonly"), "'oltp_readonly'; did you mean 'oltp_read_only'?"),
+    (("--workloads", "none.toml"), "none.toml: cannot be read: No such file or directory"),
+    (("--workloads", " , "), "--workloads ' , ': expected names separated by commas"),
+    (("--workloads", "oltp_read_only,oltp_read_only"), "workloads: oltp_read_only is there twice"),
+    (("--threads", "0"), "--threads 0: expected numbers from 1 to 65535, separated by commas; found '0'"),
+    (("--threads", "-1"), "--threads -1: expected numbers from 1 to 65535"),
+    (
+        ("--threads=-1,8",),
+        "--threads -1,8: expected numbers from 1 to 65535, separated by commas; found '-1'",
+    ),
+    (
+        ("--threads", "8,abc"),
+        "--threads 8,abc: expected numbers from 1 to 65535, separated by commas; found 'abc'",
+    ),
+    (("--threads", "65536"), "found '65536'"),
+    (("--threads", ""), "found ''"),
+    (("--threads", "8,8"), "--threads 8,8: 8 is there twice"),
+    (("--threads",), "--threads: expected one argument"),
+    (("--profile", "quik"), "unknown profile 'quik'; did you mean 'quick'?"),
+    (("--profile", "none.toml"), "none.toml: cannot be read: No such file or directory"),
+    (("--profile", "/"), "/: cannot be read: Is a directory"),
+    (("--seed", "many"), "--seed 'many': expected a number from 0 to 4294967295"),
+    (("--seed", "-1"), "--seed '-1': expected a number from 0 to 4294967295"),
+    (("--seed", "4294967296"), "--seed '4294967296': expected a number from 0 to 4294967295"),
+    (("--port", "http"), "--port 'http': expected a number from 1024 to 65534"),
+    (("--port", "80"), "--port '80': expected a number from 1024 to 65534"),
+    (
+        ("--port", "65535"),
+        "--port '65535': expected a number from 1024 to 65534",
+    ),  # the second server's: none
+    (("--thread", "1"), "unrecognized arguments: --thread 1; did you mean '--threads'?"),
+    (("--result=x",), "unrecognized arguments: --result=x"),
+    (("mysql-8.0.12",), "unrecognized arguments: mysql-8.0.12"),
+]
+BAD_COMMANDS = [
+    (("rum",), "invalid choice: 'rum' (choose from "),
+    ((), "required: COMMAND"),
+    (("--nonsense",), "required: COMMAND"),
+    (("compare",), "required: DOC"),
+    (("compare", "none.jsonl"), "none.jsonl: cannot be read: No such file or directory"),
+    (("site", "--results", "none"), "none: no run document in it; `shootout run` makes one"),
+    (("site", "--reslts", "none"), "unrecognized arguments: --reslts none; did you mean '--results'?"),
+]
+PROFILE = {
+    "description": "'x'",
+    "servers": "['mysql-8.0.12']",
+    "workloads": "['oltp_read_only']",
+    "threads": "[1]",
+}
+BAD_FIELDS = [
+    ("threads", "[1", "not TOML: "),
+    ("workloads", None, "key 'workloads' is missing"),
+    ("sampling", "{start_min = 3}", "unknown key 'sampling.start_min'; did you mean 'starts_min'?"),
+    ("setings", "'in-memory'", "unknown key 'setings'; did you mean 'settings'?"),
+    ("servers", "[]", "names no servers; expected --servers A,B,…"),
+    ("threads", "[0]", "threads[0]: expected int >= 1, found 0"),
+    ("threads", "[]", "threads: expected at least one, found none"),
+    ("dataset", "{rows = '1e6'}", "dataset.rows: expected int, found '1e6'"),
+]
+BAD_NAMES = [
+    ("settings", "'on-disk'", "unknown settings profile 'on-disk'; known: defaults, in-memory"),
+    ("servers", "['mysql-8.0.21']", "unknown server 'mysql-8.0.21'; did you mean 'mysql-8.0.12'?"),
+    ("workloads", "['oltp_read_onyl']", "unknown workload 'oltp_read_onyl'; did you mean 'oltp_read_only'?"),
+]
+
+
+def refused(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """The one message of a command that ends with exit code 2."""
+    assert cli.main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("shootout: ")
+    assert err.count("shootout: ") == 1
+    assert err.endswith("\n")
+    assert 1 <= len(err.splitlines()) <= 3
+    assert "Traceback" not in err
+    return err
+
+
+@pytest.mark.parametrize(("options", "words"), BAD_OPTIONS, ids=[" ".join(given) for given, _ in BAD_OPTIONS])
+def test_a_wrong_option_is_named(
+    options: Sequence[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert words in refused(["run", f"--out={tmp_path / 'out'}", *options], capsys)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("arguments", "words"), BAD_COMMANDS, ids=[" ".join(a) for a, _ in BAD_COMMANDS])
+def test_a_wrong_command_is_named(
+    arguments: Sequence[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert words in refused(arguments, capsys)
+
+
+def a_profile(folder: Path, **fields: str | None) -> Path:
+    path = folder / "mine.toml"
+    given = (PROFILE | fields).items()
+    path.write_text("".join(f"{key} = {value}\n" for key, value in given if value is not None))
+    return path
+
+
+@pytest.mark.parametrize(("field", "value", "words"), BAD_FIELDS)
+def test_a_wrong_profile_is_named_with_its_field(
+    field: str, value: str | None, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = a_profile(tmp_path, **{field: value})
+    said = refused(["run", "--profile", str(path)], capsys)
+    assert words in said
+    assert str(path) in said
+
+
+@pytest.mark.parametrize(("field", "value", "words"), BAD_NAMES)
+def test_a_wrong_name_in_a_profile_is_named(
+    field: str, value: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert words in refused(["run", "--profile", str(a_profile(tmp_path, **{field: value}))], capsys)
+
+
+def test_a_wrong_workload_file_is_named_with_its_field(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shipped = (places.FIXTURES / "workloads" / "oltp_point_select.toml").read_text()
+    file = tmp_path / "mine.toml"
+    file.write_text("titel = 'Mine'\n" + shipped)
+    assert f"{file}: unknown key 'titel'; did you mean 'title'?" in refused(
+        ["run", "--workloads", str(file)], capsys
+    )
+
+
+def test_the_program_itself_exits_like_this() -> None:
+    done = subprocess.run([SHOOTOUT, "run", "--threads", "abc"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert re.fullmatch(r"shootout: --threads abc: expected .*; found 'abc'\n", done.stderr)
+
+
+# --- help -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["run", "--help"], ["compare", "-h"], ["site", "-h"], ["--version"]]
+)
+def test_help_is_no_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(arguments)
+    assert ended.value.code == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.startswith(f"shootout {__version__}\n" if arguments == ["--version"] else "usage: shootout ")
+
+
+def test_the_readme_lists_the_options_of_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    with pytest.raises(SystemExit):
+        cli.main(["run", "--help"])
+    helped = re.findall(r"^  (--\S+(?: [A-Z]\S*)?)  ", capsys.readouterr().out, re.MULTILINE)
+    written = re.findall(r"^\| `(--[^`]+)` \|", (places.ROOT / "README.md").read_text(), re.MULTILINE)
+    assert len(helped) == 8
+    assert sorted(written) == sorted(helped)
+
+
+# --- compare --------------------------------------------------------------------------------------
+
+
+def test_compare_prints_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["compare", str(saved(a_document(), tmp_path))]) == 1
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert f"{builders.HEAD} is slower than {builders.BASE} in 2 of 2 cells" in out
+    rows = [line.split() for line in out.splitlines() if line.startswith("oltp_")]
+    assert [(row[0], row[1], row[2], row[-1]) for row in rows] == [
+        ("oltp_point_select", "1", builders.HEAD, "regressed"),
+        ("oltp_point_select", "8", builders.HEAD, "regressed"),
+    ]
+
+
+def test_compare_takes_another_base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = saved(a_document(), tmp_path)
+    assert cli.main(["compare", str(path), "--base", builders.HEAD]) == 0
+    assert f"{builders.BASE} is faster than {builders.HEAD} in 2 of 2 cells" in capsys.readouterr().out
+    said = refused(["compare", str(path), "--base", "mysql-5.7.21"], capsys)
+    assert "unknown server 'mysql-5.7.21'" in said
+    assert f"did you mean {builders.BASE!r}?" in said
+
+
+def test_compare_exits_by_the_worst_of_its_documents(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone = saved(a_document(run="20261119T000000Z-1", servers=(builders.BASE,)), tmp_path)
+    slower = saved(a_document(run="20261119T000000Z-2"), tmp_path)
+    header = builders.a_header(workloads=("oltp_point_select",), threads=(1,), run="20261119T000000Z-3")
+    failed = saved(builders.a_run(header, failing=True), tmp_path)
+    assert cli.main(["compare", str(alone)]) == 0
+    assert cli.main(["compare", str(slower), str(alone)]) == 1
+    assert cli.main(["compare", str(failed)]) == 3
+    assert cli.main(["compare", str(failed), str(slower)]) == 3
+    assert "✕ failed" in capsys.readouterr().out
+
+
+def test_compare_speaks_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = a_document()
+    path = saved(document, tmp_path)
+    assert cli.main(["compare", str(path), "--json"]) == 1
+    (line,) = capsys.readouterr().out.splitlines()
+    said = json.loads(line)
+    assert said["run"] == document.header.run
+    assert said["document"] == str(path)
+    assert [(cell["cell"]["server"], cell["verdict"]) for cell in said["cells"]] == [
+        (builders.BASE, Verdict.UNJUDGED),
+        (builders.HEAD, Verdict.REGRESSED),
+    ] * 2
+    assert all(0 < cell["ratio"]["low"] <= cell["ratio"]["high"] < 1 for cell in said["cells"][1::2])
+
+
+def test_compare_reads_all_before_it_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = saved(a_document(), tmp_path)
+    foreign = tmp_path / "foreign.jsonl"
+    foreign.write_text('{"name": "something else"}\n')
+    said = refused(["compare", str(good), str(foreign)], capsys)
+    assert f"{foreign}:1: not a run document" in said
+
+
+# --- site -----------------------------------------------------------------------------------------
+
+
+def test_site_shows_what_can_be_read_and_names_the_rest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = tmp_path / "results"
+    results.mkdir()
+    good, torn = a_document(), a_document(run="20261121T000000Z-beef")
+    saved(good, results)
+    whole = saved(torn, results).read_bytes()
+    (results / "20261121T000000Z-beef.jsonl").write_bytes(whole[:1000])  # not even the header
+    (results / "zzz.jsonl").write_text("{}\n")
+    assert cli.main(["site", "--results", str(results), "--out", str(tmp_path / "site")]) == 0
+    out, err = capsys.readouterr()
+    index = tmp_path / "site" / "index.html"
+    assert out == f"{index.as_uri()}\n"
+    assert [line.partition(".jsonl")[0] for line in err.splitlines()] == [
+        f"shootout: left out: {results / '20261121T000000Z-beef'}",
+        f"shootout: left out: {results / 'zzz'}",
+    ]
+    assert good.header.run in index.read_text()
+    assert torn.header.run not in index.read_text()
+
+
+def test_site_shows_a_run_that_was_cut_short(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = saved(a_document(), tmp_path)
+    path.write_bytes(path.read_bytes()[:-10])  # within its last record
+    command = ["site", "--results", str(tmp_path), "--out", str(tmp_path / "site"), "--json"]
+    assert cli.main(command) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    page = Path(json.loads(out)["page"])
+    assert page == tmp_path / "site" / "index.html"
+    assert "interrupted" in page.read_text()
+
+
+def test_site_needs_a_document_and_a_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = tmp_path / "results"
+    results.mkdir()
+    assert f"{results}: no run document in it" in refused(["site", "--results", str(results)], capsys)
+    saved(a_document(), results)
+    blocked = tmp_path / "blocked"
+    blocked.touch()
+    command = ["site", "--results", str(results), "--out", str(blocked)]
+    assert f"{blocked}: the site cannot be written there: File exists" in refused(command, capsys)

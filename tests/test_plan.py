@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shootout import plan, workload
+from shootout.errors import InputError
+from shootout.model import Block
+from shootout.places import FIXTURES
+from shootout.plan import Selection
+
+BASE, HEAD = "mysql-5.7.22", "mysql-8.0.12"
+DATASET = "sbtest-4x25000-innodb-seed1"
+
+
+def test_the_quick_profile_is_the_default() -> None:
+    made = plan.make(Selection())
+    assert list(made.servers) == [BASE, HEAD]
+    assert [(block.workload, block.threads) for block in made.blocks] == [
+        (name, threads)
+        for name in ("oltp_point_select", "oltp_read_only", "oltp_read_write")
+        for threads in (1, 8, 32)
+    ]
+    assert all(block.servers == (BASE, HEAD) for block in made.blocks)
+    assert made.programs.keys() == {"oltp_point_select", "oltp_read_only", "oltp_read_write"}
+    assert made.port is None
+    assert made.profile_name == "quick"
+
+
+def test_options_win_over_the_profile() -> None:
+    made = plan.make(
+        Selection(
+            servers=f"{HEAD}, {HEAD}@defaults",
+            workloads="oltp_read_only",
+            threads="16, 2",
+            seed="5",
+            port="20000",
+        )
+    )
+    labels = (HEAD, f"{HEAD}@defaults")
+    assert tuple(made.servers) == labels
+    assert made.blocks == tuple(
+        Block(workload="oltp_read_only", dataset=DATASET, threads=threads, servers=labels)
+        for threads in (16, 2)
+    )
+    assert (made.seed, made.port) == (5, 20000)
+    assert made.profile.servers == (HEAD, f"{HEAD}@defaults")
+    assert made.profile.workloads == ("oltp_read_only",)
+    assert made.profile.threads == (16, 2)
+    assert made.profile.sampling == plan.make(Selection()).profile.sampling
+
+
+def test_the_same_server_twice_is_two() -> None:
+    made = plan.make(Selection(servers=f"{HEAD},{HEAD}", threads="1"))
+    assert list(made.servers) == [HEAD, f"{HEAD}#2"]
+    assert made.servers[HEAD] == made.servers[f"{HEAD}#2"]
+
+
+def test_a_workload_file_goes_by_its_name(tmp_path: Path) -> None:
+    mine = tmp_path / "my_reads.toml"
+    mine.write_text((FIXTURES / "workloads" / "oltp_point_select.toml").read_text())
+    made = plan.make(Selection(workloads=f"{mine},oltp_point_select", threads="1"))
+    assert [block.workload for block in made.blocks] == ["my_reads", "oltp_point_select"]
+    assert made.programs["my_reads"] == made.programs["oltp_point_select"]
+    assert "my_reads" not in workload.shipped()
+
+
+def test_two_workloads_of_one_name_are_refused(tmp_path: Path) -> None:
+    mine = tmp_path / "oltp_point_select.toml"
+    mine.write_text((FIXTURES / "workloads" / "oltp_point_select.toml").read_text())
+    with pytest.raises(InputError, match="oltp_point_select is there twice"):
+        plan.make(Selection(workloads=f"{mine},oltp_point_select"))
+
+
+def test_seeds_are_new_each_time() -> None:
+    assert len({plan.make(Selection()).seed for _ in range(5)}) == 5
+
+
+@given(st.integers())
+def test_a_seed_is_a_number_of_32_bits(seed: int) -> None:
+    if 0 <= seed < 2**32:
+        assert plan.make(Selection(seed=str(seed))).seed == seed
+    else:
+        with pytest.raises(InputError, match=r"--seed '-?\d+': expected a number from 0 to 4294967295"):
+            plan.make(Selection(seed=str(seed)))
+
+
+@pytest.mark.parametrize("seed", ["", " 1", "1.0", "0x10", "1e3", "٣", "²"])
+def test_what_is_no_seed_is_refused(seed: str) -> None:
+    with pytest.raises(InputError, match=r"--seed .*: expected a number from 0 to 4294967295"):
+        plan.make(Selection(seed=seed))
+
+
+@pytest.mark.parametrize(("servers", "last"), [(1, 65535), (2, 65534), (3, 65533)])
+def test_every_server_gets_a_port(servers: int, last: int) -> None:
+    names = ",".join([HEAD] * servers)
+    assert plan.make(Selection(servers=names, port=str(last))).port == last
+    with pytest.raises(InputError, match=rf"expected a number from 1024 to {last}$"):
+        plan.make(Selection(servers=names, port=str(last + 1)))
+
+
+# --- a part of it ---------------------------------------------------------------------------------
+
+
+def test_some_cells_need_their_blocks_and_servers_only() -> None:
+    made = plan.make(Selection(servers=f"{BASE},{HEAD},{HEAD}", threads="1,8"))
+    wanted = [cell for cell in made.cells if cell.threads == 8 and cell.server != f"{HEAD}#2"]
+    part = made.only(wanted[::-1])
+    assert part.cells == tuple(wanted)  # in the plan's order
+    assert list(part.servers) == [BASE, HEAD]
+    assert [block.key for block in part.blocks] == [
+        "oltp_point_select-t8",
+        "oltp_read_only-t8",
+        "oltp_read_write-t8",
+    ]
+    assert (part.seed, part.profile) == (made.seed, made.profile)
+
+
+def test_all_cells_are_the_whole() -> None:
+    made = plan.make(Selection(seed="1"))
+    assert made.only(made.cells) == made

@@ -1,0 +1,168 @@
+"""The performance suites under pytest: what they list and select, and what reaches pytest-benchmark."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import statistics
+import subprocess
+from pathlib import Path
+
+import pytest
+from runs import BASE, HEAD, PYTEST, Lab, document_in
+
+from shootout import cli, compare, document, places, workload
+from shootout.model import Block
+
+pytest_plugins = ["runs"]
+
+OLTP = "suites/test_oltp.py::test_"
+OWN = "suites/test_own.py::test_own"
+POINT_SELECT = places.FIXTURES / "workloads" / "oltp_point_select.toml"
+
+
+def suites(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """pytest on the suites, with an empty cache folder that must stay so."""
+    command = [*PYTEST, "suites", "--out", str(folder / "out"), *options]
+    environment = os.environ | {"XDG_CACHE_HOME": str(folder), "COLUMNS": "200"}
+    done = subprocess.run(
+        command, cwd=places.ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert list(folder.glob("out")) == list(folder.glob("shootout")) == []
+    return done
+
+
+def listed(folder: Path, *options: str) -> list[str]:
+    """The ids of the items that would run."""
+    done = suites(folder, "--collect-only", "-q", *options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [line for line in done.stdout.splitlines() if "::" in line]
+
+
+# --- the matrix -----------------------------------------------------------------------------------
+
+
+def test_collecting_lists_the_matrix_and_starts_nothing(tmp_path: Path) -> None:
+    assert listed(tmp_path, "--servers", f"{BASE},{HEAD},{HEAD}", "--threads", "1,16") == [
+        f"{OLTP}{name}[{server}-t{threads}]"
+        for name in ("oltp_point_select", "oltp_read_only", "oltp_read_write")
+        for threads in (1, 16)
+        for server in (BASE, HEAD, f"{HEAD}#2")
+    ]
+
+
+def test_every_workload_has_its_function(tmp_path: Path) -> None:
+    names = sorted(workload.shipped())
+    options = ("--servers", HEAD, "--threads", "1", "--workloads", ",".join(names))
+    assert sorted(listed(tmp_path, *options)) == [f"{OLTP}{name}[{HEAD}-t1]" for name in names]
+
+
+def test_words_and_markers_select(tmp_path: Path) -> None:
+    assert listed(tmp_path, "-k", "read_only and t8") == [
+        f"{OLTP}oltp_read_only[{server}-t8]" for server in (BASE, HEAD)
+    ]
+    assert listed(tmp_path, "-m", "write", "--threads", "4") == [
+        f"{OLTP}oltp_read_write[{server}-t4]" for server in (BASE, HEAD)
+    ]
+
+
+def test_a_workload_of_ones_own_has_items_too(tmp_path: Path) -> None:
+    mine = tmp_path / "by_key.toml"
+    mine.write_text(POINT_SELECT.read_text())
+    options = ("--workloads", f"{mine},oltp_read_only", "--threads", "2", "--servers", HEAD)
+    assert listed(tmp_path, *options) == [
+        f"{OLTP}oltp_read_only[{HEAD}-t2]",
+        f"{OWN}[by_key-{HEAD}-t2]",
+    ]
+
+
+def test_what_is_wrong_is_a_usage_error(tmp_path: Path) -> None:
+    done = suites(tmp_path, "--threads", "0")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert done.stdout == ""
+    (line,) = done.stderr.strip().splitlines()
+    assert re.fullmatch(r"ERROR: --threads 0: expected .*; found '0'", line)
+
+
+def test_pytest_takes_the_options_of_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["run", "--help"])
+    ours = set(re.findall(r"^  (--[a-z]+)", capsys.readouterr().out, re.MULTILINE))
+    section = suites(tmp_path, "--help").stdout.partition("performance suites")[2].partition("\n\n")[0]
+    assert set(re.findall(r"^  (--[a-z]+)", section, re.MULTILINE)) == ours
+
+
+# --- measured -------------------------------------------------------------------------------------
+
+
+@pytest.mark.real
+def test_samples_reach_pytest_benchmark(lab: Lab, tmp_path: Path) -> None:
+    options = [*PYTEST, "suites", "--profile", str(lab.profile), "-k", "point_select and t2"]
+    storage = f"--benchmark-storage={tmp_path / 'benchmarks'}"
+    exported = tmp_path / "first.json"
+    out = tmp_path / "first"
+    first = lab.run(
+        *options, storage, "--benchmark-save=first", f"--benchmark-json={exported}", f"--out={out}"
+    )
+    run = document.read(document_in(out))
+    assert first.returncode == compare.exit_code(compare.compare(run)) in (0, 1), first.stdout
+    assert "2 passed" in first.stdout
+    assert f"run document  {document_in(out)}" in first.stdout
+    (block,) = run.header.blocks
+    assert block == Block(
+        workload="oltp_point_select", dataset=run.header.profile.dataset.key, threads=2, servers=(BASE, HEAD)
+    )
+    assert {record.block for record in run.starts} == {block.key}
+    assert lab.left() == ([], [])
+
+    benchmarks = json.loads(exported.read_text())["benchmarks"]
+    assert [each["name"] for each in benchmarks] == [
+        f"test_oltp_point_select[{server}-t2]" for server in (BASE, HEAD)
+    ]
+    for each, server in zip(benchmarks, (BASE, HEAD), strict=True):
+        slices = [
+            (window_s, transactions)
+            for record in run.starts
+            for samples in record.samples
+            if samples.server == server
+            for window_s, transactions in zip(samples.window_s, samples.transactions, strict=True)
+        ]
+        durations_s = [window_s / transactions for window_s, transactions in slices]
+        assert each["group"] == "oltp_point_select, 2 threads"
+        assert each["stats"]["rounds"] == len(durations_s) >= 12
+        assert each["stats"]["data"] == pytest.approx(durations_s)
+        assert each["stats"]["mean"] == pytest.approx(statistics.fmean(durations_s))
+        assert each["extra_info"]["cell"]["server"] == server
+        tps = each["extra_info"]["figures"]["tps"]["estimate"]
+        assert 1 / each["stats"]["median"] == pytest.approx(tps, rel=0.5)
+
+    again = lab.run(*options, storage, "--benchmark-compare=0001", f"--out={tmp_path / 'second'}")
+    assert again.returncode in (0, 1), again.stdout
+    for server in (BASE, HEAD):
+        name = re.escape(f"test_oltp_point_select[{server}-t2]")
+        assert re.search(rf"^{name} \(0001_first\)", again.stdout, re.MULTILINE)
+        assert re.search(rf"^{name} \(NOW\)", again.stdout, re.MULTILINE)
+
+
+@pytest.mark.real
+def test_an_item_fails_in_the_words_of_its_server(lab: Lab, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.cnf"
+    wrong.write_text("[mysqld]\ninnodb_no_such_option = 1\n")
+    done = lab.run(
+        *PYTEST,
+        "suites",
+        f"--profile={lab.profile}",
+        f"--servers={BASE},{HEAD}@{wrong}",
+        "--threads=1",
+        "--workloads=oltp_point_select",
+        f"--out={tmp_path / 'out'}",
+    )
+    assert done.returncode == 3
+    assert "1 failed, 1 passed" in done.stdout
+    (failure,) = document.read(document_in(tmp_path / "out")).failures
+    assert failure.cell.server == f"{HEAD}@wrong.cnf"
+    assert "innodb_no_such_option" in failure.reason
+    assert f"FAILED {OLTP}oltp_point_select[{HEAD}@wrong.cnf-t1]" in done.stdout
+    assert "unknown variable 'innodb_no_such_option=1'" in done.stdout
+    assert lab.left() == ([], [])
