@@ -196,7 +196,25 @@ class Special(Value, tag="special"):
     hot_percent: Annotated[int, Meta(ge=0, le=99)] = 75
 
 
-Distribution = Uniform | Special
+class Gaussian(Value, tag="gaussian"):
+    """A bell over the whole table: the mean of `iterations` uniform draws."""
+
+    iterations: Positive = 12
+
+
+class Pareto(Value, tag="pareto"):
+    """The first share `h` of the rows gets 1 - `h` of the hits, and so on within it."""
+
+    h: Share = 0.2
+
+
+class Zipfian(Value, tag="zipfian"):
+    """Row i is hit in proportion to 1 / i^exponent."""
+
+    exponent: Annotated[float, Meta(ge=0, le=100)] = 0.8
+
+
+Distribution = Uniform | Gaussian | Special | Pareto | Zipfian
 
 
 class WorkloadStatement(Value):

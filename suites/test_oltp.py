@@ -29,3 +29,38 @@ def test_oltp_read_only(cell: CellComparison) -> None:
 def test_oltp_read_write(cell: CellComparison) -> None:
     """The same, and two updates, a delete and an insert."""
     assert cell.verdict is not Verdict.FAILED, cell.reason
+
+
+@pytest.mark.write
+@pytest.mark.workload("oltp_write_only")
+def test_oltp_write_only(cell: CellComparison) -> None:
+    """Two updates, a delete and an insert, in one transaction."""
+    assert cell.verdict is not Verdict.FAILED, cell.reason
+
+
+@pytest.mark.write
+@pytest.mark.workload("oltp_update_index")
+def test_oltp_update_index(cell: CellComparison) -> None:
+    """One indexed column of one row."""
+    assert cell.verdict is not Verdict.FAILED, cell.reason
+
+
+@pytest.mark.write
+@pytest.mark.workload("oltp_update_non_index")
+def test_oltp_update_non_index(cell: CellComparison) -> None:
+    """One column of one row that is in no index."""
+    assert cell.verdict is not Verdict.FAILED, cell.reason
+
+
+@pytest.mark.write
+@pytest.mark.workload("oltp_delete")
+def test_oltp_delete(cell: CellComparison) -> None:
+    """One row by its primary key."""
+    assert cell.verdict is not Verdict.FAILED, cell.reason
+
+
+@pytest.mark.write
+@pytest.mark.workload("oltp_insert")
+def test_oltp_insert(cell: CellComparison) -> None:
+    """One row under the next free id."""
+    assert cell.verdict is not Verdict.FAILED, cell.reason

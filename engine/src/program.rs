@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::random::{Distribution, Stream};
+use crate::random::{Distribution, Rows, Stream};
 
 pub type Error = String;
 
@@ -103,8 +103,7 @@ pub struct Transaction {
 #[derive(Debug)]
 pub struct Program {
     tables: u64,
-    rows: u64,
-    distribution: Distribution,
+    rows: Rows,
     pub kinds: Vec<Kind>,
     parameters: Vec<Parameter>,
     pub transactions: Vec<Transaction>,
@@ -158,7 +157,7 @@ impl Program {
         if weights.last() == Some(&0) {
             return Err("all weights are zero".into());
         }
-        Ok(Self { tables, rows, distribution, kinds, parameters, transactions: laid_out, weights })
+        Ok(Self { tables, rows: distribution.over(rows), kinds, parameters, transactions: laid_out, weights })
     }
 
     /// The index of the next transaction to run.
@@ -183,7 +182,7 @@ impl Program {
     pub fn draw(&self, step: &Step, stream: &mut Stream, values: &mut Values) {
         for &index in &step.draws {
             values[index] = match self.parameters[index] {
-                Parameter::RowId => self.distribution.row(self.rows, stream),
+                Parameter::RowId => self.rows.draw(stream),
                 Parameter::RangeEnd { of, size } => values[of].saturating_add(size - 1),
                 Parameter::Integer { min, max } => {
                     min.wrapping_add(stream.below((max.wrapping_sub(min) as u64).saturating_add(1)) as i64)

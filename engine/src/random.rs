@@ -54,38 +54,141 @@ impl Stream {
     }
 }
 
-/// How the rows of a table are hit.
+/// How the rows of a table are hit; as in sysbench, whose parameters these are.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Distribution {
     Uniform,
-    /// sysbench's "special": most hits fall evenly on a small middle range, the others around it, bell-shaped.
+    /// The mean of some uniform draws: a bell over the whole table.
+    Gaussian {
+        iterations: u32,
+    },
+    /// Most hits fall evenly on a small middle range, the others around it, bell-shaped.
     Special {
         iterations: u32,
         hot_range_percent: u32,
         hot_percent: u32,
     },
+    /// The first share `h` of the rows gets 1 - `h` of the hits, and so on within it.
+    Pareto {
+        h: f64,
+    },
+    /// Row i is hit in proportion to 1 / i^`exponent`.
+    Zipfian {
+        exponent: f64,
+    },
 }
 
 impl Distribution {
-    /// A row id from 1 to `rows`.
-    pub fn row(&self, rows: u64, stream: &mut Stream) -> i64 {
-        let index = match *self {
-            Self::Uniform => stream.below(rows),
+    /// Draws of row ids from 1 to `rows`, which must not be 0.
+    pub fn over(&self, rows: u64) -> Rows {
+        let shape = match *self {
+            Self::Uniform => Shape::Uniform,
+            Self::Gaussian { iterations } => Shape::Gaussian { iterations },
             Self::Special { iterations, hot_range_percent, hot_percent } => {
-                let span = (rows - 1) as f64;
+                let hot = (rows - 1) as f64 * f64::from(hot_range_percent) / 100.0;
+                Shape::Special { iterations, cold_share: f64::from(100 - hot_percent) / 100.0, hot }
+            }
+            Self::Pareto { h } => Shape::Pareto { power: h.ln() / (1.0 - h).ln() },
+            Self::Zipfian { exponent } => Shape::Zipfian(Zipf::new(rows, exponent)),
+        };
+        Rows { rows, shape }
+    }
+}
+
+/// A distribution over a table of known size, its constants computed.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    rows: u64,
+    shape: Shape,
+}
+
+#[derive(Clone, Debug)]
+enum Shape {
+    Uniform,
+    Gaussian { iterations: u32 },
+    Special { iterations: u32, cold_share: f64, hot: f64 },
+    Pareto { power: f64 },
+    Zipfian(Zipf),
+}
+
+impl Rows {
+    /// A row id.
+    pub fn draw(&self, stream: &mut Stream) -> i64 {
+        let rows = self.rows as f64;
+        let index = match self.shape {
+            Shape::Uniform => stream.below(self.rows),
+            Shape::Gaussian { iterations } => (bell(iterations, stream) * rows) as u64,
+            Shape::Special { iterations, cold_share, hot } => {
                 let choice = stream.unit();
-                if choice * 100.0 < f64::from(100 - hot_percent) {
-                    let sum: f64 = (0..iterations).map(|_| stream.unit()).sum();
-                    (sum * span / f64::from(iterations)) as u64
+                if choice < cold_share {
+                    (bell(iterations, stream) * (rows - 1.0)) as u64
                 } else {
                     // As in sysbench, the draw that chose the hot range also chooses the place in it.
-                    let hot = span * f64::from(hot_range_percent) / 100.0;
-                    (choice * (hot + 1.0) + (span - hot) / 2.0) as u64
+                    (choice * (hot + 1.0) + (rows - 1.0 - hot) / 2.0) as u64
                 }
             }
+            Shape::Pareto { power } => (rows * stream.unit().powf(power)) as u64,
+            Shape::Zipfian(ref zipf) => zipf.draw(stream) - 1,
         };
-        index.min(rows - 1) as i64 + 1
+        index.min(self.rows - 1) as i64 + 1
+    }
+}
+
+/// The mean of `iterations` uniform draws, in `[0, 1)`.
+fn bell(iterations: u32, stream: &mut Stream) -> f64 {
+    (0..iterations).map(|_| stream.unit()).sum::<f64>() / f64::from(iterations)
+}
+
+/// Rejection-inversion sampling of a bounded Zipf distribution, in constant time and memory (Hörmann and
+/// Derflinger 1996, "Rejection-inversion to generate variates from monotone discrete distributions").
+#[derive(Clone, Debug)]
+struct Zipf {
+    rows: u64,
+    exponent: f64,
+    /// The hat's integral at its ends: those of the first and behind the last row.
+    lowest: f64,
+    highest: f64,
+    /// Below this distance from the row's middle a draw is taken without a closer look.
+    sure: f64,
+}
+
+impl Zipf {
+    fn new(rows: u64, exponent: f64) -> Self {
+        let mut zipf = Self { rows, exponent, lowest: 0.0, highest: 0.0, sure: 0.0 };
+        zipf.lowest = zipf.integral(1.5) - 1.0;
+        zipf.highest = zipf.integral(rows as f64 + 0.5);
+        zipf.sure = 2.0 - zipf.inverse(zipf.integral(2.5) - zipf.height(2.0));
+        zipf
+    }
+
+    fn draw(&self, stream: &mut Stream) -> u64 {
+        loop {
+            let area = self.highest + stream.unit() * (self.lowest - self.highest);
+            let x = self.inverse(area);
+            let row = (x.round() as u64).clamp(1, self.rows);
+            let middle = row as f64;
+            if middle - x <= self.sure || area >= self.integral(middle + 0.5) - self.height(middle) {
+                return row;
+            }
+        }
+    }
+
+    /// x^-exponent.
+    fn height(&self, x: f64) -> f64 {
+        (-self.exponent * x.ln()).exp()
+    }
+
+    /// The integral of `height` from 1 to x: (x^(1 - e) - 1) / (1 - e), and ln x where e is 1.
+    fn integral(&self, x: f64) -> f64 {
+        let rest = 1.0 - self.exponent;
+        if rest.abs() < 1e-9 { x.ln() } else { (rest * x.ln()).exp_m1() / rest }
+    }
+
+    fn inverse(&self, area: f64) -> f64 {
+        let rest = 1.0 - self.exponent;
+        // Rounding may take the argument of the logarithm just below zero.
+        if rest.abs() < 1e-9 { area.exp() } else { ((rest * area).max(-1.0).ln_1p() / rest).exp() }
     }
 }
 
@@ -99,11 +202,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_stay_in_the_table(rows in 1u64..3_000_000_000, seed: u64) {
+        fn rows_stay_in_the_table(rows in 1u64..3_000_000_000, exponent in 0.0f64..5.0, seed: u64) {
             let mut stream = Stream::new(seed, 0);
-            for distribution in [&Distribution::Uniform, &SPECIAL] {
-                let row = distribution.row(rows, &mut stream);
-                prop_assert!(row >= 1 && row as u64 <= rows);
+            for distribution in [
+                Distribution::Uniform,
+                SPECIAL,
+                Distribution::Gaussian { iterations: 12 },
+                Distribution::Pareto { h: 0.2 },
+                Distribution::Zipfian { exponent },
+            ] {
+                let row = distribution.over(rows).draw(&mut stream);
+                prop_assert!(row >= 1 && row as u64 <= rows, "{distribution:?}: {row}");
             }
         }
 
@@ -125,10 +234,43 @@ mod tests {
     #[test]
     fn special_hits_the_hot_range_as_often_as_asked() {
         let mut stream = Stream::new(7, 0);
-        let hot =
-            (0..100_000).filter(|_| (4_950..=5_051).contains(&SPECIAL.row(10_000, &mut stream))).count();
+        let hot = (0..100_000)
+            .filter(|_| (4_950..=5_051).contains(&SPECIAL.over(10_000).draw(&mut stream)))
+            .count();
         // Three quarters, and the middle percent's part of the bell (about 4.8 % of the rest).
         assert!((75_500..77_500).contains(&hot), "{hot} of 100000");
+    }
+
+    fn share(distribution: &Distribution, rows: u64, hit: impl Fn(i64) -> bool) -> f64 {
+        let (rows, mut stream) = (distribution.over(rows), Stream::new(11, 0));
+        (0..200_000).filter(|_| hit(rows.draw(&mut stream))).count() as f64 / 200_000.0
+    }
+
+    #[test]
+    fn gaussian_is_a_bell() {
+        // The mean of 12 uniform draws has a standard deviation of 1/12.
+        let bell = Distribution::Gaussian { iterations: 12 };
+        let within = share(&bell, 12_000, |row| (5_001..=7_000).contains(&row));
+        assert!((within - 0.683).abs() < 0.01, "{within}");
+    }
+
+    #[test]
+    fn pareto_keeps_its_promise() {
+        let first_fifth = share(&Distribution::Pareto { h: 0.2 }, 10_000, |row| row <= 2_000);
+        assert!((first_fifth - 0.8).abs() < 0.01, "{first_fifth}");
+    }
+
+    #[test]
+    fn zipfian_follows_its_law() {
+        for exponent in [0.0, 0.8, 1.0, 1.3] {
+            let zipf = Distribution::Zipfian { exponent };
+            let norm: f64 = (1..=100).map(|row| f64::from(row).powf(-exponent)).sum();
+            for row in [1, 2, 10, 100] {
+                let expected = (row as f64).powf(-exponent) / norm;
+                let found = share(&zipf, 100, |drawn| drawn == row);
+                assert!((found - expected).abs() < 0.005, "{exponent}, row {row}: {found}, not {expected}");
+            }
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Rows of sysbench's `sbtestN` tables, each a function of (seed, table, id) alone.
 
-use crate::random::{Distribution, Stream};
+use crate::random::{Distribution, Rows, Stream};
 
 pub const C_PATTERN: &[u8] =
     b"###########-###########-###########-###########-###########-###########-###########-###########-###########-###########";
@@ -15,9 +15,9 @@ struct Row {
     pad: Vec<u8>,
 }
 
-fn row(table: u64, id: u64, rows: u64, seed: u64) -> Row {
+fn row(table: u64, id: u64, keys: &Rows, seed: u64) -> Row {
     let mut stream = Stream::new(seed ^ (table << 40), id);
-    let k = K.row(rows, &mut stream);
+    let k = keys.draw(&mut stream);
     let (mut c, mut pad) = (Vec::with_capacity(C_PATTERN.len()), Vec::with_capacity(PAD_PATTERN.len()));
     stream.fill(C_PATTERN, &mut c);
     stream.fill(PAD_PATTERN, &mut pad);
@@ -27,8 +27,9 @@ fn row(table: u64, id: u64, rows: u64, seed: u64) -> Row {
 /// `(id,k,'c','pad'),…` for `count` rows from id `first`.
 pub fn values(table: u64, first: u64, count: u64, rows: u64, seed: u64) -> Vec<u8> {
     let mut out = Vec::with_capacity(count as usize * 210);
+    let keys = K.over(rows.max(1));
     for id in first..first + count {
-        let Row { k, c, pad } = row(table, id, rows, seed);
+        let Row { k, c, pad } = row(table, id, &keys, seed);
         if !out.is_empty() {
             out.push(b',');
         }
@@ -43,8 +44,9 @@ pub fn values(table: u64, first: u64, count: u64, rows: u64, seed: u64) -> Vec<u
 
 /// The sum of `CRC32(CONCAT_WS('#', id, k, c, pad))` over a whole table.
 pub fn checksum(table: u64, rows: u64, seed: u64) -> u64 {
+    let keys = K.over(rows.max(1));
     let of_row = |id| {
-        let Row { k, c, pad } = row(table, id, rows, seed);
+        let Row { k, c, pad } = row(table, id, &keys, seed);
         let mut crc = crc32fast::Hasher::new();
         crc.update(format!("{id}#{k}#").as_bytes());
         crc.update(&c);
