@@ -260,18 +260,18 @@ def _warnings(
     document: RunDocument, pair: _Pair, verdict: Verdict, figures: CellFigures | None
 ) -> Iterator[Warning]:
     if document.end is None or document.end.interrupted:
-        yield Warning(code="interrupted", text="the run was cut short: some starts are missing")
+        yield Warning(code="interrupted", text="The run was cut short: some starts are missing")
     if unsteady := _unsteady(pair):
         yield Warning(code="unsteady", text=f"{unsteady}: not judged by that")
     if pair.effect is not None and len(pair.effect.per_start) == 1:
-        text = "one start only: what a restart changes is not in the interval"
+        text = "One start only: what a restart changes is not in the interval"
         yield Warning(code="few-starts", text=text)
     if pair.effect is not None and len(pair.effect.per_start) == 2:
-        yield Warning(code="few-starts", text="two starts only: the interval rests on one difference")
+        yield Warning(code="few-starts", text="Two starts only: the interval rests on one difference")
     if figures is not None:
         yield from _load_warnings(document.header, pair.starts, figures)
     if verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
-        text = "the cell's A/A noise floor is not known: the margin is the only bar"
+        text = "The cell's A/A noise floor is not known: the margin is the only bar"
         yield Warning(code="noise-floor-unknown", text=text)
     records = {record.label: record for record in document.header.servers}
     for label in dict.fromkeys((pair.cell.server, pair.base.server)):
@@ -288,7 +288,7 @@ def _load_warnings(header: RunHeader, starts: Starts, figures: CellFigures) -> I
         yield Warning(code="errors", text=text)
     busy = _client_share(header, starts, figures.latency)
     if busy > CLIENT_MAX:
-        text = f"the load engine used about {100 * busy:.0f} % of its CPUs: it may be what is measured"
+        text = f"The load engine used about {100 * busy:.0f} % of its CPUs: it may be what is measured"
         yield Warning(code="client-bound", text=text)
 
 

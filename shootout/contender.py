@@ -37,6 +37,8 @@ class Contender:
     @classmethod
     def find(cls, label: str, reference: ServerReference, profile: Profile, port: int | None = None) -> Self:
         """Fetch the server where it is not here yet, and write the settings for it. Raises InputError."""
+        if port is not None:
+            native.require_port(port)  # before anything is fetched or loaded
         tree = Tree.inspect(_directory_of(reference))
         name = reference.settings or profile.settings
         options = settings.compile(settings.load(name), tree.family, tree.version)

@@ -101,6 +101,21 @@ def find_mysqld(directory: Path) -> Path:
     )
 
 
+def require_port(port: int) -> int:
+    """The port itself. Raises InputError where a server cannot have it on 127.0.0.1."""
+    if not 0 < port < 65_536:
+        raise InputError(f"port {port}: expected 1 to 65535")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do: TIME_WAIT is not busy
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise InputError(
+                f"port {port} on 127.0.0.1 cannot be used ({error.strerror}); give a free one"
+            ) from error
+    return port
+
+
 def initialise(tree: Tree, directory: Path, settings: Mapping[str, str]) -> None:
     """Make an instance directory with an empty server in it; `settings` are my.cnf options.
 
@@ -149,7 +164,7 @@ def start(
             raise MeasureError(
                 f"{directory}: another process runs a server in this instance directory"
             ) from None
-        port = _free_port() if port is None else _checked(port)
+        port = _free_port() if port is None else require_port(port)
         address = directory / "mysqld.sock"
         if len(os.fsencode(address)) > SOCKET_PATH_MAX_BYTES:
             address = (
@@ -445,20 +460,6 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def _checked(port: int) -> int:
-    if not 0 < port < 65_536:
-        raise InputError(f"port {port}: expected 1 to 65535")
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do: TIME_WAIT is not busy
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError as error:
-            raise InputError(
-                f"port {port} on 127.0.0.1 cannot be used ({error.strerror}); give a free one"
-            ) from error
-    return port
 
 
 def _quoted(path: Path) -> str:
