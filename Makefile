@@ -7,7 +7,7 @@ ENGINE := $(wildcard engine/src/*) engine/Cargo.toml engine/Cargo.lock
 
 need = command -v $(1) >/dev/null || { echo "shootout: $(1) is missing; install it with: $(2)" >&2; exit 2; }
 
-.PHONY: bench test bench-engine clean tools
+.PHONY: bench test bench-engine bench-method clean tools
 
 # Exit code 1 says that something regressed: here that is a result, not a fault.
 bench: $(INSTALLED)
@@ -30,6 +30,10 @@ test: $(INSTALLED)
 bench-engine: $(INSTALLED)
 	@$(call need,sysbench,apt-get install sysbench)
 	@$(BIN)/python tests/bench_engine.py
+
+# What docs/method.md says of cold starts and CPU placement, measured again.
+bench-method: $(INSTALLED)
+	@$(BIN)/python tests/bench_method.py
 
 $(INSTALLED): requirements.lock pyproject.toml $(ENGINE) | tools
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
