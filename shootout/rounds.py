@@ -22,8 +22,8 @@ T = TypeVar("T")
 
 ANSWER_TIMEOUT_S = 60.0
 ROUNDS_MIN = 6
-# After the pages are read once, what is left of a cold start is gone within about a second of load
-# (docs/method.md). Its newest half must then be steady; shorter slices show a drift sooner.
+# After the pages are read once, what is left of a cold start is gone within a second or two of load
+# (docs/method.md). The warm-up's newest half must then be steady; shorter slices show a drift sooner.
 WARMUP_ROUNDS_MIN = 16
 WARMUP_SLICE_SHARE = 0.5
 STEADY_TOLERANCE = 0.03  # of throughput, between the halves of that half
