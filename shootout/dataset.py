@@ -6,7 +6,7 @@ import hashlib
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -26,10 +26,8 @@ SCHEMA = "shootout"
 BATCH_ROWS = 5_000  # about 1 MB of SQL
 FORMAT = 1  # of templates; another one makes all of them anew
 
-OnProgress = Callable[[int, int], None]  # rows loaded, rows in all
 
-
-def load(instance: Instance, dataset: Dataset, on_progress: OnProgress | None = None) -> None:
+def load(instance: Instance, dataset: Dataset) -> None:
     """Create and fill the dataset's tables, as sysbench lays them out, in a new schema `shootout`.
 
     Raises MeasureError with the server's words where it refuses.
@@ -54,9 +52,6 @@ def load(instance: Instance, dataset: Dataset, on_progress: OnProgress | None = 
                     connection.query(
                         head + _engine.sbtest_values(table, first, count, dataset.rows, dataset.seed)
                     )
-                    if on_progress is not None:
-                        loaded = (table - 1) * dataset.rows + first - 1 + count
-                        on_progress(loaded, dataset.tables * dataset.rows)
                 cursor.execute(f"CREATE INDEX k_{table} ON sbtest{table} (k)")
             names = ", ".join(f"sbtest{table}" for table in _tables(dataset))
             cursor.execute(f"ANALYZE NO_WRITE_TO_BINLOG TABLE {names}")
@@ -130,7 +125,6 @@ def template(
     options: Mapping[str, str],
     dataset: Dataset,
     cache: Path,
-    on_progress: OnProgress | None = None,
 ) -> Template:
     """The dataset on one server binary, from the cache or loaded now under these my.cnf options.
 
@@ -141,7 +135,7 @@ def template(
     directory = cache / "templates" / key
     made = build_once(
         directory,
-        partial(_build, tree, options, dataset, on_progress),
+        partial(_build, tree, options, dataset),
         lambda found: _manifest(found) is not None,
     )
     manifest = _manifest(directory)
@@ -150,14 +144,12 @@ def template(
     return Template(directory=directory, checksum=manifest.checksum, load_s=manifest.load_s if made else None)
 
 
-def _build(
-    tree: Tree, options: Mapping[str, str], dataset: Dataset, on_progress: OnProgress | None, directory: Path
-) -> None:
+def _build(tree: Tree, options: Mapping[str, str], dataset: Dataset, directory: Path) -> None:
     home = directory / "instance"
     native.initialise(tree, home, options)
     with native.start(tree, home, options) as instance:
         began = time.monotonic()
-        load(instance, dataset, on_progress)
+        load(instance, dataset)
         load_s = time.monotonic() - began
         checksum = verify(instance, dataset)
         instance.query("SET GLOBAL innodb_fast_shutdown = 0")  # leave no purge or merge to the copies
