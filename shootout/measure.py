@@ -20,7 +20,7 @@ import msgspec
 
 from shootout import __version__, compare, dataset, document, machine
 from shootout._engine import Engine
-from shootout.contender import Contender, subject
+from shootout.contender import Contender, connect, subject
 from shootout.dataset import Template
 from shootout.errors import MeasureError
 from shootout.model import (
@@ -226,7 +226,7 @@ class _Campaign:
         for label, instance in instances.items():
             try:
                 machine.place(instance.pid, servers)
-                engine.connect(instance.open(block.threads, dataset.SCHEMA))
+                connect(engine, instance, dataset.SCHEMA, block.threads)
             except MeasureError as error:
                 self._fail_cell(block.cell(label), start, str(error))
                 continue

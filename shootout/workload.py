@@ -233,9 +233,7 @@ def _pieces(
                 raise _FieldError(
                     where, f"the quotes around {{{name}}} are one pair too many: texts get their own"
                 )
-            yield "'"
             yield names.index(name)
-            yield "'"
         else:
             yield names.index(name)
     yield sql[end:]
