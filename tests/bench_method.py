@@ -21,7 +21,7 @@ from rich.table import Table
 
 from shootout import dataset, machine, plan, wording
 from shootout._engine import Engine
-from shootout.contender import Contender
+from shootout.contender import Contender, connect
 from shootout.servers.native import Instance
 
 PLACEMENTS = {  # client, server
@@ -114,7 +114,7 @@ def running(labels: Sequence[str], workload: str, threads: int) -> Iterator[Benc
             held.callback(instance.kill)
             instances.append(instance)
         for instance in instances:
-            engine.connect(instance.open(threads, dataset.SCHEMA))
+            connect(engine, instance, dataset.SCHEMA, threads)
         with machine.hold(place.client):
             yield Bench(engine, instances)
 

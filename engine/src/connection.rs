@@ -18,7 +18,7 @@ use crate::wire::{Asked, Malformed, Outcome, Reply, begin_execute, begin_prepare
 /// counted, tried again.
 pub const RETRIED: [u16; 4] = [1020, 1062, 1205, 1213];
 /// The server is full, shuts down, or has ended the session: what a new connection may help against.
-const ENDED: [u16; 9] = [1040, 1053, 1152, 1158, 1159, 1160, 1161, 1927, 3169];
+const ENDED: [u16; 11] = [1040, 1053, 1152, 1158, 1159, 1160, 1161, 1317, 1927, 3169, 4031];
 /// The client library's own numbers, for what the server does not say itself.
 const NO_SOCKET: u16 = 2002;
 const NO_HOST: u16 = 2003;
