@@ -54,8 +54,8 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
     began_s = time.monotonic()
     run = document.new_run(datetime.now(UTC))
     writer = document.Writer(results, run)
-    with _instances_directory(run) as directory:
-        campaign = _Campaign(plan, machine.inspect(directory), run, directory, observe)
+    with _instances_directory(run) as directory, ExitStack() as held:
+        campaign = _Campaign(plan, machine.inspect(directory), run, directory, held, observe)
         journal = campaign.journal = document.Journal(writer, campaign.header)
         interrupted = True
         try:
@@ -102,6 +102,7 @@ class _Campaign:
     runner: Runner
     run: str
     directory: Path
+    held: ExitStack  # what the run needs of the cache
     observe: Observe
     journal: document.Journal = field(init=False)
     started: str = field(default_factory=_now)
@@ -117,10 +118,10 @@ class _Campaign:
         for index, label in enumerate(self.plan.servers):
             self.observe(Progress(stage="prepare", detail=label))
             port = None if self.plan.port is None else self.plan.port + index
-            contender = Contender.find(self.plan, label, port)
+            contender = Contender.find(self.plan, label, port, self.held)
             self.records[label] = contender.record()
             try:
-                self.ready[label] = contender, contender.load()
+                self.ready[label] = contender, contender.load(self.held)
             except MeasureError as error:
                 self._fail_server(label, 0, str(error))  # before the first start
 

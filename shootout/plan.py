@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from shootout import matrix, settings, workload
+from shootout import cached, matrix, settings, workload
 from shootout.errors import InputError
 from shootout.model import Block, Cell, Dataset, Profile, Program, ServerReference
 from shootout.servers import reference
@@ -41,6 +42,7 @@ class Plan:
     programs: Mapping[str, Program]  # by workload
     seed: int
     port: int | None  # of the first server, the next ones follow; None: any free ones
+    cache_bytes: int  # what the cache may take of the disk
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -98,6 +100,7 @@ def make(selection: Selection) -> Plan:
         if selection.seed is None
         else _number("--seed", selection.seed, range(2**32)),
         port=None if selection.port is None else _number("--port", selection.port, ports),
+        cache_bytes=cached.limit_bytes(os.environ),
     )
 
 
