@@ -29,6 +29,7 @@ SCHEMAS: Mapping[DatasetKind, str] = {
     "own": "shootout_own",
 }
 BATCH_ROWS = 5_000  # about 1 MB of SQL
+SCAN_TIMEOUT_S = 3600.0  # of a statement that reads a whole table, however large
 FORMAT = 2  # of templates; another one makes all of them anew
 
 _FOLDER = FIXTURES / "datasets"
@@ -87,7 +88,8 @@ def verify(instance: Instance, dataset: Dataset) -> str:
     for number, (table, columns) in enumerate(tables(dataset), 1):
         name = f"{SCHEMAS[dataset.kind]}.{table}"
         (row,) = instance.query(
-            f"SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('#', {', '.join(columns)}))), 0) FROM {name}"
+            f"SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('#', {', '.join(columns)}))), 0) FROM {name}",
+            SCAN_TIMEOUT_S,
         )
         found = (int(row[0]), int(row[1]))
         expected = (dataset.rows, _engine.sbtest_checksum(number, dataset.rows, dataset.seed))
@@ -104,12 +106,14 @@ def warm(instance: Instance, dataset: Dataset) -> None:
     """Read all rows of each table, and every page of its indexes, once."""
     for table, columns in tables(dataset):
         name = f"{SCHEMAS[dataset.kind]}.{table}"
-        instance.query(f"SELECT SUM(LENGTH({columns[-1]})) FROM {name}")  # no index has the last column
+        # No index has the last column.
+        instance.query(f"SELECT SUM(LENGTH({columns[-1]})) FROM {name}", SCAN_TIMEOUT_S)
         first_columns = {row[2]: row[4] for row in instance.query(f"SHOW INDEX FROM {name}") if row[3] == 1}
         if dataset.engine.lower() in _CLUSTERED:
             first_columns.pop("PRIMARY", None)
         for index, column in first_columns.items():
-            instance.query(f"SELECT SUM(LENGTH({column})) FROM {name} FORCE INDEX ({index})")
+            scan = f"SELECT SUM(LENGTH({column})) FROM {name} FORCE INDEX ({index})"
+            instance.query(scan, SCAN_TIMEOUT_S)
 
 
 def _storage_engine(instance: Instance, name: str) -> str:

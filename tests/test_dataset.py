@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from shootout import dataset, places
@@ -70,6 +71,29 @@ def test_a_copy_of_a_template_is_a_server_with_the_dataset(name: str, cache: Pat
         instance.query("DELETE FROM shootout.sbtest1 WHERE id = 1")
         with pytest.raises(MeasureError, match=r"shootout\.sbtest1 .* found 5006 with"):
             dataset.verify(instance, DATASET)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_another_storage_engine_holds_the_same_rows(name: str, cache: Path, tmp_path: Path) -> None:
+    tree = a_tree(name)
+    on_myisam = msgspec.structs.replace(DATASET, engine="myisam")
+    found = dataset.template(tree, SMALL, [on_myisam], cache)
+    assert found.directory != dataset.template(tree, SMALL, [DATASET], cache).directory
+    found.copy_to(tmp_path / "instance")
+    with native.start(tree, tmp_path / "instance", SMALL) as instance:
+        assert dataset.verify(instance, on_myisam) != ""
+        engines = instance.query(
+            "SELECT engine FROM information_schema.tables WHERE table_schema = 'shootout'"
+        )
+        assert engines == (("MyISAM",), ("MyISAM",))
+        indexes = instance.query("SHOW INDEX FROM shootout.sbtest2")
+        assert {(row[2], row[4]) for row in indexes} == {("PRIMARY", "id"), ("k_2", "k")}
+        assert instance.status()["Key_blocks_unused"] > 0
+        dataset.warm(instance, on_myisam)
+        reads = instance.status()["Key_reads"]
+        assert reads > 0
+        instance.query("SELECT COUNT(pad) FROM shootout.sbtest1 WHERE id IN (1, 2500, 5007) OR k < 100")
+        assert instance.status()["Key_reads"] == reads
 
 
 @pytest.mark.parametrize("harm", ["truncated", "file gone", "manifest gone"])
