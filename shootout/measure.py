@@ -18,10 +18,10 @@ from pathlib import Path
 
 import msgspec
 
-from shootout import __version__, compare, dataset, document, machine
+from shootout import __version__, compare, document, machine
 from shootout._engine import Engine
 from shootout.contender import Contender, connect, subject
-from shootout.dataset import Template
+from shootout.dataset import SCHEMAS, Template
 from shootout.errors import MeasureError
 from shootout.model import (
     Block,
@@ -54,8 +54,8 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
     began_s = time.monotonic()
     run = document.new_run(datetime.now(UTC))
     writer = document.Writer(results, run)
-    with _instances_directory(run) as directory:
-        campaign = _Campaign(plan, machine.inspect(directory), run, directory, observe)
+    with _instances_directory(run) as directory, ExitStack() as held:
+        campaign = _Campaign(plan, machine.inspect(directory), run, directory, held, observe)
         journal = campaign.journal = document.Journal(writer, campaign.header)
         interrupted = True
         try:
@@ -102,6 +102,7 @@ class _Campaign:
     runner: Runner
     run: str
     directory: Path
+    held: ExitStack  # what the run needs of the cache
     observe: Observe
     journal: document.Journal = field(init=False)
     started: str = field(default_factory=_now)
@@ -114,13 +115,13 @@ class _Campaign:
 
     def prepare(self) -> None:
         """Find, initialise and load every server, and see that all hold the same rows."""
-        for index, (label, reference) in enumerate(self.plan.servers.items()):
+        for index, label in enumerate(self.plan.servers):
             self.observe(Progress(stage="prepare", detail=label))
             port = None if self.plan.port is None else self.plan.port + index
-            contender = Contender.find(label, reference, self.plan.profile, port)
+            contender = Contender.find(self.plan, label, port, self.held)
             self.records[label] = contender.record()
             try:
-                self.ready[label] = contender, contender.load()
+                self.ready[label] = contender, contender.load(self.held)
             except MeasureError as error:
                 self._fail_server(label, 0, str(error))  # before the first start
 
@@ -220,13 +221,14 @@ class _Campaign:
         self, block: Block, start: int, instances: Mapping[str, Instance], generator: random.Random
     ) -> None:
         program = self.plan.programs[block.workload]
+        schema = SCHEMAS[self.plan.datasets[block.workload].kind]
         client, servers = self.runner.placement.of(block.threads, writes=program.writes)
         engine = Engine(msgspec.json.encode(program), generator.getrandbits(64), min(LANES_MAX, len(client)))
         subjects = []
         for label, instance in instances.items():
             try:
                 machine.place(instance.pid, servers)
-                connect(engine, instance, dataset.SCHEMA, block.threads)
+                connect(engine, instance, schema, block.threads)
             except MeasureError as error:
                 self._fail_cell(block.cell(label), start, str(error))
                 continue

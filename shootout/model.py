@@ -51,19 +51,33 @@ class ServerReference(Value):
         return where if self.settings is None else f"{where}@{self.settings}"
 
 
-class Dataset(Value):
-    """The tables a workload runs on; the same on every server, proven by checksum."""
+DatasetKind = Literal["sbtest", "tpcc", "own"]
 
-    kind: Literal["sbtest"] = "sbtest"
-    tables: Positive = 4
-    rows: Annotated[int, Meta(ge=1, le=2_000_000_000)] = 25_000  # in each table
+
+class Dataset(Value):
+    """The tables a workload runs on; the same on every server, proven by checksum.
+
+    Of kind `own` there are none: the workload's `setup` makes them.
+    """
+
+    kind: DatasetKind = "sbtest"
+    tables: Positive = 4  # sbtest
+    rows: Annotated[int, Meta(ge=1, le=2_000_000_000)] = 25_000  # sbtest: in each table
+    warehouses: Positive = 1  # tpcc
     seed: Annotated[int, Meta(ge=0)] = 1
     engine: Name = "InnoDB"
 
     @property
     def key(self) -> str:
         """Identity in one word; equal keys mean equal rows."""
-        return f"{self.kind}-{self.tables}x{self.rows}-{self.engine.lower()}-seed{self.seed}"
+        engine = self.engine.lower()
+        match self.kind:
+            case "sbtest":
+                return f"sbtest-{self.tables}x{self.rows}-{engine}-seed{self.seed}"
+            case "tpcc":
+                return f"tpcc-{self.warehouses}w-{engine}-seed{self.seed}"
+            case "own":
+                return f"own-{engine}"
 
 
 class Cell(Value, order=True):
@@ -101,6 +115,27 @@ class Block(Value, order=True):
 # --- what users write -----------------------------------------------------------------------------
 
 
+class Scale(Value):
+    """How large the datasets of a run are; each workload says which kind of them it runs on."""
+
+    tables: Positive = 4  # sbtest
+    rows: Annotated[int, Meta(ge=1, le=2_000_000_000)] = 25_000  # sbtest: in each table
+    warehouses: Positive = 1  # tpcc
+    seed: Annotated[int, Meta(ge=0)] = 1
+    engine: Name = "InnoDB"  # storage engine; upper and lower case are one
+
+    def of(self, kind: DatasetKind) -> Dataset:
+        """The dataset of that kind at this scale."""
+        return Dataset(
+            kind=kind,
+            tables=self.tables,
+            rows=self.rows,
+            warehouses=self.warehouses,
+            seed=self.seed,
+            engine=self.engine,
+        )
+
+
 class Sampling(Value):
     """How much is measured, and in which pieces."""
 
@@ -130,7 +165,7 @@ class Profile(Value):
     threads: tuple[Threads, ...]
     servers: tuple[str, ...] = ()  # server references, the base first
     settings: str = "in-memory"
-    dataset: Dataset = field(default_factory=Dataset)
+    dataset: Scale = field(default_factory=Scale)
     sampling: Sampling = field(default_factory=Sampling)
     policy: Policy = field(default_factory=Policy)
 
@@ -245,6 +280,7 @@ class Workload(Value):
     title: str
     description: str
     transactions: Annotated[tuple[Transaction, ...], Meta(min_length=1)]
+    dataset: DatasetKind = "sbtest"
     options: dict[str, int] = field(default_factory=dict)
     distribution: Distribution = field(default_factory=Special)
     parameters: dict[str, Parameter] = field(default_factory=dict)
@@ -393,7 +429,7 @@ class Samples(Value):
 class RunHeader(Value, tag="run", tag_field="record"):
     """A run document's first line: all that was decided before the first slice."""
 
-    format: Literal[1]  # document.FORMAT
+    format: Literal[2]  # document.FORMAT
     run: str  # unique, sorts by time
     started: str  # ISO, UTC
     shootout: str  # version
