@@ -42,7 +42,7 @@ class Contender:
         tree = Tree.inspect(_directory_of(reference))
         name = reference.settings or profile.settings
         options = settings.compile(settings.load(name), tree.family, tree.version)
-        return cls(label, reference, name, tree, options, profile.dataset, port)
+        return cls(label, reference, name, tree, options, profile.dataset.of("sbtest"), port)
 
     def load(self) -> Template:
         """The dataset on this server, from the cache or loaded now. Raises MeasureError."""

@@ -11,7 +11,7 @@ import msgspec
 
 from shootout import matrix, settings, workload
 from shootout.errors import InputError
-from shootout.model import Block, Cell, Profile, Program, ServerReference
+from shootout.model import Block, Cell, Dataset, Profile, Program, ServerReference
 from shootout.servers import reference
 
 PORTS = range(1024, 65_536)
@@ -37,6 +37,7 @@ class Plan:
     profile: Profile
     servers: Mapping[str, ServerReference]  # by label, the base first
     cells: tuple[Cell, ...]
+    datasets: Mapping[str, Dataset]  # by workload
     programs: Mapping[str, Program]  # by workload
     seed: int
     port: int | None  # of the first server, the next ones follow; None: any free ones
@@ -45,6 +46,11 @@ class Plan:
     def blocks(self) -> tuple[Block, ...]:
         """The cells' blocks."""
         return matrix.blocks(self.cells)
+
+    @property
+    def loaded(self) -> tuple[Dataset, ...]:
+        """The datasets that each server holds: those of the cells' workloads."""
+        return tuple(dict.fromkeys(self.datasets[cell.workload] for cell in self.cells))
 
     def only(self, cells: Collection[Cell]) -> Plan:
         """The same run of those cells alone, and of the servers they need."""
@@ -70,12 +76,14 @@ def make(selection: Selection) -> Plan:
     references = tuple(reference.parse(text) for text in profile.servers)
     for name in {each.settings or profile.settings for each in references}:
         settings.load(name)
-    programs = {}
+    datasets, programs = {}, {}
     for written in profile.workloads:
         name = Path(written).stem if written.endswith(".toml") else written
         if name in programs:
             raise InputError(f"workloads: {name} is there twice")
-        programs[name] = workload.compile(name, workload.load(written), profile.dataset)
+        loaded = workload.load(written)
+        datasets[name] = profile.dataset.of(loaded.dataset)
+        programs[name] = workload.compile(name, loaded, datasets[name])
     profile = msgspec.structs.replace(profile, workloads=tuple(programs))
     labels = reference.labels(references)
     ports = PORTS[: len(PORTS) - len(labels) + 1]  # of the first server: the last one needs one, too
@@ -83,7 +91,8 @@ def make(selection: Selection) -> Plan:
         profile_name=selection.profile,
         profile=profile,
         servers=dict(zip(labels, references, strict=True)),
-        cells=matrix.cells(profile, labels),
+        cells=matrix.cells(profile, datasets, labels),
+        datasets=datasets,
         programs=programs,
         seed=secrets.randbits(32)
         if selection.seed is None
