@@ -4,13 +4,17 @@
 //! connection; `lane` runs many of them on one thread and counts; `engine` joins the lanes of a server.
 //! `python` is the only module that knows Python.
 
+pub mod address;
 pub mod connection;
 pub mod engine;
 pub mod histogram;
 pub mod lane;
+pub mod login;
+pub mod packet;
 pub mod program;
 #[cfg(feature = "python")]
 mod python;
 pub mod random;
+pub mod rows;
 pub mod sbtest;
 pub mod wire;

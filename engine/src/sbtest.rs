@@ -1,6 +1,7 @@
 //! Rows of sysbench's `sbtestN` tables, each a function of (seed, table, id) alone.
 
 use crate::random::{Distribution, Rows, Stream};
+use crate::rows::{Field, Table, Tables};
 
 pub const C_PATTERN: &[u8] =
     b"###########-###########-###########-###########-###########-###########-###########-###########-###########-###########";
@@ -8,6 +9,38 @@ pub const PAD_PATTERN: &[u8] = b"###########-###########-###########-###########
 
 /// sysbench draws `k` with its default distribution.
 const K: Distribution = Distribution::Special { iterations: 12, hot_range_percent: 1, hot_percent: 75 };
+
+/// `tables` tables of `rows` rows each; a unit is a row.
+#[derive(Debug)]
+pub struct Sbtest {
+    tables: usize,
+    rows: u64,
+    seed: u64,
+    keys: Rows,
+}
+
+impl Sbtest {
+    pub fn new(tables: usize, rows: u64, seed: u64) -> Self {
+        Self { tables, rows, seed, keys: K.over(rows.max(1)) }
+    }
+}
+
+impl Tables for Sbtest {
+    fn tables(&self) -> Vec<Table> {
+        let table = |number| Table {
+            name: format!("sbtest{number}"),
+            columns: &["id", "k", "c", "pad"],
+            units: self.rows,
+        };
+        (1..=self.tables).map(table).collect()
+    }
+
+    fn write(&self, table: usize, unit: u64, row: &mut dyn FnMut(&[Field<'_>])) {
+        let id = unit + 1;
+        let Row { k, c, pad } = self::row(table as u64 + 1, id, &self.keys, self.seed);
+        row(&[Field::Integer(id as i64), Field::Integer(k), Field::Text(&c), Field::Text(&pad)]);
+    }
+}
 
 struct Row {
     k: i64,

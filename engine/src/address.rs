@@ -1,0 +1,163 @@
+//! Where a server listens, and a socket to it.
+
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    Unix(PathBuf),
+    Tcp(SocketAddr),
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unix(path) => path.display().fmt(formatter),
+            Self::Tcp(address) => address.fmt(formatter),
+        }
+    }
+}
+
+impl Address {
+    /// Reads a socket's path, which begins with "/", or "host:port". A name is resolved, to IPv4 if it can be:
+    /// servers often listen on that alone.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text.starts_with('/') {
+            return Ok(Self::Unix(text.into()));
+        }
+        let found = text.to_socket_addrs().map_err(|error| format!("{text}: {error}"))?;
+        let first = found.min_by_key(SocketAddr::is_ipv6);
+        first.map(Self::Tcp).ok_or_else(|| format!("{text}: a host without an address"))
+    }
+
+    /// Nobody reads along: a password may be sent as it is.
+    pub fn is_secure(&self) -> bool {
+        matches!(self, Self::Unix(_))
+    }
+
+    /// A non-blocking socket, and whether it is connected already. If not, it is once it can be written to, and
+    /// `connected` gives no error.
+    ///
+    /// `ErrorKind::WouldBlock`: more connections wait to be accepted than the server lets; try again.
+    pub fn connect_nonblocking(&self) -> io::Result<(OwnedFd, bool)> {
+        let open = |family| {
+            socket_with(family, SocketType::STREAM, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)
+        };
+        let (socket, begun) = match self {
+            Self::Unix(path) => {
+                let socket = open(AddressFamily::UNIX)?;
+                let begun = connect(&socket, &SocketAddrUnix::new(path)?);
+                (socket, begun)
+            }
+            Self::Tcp(address) => {
+                let socket =
+                    open(if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 })?;
+                sockopt::set_tcp_nodelay(&socket, true)?;
+                let begun = connect(&socket, address);
+                (socket, begun)
+            }
+        };
+        match begun {
+            Ok(()) => Ok((socket, true)),
+            Err(Errno::INPROGRESS | Errno::INTR) => Ok((socket, false)),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// How connecting ended, once the socket can be written to.
+pub fn connected(socket: &OwnedFd) -> io::Result<()> {
+    Ok(sockopt::socket_error(socket)??)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::os::unix::net::UnixListener;
+
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    use super::*;
+
+    fn wait_until_writable(socket: &OwnedFd) {
+        let patience = Timespec { tv_sec: 20, tv_nsec: 0 };
+        assert_eq!(poll(&mut [PollFd::new(socket, PollFlags::OUT)], Some(&patience)), Ok(1));
+    }
+
+    #[test]
+    fn an_address_is_a_path_or_a_host_with_a_port() {
+        assert_eq!(Address::parse("/run/a.sock"), Ok(Address::Unix("/run/a.sock".into())));
+        let local = Address::parse("127.0.0.1:3306").unwrap();
+        assert_eq!(local, Address::Tcp(([127, 0, 0, 1], 3306).into()));
+        assert_eq!(local.to_string(), "127.0.0.1:3306");
+        assert_eq!(Address::parse("[::1]:33").unwrap().to_string(), "[::1]:33");
+        assert!(matches!(Address::parse("localhost:1"), Ok(Address::Tcp(at)) if at.ip().is_loopback()));
+        for wrong in ["", "localhost", "127.0.0.1:", "127.0.0.1:65536", "a.sock"] {
+            assert!(Address::parse(wrong).is_err_and(|error| error.starts_with(wrong)), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn only_a_socket_file_is_secure() {
+        assert!(Address::parse("/run/a.sock").unwrap().is_secure());
+        assert!(!Address::parse("127.0.0.1:3306").unwrap().is_secure());
+    }
+
+    #[test]
+    fn a_tcp_server_is_connected_to_without_delay() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (socket, done) = Address::Tcp(listener.local_addr().unwrap()).connect_nonblocking().unwrap();
+        if !done {
+            wait_until_writable(&socket);
+        }
+        connected(&socket).unwrap();
+        assert!(sockopt::tcp_nodelay(&socket).unwrap());
+        listener.accept().unwrap();
+    }
+
+    #[test]
+    fn nobody_listening_is_an_error() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let gone = Address::Tcp(listener.local_addr().unwrap());
+        drop(listener);
+        let error = match gone.connect_nonblocking() {
+            Ok((socket, _)) => {
+                wait_until_writable(&socket);
+                connected(&socket).unwrap_err()
+            }
+            Err(error) => error,
+        };
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+    }
+
+    #[test]
+    fn a_socket_file_takes_as_many_as_wait_in_its_queue() {
+        let directory = std::env::temp_dir().join(format!("shootout-address-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let path = directory.join("a.sock");
+        let address = Address::Unix(path.clone());
+        assert_eq!(address.connect_nonblocking().unwrap_err().kind(), io::ErrorKind::NotFound);
+        let listener = UnixListener::bind(&path).unwrap();
+        rustix::net::listen(&listener, 1).unwrap();
+        let mut held = Vec::new();
+        let full = loop {
+            match address.connect_nonblocking() {
+                Ok((socket, done)) => {
+                    assert!(done);
+                    connected(&socket).unwrap();
+                    held.push(socket);
+                }
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(full.kind(), io::ErrorKind::WouldBlock);
+        assert!(!held.is_empty());
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+}

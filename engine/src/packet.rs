@@ -1,0 +1,119 @@
+//! Whole packets of the MySQL protocol, for the few exchanges that are not a load: login and bulk load.
+
+use crate::wire::{Malformed, Outcome};
+
+const HEADER: usize = 4;
+/// Longest packet that is taken; what is read here is far shorter.
+pub const LONGEST: usize = 64 * 1024;
+
+/// Puts one packet at a time together from the pieces in which it comes.
+#[derive(Clone, Debug, Default)]
+pub struct Assembler {
+    /// Header and payload, as far as they came.
+    kept: Vec<u8>,
+}
+
+/// A packet's payload and its number in the exchange.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packet {
+    pub sequence: u8,
+    pub payload: Vec<u8>,
+}
+
+impl Assembler {
+    /// Takes from `bytes` what belongs to the packet under way; gives it once it is whole.
+    pub fn take(&mut self, bytes: &mut &[u8]) -> Result<Option<Packet>, Malformed> {
+        self.fill(HEADER, bytes);
+        let [a, b, c, sequence, ..] = self.kept[..] else { return Ok(None) };
+        let length = u32::from_le_bytes([a, b, c, 0]) as usize;
+        if length > LONGEST {
+            return Err(Malformed("a packet of more than 64 KiB where a short one belongs"));
+        }
+        self.fill(HEADER + length, bytes);
+        if self.kept.len() < HEADER + length {
+            return Ok(None);
+        }
+        let payload = self.kept.split_off(HEADER);
+        self.kept.clear();
+        Ok(Some(Packet { sequence, payload }))
+    }
+
+    /// How many bytes are kept for a packet that is not whole yet.
+    #[cfg(test)]
+    pub fn kept(&self) -> usize {
+        self.kept.len()
+    }
+
+    fn fill(&mut self, length: usize, bytes: &mut &[u8]) {
+        let missing = length.saturating_sub(self.kept.len());
+        let (taken, rest) = bytes.split_at(missing.min(bytes.len()));
+        self.kept.extend_from_slice(taken);
+        *bytes = rest;
+    }
+}
+
+/// Appends a packet to `out`; its payload is shorter than 16 MiB.
+pub fn write(sequence: u8, payload: &[u8], out: &mut Vec<u8>) {
+    let [a, b, c, _] = (payload.len() as u32).to_le_bytes();
+    out.extend_from_slice(&[a, b, c, sequence]);
+    out.extend_from_slice(payload);
+}
+
+/// What an error packet says; the SQL state is missing where the server did not know its client yet.
+pub fn refusal(payload: &[u8]) -> Result<Outcome, Malformed> {
+    let [_, low, high, rest @ ..] = payload else { return Err(Malformed("an error without a number")) };
+    let message = match rest {
+        [b'#', _, _, _, _, _, message @ ..] => message,
+        other => other,
+    };
+    Ok(Outcome::Refused {
+        code: u16::from_le_bytes([*low, *high]),
+        message: String::from_utf8_lossy(message).into_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn an_error_is_read_with_and_without_its_state() {
+        let refused = |message: &str| Ok(Outcome::Refused { code: 1040, message: message.into() });
+        assert_eq!(refusal(b"\xFF\x10\x04#08004Too many"), refused("Too many"));
+        assert_eq!(refusal(b"\xFF\x10\x04Too many"), refused("Too many"));
+        assert_eq!(refusal(b"\xFF\x10\x04"), refused(""));
+        assert_eq!(refusal(b"\xFF\x10\x04#0800"), refused("#0800"));
+        assert!(refusal(b"\xFF\x10").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn packets_come_out_as_they_went_in(
+            payloads in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..300), 0..8),
+            piece in 1usize..50,
+        ) {
+            let mut stream = Vec::new();
+            for (index, payload) in payloads.iter().enumerate() {
+                write(index as u8, payload, &mut stream);
+            }
+            let (mut assembler, mut found) = (Assembler::default(), Vec::new());
+            for mut bytes in stream.chunks(piece) {
+                while let Some(packet) = assembler.take(&mut bytes).unwrap() {
+                    prop_assert_eq!(usize::from(packet.sequence), found.len());
+                    found.push(packet.payload);
+                }
+                prop_assert!(bytes.is_empty());
+            }
+            prop_assert_eq!(found, payloads);
+        }
+
+        #[test]
+        fn nothing_long_is_kept(header in any::<[u8; HEADER]>(), length in 0..2 * LONGEST) {
+            let stream = [&header[..], &vec![header[0]; length]].concat();
+            let (mut assembler, mut bytes) = (Assembler::default(), &stream[..]);
+            while let Ok(Some(_)) = assembler.take(&mut bytes) {}
+            prop_assert!(assembler.kept() <= HEADER + LONGEST);
+        }
+    }
+}

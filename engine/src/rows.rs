@@ -1,0 +1,131 @@
+//! Rows of a dataset's tables, each a function of the dataset alone: for the load, and for the checksum of what
+//! a server must hold afterwards.
+
+use serde::Deserialize;
+
+use crate::sbtest::Sbtest;
+
+/// One column's value in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field<'a> {
+    Null,
+    Integer(i64),
+    /// Everything else, as the server would print it.
+    Text(&'a [u8]),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    pub name: String,
+    /// In the order of a row's fields.
+    pub columns: &'static [&'static str],
+    /// What its rows are made in: one row each, or some that belong together.
+    pub units: u64,
+}
+
+/// A dataset's tables and what is in them.
+pub trait Tables: Sync {
+    fn tables(&self) -> Vec<Table>;
+
+    /// Hands the rows of a table's unit (from 0) to `row`, in the order of the primary key, as units are.
+    fn write(&self, table: usize, unit: u64, row: &mut dyn FnMut(&[Field<'_>]));
+}
+
+/// A dataset as the suite writes it down (model.Dataset), as far as its kind shapes rows.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Dataset {
+    Sbtest { tables: usize, rows: u64, seed: u64 },
+    Own {},
+}
+
+/// No tables: the workload makes its own.
+struct Own;
+
+impl Tables for Own {
+    fn tables(&self) -> Vec<Table> {
+        Vec::new()
+    }
+
+    fn write(&self, _table: usize, _unit: u64, _row: &mut dyn FnMut(&[Field<'_>])) {}
+}
+
+/// The rows of a dataset that is described in JSON.
+pub fn parse(json: &[u8]) -> Result<Box<dyn Tables>, String> {
+    let dataset: Dataset = serde_json::from_slice(json).map_err(|error| error.to_string())?;
+    Ok(match dataset {
+        Dataset::Sbtest { tables, rows, seed } => Box::new(Sbtest::new(tables, rows, seed)),
+        Dataset::Own {} => Box::new(Own),
+    })
+}
+
+/// How many rows a table has, and the sum of `CRC32(CONCAT_WS('#', columns…))` over them.
+pub fn checksum(dataset: &dyn Tables, table: usize, units: u64) -> (u64, u64) {
+    let (mut rows, mut sum) = (0, 0);
+    let mut digits = itoa::Buffer::new();
+    for unit in 0..units {
+        dataset.write(table, unit, &mut |fields| {
+            let mut crc = crc32fast::Hasher::new();
+            let mut between: &[u8] = b"";
+            for field in fields {
+                let text = match field {
+                    Field::Null => continue,
+                    Field::Integer(number) => digits.format(*number).as_bytes(),
+                    Field::Text(text) => text,
+                };
+                crc.update(between);
+                crc.update(text);
+                between = b"#";
+            }
+            rows += 1;
+            sum += u64::from(crc.finalize());
+        });
+    }
+    (rows, sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Few(Vec<Vec<Field<'static>>>);
+
+    impl Tables for Few {
+        fn tables(&self) -> Vec<Table> {
+            vec![Table { name: "few".into(), columns: &["a", "b", "c"], units: self.0.len() as u64 }]
+        }
+
+        fn write(&self, _table: usize, unit: u64, row: &mut dyn FnMut(&[Field<'_>])) {
+            row(&self.0[unit as usize]);
+        }
+    }
+
+    #[test]
+    fn a_checksum_leaves_nulls_out_as_concat_ws_does() {
+        let few = Few(vec![
+            vec![Field::Integer(-7), Field::Null, Field::Text(b"x")],
+            vec![Field::Null, Field::Text(b""), Field::Integer(1)],
+            vec![Field::Null, Field::Null, Field::Null],
+        ]);
+        let sum = u64::from(crc32fast::hash(b"-7#x")) + u64::from(crc32fast::hash(b"#1"));
+        assert_eq!(checksum(&few, 0, 3), (3, sum));
+        assert_eq!(checksum(&few, 0, 1), (1, u64::from(crc32fast::hash(b"-7#x"))));
+    }
+
+    #[test]
+    fn a_dataset_is_read_from_json() {
+        let json =
+            br#"{"kind": "sbtest", "tables": 2, "rows": 30, "warehouses": 1, "seed": 4, "engine": "InnoDB"}"#;
+        let tables = parse(json).unwrap().tables();
+        assert_eq!(
+            tables.iter().map(|table| table.name.as_str()).collect::<Vec<_>>(),
+            ["sbtest1", "sbtest2"]
+        );
+        assert!(tables.iter().all(|table| table.units == 30 && table.columns == ["id", "k", "c", "pad"]));
+        let own =
+            br#"{"kind": "own", "tables": 1, "rows": 1, "warehouses": 1, "seed": 1, "engine": "InnoDB"}"#;
+        assert!(parse(own).unwrap().tables().is_empty());
+        assert!(parse(b"{}").is_err());
+        assert!(parse(br#"{"kind": "other", "tables": 1, "rows": 1, "seed": 1}"#).is_err());
+    }
+}
