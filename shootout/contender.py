@@ -1,4 +1,4 @@
-"""A server of a run: found, configured, loaded with the dataset; then started afresh as often as it takes."""
+"""A server of a run: found, configured, loaded; then started afresh as often as it takes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Self
 
 from shootout import dataset, machine, settings
 from shootout.dataset import Template
-from shootout.model import Dataset, Profile, ServerRecord, ServerReference
+from shootout.model import Dataset, ServerRecord, ServerReference
 from shootout.places import cache
+from shootout.plan import Plan
 from shootout.rounds import Subject
 from shootout.servers import catalogue, native, packages
 from shootout.servers.native import Instance, Tree
@@ -31,29 +32,31 @@ class Contender:
     settings_name: str
     tree: Tree
     options: Mapping[str, str]  # my.cnf
-    dataset: Dataset
+    datasets: Sequence[Dataset]
     port: int | None
 
     @classmethod
-    def find(cls, label: str, reference: ServerReference, profile: Profile, port: int | None = None) -> Self:
+    def find(cls, plan: Plan, label: str, port: int | None = None) -> Self:
         """Fetch the server where it is not here yet, and write the settings for it. Raises InputError."""
         if port is not None:
             native.require_port(port)  # before anything is fetched or loaded
+        reference = plan.servers[label]
         tree = Tree.inspect(_directory_of(reference))
-        name = reference.settings or profile.settings
+        name = reference.settings or plan.profile.settings
         options = settings.compile(settings.load(name), tree.family, tree.version)
-        return cls(label, reference, name, tree, options, profile.dataset.of("sbtest"), port)
+        return cls(label, reference, name, tree, options, plan.loaded, port)
 
     def load(self) -> Template:
-        """The dataset on this server, from the cache or loaded now. Raises MeasureError."""
-        return dataset.template(self.tree, self.options, self.dataset, cache())
+        """The datasets on this server, from the cache or loaded now. Raises MeasureError."""
+        return dataset.template(self.tree, self.options, self.datasets, cache())
 
     def start(self, template: Template, home: Path, cpus: Sequence[int]) -> Instance:
         """Start it in a new instance directory and read its pages. Raises as native.start does."""
         template.copy_to(home)
         instance = native.start(self.tree, home, self.options, port=self.port, cpus=cpus)
         try:
-            dataset.warm(instance, self.dataset)
+            for each in self.datasets:
+                dataset.warm(instance, each)
         except BaseException:
             instance.kill()
             raise

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import msgspec
 
-from shootout import __version__, compare, dataset, document, machine
+from shootout import __version__, compare, document, machine
 from shootout._engine import Engine
 from shootout.contender import Contender, subject
-from shootout.dataset import Template
+from shootout.dataset import SCHEMAS, Template
 from shootout.errors import MeasureError
 from shootout.model import (
     Block,
@@ -114,10 +114,10 @@ class _Campaign:
 
     def prepare(self) -> None:
         """Find, initialise and load every server, and see that all hold the same rows."""
-        for index, (label, reference) in enumerate(self.plan.servers.items()):
+        for index, label in enumerate(self.plan.servers):
             self.observe(Progress(stage="prepare", detail=label))
             port = None if self.plan.port is None else self.plan.port + index
-            contender = Contender.find(label, reference, self.plan.profile, port)
+            contender = Contender.find(self.plan, label, port)
             self.records[label] = contender.record()
             try:
                 self.ready[label] = contender, contender.load()
@@ -220,13 +220,14 @@ class _Campaign:
         self, block: Block, start: int, instances: Mapping[str, Instance], generator: random.Random
     ) -> None:
         program = self.plan.programs[block.workload]
+        schema = SCHEMAS[self.plan.datasets[block.workload].kind]
         client, servers = self.runner.placement.of(block.threads, writes=program.writes)
         engine = Engine(msgspec.json.encode(program), generator.getrandbits(64), min(LANES_MAX, len(client)))
         subjects = []
         for label, instance in instances.items():
             try:
                 machine.place(instance.pid, servers)
-                engine.connect(instance.open(block.threads, dataset.SCHEMA))
+                engine.connect(instance.open(block.threads, schema))
             except MeasureError as error:
                 self._fail_cell(block.cell(label), start, str(error))
                 continue

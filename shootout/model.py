@@ -587,7 +587,7 @@ class Samples(Value):
 class RunHeader(Value, tag="run", tag_field="record"):
     """A run document's first line: all that was decided before the first slice."""
 
-    format: Literal[1]  # document.FORMAT
+    format: Literal[2]  # document.FORMAT
     run: str  # unique, sorts by time
     started: str  # ISO, UTC
     shootout: str  # version

@@ -14,6 +14,7 @@ from functools import cached_property
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
+from typing import get_args
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -28,6 +29,8 @@ from shootout.model import (
     CellComparison,
     CellFigures,
     Comparison,
+    Dataset,
+    DatasetKind,
     FailureRecord,
     RunDocument,
     Samples,
@@ -172,6 +175,14 @@ class Run:
         """Workload by workload (and dataset, where there are several)."""
         keys = dict.fromkeys((c.cell.workload, c.cell.dataset) for c in self.comparison.cells)
         return tuple(CellSet(run=self, workload=workload, dataset=dataset) for workload, dataset in keys)
+
+    @cached_property
+    def datasets(self) -> tuple[Dataset, ...]:
+        """Those that the blocks ran on."""
+        header = self.document.header
+        ran_on = {block.dataset for block in header.blocks}
+        known = (header.profile.dataset.of(kind) for kind in get_args(DatasetKind))
+        return tuple(dataset for dataset in known if dataset.key in ran_on)
 
     @cached_property
     def told_of_servers(self) -> frozenset[Warning]:
@@ -506,6 +517,7 @@ def _renderer(runs: Sequence[Run]) -> Renderer:
         "breakable": _breakable,
         "change": wording.change,
         "change_range": wording.change_range,
+        "dataset": wording.dataset,
         "duration": wording.duration,
         "estimate": wording.estimate,
         "half_width": wording.half_width,

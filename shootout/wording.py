@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from shootout.model import CellComparison, Comparison, Interval, Policy, Verdict
+from shootout.model import CellComparison, Comparison, Dataset, Interval, Policy, Verdict
 
 MINUS = "\N{MINUS SIGN}"
 SPACE = "\N{NARROW NO-BREAK SPACE}"  # between groups of digits, and before a unit
@@ -143,9 +143,33 @@ def memory(size: int) -> str:
     return f"{size / 2**30:.1f} GiB"
 
 
+def size(bytes_: int) -> str:
+    """Bytes on a disk, in the decimal units that disks are sold by."""
+    for unit, power in (("GB", 9), ("MB", 6), ("kB", 3)):
+        if bytes_ >= 10**power:
+            return f"{number(bytes_ / 10**power)}{SPACE}{unit}"
+    return f"{bytes_}{SPACE}B"
+
+
+def dataset(dataset: Dataset) -> str:
+    """What the tables are, and how large."""
+    match dataset.kind:
+        case "sbtest":
+            what = f"{_counted(dataset.tables, 'table')} of {_counted(dataset.rows, 'row')}"
+        case "tpcc":
+            what = f"TPC-C with {_counted(dataset.warehouses, 'warehouse')}"
+        case "own":
+            return f"the workload's own tables, {dataset.engine}"
+    return f"{what}, {dataset.engine}, seed {dataset.seed}"
+
+
 def threads(count: int) -> str:
     """A number of threads."""
     return "1 thread" if count == 1 else f"{count} threads"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"1 {noun}" if count == 1 else f"{number(count, 0)} {noun}s"
 
 
 def _signed(value: float, places: int) -> str:

@@ -111,7 +111,10 @@ def test_samples_reach_pytest_benchmark(lab: Lab, tmp_path: Path) -> None:
     assert f"run document  {document_in(out)}" in first.stdout
     (block,) = run.header.blocks
     assert block == Block(
-        workload="oltp_point_select", dataset=run.header.profile.dataset.key, threads=2, servers=(BASE, HEAD)
+        workload="oltp_point_select",
+        dataset=run.header.profile.dataset.of("sbtest").key,
+        threads=2,
+        servers=(BASE, HEAD),
     )
     assert {record.block for record in run.starts} == {block.key}
     assert lab.left() == ([], [])
