@@ -147,6 +147,8 @@ class _Campaign:
             seed=self.plan.seed,
             profile_name=self.plan.profile_name,
             profile=self.plan.profile,
+            given=dict(self.plan.given),
+            workloads=self.plan.records,
             runner=self.runner,
             servers=tuple(self.records.values()),
             blocks=self.plan.blocks,

@@ -14,7 +14,8 @@ from msgspec import Meta, Struct, StructMeta, field
 Positive = Annotated[int, Meta(ge=1)]
 Threads = Annotated[int, Meta(ge=1, le=65_535)]
 Seconds = Annotated[float, Meta(gt=0)]
-Rate = Annotated[float, Meta(gt=0, le=10_000_000)]
+RATE_MAX = 10_000_000.0  # transactions/s
+THINK_MAX_S = 60.0
 Share = Annotated[float, Meta(gt=0, lt=1)]
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 Protocol = Literal["text", "prepared"]
@@ -196,9 +197,10 @@ class Load(Value):
     """How transactions are sent: by which protocol, and when."""
 
     protocol: Protocol = "text"
-    rate: Rate | None = None  # transactions/s of each server; None: each connection sends when it can
+    # Transactions/s of each server; None: each connection sends when it can.
+    rate: Annotated[float, Meta(gt=0, le=RATE_MAX)] | None = None
     arrivals: Literal["uniform", "poisson"] = "poisson"  # of that rate
-    think_s: Annotated[float, Meta(ge=0, le=60)] = 0.0  # between two transactions of a connection
+    think_s: Annotated[float, Meta(ge=0, le=THINK_MAX_S)] = 0.0  # between two transactions of a connection
     think: Literal["fixed", "exponential"] = "fixed"  # exponential: of that mean
     reconnect: bool = False  # for each transaction a new connection
 
@@ -584,6 +586,15 @@ class Samples(Value):
     counters: dict[str, float]  # the server's own, from before the first round to after the last
 
 
+class WorkloadRecord(Value):
+    """A workload as it was sent."""
+
+    name: str
+    protocol: Protocol
+    options: dict[str, int]
+    distribution: Distribution
+
+
 class RunHeader(Value, tag="run", tag_field="record"):
     """A run document's first line: all that was decided before the first slice."""
 
@@ -597,6 +608,8 @@ class RunHeader(Value, tag="run", tag_field="record"):
     runner: Runner
     servers: tuple[ServerRecord, ...]
     blocks: tuple[Block, ...]
+    workloads: tuple[WorkloadRecord, ...] = ()
+    given: dict[str, str] = field(default_factory=dict)  # what won over the profile, as written, by option
 
 
 class StartRecord(Value, tag="start", tag_field="record"):
