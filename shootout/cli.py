@@ -6,6 +6,7 @@ Exit codes: 0 nothing regressed, 1 regressed, 2 usage or configuration, 3 could 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,10 +17,10 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from shootout import __version__, compare, document, plan, site, terminal
+from shootout import __version__, cached, compare, document, plan, site, terminal
 from shootout.errors import InputError, MeasureError
 from shootout.model import Comparison, RunDocument
-from shootout.places import REPORTS, ROOT, SUITES
+from shootout.places import REPORTS, ROOT, SUITES, cache
 from shootout.toml import hint
 
 EXIT_CODES: dict[type[Exception], int] = {InputError: 2, MeasureError: 3}
@@ -117,6 +118,24 @@ def _site(given: argparse.Namespace) -> int:
     return 0
 
 
+def _cache_list(given: argparse.Namespace) -> int:
+    found = cached.contents(cache(), cached.limit_bytes(os.environ))
+    if given.json:
+        print(msgspec.json.encode(found).decode())
+    else:
+        terminal.print_cache(_console(), found)
+    return 0
+
+
+def _cache_clear(given: argparse.Namespace) -> int:
+    cleared = cached.clear(cache())
+    if given.json:
+        print(msgspec.json.encode(cleared).decode())
+    else:
+        terminal.print_cleared(_console(), cleared)
+    return 0
+
+
 class _Front:
     """Stands in for pytest's own reporter: says only what the verdict table does not."""
 
@@ -185,7 +204,16 @@ def _parser() -> argparse.ArgumentParser:
     site_.add_argument("--results", metavar="DIR", type=Path, default=REPORTS / "results")
     site_.add_argument("--out", metavar="DIR", type=Path, default=REPORTS / "site")
 
-    for command in (run, compare_, site_):
+    cache_ = commands.add_parser(
+        "cache", help="what is kept of servers and loaded datasets", allow_abbrev=False
+    )
+    actions = cache_.add_subparsers(metavar="ACTION", required=True)
+    list_ = actions.add_parser("list", help="what there is, and how large", allow_abbrev=False)
+    list_.set_defaults(run=_cache_list, parser=list_)
+    clear = actions.add_parser("clear", help="remove all that is not in use", allow_abbrev=False)
+    clear.set_defaults(run=_cache_clear, parser=clear)
+
+    for command in (run, compare_, site_, list_, clear):
         command.add_argument("--json", action="store_true", help="print JSON")
     return parser
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Self
 
-from shootout import dataset, machine, settings
+from shootout import cached, dataset, machine, settings
 from shootout.dataset import Template
 from shootout.model import Dataset, ServerRecord, ServerReference
 from shootout.places import cache
@@ -34,21 +35,31 @@ class Contender:
     options: Mapping[str, str]  # my.cnf
     datasets: Sequence[Dataset]
     port: int | None
+    cache_bytes: int
 
     @classmethod
-    def find(cls, plan: Plan, label: str, port: int | None = None) -> Self:
-        """Fetch the server where it is not here yet, and write the settings for it. Raises InputError."""
+    def find(cls, plan: Plan, label: str, port: int | None = None, held: ExitStack | None = None) -> Self:
+        """Fetch the server where it is not here yet, and write the settings for it. Raises InputError.
+
+        What it takes from the cache stays there until `held` is closed.
+        """
         if port is not None:
             native.require_port(port)  # before anything is fetched or loaded
         reference = plan.servers[label]
-        tree = Tree.inspect(_directory_of(reference))
+        tree = Tree.inspect(_directory_of(reference, held))
         name = reference.settings or plan.profile.settings
         options = settings.compile(settings.load(name), tree.family, tree.version)
-        return cls(label, reference, name, tree, options, plan.loaded, port)
+        return cls(label, reference, name, tree, options, plan.loaded, port, plan.cache_bytes)
 
-    def load(self) -> Template:
-        """The datasets on this server, from the cache or loaded now. Raises MeasureError."""
-        return dataset.template(self.tree, self.options, self.datasets, cache())
+    def load(self, held: ExitStack | None = None) -> Template:
+        """The datasets on this server, from the cache or loaded now. Raises MeasureError.
+
+        They stay in the cache until `held` is closed; others may go to make room for new ones.
+        """
+        template = dataset.template(self.tree, self.options, self.datasets, cache(), held)
+        if template.load_s is not None:
+            cached.bound(cache(), self.cache_bytes)
+        return template
 
     def start(self, template: Template, home: Path, cpus: Sequence[int]) -> Instance:
         """Start it in a new instance directory and read its pages. Raises as native.start does."""
@@ -91,10 +102,10 @@ def subject(label: str, instance: Instance) -> Subject:
     )
 
 
-def _directory_of(reference: ServerReference) -> Path:
+def _directory_of(reference: ServerReference, held: ExitStack | None) -> Path:
     if reference.source == "path":
         return Path(reference.target)
-    return packages.fetch(reference.target, catalogue.load()[reference.target], cache())
+    return packages.fetch(reference.target, catalogue.load()[reference.target], cache(), held)
 
 
 def _counters(instance: Instance) -> dict[str, float]:

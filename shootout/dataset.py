@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,9 +15,9 @@ from pathlib import Path
 import msgspec
 import pymysql
 
-from shootout import _engine, settings
+from shootout import _engine, cached, settings
 from shootout.errors import MeasureError
-from shootout.model import Dataset, DatasetKind, Value
+from shootout.model import Dataset, DatasetKind
 from shootout.places import FIXTURES
 from shootout.servers import native
 from shootout.servers.native import Instance, Tree
@@ -145,14 +145,6 @@ def _statements(dataset: Dataset) -> tuple[list[str], list[str]]:
     return creates, [statement for statement in every if statement not in creates]
 
 
-class _Manifest(Value):
-    """What a template says about itself."""
-
-    checksum: str
-    load_s: float
-    files: dict[str, int]  # sizes, by path under data/: a template that lacks any of it is torn
-
-
 @dataclass(frozen=True, slots=True)
 class Template:
     """A data directory that holds loaded and verified datasets, shut down in good order."""
@@ -182,10 +174,11 @@ def template(
     options: Mapping[str, str],
     datasets: Iterable[Dataset],
     cache: Path,
+    held: ExitStack | None = None,
 ) -> Template:
     """The datasets on one server binary, from the cache or loaded now under these my.cnf options.
 
-    Options that do not shape data files share a template.
+    Options that do not shape data files share a template. Until `held` is closed nobody removes it.
     """
     every = tuple(sorted(set(datasets), key=lambda dataset: dataset.key))
     made_of = [(dataset.key, _statements(dataset)) for dataset in every]
@@ -195,9 +188,10 @@ def template(
     made = build_once(
         directory,
         partial(_build, tree, options, every),
-        lambda found: _manifest(found) is not None,
+        lambda found: cached.manifest(found) is not None,
+        held,
     )
-    manifest = _manifest(directory)
+    manifest = cached.manifest(directory)
     if manifest is None:
         raise MeasureError(f"{directory}: the loaded dataset did not stay as it was written")
     return Template(directory=directory, checksum=manifest.checksum, load_s=manifest.load_s if made else None)
@@ -218,18 +212,11 @@ def _build(tree: Tree, options: Mapping[str, str], datasets: Sequence[Dataset], 
     shutil.rmtree(home)
     (data / "auto.cnf").unlink(missing_ok=True)  # the server's UUID: each copy gets its own
     checksum = hashlib.sha256(checksums.encode()).hexdigest()[:16]
-    manifest = _Manifest(checksum=checksum, load_s=load_s, files=_sizes(data))
+    manifest = cached.Manifest(
+        server=f"{tree.family} {'.'.join(map(str, tree.version))}",
+        datasets=tuple(dataset.key for dataset in datasets),
+        checksum=checksum,
+        load_s=load_s,
+        files=cached.sizes(data),
+    )
     (directory / "template.json").write_bytes(msgspec.json.encode(manifest))
-
-
-def _manifest(directory: Path) -> _Manifest | None:
-    """The manifest of a whole template; None where there is none, or files are not as it says."""
-    try:
-        manifest = msgspec.json.decode((directory / "template.json").read_bytes(), type=_Manifest)
-    except (OSError, msgspec.DecodeError):
-        return None
-    return manifest if manifest.files == _sizes(directory / "data") else None
-
-
-def _sizes(data: Path) -> dict[str, int]:
-    return {str(file.relative_to(data)): file.stat().st_size for file in data.rglob("*") if file.is_file()}

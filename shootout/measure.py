@@ -21,8 +21,9 @@ import msgspec
 from shootout import __version__, compare, document, machine
 from shootout._engine import Engine
 from shootout.contender import Contender, subject
-from shootout.dataset import SCHEMAS, Template
+from shootout.dataset import Template
 from shootout.errors import MeasureError
+from shootout.ground import Ground
 from shootout.model import (
     Block,
     Cell,
@@ -54,8 +55,8 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
     began_s = time.monotonic()
     run = document.new_run(datetime.now(UTC))
     writer = document.Writer(results, run)
-    with _instances_directory(run) as directory:
-        campaign = _Campaign(plan, machine.inspect(directory), run, directory, observe)
+    with _instances_directory(run) as directory, ExitStack() as held:
+        campaign = _Campaign(plan, machine.inspect(directory), run, directory, held, observe)
         journal = campaign.journal = document.Journal(writer, campaign.header)
         interrupted = True
         try:
@@ -102,6 +103,7 @@ class _Campaign:
     runner: Runner
     run: str
     directory: Path
+    held: ExitStack  # what the run needs of the cache
     observe: Observe
     journal: document.Journal = field(init=False)
     started: str = field(default_factory=_now)
@@ -117,10 +119,10 @@ class _Campaign:
         for index, label in enumerate(self.plan.servers):
             self.observe(Progress(stage="prepare", detail=label))
             port = None if self.plan.port is None else self.plan.port + index
-            contender = Contender.find(self.plan, label, port)
+            contender = Contender.find(self.plan, label, port, self.held)
             self.records[label] = contender.record()
             try:
-                self.ready[label] = contender, contender.load()
+                self.ready[label] = contender, contender.load(self.held)
             except MeasureError as error:
                 self._fail_server(label, 0, str(error))  # before the first start
 
@@ -222,14 +224,15 @@ class _Campaign:
         self, block: Block, start: int, instances: Mapping[str, Instance], generator: random.Random
     ) -> None:
         program = self.plan.programs[block.workload]
-        schema = SCHEMAS[self.plan.datasets[block.workload].kind]
         client, servers = self.runner.placement.of(block.threads, writes=program.writes)
         engine = Engine(msgspec.json.encode(program), generator.getrandbits(64), min(LANES_MAX, len(client)))
         subjects = []
         for label, instance in instances.items():
             try:
                 machine.place(instance.pid, servers)
-                engine.connect(instance.open(block.threads, schema))
+                ground = self._ground(block, instance)
+                ground.set_up(block.threads)
+                engine.connect(instance.open(block.threads, ground.schema))
             except MeasureError as error:
                 self._fail_cell(block.cell(label), start, str(error))
                 continue
@@ -242,6 +245,7 @@ class _Campaign:
                 kinds=[kind.name for kind in program.kinds],
                 driver=engine,
                 sampling=self.plan.profile.sampling,
+                load=self.plan.profile.load,
                 generator=generator,
                 watch=lambda stage, *rounds: self._show(stage, start, block, rounds),
             )
@@ -252,6 +256,15 @@ class _Campaign:
             self.half_widths[block.key] = compare.half_width(starts, self.plan.profile.policy)
         for label, reason in measured.failures.items():
             self._fail_cell(block.cell(label), start, reason)
+        for each in subjects:
+            if each.label not in measured.failures:
+                try:
+                    self._ground(block, instances[each.label]).check()
+                except MeasureError as error:
+                    self._fail_cell(block.cell(each.label), start, str(error))
+
+    def _ground(self, block: Block, instance: Instance) -> Ground:
+        return Ground(instance, self.plan.workloads[block.workload], self.plan.datasets[block.workload])
 
     # --- what is kept, and shown --------------------------------------------------------------------
 

@@ -590,6 +590,7 @@ class WorkloadRecord(Value):
     """A workload as it was sent."""
 
     name: str
+    written: str  # as the user gave it: that name, or a file
     protocol: Protocol
     options: dict[str, int]
     distribution: Distribution

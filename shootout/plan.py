@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import secrets
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -11,7 +12,7 @@ from typing import Any, Self
 
 import msgspec
 
-from shootout import matrix, options, settings, toml, workload
+from shootout import cached, matrix, options, settings, toml, workload
 from shootout.errors import InputError
 from shootout.model import (
     RATE_MAX,
@@ -102,11 +103,13 @@ class Plan:
     given: Mapping[str, str]  # Selection.given
     servers: Mapping[str, ServerReference]  # by label, the base first
     cells: tuple[Cell, ...]
-    workloads: Mapping[str, Workload]  # by name; these three
+    workloads: Mapping[str, Workload]  # by name, these four
+    written: Mapping[str, str]  # as given: that name, or a file
     datasets: Mapping[str, Dataset]
     programs: Mapping[str, Program]
     seed: int
     port: int | None  # of the first server, the next ones follow; None: any free ones
+    cache_bytes: int  # what the cache may take of the disk
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -124,6 +127,7 @@ class Plan:
         return tuple(
             WorkloadRecord(
                 name=name,
+                written=self.written[name],
                 protocol="prepared" if self.programs[name].prepared else "text",
                 options=self.workloads[name].options,
                 distribution=self.workloads[name].distribution,
@@ -149,12 +153,13 @@ def make(selection: Selection) -> Plan:
     references = tuple(reference.parse(text) for text in profile.servers)
     for name in {each.settings or profile.settings for each in references}:
         settings.load(name)
-    loaded = {}
+    loaded: dict[str, Workload] = {}
+    files: dict[str, str] = {}
     for written in profile.workloads:
         name = Path(written).stem if written.endswith(".toml") else written
         if name in loaded:
             raise InputError(f"workloads: {name} is there twice")
-        loaded[name] = workload.load(written)
+        loaded[name], files[name] = workload.load(written), written
     _check_options(selection, profile, loaded)
     workloads = {
         name: workload.adjusted(each, profile.options, profile.distribution) for name, each in loaded.items()
@@ -170,6 +175,7 @@ def make(selection: Selection) -> Plan:
         servers=dict(zip(labels, references, strict=True)),
         cells=matrix.cells(profile, datasets, labels),
         workloads=workloads,
+        written=files,
         datasets=datasets,
         programs={
             name: workload.compile(name, each, datasets[name], profile.load)
@@ -179,6 +185,7 @@ def make(selection: Selection) -> Plan:
         if selection.seed is None
         else options.whole("--seed", selection.seed, _SEEDS),
         port=None if selection.port is None else options.whole("--port", selection.port, ports),
+        cache_bytes=cached.limit_bytes(os.environ),
     )
 
 
