@@ -1,7 +1,5 @@
 """The load engine (engine/src): drives open connections, and makes and sums up table rows."""
 
-from collections.abc import Sequence
-
 class LoadError(Exception):
     """A slice that could not go on. `args` is (server, code, message); code 0: no answer from the server."""
 
@@ -37,9 +35,13 @@ class Slice:
     reads: int  # whole slice, statements
     writes: int
     other: int
-    errors: dict[int, int]  # by the server's error code; rolled back, and retried while the window lasts
+    # By the server's error code: rolled back, and retried while the window lasts. If the program reconnects, also
+    # what was lost (2013), and what kept connections from coming back (2002, 2003, the server's own).
+    errors: dict[int, int]
     client_cpu_s: float  # whole slice
-    latencies: Histogram  # of transactions that completed in the window
+    # Of transactions that completed in the window; at a given rate, of those that were to begin in it, and from
+    # that moment on.
+    latencies: Histogram
     statements: list[Histogram]  # the same for each of the program's kinds
 
 class Engine:
@@ -47,10 +49,14 @@ class Engine:
 
     def __init__(self, program: bytes, seed: int, workers: int = 1) -> None:
         """Raise ValueError where `program` (JSON, model.Program) does not parse."""
-    def connect(self, fds: Sequence[int]) -> int:
-        """Take over authenticated, idle connections to one server, text protocol, no TLS, no compression.
+    def connect(
+        self, address: str, user: str, password: str, schema: str, connections: int, timeout_s: float
+    ) -> int:
+        """Log in to one server, and prepare the program's statements there if it says so.
 
-        Owns the descriptors from here on, closes them in the end. Returns the server's number.
+        `address`: a unix socket's path, or host:port. No TLS, no compression. Returns the server's number.
+        Raises LoadError where the server refuses any connection, or gives no answer for `timeout_s`;
+        ValueError for an address that is none; KeyboardInterrupt on a signal.
         """
     def slice(self, server: int, ramp_s: float, window_s: float, timeout_s: float) -> Slice:
         """Load one server: ramp, window, then each transaction in flight is finished, or given up if refused.

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Self
 
 from shootout import cached, dataset, machine, settings
+from shootout._engine import Engine, LoadError
 from shootout.dataset import Template
+from shootout.errors import MeasureError
 from shootout.model import Dataset, ServerRecord, ServerReference
 from shootout.places import cache
 from shootout.plan import Plan
@@ -18,6 +20,14 @@ from shootout.rounds import Subject
 from shootout.servers import catalogue, native, packages
 from shootout.servers.native import Instance, Tree
 
+CONNECT_TIMEOUT_S = 60.0  # for each answer
+# What may be in the way of connections, and of their prepared statements: by error code.
+CONNECTION_LIMITS = {
+    1040: "max_connections",
+    1203: "max_user_connections",
+    1226: "max_user_connections",
+    1461: "max_prepared_stmt_count",
+}
 # What the server counts about its work, and not the levels that it reports beside it.
 COUNTED = ("Bytes_", "Created_tmp", "Handler_", "Innodb_", "Select_", "Sort_", "Table_locks_")
 LEVELS = ("_pages_", "_bytes_d", "_current_waits", "_avg", "_max", "_size", "_num_open_files")
@@ -90,6 +100,31 @@ class Contender:
             load_s=template.load_s if template else None,
             warnings=warnings if instance else (),
         )
+
+
+def connect(engine: Engine, instance: Instance, schema: str, connections: int) -> int:
+    """Open the engine's connections to a server; returns the server's number in the engine.
+
+    Raises MeasureError with the server's words, and the limit that is in the way where one is.
+    """
+    files = native.allow_files()
+    login = instance.login
+    try:
+        return engine.connect(
+            login.address, login.user, login.password, schema, connections, CONNECT_TIMEOUT_S
+        )
+    except LoadError as error:
+        _, code, message = error.args
+        if variable := CONNECTION_LIMITS.get(code):
+            limit = (
+                f"; the limit is the server's {variable} = {instance.variables().get(variable, 'unknown')}"
+            )
+        elif "Too many open files" in message:
+            limit = f"; the limit is this process's {files} open files (ulimit -n)"
+        else:
+            limit = ""
+        words = f"error {code}: {message}" if code else str(message)
+        raise MeasureError(words + limit + instance.post_mortem()) from None
 
 
 def subject(label: str, instance: Instance) -> Subject:

@@ -20,7 +20,7 @@ import msgspec
 
 from shootout import __version__, compare, document, machine
 from shootout._engine import Engine
-from shootout.contender import Contender, subject
+from shootout.contender import Contender, connect, subject
 from shootout.dataset import Template
 from shootout.errors import MeasureError
 from shootout.ground import Ground
@@ -232,7 +232,7 @@ class _Campaign:
                 machine.place(instance.pid, servers)
                 ground = self._ground(block, instance)
                 ground.set_up(block.threads)
-                engine.connect(instance.open(block.threads, ground.schema))
+                connect(engine, instance, ground.schema, block.threads)
             except MeasureError as error:
                 self._fail_cell(block.cell(label), start, str(error))
                 continue

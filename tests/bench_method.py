@@ -21,7 +21,7 @@ from rich.table import Table
 
 from shootout import machine, plan, wording
 from shootout._engine import Engine
-from shootout.contender import Contender
+from shootout.contender import Contender, connect
 from shootout.dataset import SCHEMAS
 from shootout.servers.native import Instance
 
@@ -115,7 +115,7 @@ def running(labels: Sequence[str], workload: str, threads: int) -> Iterator[Benc
             held.callback(instance.kill)
             instances.append(instance)
         for instance in instances:
-            engine.connect(instance.open(threads, SCHEMAS["sbtest"]))
+            connect(engine, instance, SCHEMAS["sbtest"], threads)
         with machine.hold(place.client):
             yield Bench(engine, instances)
 

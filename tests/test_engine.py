@@ -17,6 +17,7 @@ import pytest
 
 from shootout import dataset, places, workload
 from shootout._engine import Engine, Histogram, LoadError, Slice, sbtest_checksum, sbtest_values
+from shootout.contender import connect
 from shootout.dataset import SCHEMAS, Template
 from shootout.model import (
     Dataset,
@@ -108,7 +109,7 @@ def a_program(
 def an_engine(program: bytes, *servers: Instance, connections: int, workers: int = 1) -> Engine:
     engine = Engine(program, 1, workers)
     for server in servers:
-        engine.connect(server.open(connections, SCHEMA))
+        connect(engine, server, SCHEMA, connections)
     return engine
 
 
@@ -486,11 +487,12 @@ def test_a_killed_connection_ends_its_slice(instance: Instance) -> None:
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_an_interrupt_ends_a_slice(workers: int, instances: dict[str, Instance]) -> None:
-    descriptors = instances[NAMES[0]].open(6, SCHEMA)
+    login = instances[NAMES[0]].login
+    arguments = (login.address, login.user, login.password, SCHEMA, 6, TIMEOUT_S)
     code = (
         "from shootout._engine import Engine, LoadError\n"
         f"engine = Engine({shipped('oltp_point_select')!r}, 1, {workers})\n"
-        f"engine.connect({descriptors})\n"
+        f"engine.connect(*{arguments})\n"
         "try:\n"
         "    print('ready', flush=True)\n"
         "    engine.slice(0, 0.0, 20.0, 30.0)\n"
@@ -501,11 +503,7 @@ def test_an_interrupt_ends_a_slice(workers: int, instances: dict[str, Instance])
         "except LoadError as error:\n"
         "    print(error.args)\n"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, pass_fds=descriptors
-    ) as child:
-        for descriptor in descriptors:
-            os.close(descriptor)
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == "ready\n"
         time.sleep(0.3)

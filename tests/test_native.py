@@ -92,28 +92,6 @@ def test_nobody_gets_in_without_the_password(running: native.Instance) -> None:
             running.connect(user=user, password="")
 
 
-def test_load_connections_are_logged_in_and_handed_over(running: native.Instance) -> None:
-    running.query("CREATE DATABASE IF NOT EXISTS shootout")
-    ((plugin,),) = running.query(f"SELECT plugin FROM mysql.user WHERE user = '{native.LOAD_USER}'")
-    assert plugin == ("caching_sha2_password" if running.version.startswith("8") else "mysql_native_password")
-    descriptors = running.open(64, "shootout")
-    try:
-        assert len(set(descriptors)) == 64
-        assert running.status()["Threads_connected"] == 65
-        assert all(select_one(descriptor)[4] == 1 for descriptor in descriptors)  # one column follows
-    finally:
-        for descriptor in descriptors:
-            os.close(descriptor)
-
-
-def test_too_many_connections_leave_none_open(running: native.Instance) -> None:
-    running.query("CREATE DATABASE IF NOT EXISTS shootout")
-    before = len(list(Path("/proc/self/fd").iterdir()))
-    with pytest.raises(MeasureError, match=r"the server took \d+ of 200 connections: .*Too many connections"):
-        running.open(200, "shootout")
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
-
-
 def test_a_busy_port_is_named(home: tuple[Tree, Path]) -> None:
     tree, directory = home
     with socket.socket() as taken:

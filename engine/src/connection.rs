@@ -1,17 +1,29 @@
-//! One connection's walk through the program: what it sends next, and when a transaction is complete.
+//! One connection: how it comes up, its walk through the program, and when a transaction is complete.
 
 use std::fmt;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
-use crate::program::{Program, Statement, Values};
+use crate::address::{self, Address};
+use crate::login::{Account, Login};
+use crate::parameter::{Draws, Value, Values};
+use crate::program::{Program, Statement, Step, Transaction};
 use crate::random::Stream;
-use crate::wire::{Malformed, Outcome, Reply, begin_query, finish_query};
+use crate::wire::{Asked, Malformed, Outcome, Reply, begin_execute, begin_prepare, begin_query, finish};
 
-/// Duplicate key, lock wait timeout, deadlock: part of an OLTP load. Rolled back, counted, tried again.
-pub const RETRIED: [u16; 3] = [1062, 1205, 1213];
+/// Record changed by another, duplicate key, lock wait timeout, deadlock: part of an OLTP load. Rolled back,
+/// counted, tried again.
+pub const RETRIED: [u16; 4] = [1020, 1062, 1205, 1213];
+/// The server is full, shuts down, or has ended the session: what a new connection may help against.
+const ENDED: [u16; 11] = [1040, 1053, 1152, 1158, 1159, 1160, 1161, 1317, 1927, 3169, 4031];
+/// The client library's own numbers, for what the server does not say itself.
+const NO_SOCKET: u16 = 2002;
+const NO_HOST: u16 = 2003;
+const LOST: u16 = 2013;
+const UNSUPPORTED_PREPARED: u16 = 1295;
 
 /// Why a slice could not go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +31,8 @@ pub struct Failure {
     /// The server's error code; 0 where it gave none.
     pub code: u16,
     pub message: String,
+    /// What a new connection may help against, counted under this number.
+    pub lost: Option<u16>,
 }
 
 impl Failure {
@@ -27,7 +41,22 @@ impl Failure {
     }
 
     pub fn without_code(message: impl fmt::Display) -> Self {
-        Self { code: 0, message: message.to_string() }
+        Self { code: 0, message: message.to_string(), lost: None }
+    }
+
+    pub fn of_server(code: u16, message: String) -> Self {
+        Self { code, message, lost: ENDED.contains(&code).then_some(code) }
+    }
+
+    pub fn lost(message: impl fmt::Display) -> Self {
+        Self { lost: Some(LOST), ..Self::without_code(message) }
+    }
+
+    fn unreachable(address: &Address, error: &io::Error) -> Self {
+        let code = if address.is_secure() { NO_SOCKET } else { NO_HOST };
+        // Without a descriptor left a new attempt is as vain as this one.
+        let lost = (error.raw_os_error() != Some(Errno::MFILE.raw_os_error())).then_some(code);
+        Self { code, message: format!("{address}: {error}"), lost }
     }
 }
 
@@ -37,19 +66,64 @@ impl From<Malformed> for Failure {
     }
 }
 
+/// Where all connections of a server go.
+pub struct Target {
+    pub address: Address,
+    pub account: Account,
+}
+
+impl fmt::Debug for Target {
+    /// Without the password.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Target").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// How far a connection is.
+#[derive(Debug)]
+enum Stage {
+    Down,
+    Connecting,
+    LoggingIn(Box<Login>),
+    /// Waits for the number of this handle's statement.
+    Preparing(usize),
+    Up,
+}
+
+impl Stage {
+    fn login(target: &Target) -> Self {
+        Self::LoggingIn(Box::new(Login::new(target.address.is_secure())))
+    }
+}
+
 /// What the reply that just came belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     Nothing,
     Begin,
     Statement,
-    Commit,
+    End,
     Rollback,
 }
 
-/// What a complete reply led to.
+/// A statement, as the server knows it.
+#[derive(Clone, Copy, Debug)]
+enum Handle {
+    /// Not at all: it takes this one as text only.
+    Text,
+    Prepared {
+        id: u32,
+        bound: bool,
+    },
+}
+
+/// What bytes from the server led to.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Progress {
+    /// More must come.
+    Waiting,
+    /// The connection is up, and idle.
+    Ready,
     /// A command of this kind was answered; the next one is on its way.
     Answered { kind: usize },
     /// The same, and it was the transaction's last: the connection is idle.
@@ -62,183 +136,346 @@ pub enum Progress {
 
 #[derive(Debug)]
 pub struct Connection {
-    socket: OwnedFd,
-    pub reply: Reply,
-    stream: Stream,
+    socket: Option<OwnedFd>,
+    stage: Stage,
+    reply: Reply,
+    draws: Draws,
     at: At,
     transaction: usize,
     step: usize,
     repetition: u32,
+    repetitions: u32,
     statement: usize,
     table: u64,
     values: Values,
-    /// When the transaction began, and when the command in flight was sent: nanoseconds of the lane's clock.
+    handles: Vec<Handle>,
+    /// When the transaction was to begin, and when it began: nanoseconds of the lane's clock, as all times here.
+    pub intended: u64,
     pub began: u64,
+    /// When the command in flight was sent; when the one was that was answered last, and when that came.
     pub sent: u64,
+    pub asked: u64,
+    pub answered: u64,
     /// What the socket did not take yet.
     unsent: Vec<u8>,
-}
-
-impl AsFd for Connection {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
-    }
+    /// Attempts to connect that failed since it was up.
+    pub attempts: u32,
 }
 
 impl Connection {
-    pub fn new(socket: OwnedFd, stream: Stream, program: &Program) -> Self {
+    pub fn new(draws: Draws, program: &Program) -> Self {
         Self {
-            socket,
+            socket: None,
+            stage: Stage::Down,
             reply: Reply::default(),
-            stream,
+            draws,
             at: At::Nothing,
             transaction: 0,
             step: 0,
             repetition: 0,
+            repetitions: 0,
             statement: 0,
             table: 0,
             values: program.values(),
+            handles: Vec::new(),
+            intended: 0,
             began: 0,
             sent: 0,
+            asked: 0,
+            answered: 0,
             unsent: Vec::new(),
+            attempts: 0,
         }
     }
 
-    pub fn is_idle(&self) -> bool {
-        self.at == At::Nothing
+    /// The socket of a connection that is not down.
+    pub fn socket(&self) -> Option<BorrowedFd<'_>> {
+        self.socket.as_ref().map(AsFd::as_fd)
+    }
+
+    pub fn is_down(&self) -> bool {
+        matches!(self.stage, Stage::Down)
+    }
+
+    /// On its way up.
+    pub fn is_coming(&self) -> bool {
+        !matches!(self.stage, Stage::Down | Stage::Up)
+    }
+
+    /// In the middle of a transaction.
+    pub fn is_busy(&self) -> bool {
+        self.at != At::Nothing
     }
 
     pub fn has_unsent(&self) -> bool {
         !self.unsent.is_empty()
     }
 
-    /// Begins a new transaction; `scratch` is room for the text.
-    pub fn begin(&mut self, program: &Program, now: u64, scratch: &mut Vec<u8>) -> Result<(), Failure> {
-        self.transaction = program.choose(&mut self.stream);
-        self.began = now;
-        self.attempt(program, now, scratch)
+    pub fn stream(&mut self) -> &mut Stream {
+        &mut self.draws.stream
     }
 
-    /// Goes on after a complete reply.
-    pub fn proceed(
+    // --- coming up and going down ----------------------------------------------------------------
+
+    /// Opens a socket; false where the server has no room for it at the moment.
+    pub fn open(&mut self, target: &Target, now: u64) -> Result<bool, Failure> {
+        let (socket, done) = match target.address.connect_nonblocking() {
+            Ok(opened) => opened,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(error) => return Err(Failure::unreachable(&target.address, &error)),
+        };
+        self.socket = Some(socket);
+        self.sent = now;
+        self.stage = if done { Stage::login(target) } else { Stage::Connecting };
+        Ok(true)
+    }
+
+    /// Goes on once the socket can be written to.
+    pub fn writable(&mut self, target: &Target) -> Result<(), Failure> {
+        if let (Stage::Connecting, Some(socket)) = (&self.stage, &self.socket) {
+            address::connected(socket).map_err(|error| Failure::unreachable(&target.address, &error))?;
+            self.stage = Stage::login(target);
+        }
+        let unsent = std::mem::take(&mut self.unsent);
+        self.transmit(&unsent)
+    }
+
+    /// Closes the socket. What was under way is not counted anywhere.
+    pub fn close(&mut self) {
+        self.socket = None;
+        self.stage = Stage::Down;
+        self.at = At::Nothing;
+        self.unsent = Vec::new();
+        self.handles.clear();
+    }
+
+    // --- what the server says ----------------------------------------------------------------------
+
+    /// Takes in what the server sent.
+    pub fn feed(
+        &mut self,
+        program: &Program,
+        target: &Target,
+        bytes: &[u8],
+        now: &dyn Fn() -> u64,
+        scratch: &mut Vec<u8>,
+    ) -> Result<Progress, Failure> {
+        if let Stage::LoggingIn(login) = &mut self.stage {
+            scratch.clear();
+            let outcome = login.feed(bytes, &target.account, scratch)?;
+            self.answered = now();
+            self.sent = self.answered;
+            self.transmit(scratch)?;
+            return match outcome {
+                None => Ok(Progress::Waiting),
+                Some(Outcome::Refused { code, message }) => Err(Failure::of_server(code, message)),
+                Some(_) => self.prepare(program, 0, scratch),
+            };
+        }
+        let Some(outcome) = self.reply.feed(bytes)? else { return Ok(Progress::Waiting) };
+        (self.asked, self.answered) = (self.sent, now());
+        if let Stage::Preparing(handle) = self.stage {
+            self.handles.push(match outcome {
+                Outcome::Prepared(id) => Handle::Prepared { id, bound: false },
+                Outcome::Refused { code: UNSUPPORTED_PREPARED, .. } => Handle::Text,
+                Outcome::Refused { code, message } => return Err(Failure::of_server(code, message)),
+                Outcome::Done => return Err(Malformed("not an answer to a statement to prepare").into()),
+            });
+            return self.prepare(program, handle + 1, scratch);
+        }
+        self.proceed(program, outcome, scratch)
+    }
+
+    fn prepare(
+        &mut self,
+        program: &Program,
+        handle: usize,
+        scratch: &mut Vec<u8>,
+    ) -> Result<Progress, Failure> {
+        if handle == program.handles() {
+            self.stage = Stage::Up;
+            self.attempts = 0;
+            return Ok(Progress::Ready);
+        }
+        self.stage = Stage::Preparing(handle);
+        begin_prepare(scratch);
+        program.write_template(handle, scratch);
+        self.send(Asked::Preparation, 0, self.answered, scratch)?;
+        Ok(Progress::Waiting)
+    }
+
+    fn proceed(
         &mut self,
         program: &Program,
         outcome: Outcome,
-        now: u64,
         scratch: &mut Vec<u8>,
     ) -> Result<Progress, Failure> {
+        let now = self.answered;
         let refused = match outcome {
             Outcome::Done => None,
             Outcome::Refused { code, .. } if RETRIED.contains(&code) && self.at != At::Rollback => Some(code),
-            Outcome::Refused { code, message } => return Err(Failure { code, message }),
+            Outcome::Refused { code, message } => return Err(Failure::of_server(code, message)),
+            Outcome::Prepared(_) => {
+                return Err(Malformed("a prepared statement that was not asked for").into());
+            }
         };
-        if self.is_idle() || self.has_unsent() {
+        if !self.is_busy() || self.has_unsent() {
             return Err(Malformed("an answer to what was not asked").into());
         }
         if let Some(code) = refused {
             // Without a frame too: a workload may open transactions by statements of its own.
             self.at = At::Rollback;
-            self.send(b"ROLLBACK", now, scratch)?;
+            begin_query(scratch);
+            scratch.extend_from_slice(b"ROLLBACK");
+            self.send(Asked::Query, 0, now, scratch)?;
             return Ok(Progress::Refused { code });
         }
-        let frame = program.transactions[self.transaction].frame;
-        let (kind, more) = match (self.at, frame) {
-            (At::Begin, Some((begin, _))) => (begin, true),
-            (At::Commit, Some((_, commit))) => (commit, false),
+        let transaction = self.transaction(program);
+        let kind = match (self.at, &transaction.frame) {
             (At::Rollback, _) => {
                 self.at = At::Nothing;
                 return Ok(Progress::RolledBack);
             }
-            _ => (self.current(program).kind, self.advance(program)),
+            (At::Begin, Some((begin, _))) => {
+                self.at = At::Statement;
+                self.send_statement(program, self.current(program), now, scratch)?;
+                return Ok(Progress::Answered { kind: begin.kind });
+            }
+            (At::End, Some((_, end))) => end.kind,
+            _ => {
+                let statement = self.current(program);
+                self.read_results(statement);
+                if self.advance(program) {
+                    self.send_statement(program, self.current(program), now, scratch)?;
+                    return Ok(Progress::Answered { kind: statement.kind });
+                }
+                if let Some((_, end)) = &transaction.frame {
+                    self.at = At::End;
+                    self.send_statement(program, end, now, scratch)?;
+                    return Ok(Progress::Answered { kind: statement.kind });
+                }
+                statement.kind
+            }
         };
-        if more {
-            self.at = At::Statement;
-            self.send_statement(program, now, scratch)?;
-        } else if self.at == At::Statement && frame.is_some() {
-            self.at = At::Commit;
-            self.send(b"COMMIT", now, scratch)?;
-        } else {
-            self.at = At::Nothing;
-            return Ok(Progress::Finished { kind });
-        }
-        Ok(Progress::Answered { kind })
+        self.at = At::Nothing;
+        Ok(Progress::Finished { kind })
     }
 
-    /// Sends what the socket did not take before.
-    pub fn flush(&mut self) -> Result<(), Failure> {
-        let unsent = std::mem::take(&mut self.unsent);
-        self.transmit(&unsent)
+    fn read_results(&mut self, statement: &Statement) {
+        if statement.into.is_empty() {
+            return;
+        }
+        let mut row = self.reply.take_row().unwrap_or_default().into_iter();
+        for &index in &statement.into {
+            self.values[index] = row.next().flatten().map_or(Value::Null, Value::Bytes);
+        }
+    }
+
+    // --- the walk through the program ----------------------------------------------------------------
+
+    /// Begins a new transaction, which was to begin at `intended`; `scratch` is room for the text.
+    pub fn begin(
+        &mut self,
+        program: &Program,
+        intended: u64,
+        now: u64,
+        scratch: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
+        self.transaction = program.choose(&mut self.draws);
+        (self.intended, self.began) = (intended, now);
+        self.attempt(program, now, scratch)
     }
 
     /// Begins the transaction, or the one that was rolled back again: its time runs on.
     pub fn attempt(&mut self, program: &Program, now: u64, scratch: &mut Vec<u8>) -> Result<(), Failure> {
+        program.draw_transaction(self.transaction, &mut self.draws, &mut self.values);
         (self.step, self.repetition, self.statement) = (0, 0, 0);
         self.enter_step(program);
-        if program.transactions[self.transaction].frame.is_some() {
+        if let Some((begin, _)) = &self.transaction(program).frame {
             self.at = At::Begin;
-            self.send(b"BEGIN", now, scratch)
+            self.send_statement(program, begin, now, scratch)
         } else {
             self.at = At::Statement;
-            self.send_statement(program, now, scratch)
+            self.send_statement(program, self.current(program), now, scratch)
         }
     }
 
+    fn transaction<'p>(&self, program: &'p Program) -> &'p Transaction {
+        &program.transactions[self.transaction]
+    }
+
     fn current<'p>(&self, program: &'p Program) -> &'p Statement {
-        &program.transactions[self.transaction].steps[self.step].statements[self.statement]
+        &self.transaction(program).steps[self.step].statements[self.statement]
     }
 
     /// Moves to the next statement; false at the transaction's end.
     fn advance(&mut self, program: &Program) -> bool {
-        let steps = &program.transactions[self.transaction].steps;
-        let step = &steps[self.step];
+        let step: &Step = &self.transaction(program).steps[self.step];
         self.statement += 1;
         if self.statement < step.statements.len() {
             return true;
         }
         self.statement = 0;
         self.repetition += 1;
-        if self.repetition < step.repeat {
-            program.draw(step, &mut self.stream, &mut self.values);
+        if self.repetition < self.repetitions {
+            program.draw_repetition(step, self.repetition, &mut self.draws, &mut self.values);
             return true;
         }
         self.repetition = 0;
         self.step += 1;
-        if self.step < steps.len() {
-            self.enter_step(program);
-            return true;
+        self.enter_step(program)
+    }
+
+    /// Enters this step, or the next one that is sent at all; false where there is none.
+    fn enter_step(&mut self, program: &Program) -> bool {
+        while let Some(step) = self.transaction(program).steps.get(self.step) {
+            self.repetitions = step.repeat(&self.values);
+            if self.repetitions > 0 {
+                self.table = program.table(&mut self.draws);
+                program.draw_repetition(step, 0, &mut self.draws, &mut self.values);
+                return true;
+            }
+            self.step += 1;
         }
         false
     }
 
-    fn enter_step(&mut self, program: &Program) {
-        let step = &program.transactions[self.transaction].steps[self.step];
-        self.table = program.table(&mut self.stream);
-        program.draw(step, &mut self.stream, &mut self.values);
+    // --- sending -------------------------------------------------------------------------------------
+
+    fn send_statement(
+        &mut self,
+        program: &Program,
+        statement: &Statement,
+        now: u64,
+        scratch: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
+        let asked = match self.handles.get_mut(statement.handle(self.table)) {
+            Some(Handle::Prepared { id, bound }) => {
+                begin_execute(*id, scratch);
+                *bound = program.write_values(statement, *bound, &self.values, scratch);
+                Asked::Execution
+            }
+            Some(Handle::Text) | None => {
+                begin_query(scratch);
+                program.write(statement, self.table, &self.values, scratch);
+                Asked::Query
+            }
+        };
+        self.send(asked, statement.into.len(), now, scratch)
     }
 
-    fn send_statement(&mut self, program: &Program, now: u64, scratch: &mut Vec<u8>) -> Result<(), Failure> {
-        begin_query(scratch);
-        program.write(self.current(program), self.table, &self.values, scratch);
-        self.finish(now, scratch)
-    }
-
-    fn send(&mut self, text: &[u8], now: u64, scratch: &mut Vec<u8>) -> Result<(), Failure> {
-        begin_query(scratch);
-        scratch.extend_from_slice(text);
-        self.finish(now, scratch)
-    }
-
-    fn finish(&mut self, now: u64, packet: &mut [u8]) -> Result<(), Failure> {
-        finish_query(packet)?;
-        self.reply.restart();
+    fn send(&mut self, asked: Asked, wanted: usize, now: u64, packet: &mut [u8]) -> Result<(), Failure> {
+        finish(packet)?;
+        self.reply.restart(asked, wanted);
         self.sent = now;
         self.transmit(packet)
     }
 
     fn transmit(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let Some(socket) = &self.socket else { return Err(Failure::lost("the connection is closed")) };
         let mut done = 0;
         while done < bytes.len() {
-            match send(&self.socket, &bytes[done..], SendFlags::NOSIGNAL) {
+            match send(socket, &bytes[done..], SendFlags::NOSIGNAL) {
                 Ok(taken) => done += taken,
                 // A connection that the server closed is left to the reading side, which finds its last words.
                 Err(Errno::AGAIN | Errno::PIPE | Errno::CONNRESET) => {
@@ -246,7 +483,7 @@ impl Connection {
                     break;
                 }
                 Err(Errno::INTR) => {}
-                Err(error) => return Err(Failure::without_code(format!("lost the connection: {error}"))),
+                Err(error) => return Err(Failure::lost(format!("lost the connection: {error}"))),
             }
         }
         Ok(())

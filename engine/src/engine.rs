@@ -1,15 +1,12 @@
 //! All servers of a block: each one's connections spread over lanes, a thread for each lane.
 
-use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-
-use crate::connection::Failure;
-use crate::lane::{Course, LOOK_AROUND, Lane, Tally};
+use crate::connection::{Failure, Target};
+use crate::lane::{Course, LOOK_AROUND, Lane, Tally, Task};
 use crate::program::Program;
 
 #[derive(Debug)]
@@ -22,6 +19,7 @@ pub struct Engine {
 
 #[derive(Debug)]
 struct Server {
+    target: Target,
     lanes: Vec<Lane>,
     /// Set by a slice that failed; its connections, in the middle of something, were closed.
     failure: Option<Failure>,
@@ -37,23 +35,34 @@ impl Engine {
         self.servers.len()
     }
 
-    /// Takes over authenticated connections to one server; returns its number.
+    /// Brings up `connections` to one server; returns its number.
     ///
     /// Equal positions get equal random numbers on every server, so that servers are asked for the same rows.
-    pub fn connect(&mut self, sockets: Vec<OwnedFd>) -> Result<usize, Failure> {
-        let count = sockets.len();
-        let mut shares: Vec<Vec<(u64, OwnedFd)>> = (0..self.workers.min(count)).map(|_| Vec::new()).collect();
-        for (number, socket) in sockets.into_iter().enumerate() {
-            let flags = fcntl_getfl(&socket).map_err(Failure::without_code)?;
-            fcntl_setfl(&socket, flags | OFlags::NONBLOCK).map_err(Failure::without_code)?;
-            let lane = number % shares.len();
-            shares[lane].push((number as u64, socket));
+    pub fn connect(
+        &mut self,
+        target: Target,
+        connections: usize,
+        timeout: Duration,
+        look_around: &dyn Fn() -> bool,
+    ) -> Result<usize, Failure> {
+        let mut lanes = Vec::new();
+        let workers = self.workers.min(connections);
+        for worker in 0..workers {
+            let numbers: Vec<u64> =
+                (worker..connections).step_by(workers).map(|number| number as u64).collect();
+            let mut lane = Lane::new(&self.program, self.seed, &numbers, connections as u64)?;
+            let abandoned = AtomicBool::new(false);
+            let task =
+                Task { program: &self.program, target: &target, timeout, abandoned: &abandoned, look_around };
+            let connected = lane.connect(task);
+            lanes.push(lane);
+            if let Err(failure) = connected {
+                let up: usize = lanes.iter().map(Lane::up).sum();
+                let message = format!("{up} of {connections} connections were made: {}", failure.message);
+                return Err(Failure { message, ..failure });
+            }
         }
-        let lanes = shares
-            .into_iter()
-            .map(|share| Lane::new(&self.program, self.seed, share))
-            .collect::<Result<_, _>>()?;
-        self.servers.push(Server { lanes, failure: None });
+        self.servers.push(Server { target, lanes, failure: None });
         Ok(self.servers.len() - 1)
     }
 
@@ -62,6 +71,7 @@ impl Engine {
         &mut self,
         server: usize,
         course: Course,
+        timeout: Duration,
         look_around: &dyn Fn() -> bool,
     ) -> Result<Tally, Failure> {
         let program = &self.program;
@@ -71,6 +81,7 @@ impl Engine {
         if let Some(failure) = &server.failure {
             return Err(failure.clone());
         }
+        let target = &server.target;
         let Some((own, others)) = server.lanes.split_first_mut() else {
             return Err(Failure::without_code("no connections"));
         };
@@ -80,10 +91,14 @@ impl Engine {
             let (done, ended) = channel();
             for lane in others {
                 let (done, abandoned) = (done.clone(), &abandoned);
-                scope.spawn(move || done.send(lane.run(program, start, course, abandoned, &|| true)).ok());
+                scope.spawn(move || {
+                    let task = Task { program, target, timeout, abandoned, look_around: &|| true };
+                    done.send(lane.run(task, start, course)).ok()
+                });
             }
             drop(done);
-            let mut results = vec![own.run(program, start, course, &abandoned, look_around)];
+            let task = Task { program, target, timeout, abandoned: &abandoned, look_around };
+            let mut results = vec![own.run(task, start, course)];
             loop {
                 match ended.recv_timeout(LOOK_AROUND) {
                     Ok(result) => results.push(result),

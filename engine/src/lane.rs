@@ -1,7 +1,8 @@
 //! One thread's share of a server's connections: the epoll loop, and what it counts.
 
-use std::collections::BTreeMap;
-use std::os::fd::{AsFd, OwnedFd};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -10,8 +11,9 @@ use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::{Errno, read};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-use crate::connection::{Connection, Failure, Progress};
+use crate::connection::{Connection, Failure, Progress, Target};
 use crate::histogram::Histogram;
+use crate::pace::Arrivals;
 use crate::program::{Effect, Program};
 use crate::random::Stream;
 
@@ -19,6 +21,12 @@ use crate::random::Stream;
 const WATCHED: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
 const CLOSED: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFlags::ERR);
 const READ_SIZE: usize = 64 * 1024;
+/// How many connections of a lane come up at once: enough to keep a server busy, less than it lets wait.
+const COMING_MAX: usize = 32;
+/// Before a connection is tried once more: where the server's queue is full, and after attempts that failed.
+const RETRY_FULL: u64 = 1_000_000;
+const RETRY_FIRST: u64 = 10_000_000;
+const RETRY_LAST: u64 = 1_000_000_000;
 /// How often an idle loop looks for a time-out or a signal.
 pub const LOOK_AROUND: Duration = Duration::from_millis(100);
 
@@ -27,8 +35,6 @@ pub const LOOK_AROUND: Duration = Duration::from_millis(100);
 pub struct Course {
     pub ramp: Duration,
     pub window: Duration,
-    /// Longest wait for one answer, and for the last transaction after the window.
-    pub timeout: Duration,
 }
 
 /// What one slice counted.
@@ -92,137 +98,335 @@ impl Window {
 #[derive(Debug)]
 pub struct Lane {
     poll: OwnedFd,
+    /// What all times here are counted from.
+    clock: Instant,
     connections: Vec<Connection>,
+    /// The share of the server's connections that are here.
+    share: f64,
+    stream: Stream,
+    /// Connections to be brought up, and how many are on their way.
+    down: VecDeque<usize>,
+    coming: usize,
+    /// When to do something about a connection: bring it up again, or begin its next transaction.
+    timers: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Idle connections, while transactions begin at times of their own.
+    free: VecDeque<usize>,
     incoming: Vec<u8>,
     outgoing: Vec<u8>,
 }
 
+/// What a lane runs, and against whom.
+#[derive(Clone, Copy)]
+pub struct Task<'a> {
+    pub program: &'a Program,
+    pub target: &'a Target,
+    /// Longest wait for one answer, and for the last transaction after the window.
+    pub timeout: Duration,
+    /// Tells the lanes of one server that one of them has failed.
+    pub abandoned: &'a AtomicBool,
+    /// Called now and then; ends all by returning false.
+    pub look_around: &'a dyn Fn() -> bool,
+}
+
 impl Lane {
-    /// `sockets` are non-blocking; each comes with the number that its random numbers are made from.
-    pub fn new(program: &Program, seed: u64, sockets: Vec<(u64, OwnedFd)>) -> Result<Self, Failure> {
+    /// Of a server's `connections`, those whose numbers are given; their random numbers are made from these.
+    pub fn new(program: &Program, seed: u64, numbers: &[u64], connections: u64) -> Result<Self, Failure> {
         let poll = epoll::create(CreateFlags::CLOEXEC).map_err(Failure::without_code)?;
-        let mut connections = Vec::with_capacity(sockets.len());
-        for (index, (number, socket)) in sockets.into_iter().enumerate() {
-            epoll::add(&poll, &socket, EventData::new_u64(index as u64), WATCHED)
-                .map_err(Failure::without_code)?;
-            connections.push(Connection::new(socket, Stream::new(seed, number), program));
-        }
-        Ok(Self { poll, connections, incoming: vec![0; READ_SIZE], outgoing: Vec::new() })
+        let own =
+            numbers.iter().map(|&number| Connection::new(program.draws(seed, number, connections), program));
+        Ok(Self {
+            poll,
+            clock: Instant::now(),
+            connections: own.collect(),
+            share: numbers.len() as f64 / connections as f64,
+            stream: Stream::new(!seed, numbers.first().copied().unwrap_or(0)),
+            down: (0..numbers.len()).collect(),
+            coming: 0,
+            timers: BinaryHeap::new(),
+            free: VecDeque::new(),
+            incoming: vec![0; READ_SIZE],
+            outgoing: Vec::new(),
+        })
     }
 
-    /// Runs one slice. `look_around` is called now and then and ends the slice by returning false; `abandoned`
-    /// tells the lanes of one server that one of them has failed.
-    pub fn run(
-        &mut self,
-        program: &Program,
-        start: Instant,
-        course: Course,
-        abandoned: &AtomicBool,
-        look_around: &dyn Fn() -> bool,
-    ) -> Result<Tally, Failure> {
-        let mut slice = Slice {
-            program,
-            start,
-            window: Window {
-                from: course.ramp.as_nanos() as u64,
-                to: (course.ramp + course.window).as_nanos() as u64,
-            },
-            running: 0,
-            tally: Tally::new(program),
-        };
+    /// How many connections are up.
+    pub fn up(&self) -> usize {
+        self.connections.iter().filter(|connection| !connection.is_down() && !connection.is_coming()).count()
+    }
+
+    /// Brings all connections up. Any that cannot be had is a failure.
+    pub fn connect(&mut self, task: Task<'_>) -> Result<(), Failure> {
+        let mut slice = Slice::new(task, self.clock, Window { from: 0, to: 0 });
+        slice.opening = true;
+        self.drive(&mut slice)
+    }
+
+    /// Runs one slice.
+    pub fn run(&mut self, task: Task<'_>, start: Instant, course: Course) -> Result<Tally, Failure> {
+        let from = (start - self.clock) + course.ramp;
+        let window = Window { from: from.as_nanos() as u64, to: (from + course.window).as_nanos() as u64 };
+        let mut slice = Slice::new(task, self.clock, window);
         let cpu_before = thread_cpu_s();
-        let result = self.drive(&mut slice, course, abandoned, look_around);
+        let result = self.begin(&mut slice).and_then(|()| self.drive(&mut slice));
         if result.is_err() {
-            abandoned.store(true, Ordering::Relaxed);
+            task.abandoned.store(true, Ordering::Relaxed);
         }
+        self.timers.clear();
+        self.free.clear();
         slice.tally.client_cpu_s = thread_cpu_s() - cpu_before;
         result.map(|()| slice.tally)
     }
 
-    fn drive(
-        &mut self,
-        slice: &mut Slice,
-        course: Course,
-        abandoned: &AtomicBool,
-        look_around: &dyn Fn() -> bool,
-    ) -> Result<(), Failure> {
+    /// Lets every connection do its first step of a slice.
+    fn begin(&mut self, slice: &mut Slice<'_>) -> Result<(), Failure> {
+        let pace = slice.task.program.pace;
+        slice.arrivals = pace.arrivals(self.share, slice.now(), self.stream.split());
         for index in 0..self.connections.len() {
             let now = slice.now();
-            self.connections[index].begin(slice.program, now, &mut self.outgoing)?;
-            slice.running += 1;
-            self.watch_unsent(index)?;
+            if self.connections[index].is_down() {
+                self.timers.push(Reverse((now, index)));
+            } else if !self.connections[index].is_coming() {
+                let lead = pace.lead(self.connections[index].stream());
+                if let Err(failure) = self.next(slice, index, now, lead) {
+                    self.lose(slice, index, failure)?;
+                }
+            }
         }
+        Ok(())
+    }
+
+    fn drive(&mut self, slice: &mut Slice<'_>) -> Result<(), Failure> {
         let mut events: Vec<Event> = Vec::with_capacity(self.connections.len().clamp(1, 1024));
-        let timeout = course.timeout.as_nanos() as u64;
+        let timeout = slice.task.timeout.as_nanos() as u64;
         let mut looked = slice.now();
-        while slice.running > 0 {
+        loop {
+            self.catch_up(slice)?;
+            if self.is_over(slice) {
+                return Ok(());
+            }
             events.clear();
-            let wait = Timespec { tv_sec: 0, tv_nsec: i64::from(LOOK_AROUND.subsec_nanos()) };
+            let wait = Timespec { tv_sec: 0, tv_nsec: self.wait(slice) as i64 };
             match epoll::wait(&self.poll, spare_capacity(&mut events), Some(&wait)) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(error) => return Err(Failure::without_code(error)),
             }
             for event in &events {
                 let (index, flags) = (event.data.u64() as usize, event.flags);
-                self.serve(slice, index, flags)?;
+                if let Err(failure) = self.serve(slice, index, flags) {
+                    self.lose(slice, index, failure)?;
+                }
             }
             let now = slice.now();
             if now - looked > LOOK_AROUND.as_nanos() as u64 {
                 looked = now;
-                if abandoned.load(Ordering::Relaxed) {
+                if slice.task.abandoned.load(Ordering::Relaxed) {
                     return Ok(());
                 }
-                if !look_around() {
+                if !(slice.task.look_around)() {
                     return Err(Failure::interrupted());
                 }
-                let silent = |connection: &Connection| {
-                    !connection.is_idle() && now.saturating_sub(connection.sent) > timeout
-                };
-                let waited = course.timeout.as_secs_f64();
-                if self.connections.iter().any(silent) {
-                    return Err(Failure::without_code(format!("no answer within {waited} s")));
+                self.end_silence(slice, now, timeout)?;
+            }
+        }
+    }
+
+    /// Does what the time has come for: sockets to open, transactions to begin.
+    fn catch_up(&mut self, slice: &mut Slice<'_>) -> Result<(), Failure> {
+        if let Some(&Reverse((first, _))) = self.timers.peek() {
+            let now = slice.now();
+            let mut next = Some(first);
+            while next.is_some_and(|due| due <= now) {
+                let Some(Reverse((_, index))) = self.timers.pop() else { break };
+                if self.connections[index].is_down() {
+                    self.down.push_back(index);
+                } else if let Err(failure) = self.start(slice, index, now, now) {
+                    self.lose(slice, index, failure)?;
                 }
-                if now > slice.window.to + timeout {
-                    let message = format!("a transaction did not end within {waited} s after the slice");
-                    return Err(Failure::without_code(message));
+                next = self.timers.peek().map(|&Reverse((due, _))| due);
+            }
+        }
+        while self.coming < COMING_MAX
+            && let Some(index) = self.down.pop_front()
+        {
+            let now = slice.now();
+            match self.connections[index].open(slice.task.target, now) {
+                Ok(true) => {
+                    self.coming += 1;
+                    self.add(index)?;
                 }
+                Ok(false) => {
+                    self.timers.push(Reverse((now + RETRY_FULL, index)));
+                    break;
+                }
+                Err(failure) => self.lose(slice, index, failure)?,
+            }
+        }
+        while let Some(index) = slice.take_arrival(&mut self.free) {
+            let intended = slice.arrivals.as_mut().map_or(0, Arrivals::take);
+            if let Err(failure) = self.start(slice, index, intended, slice.now()) {
+                self.lose(slice, index, failure)?;
             }
         }
         Ok(())
     }
 
-    fn serve(&mut self, slice: &mut Slice, index: usize, flags: EventFlags) -> Result<(), Failure> {
+    fn is_over(&self, slice: &Slice<'_>) -> bool {
+        if slice.opening {
+            return self.down.is_empty() && self.coming == 0 && self.timers.is_empty();
+        }
+        slice.running == 0 && !slice.is_backlogged() && slice.now() >= slice.window.to
+    }
+
+    /// Nanoseconds until there is something to do that no event tells.
+    fn wait(&self, slice: &Slice<'_>) -> u64 {
+        let longest = LOOK_AROUND.as_nanos() as u64;
+        let timer = self.timers.peek().map(|&Reverse((due, _))| due);
+        let arrival = slice.arrivals.as_ref().filter(|_| !self.free.is_empty()).map(|arrivals| arrivals.due);
+        let end = (slice.running == 0 && !slice.opening).then_some(slice.window.to);
+        let next = [timer, arrival, end].into_iter().flatten().min();
+        next.map_or(longest, |due| due.saturating_sub(slice.now()).min(longest - 1))
+    }
+
+    /// Takes care that no wait is endless.
+    fn end_silence(&mut self, slice: &mut Slice<'_>, now: u64, timeout: u64) -> Result<(), Failure> {
+        let waited = slice.task.timeout.as_secs_f64();
+        for index in 0..self.connections.len() {
+            let connection = &self.connections[index];
+            let waits = connection.is_busy() || connection.is_coming();
+            if waits && now.saturating_sub(connection.sent) > timeout {
+                self.lose(slice, index, Failure::lost(format!("no answer within {waited} s")))?;
+            }
+        }
+        if !slice.opening && now > slice.window.to + timeout {
+            let what =
+                if slice.running > 0 { "a transaction did not end" } else { "transactions still waited" };
+            return Err(Failure::without_code(format!("{what} within {waited} s after the slice")));
+        }
+        Ok(())
+    }
+
+    /// A connection is lost: it is brought up again where the program wants that, else all is.
+    fn lose(&mut self, slice: &mut Slice<'_>, index: usize, failure: Failure) -> Result<(), Failure> {
+        let connection = &mut self.connections[index];
+        let Some(code) = failure.lost.filter(|_| slice.task.program.reconnect && !slice.opening) else {
+            return Err(failure);
+        };
+        *slice.tally.errors.entry(code).or_default() += 1;
+        slice.running -= usize::from(connection.is_busy());
+        self.coming -= usize::from(connection.is_coming());
+        self.free.retain(|&free| free != index);
+        connection.close();
+        let pause = if connection.attempts == 0 {
+            0
+        } else {
+            (RETRY_FIRST << (connection.attempts - 1).min(16)).min(RETRY_LAST)
+        };
+        connection.attempts += 1;
+        self.timers.push(Reverse((slice.now() + pause, index)));
+        Ok(())
+    }
+
+    fn serve(&mut self, slice: &mut Slice<'_>, index: usize, flags: EventFlags) -> Result<(), Failure> {
         // Reading comes first: what the server says before it closes is worth more than a failed send.
         if flags.intersects(CLOSED | EventFlags::IN) {
             self.receive(slice, index, flags.intersects(CLOSED))?;
         }
-        if flags.contains(EventFlags::OUT) && self.connections[index].has_unsent() {
-            self.connections[index].flush()?;
+        let connection = &mut self.connections[index];
+        if flags.contains(EventFlags::OUT) && !connection.is_down() {
+            connection.writable(slice.task.target)?;
             self.watch(index)?;
         }
         Ok(())
     }
 
-    fn receive(&mut self, slice: &mut Slice, index: usize, closed: bool) -> Result<(), Failure> {
-        let connection = &mut self.connections[index];
+    fn receive(&mut self, slice: &mut Slice<'_>, index: usize, closed: bool) -> Result<(), Failure> {
         loop {
-            let length = match read(connection.as_fd(), &mut self.incoming[..]) {
-                Ok(0) => return Err(Failure::without_code("the server closed the connection")),
+            let connection = &mut self.connections[index];
+            let Some(socket) = connection.socket() else { return Ok(()) };
+            let length = match read(socket, &mut self.incoming[..]) {
+                Ok(0) => return Err(Failure::lost("the server closed the connection")),
                 Ok(length) => length,
                 Err(Errno::AGAIN) => return Ok(()),
                 Err(Errno::INTR) => continue,
-                Err(error) => return Err(Failure::without_code(format!("lost the connection: {error}"))),
+                Err(error) => return Err(Failure::lost(format!("lost the connection: {error}"))),
             };
-            if let Some(outcome) = connection.reply.feed(&self.incoming[..length])? {
-                slice.answered(connection, outcome, &mut self.outgoing)?;
+            let (program, target) = (slice.task.program, slice.task.target);
+            let bytes = &self.incoming[..length];
+            let progress = connection.feed(program, target, bytes, &|| slice.now(), &mut self.outgoing)?;
+            if progress != Progress::Waiting {
+                self.answered(slice, index, progress)?;
                 return self.watch_unsent(index);
             }
             // A short read took all there was: the next byte is a new edge. An end that is there already is none.
             if length < self.incoming.len() && !closed {
-                return Ok(());
+                return self.watch_unsent(index);
             }
         }
     }
+
+    fn answered(&mut self, slice: &mut Slice<'_>, index: usize, progress: Progress) -> Result<(), Failure> {
+        let connection = &mut self.connections[index];
+        let (now, program) = (connection.answered, slice.task.program);
+        match progress {
+            Progress::Waiting => Ok(()),
+            Progress::Ready => {
+                self.coming -= 1;
+                if slice.opening {
+                    return Ok(());
+                }
+                let lead = program.pace.lead(connection.stream());
+                self.next(slice, index, now, lead)
+            }
+            Progress::Answered { kind } => {
+                slice.count(kind, connection.asked, now);
+                Ok(())
+            }
+            Progress::Finished { kind } => {
+                slice.count(kind, connection.asked, now);
+                slice.complete(connection, now);
+                let think = program.pace.think(connection.stream());
+                self.next(slice, index, now, think)
+            }
+            Progress::Refused { code } => {
+                *slice.tally.errors.entry(code).or_default() += 1;
+                Ok(())
+            }
+            Progress::RolledBack => {
+                slice.tally.other += 1;
+                // After the window it is given up: what is refused for ever must not keep the slice alive.
+                if now < slice.window.to {
+                    connection.attempt(program, now, &mut self.outgoing)
+                } else {
+                    slice.running -= 1;
+                    Ok(())
+                }
+            }
+        }
+    }
+
+    /// An idle connection begins its next transaction: now, after a pause, or when one arrives.
+    fn next(&mut self, slice: &mut Slice<'_>, index: usize, now: u64, pause: u64) -> Result<(), Failure> {
+        if slice.arrivals.is_some() {
+            self.free.push_back(index);
+        } else if pause > 0 {
+            self.timers.push(Reverse((now + pause, index)));
+        } else {
+            return self.start(slice, index, now, now);
+        }
+        Ok(())
+    }
+
+    /// Begins a transaction that was to begin at `intended`, unless the window was over by then.
+    fn start(&mut self, slice: &mut Slice<'_>, index: usize, intended: u64, now: u64) -> Result<(), Failure> {
+        if intended >= slice.window.to {
+            return Ok(());
+        }
+        slice.running += 1;
+        self.connections[index].begin(slice.task.program, intended, now, &mut self.outgoing)?;
+        self.watch_unsent(index)
+    }
+
+    // --- the sockets -------------------------------------------------------------------------------
 
     fn watch_unsent(&self, index: usize) -> Result<(), Failure> {
         if self.connections[index].has_unsent() { self.watch(index) } else { Ok(()) }
@@ -231,66 +435,72 @@ impl Lane {
     /// Waits for room in the socket while there is something unsent, and only then.
     fn watch(&self, index: usize) -> Result<(), Failure> {
         let connection = &self.connections[index];
+        let Some(socket) = connection.socket() else { return Ok(()) };
         let room = if connection.has_unsent() { EventFlags::OUT } else { EventFlags::empty() };
-        epoll::modify(&self.poll, connection.as_fd(), EventData::new_u64(index as u64), WATCHED | room)
+        epoll::modify(&self.poll, socket, EventData::new_u64(index as u64), WATCHED | room)
+            .map_err(Failure::without_code)
+    }
+
+    fn add(&self, index: usize) -> Result<(), Failure> {
+        let connection = &self.connections[index];
+        let Some(socket) = connection.socket() else { return Ok(()) };
+        // The room that a new socket has tells that it is connected.
+        epoll::add(&self.poll, socket, EventData::new_u64(index as u64), WATCHED | EventFlags::OUT)
             .map_err(Failure::without_code)
     }
 }
 
 /// One run of a lane: its clock and its tally.
-struct Slice<'p> {
-    program: &'p Program,
-    start: Instant,
+struct Slice<'a> {
+    task: Task<'a>,
+    clock: Instant,
     window: Window,
+    /// Connections are brought up, and nothing else is done.
+    opening: bool,
+    arrivals: Option<Arrivals>,
     /// Connections with a transaction in flight.
     running: usize,
     tally: Tally,
 }
 
-impl Slice<'_> {
-    fn now(&self) -> u64 {
-        self.start.elapsed().as_nanos() as u64
+impl<'a> Slice<'a> {
+    fn new(task: Task<'a>, clock: Instant, window: Window) -> Self {
+        let tally = Tally::new(task.program);
+        Self { task, clock, window, opening: false, arrivals: None, running: 0, tally }
     }
 
-    fn answered(
-        &mut self,
-        connection: &mut Connection,
-        outcome: crate::wire::Outcome,
-        scratch: &mut Vec<u8>,
-    ) -> Result<(), Failure> {
-        let now = self.now();
-        let sent = connection.sent;
-        match connection.proceed(self.program, outcome, now, scratch)? {
-            Progress::Answered { kind } => self.count(kind, sent, now),
-            Progress::Finished { kind } => {
-                self.count(kind, sent, now);
-                self.tally.completed += 1;
-                self.tally.transactions += self.window.share(connection.began, now);
-                if self.window.holds(now) {
-                    self.tally.latencies.record(now - connection.began);
-                }
-                if now < self.window.to {
-                    connection.begin(self.program, now, scratch)?;
-                } else {
-                    self.running -= 1;
-                }
-            }
-            Progress::Refused { code } => *self.tally.errors.entry(code).or_default() += 1,
-            Progress::RolledBack => {
-                self.tally.other += 1;
-                // After the window it is given up: what is refused for ever must not keep the slice alive.
-                if now < self.window.to {
-                    connection.attempt(self.program, now, scratch)?;
-                } else {
-                    self.running -= 1;
-                }
-            }
+    fn now(&self) -> u64 {
+        self.clock.elapsed().as_nanos() as u64
+    }
+
+    /// Whether transactions of this slice wait for a connection.
+    fn is_backlogged(&self) -> bool {
+        self.arrivals.as_ref().is_some_and(|arrivals| arrivals.due < self.window.to)
+    }
+
+    /// A free connection for the transaction that is due, if there are both.
+    fn take_arrival(&self, free: &mut VecDeque<usize>) -> Option<usize> {
+        let arrivals = self.arrivals.as_ref()?;
+        if free.is_empty() || arrivals.due >= self.window.to || arrivals.due > self.now() {
+            return None;
         }
-        Ok(())
+        free.pop_front()
+    }
+
+    fn complete(&mut self, connection: &Connection, now: u64) {
+        self.running -= 1;
+        self.tally.completed += 1;
+        self.tally.transactions += self.window.share(connection.began, now);
+        // Of an open loop all transactions are looked at that were to begin in the window: none is left out for
+        // being late.
+        let moment = if self.arrivals.is_some() { connection.intended } else { now };
+        if self.window.holds(moment) {
+            self.tally.latencies.record(now - connection.intended);
+        }
     }
 
     fn count(&mut self, kind: usize, sent: u64, now: u64) {
-        match self.program.kinds[kind].effect {
+        match self.task.program.kinds[kind].effect {
             Effect::Read => self.tally.reads += 1,
             Effect::Write => self.tally.writes += 1,
             Effect::Other => self.tally.other += 1,

@@ -1,7 +1,8 @@
 //! The load engine: drives open connections of MySQL-family servers with epoll, one slice at a time.
 //!
 //! `program` (what to send) and `wire` (what comes back) meet in `connection`, one state machine for each
-//! connection; `lane` runs many of them on one thread and counts; `engine` joins the lanes of a server.
+//! connection; `lane` runs many of them on one thread at a `pace` and counts; `engine` joins the lanes of a
+//! server. `rows` are what tables are filled with.
 //! `python` is the only module that knows Python.
 
 pub mod address;
@@ -10,7 +11,9 @@ pub mod engine;
 pub mod histogram;
 pub mod lane;
 pub mod login;
+pub mod pace;
 pub mod packet;
+pub mod parameter;
 pub mod program;
 #[cfg(feature = "python")]
 mod python;

@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 
+use crate::pace::Pace;
+use crate::parameter::{self, Draws, Parameter, Per, Source, Value, Values};
 use crate::random::{Distribution, Rows, Stream};
 
 pub type Error = String;
@@ -22,15 +24,6 @@ pub struct Kind {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Parameter {
-    RowId,
-    RangeEnd { of: usize, size: i64 },
-    Integer { min: i64, max: i64 },
-    Text { pattern: String },
-}
-
-#[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum WrittenPiece {
     Literal(String),
@@ -42,12 +35,16 @@ enum WrittenPiece {
 struct WrittenStatement {
     kind: usize,
     pieces: Vec<WrittenPiece>,
+    #[serde(default)]
+    into: Vec<usize>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenStep {
     repeat: u32,
+    #[serde(default)]
+    repeat_of: Option<usize>,
     statements: Vec<WrittenStatement>,
 }
 
@@ -56,6 +53,8 @@ struct WrittenStep {
 struct WrittenTransaction {
     weight: u64,
     begin: bool,
+    #[serde(default)]
+    rollback: bool,
     steps: Vec<WrittenStep>,
 }
 
@@ -65,6 +64,12 @@ struct Written {
     tables: u64,
     rows: u64,
     distribution: Distribution,
+    #[serde(default)]
+    prepared: bool,
+    #[serde(default)]
+    pace: Pace,
+    #[serde(default)]
+    reconnect: bool,
     kinds: Vec<Kind>,
     parameters: Vec<Parameter>,
     transactions: Vec<WrittenTransaction>,
@@ -77,174 +82,374 @@ enum Piece {
     Parameter(usize),
 }
 
+impl Piece {
+    fn parameter(&self) -> Option<usize> {
+        if let Self::Parameter(index) = *self { Some(index) } else { None }
+    }
+}
+
 #[derive(Debug)]
 pub struct Statement {
     pub kind: usize,
+    /// The parameters that take its first row's columns.
+    pub into: Vec<usize>,
+    /// Where its handles begin among all of a connection's, one for each table that it can name.
+    handle: usize,
     pieces: Vec<Piece>,
 }
 
-/// Statements that share a table; they are sent `repeat` times, each time with parameters drawn afresh.
+impl Statement {
+    fn of_text(kind: usize, text: &str) -> Self {
+        Self { kind, into: Vec::new(), handle: 0, pieces: vec![Piece::Literal(text.into())] }
+    }
+
+    fn names_table(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Table))
+    }
+
+    /// Which of the connection's handles stands for it on this table.
+    pub fn handle(&self, table: u64) -> usize {
+        self.handle + if self.names_table() { table as usize - 1 } else { 0 }
+    }
+}
+
+/// Statements that share a table; they are sent again and again, each time with parameters drawn afresh.
 #[derive(Debug)]
 pub struct Step {
-    pub repeat: u32,
+    repeat: u32,
+    repeat_of: Option<usize>,
     pub statements: Vec<Statement>,
-    /// The parameters its statements need, each after those that it is computed from.
+    /// The parameters of each repetition, each after those that it is computed from.
     draws: Vec<usize>,
+}
+
+impl Step {
+    /// How often it is sent; may be 0 where a parameter says so.
+    pub fn repeat(&self, values: &Values) -> u32 {
+        match self.repeat_of.map(|index| &values[index]) {
+            Some(Value::Number(number)) => u32::try_from(*number).unwrap_or(0),
+            Some(_) => 0,
+            None => self.repeat,
+        }
+    }
 }
 
 #[derive(Debug)]
 pub struct Transaction {
-    /// Kinds of BEGIN and COMMIT; none: every statement commits itself.
-    pub frame: Option<(usize, usize)>,
+    /// BEGIN, and COMMIT or ROLLBACK; none: every statement commits itself.
+    pub frame: Option<(Statement, Statement)>,
     pub steps: Vec<Step>,
+    /// The parameters of the whole transaction.
+    draws: Vec<usize>,
+    /// Parameters that its statements fill: NULL until then.
+    results: Vec<usize>,
 }
 
 /// A workload program; never changes, shared by all connections.
 #[derive(Debug)]
 pub struct Program {
     tables: u64,
-    rows: Rows,
+    rows: u64,
+    distribution: Distribution,
+    drawn_rows: Rows,
+    pub prepared: bool,
+    pub pace: Pace,
+    pub reconnect: bool,
     pub kinds: Vec<Kind>,
     parameters: Vec<Parameter>,
     pub transactions: Vec<Transaction>,
     /// Running totals of the transactions' weights.
     weights: Vec<u64>,
+    /// How many handles a connection has.
+    handles: usize,
 }
-
-/// One value for each parameter: numbers as they are, texts as the seed that makes them.
-pub type Values = Vec<i64>;
 
 impl Program {
     pub fn parse(json: &[u8]) -> Result<Self, Error> {
         let written: Written = serde_json::from_slice(json).map_err(|error| error.to_string())?;
-        let Written { tables, rows, distribution, kinds, parameters, transactions } = written;
-        if tables == 0 || rows == 0 || transactions.is_empty() {
+        if written.tables == 0 || written.rows == 0 || written.transactions.is_empty() {
             return Err("tables, rows and transactions must not be zero".into());
         }
-        for (index, parameter) in parameters.iter().enumerate() {
-            match parameter {
-                Parameter::RangeEnd { of, .. } if *of >= index => {
-                    return Err(format!("parameter {index} ends a range that begins with a later one"));
-                }
-                Parameter::Integer { min, max } if min > max => {
-                    return Err(format!("parameter {index}: min is greater than max"));
-                }
-                _ => {}
-            }
-        }
-        let kind = |name| kinds.iter().position(|kind| kind.name == name);
-        let frame = kind("begin").zip(kind("commit"));
+        parameter::check(&written.parameters)?;
+        written.pace.check()?;
+        let mut layout = Layout { written: &written, handles: 0 };
         let mut weights = Vec::new();
-        let mut laid_out = Vec::new();
-        for transaction in transactions {
-            let frame = if transaction.begin {
-                Some(frame.ok_or("a transaction begins, but the kinds lack begin and commit")?)
-            } else {
-                None
-            };
-            let steps = transaction
-                .steps
-                .into_iter()
-                .filter(|step| step.repeat > 0)
-                .map(|step| lay_out(step, kinds.len(), &parameters))
-                .collect::<Result<Vec<_>, _>>()?;
-            if steps.is_empty() {
-                return Err("a transaction sends nothing".into());
-            }
+        let mut transactions = Vec::new();
+        for transaction in &written.transactions {
             weights.push(weights.last().unwrap_or(&0) + transaction.weight);
-            laid_out.push(Transaction { frame, steps });
+            transactions.push(layout.transaction(transaction)?);
         }
         if weights.last() == Some(&0) {
             return Err("all weights are zero".into());
         }
-        Ok(Self { tables, rows: distribution.over(rows), kinds, parameters, transactions: laid_out, weights })
+        let handles = layout.handles;
+        let Written { tables, rows, distribution, prepared, pace, reconnect, kinds, parameters, .. } =
+            written;
+        let drawn_rows = distribution.over(rows);
+        Ok(Self {
+            tables,
+            rows,
+            distribution,
+            drawn_rows,
+            prepared,
+            pace,
+            reconnect,
+            kinds,
+            parameters,
+            transactions,
+            weights,
+            handles,
+        })
+    }
+
+    /// The draws of connection `number` (from 0) of `connections`.
+    pub fn draws(&self, seed: u64, number: u64, connections: u64) -> Draws {
+        let own = |parameter: &Parameter| matches!(parameter.source, Source::RowId { own_share: true });
+        let share = self.parameters.iter().any(own).then(|| {
+            // As sysbench cuts it: both ends inside, so that neighbours share a row.
+            let cut =
+                |number: u64| (u128::from(self.rows) * u128::from(number) / u128::from(connections)) as u64;
+            let (first, last) = (cut(number), cut(number + 1));
+            (self.distribution.over(last - first + 1), first as i64 - 1)
+        });
+        Draws { stream: Stream::new(seed, number), number, sequence: 0, share }
     }
 
     /// The index of the next transaction to run.
-    pub fn choose(&self, stream: &mut Stream) -> usize {
+    pub fn choose(&self, draws: &mut Draws) -> usize {
         if let [_] = self.weights[..] {
             return 0;
         }
-        let point = stream.below(self.weights[self.weights.len() - 1]);
+        let point = draws.stream.below(self.weights[self.weights.len() - 1]);
         self.weights.partition_point(|&total| total <= point)
     }
 
     /// A table's number, from 1.
-    pub fn table(&self, stream: &mut Stream) -> u64 {
-        if self.tables == 1 { 1 } else { stream.below(self.tables) + 1 }
+    pub fn table(&self, draws: &mut Draws) -> u64 {
+        if self.tables == 1 { 1 } else { draws.stream.below(self.tables) + 1 }
     }
 
     pub fn values(&self) -> Values {
-        vec![0; self.parameters.len()]
+        vec![Value::Null; self.parameters.len()]
     }
 
-    /// Draws the parameters that `step` needs.
-    pub fn draw(&self, step: &Step, stream: &mut Stream, values: &mut Values) {
-        for &index in &step.draws {
-            values[index] = match self.parameters[index] {
-                Parameter::RowId => self.rows.draw(stream),
-                Parameter::RangeEnd { of, size } => values[of].saturating_add(size - 1),
-                Parameter::Integer { min, max } => {
-                    min.wrapping_add(stream.below((max.wrapping_sub(min) as u64).saturating_add(1)) as i64)
-                }
-                Parameter::Text { .. } => stream.bits() as i64,
-            };
+    /// How many statements a connection prepares.
+    pub fn handles(&self) -> usize {
+        if self.prepared { self.handles } else { 0 }
+    }
+
+    /// Appends the text to prepare for a handle, a question mark for each parameter.
+    pub fn write_template(&self, handle: usize, out: &mut Vec<u8>) {
+        let statements = self.transactions.iter().flat_map(|transaction| {
+            let frame = transaction.frame.iter().flat_map(|(begin, end)| [begin, end]);
+            frame.chain(transaction.steps.iter().flat_map(|step| &step.statements))
+        });
+        let mut found = statements.filter(|statement| statement.handle <= handle);
+        let Some(first) = found.next() else { return };
+        let statement = found.fold(first, |last, next| if next.handle >= last.handle { next } else { last });
+        let table = handle - statement.handle + 1;
+        for piece in &statement.pieces {
+            match piece {
+                Piece::Literal(text) => out.extend_from_slice(text),
+                Piece::Table => out.extend_from_slice(itoa::Buffer::new().format(table).as_bytes()),
+                Piece::Parameter(_) => out.push(b'?'),
+            }
+        }
+    }
+
+    /// Draws what holds for a whole transaction.
+    pub fn draw_transaction(&self, transaction: usize, draws: &mut Draws, values: &mut Values) {
+        let transaction = &self.transactions[transaction];
+        for &index in &transaction.results {
+            values[index] = Value::Null;
+        }
+        self.draw(&transaction.draws, 0, draws, values);
+    }
+
+    /// Draws what repetition `number` (from 0) of `step` needs.
+    pub fn draw_repetition(&self, step: &Step, number: u32, draws: &mut Draws, values: &mut Values) {
+        self.draw(&step.draws, number, draws, values);
+    }
+
+    fn draw(&self, indexes: &[usize], repetition: u32, draws: &mut Draws, values: &mut Values) {
+        for &index in indexes {
+            let source = &self.parameters[index].source;
+            if let Some(number) = source.draw(repetition, &self.drawn_rows, draws, values) {
+                values[index] = Value::Number(number);
+            }
         }
     }
 
     /// Appends a statement's text.
     pub fn write(&self, statement: &Statement, table: u64, values: &Values, out: &mut Vec<u8>) {
-        let mut number = itoa::Buffer::new();
         for piece in &statement.pieces {
             match *piece {
                 Piece::Literal(ref text) => out.extend_from_slice(text),
-                Piece::Table => out.extend_from_slice(number.format(table).as_bytes()),
-                Piece::Parameter(index) => match &self.parameters[index] {
-                    Parameter::Text { pattern } => {
-                        Stream::new(values[index] as u64, 0).fill(pattern.as_bytes(), out);
-                    }
-                    _ => out.extend_from_slice(number.format(values[index]).as_bytes()),
-                },
+                Piece::Table => out.extend_from_slice(itoa::Buffer::new().format(table).as_bytes()),
+                Piece::Parameter(index) => self.parameters[index].source.write_text(&values[index], out),
             }
         }
     }
+
+    /// Appends what follows the head of a COM_STMT_EXECUTE; `bound`: the server knows the types already.
+    ///
+    /// Returns whether it knows them for the next time.
+    pub fn write_values(
+        &self,
+        statement: &Statement,
+        bound: bool,
+        values: &Values,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let parameters = || {
+            let indexes = statement.pieces.iter().filter_map(Piece::parameter);
+            indexes.map(|index| (&self.parameters[index].source, &values[index]))
+        };
+        let count = parameters().count();
+        if count == 0 {
+            return true;
+        }
+        let nulls = out.len();
+        out.resize(nulls + count.div_ceil(8), 0);
+        for (index, (_, value)) in parameters().enumerate() {
+            if *value == Value::Null {
+                out[nulls + index / 8] |= 1 << (index % 8);
+            }
+        }
+        out.push(u8::from(!bound));
+        if !bound {
+            for (source, value) in parameters() {
+                out.extend_from_slice(&[source.wire_type(value), 0]);
+            }
+        }
+        for (source, value) in parameters() {
+            source.write_binary(value, out);
+        }
+        // What was read from rows may be of another type the next time.
+        !parameters().any(|(source, _)| matches!(source, Source::Result { .. }))
+    }
 }
 
-fn lay_out(step: WrittenStep, kinds: usize, parameters: &[Parameter]) -> Result<Step, Error> {
-    let mut needed = vec![false; parameters.len()];
-    let mut statements = Vec::new();
-    for statement in step.statements {
-        if statement.kind >= kinds {
-            return Err(format!("there is no kind {}", statement.kind));
+/// Lays out transactions, and gives handles to their statements.
+struct Layout<'w> {
+    written: &'w Written,
+    handles: usize,
+}
+
+impl Layout<'_> {
+    fn transaction(&mut self, transaction: &WrittenTransaction) -> Result<Transaction, Error> {
+        let frame = if transaction.begin {
+            let end = if transaction.rollback { "rollback" } else { "commit" };
+            Some((self.frame("begin")?, self.frame(end)?))
+        } else if transaction.rollback {
+            return Err("a transaction is rolled back that was not begun".into());
+        } else {
+            None
+        };
+        let steps = transaction
+            .steps
+            .iter()
+            .filter(|step| step.repeat > 0)
+            .map(|step| self.step(step))
+            .collect::<Result<Vec<_>, _>>()?;
+        let fixed = |step: &Step| step.repeat_of.is_none();
+        if !steps.iter().any(fixed) {
+            return Err("a transaction may send nothing".into());
         }
-        let mut pieces = Vec::new();
-        for piece in statement.pieces {
-            pieces.push(match piece {
-                WrittenPiece::Literal(text) => Piece::Literal(text.into_bytes()),
+        let statements = || steps.iter().flat_map(|step| &step.statements);
+        let named = statements().flat_map(|statement| &statement.pieces).filter_map(Piece::parameter);
+        let needed = self.closure(named.chain(steps.iter().filter_map(|step| step.repeat_of)));
+        let draws = self.drawn(&needed, Per::Transaction);
+        let results = statements().flat_map(|statement| statement.into.iter().copied()).collect();
+        Ok(Transaction { frame, steps, draws, results })
+    }
+
+    fn frame(&mut self, name: &str) -> Result<Statement, Error> {
+        let kind = self.written.kinds.iter().position(|kind| kind.name == name);
+        let kind = kind.ok_or_else(|| format!("a transaction needs the kind {name}"))?;
+        let statement = Statement::of_text(kind, &name.to_ascii_uppercase());
+        Ok(self.with_handles(statement))
+    }
+
+    fn with_handles(&mut self, mut statement: Statement) -> Statement {
+        statement.handle = self.handles;
+        self.handles += if statement.names_table() { self.written.tables as usize } else { 1 };
+        statement
+    }
+
+    fn step(&mut self, step: &WrittenStep) -> Result<Step, Error> {
+        if step.statements.is_empty() {
+            return Err("a step without statements".into());
+        }
+        if let Some(index) = step.repeat_of
+            && self.parameter(index)?.per == Per::Repetition
+        {
+            return Err(format!(
+                "parameter {index} says how often a step is sent, but is drawn for each time"
+            ));
+        }
+        let statements = step
+            .statements
+            .iter()
+            .map(|statement| self.statement(statement))
+            .collect::<Result<Vec<_>, _>>()?;
+        let named = statements.iter().flat_map(|statement| &statement.pieces).filter_map(Piece::parameter);
+        let needed = self.closure(named);
+        let draws = self.drawn(&needed, Per::Repetition);
+        Ok(Step { repeat: step.repeat, repeat_of: step.repeat_of, statements, draws })
+    }
+
+    fn statement(&mut self, statement: &WrittenStatement) -> Result<Statement, Error> {
+        let &WrittenStatement { kind, ref pieces, ref into } = statement;
+        if kind >= self.written.kinds.len() {
+            return Err(format!("there is no kind {kind}"));
+        }
+        for &index in into {
+            if !matches!(self.parameter(index)?.source, Source::Result { .. }) {
+                return Err(format!("parameter {index} takes no result"));
+            }
+        }
+        let pieces = pieces.iter().map(|piece| {
+            Ok(match *piece {
+                WrittenPiece::Literal(ref text) => Piece::Literal(text.clone().into_bytes()),
                 WrittenPiece::Reference(-1) => Piece::Table,
                 WrittenPiece::Reference(index) => {
-                    let index = usize::try_from(index)
-                        .ok()
-                        .filter(|&index| index < parameters.len())
-                        .ok_or_else(|| format!("there is no parameter {index}"))?;
-                    needed[index] = true;
+                    let index =
+                        usize::try_from(index).map_err(|_| format!("there is no parameter {index}"))?;
+                    self.parameter(index)?;
                     Piece::Parameter(index)
                 }
-            });
+            })
+        });
+        let pieces = pieces.collect::<Result<Vec<_>, Error>>()?;
+        Ok(self.with_handles(Statement { kind, into: into.clone(), handle: 0, pieces }))
+    }
+
+    fn parameter(&self, index: usize) -> Result<&Parameter, Error> {
+        self.written.parameters.get(index).ok_or_else(|| format!("there is no parameter {index}"))
+    }
+
+    /// The named parameters and all that they are computed from.
+    fn closure(&self, named: impl Iterator<Item = usize>) -> Vec<bool> {
+        let parameters = &self.written.parameters;
+        let mut needed = vec![false; parameters.len()];
+        named.for_each(|index| needed[index] = true);
+        // What another is computed from stands before it: one pass from the back finds all.
+        for index in (0..parameters.len()).rev() {
+            if let (true, Some(of)) = (needed[index], parameters[index].source.of()) {
+                needed[of] = true;
+            }
         }
-        statements.push(Statement { kind: statement.kind, pieces });
+        needed
     }
-    if statements.is_empty() {
-        return Err("a step without statements".into());
+
+    fn drawn(&self, needed: &[bool], per: Per) -> Vec<usize> {
+        let drawn = |parameter: &Parameter| {
+            parameter.per == per && !matches!(parameter.source, Source::Result { .. })
+        };
+        let parameters = self.written.parameters.iter().enumerate();
+        parameters.filter(|&(index, parameter)| needed[index] && drawn(parameter)).map(|(i, _)| i).collect()
     }
-    // A range's end needs its start, which stands before it: one pass from the back finds all.
-    for index in (0..parameters.len()).rev() {
-        if let (true, Parameter::RangeEnd { of, .. }) = (needed[index], &parameters[index]) {
-            needed[*of] = true;
-        }
-    }
-    let draws = (0..parameters.len()).filter(|&index| needed[index]).collect();
-    Ok(Step { repeat: step.repeat, statements, draws })
 }
 
 #[cfg(test)]
@@ -262,31 +467,39 @@ pub mod tests {
         "transactions": [{"weight": 1, "begin": true, "steps": [
             {"repeat": 2, "statements": [{"kind": 0, "pieces": ["SELECT c FROM sbtest", -1, " WHERE id BETWEEN ", 0, " AND ", 1]}]},
             {"repeat": 0, "statements": [{"kind": 0, "pieces": ["never"]}]},
-            {"repeat": 1, "statements": [{"kind": 1, "pieces": ["UPDATE sbtest", -1, " SET c='", 2, "'"]}]}
+            {"repeat": 1, "statements": [{"kind": 1, "pieces": ["UPDATE sbtest", -1, " SET c=", 2]}]}
         ]}]}"#;
+
+    fn drawn(program: &Program) -> (Draws, Values) {
+        (program.draws(1, 1, 2), program.values())
+    }
+
+    fn text(program: &Program, statement: &Statement, table: u64, values: &Values) -> String {
+        let mut text = Vec::new();
+        program.write(statement, table, values, &mut text);
+        String::from_utf8(text).unwrap()
+    }
 
     #[test]
     fn statements_are_filled_in() {
         let program = Program::parse(SAMPLE.as_bytes()).unwrap();
-        let (mut stream, mut values, mut text) = (Stream::new(1, 1), program.values(), Vec::new());
+        let (mut draws, mut values) = drawn(&program);
         let step = &program.transactions[0].steps[0];
-        program.draw(step, &mut stream, &mut values);
-        assert_eq!(values[1], values[0] + 9);
-        program.write(&step.statements[0], 2, &values, &mut text);
-        let expected = format!("SELECT c FROM sbtest2 WHERE id BETWEEN {} AND {}", values[0], values[0] + 9);
-        assert_eq!(String::from_utf8(text).unwrap(), expected);
+        program.draw_repetition(step, 0, &mut draws, &mut values);
+        let [Value::Number(first), Value::Number(last), ..] = values[..] else { panic!("{values:?}") };
+        assert_eq!(last, first + 9);
+        let expected = format!("SELECT c FROM sbtest2 WHERE id BETWEEN {first} AND {last}");
+        assert_eq!(text(&program, &step.statements[0], 2, &values), expected);
     }
 
     #[test]
     fn a_text_is_the_same_wherever_it_stands_in_a_repetition() {
         let program = Program::parse(SAMPLE.as_bytes()).unwrap();
-        let (mut stream, mut values) = (Stream::new(1, 1), program.values());
+        let (mut draws, mut values) = drawn(&program);
         let step = &program.transactions[0].steps[1];
-        program.draw(step, &mut stream, &mut values);
-        let (mut one, mut two) = (Vec::new(), Vec::new());
-        program.write(&step.statements[0], 1, &values, &mut one);
-        program.write(&step.statements[0], 1, &values, &mut two);
-        assert_eq!(one, two);
+        program.draw_repetition(step, 0, &mut draws, &mut values);
+        let one = text(&program, &step.statements[0], 1, &values);
+        assert_eq!(one, text(&program, &step.statements[0], 1, &values));
         assert_eq!(one.len(), "UPDATE sbtest1 SET c='12-a'".len());
     }
 
@@ -299,8 +512,8 @@ pub mod tests {
     fn weights_are_kept() {
         let two = SAMPLE.replace("\"transactions\": [", "\"transactions\": [{\"weight\": 3, \"begin\": false, \"steps\": [{\"repeat\": 1, \"statements\": [{\"kind\": 0, \"pieces\": [\"x\"]}]}]},");
         let program = Program::parse(two.as_bytes()).unwrap();
-        let mut stream = Stream::new(1, 1);
-        let first = (0..10_000).filter(|_| program.choose(&mut stream) == 0).count();
+        let mut draws = program.draws(1, 1, 2);
+        let first = (0..10_000).filter(|_| program.choose(&mut draws) == 0).count();
         assert!((7_300..7_700).contains(&first), "{first}");
     }
 
@@ -309,7 +522,7 @@ pub mod tests {
         for (from, to) in [
             ("\"of\": 0", "\"of\": 1"),
             ("\"kind\": 1,", "\"kind\": 9,"),
-            (" SET c='\", 2", " SET c='\", 7"),
+            (" SET c=\", 2", " SET c=\", 7"),
             ("\"name\": \"commit\"", "\"name\": \"end\""),
             ("\"weight\": 1", "\"weight\": 0"),
             ("\"tables\": 3", "\"tables\": 0"),

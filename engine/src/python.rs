@@ -1,7 +1,6 @@
 //! The engine as the Python module `shootout._engine`; its types and errors are documented in `_engine.pyi`.
 
 use std::collections::BTreeMap;
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -10,10 +9,12 @@ use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::connection::Failure;
+use crate::address::Address;
+use crate::connection::{Failure, Target};
 use crate::engine;
 use crate::histogram;
 use crate::lane::Course;
+use crate::login::Account;
 use crate::program::Program;
 use crate::sbtest;
 
@@ -105,12 +106,25 @@ impl Engine {
         Ok(Self(engine::Engine::new(program, seed, workers)))
     }
 
-    #[allow(unsafe_code)]
-    fn connect(&mut self, fds: Vec<RawFd>) -> PyResult<usize> {
-        // SAFETY: the caller passes descriptors that it owns and gives them up, as _engine.pyi says.
-        let sockets = fds.into_iter().map(|fd| unsafe { OwnedFd::from_raw_fd(fd) }).collect();
+    #[allow(clippy::too_many_arguments)]
+    fn connect(
+        &mut self,
+        py: Python<'_>,
+        address: &str,
+        user: String,
+        password: String,
+        schema: String,
+        connections: usize,
+        timeout_s: f64,
+    ) -> PyResult<usize> {
+        let address = Address::parse(address).map_err(PyValueError::new_err)?;
+        let target = Target { address, account: Account { user, password, schema } };
+        let timeout = duration(timeout_s)?;
         let server = self.0.servers();
-        self.0.connect(sockets).map_err(|failure| load_error(server, failure))
+        let engine = &mut self.0;
+        let result =
+            interruptible(py, |look_around| engine.connect(target, connections, timeout, look_around))?;
+        result.map_err(|failure| load_error(server, failure))
     }
 
     fn slice(
@@ -121,20 +135,10 @@ impl Engine {
         window_s: f64,
         timeout_s: f64,
     ) -> PyResult<Slice> {
-        let course =
-            Course { ramp: duration(ramp_s)?, window: duration(window_s)?, timeout: duration(timeout_s)? };
-        let signal = Mutex::new(None);
-        let look_around = || {
-            let raised = Python::attach(|py| py.check_signals()).err();
-            let go_on = raised.is_none();
-            *signal.lock().expect("never held across a panic") = raised;
-            go_on
-        };
+        let course = Course { ramp: duration(ramp_s)?, window: duration(window_s)? };
+        let timeout = duration(timeout_s)?;
         let engine = &mut self.0;
-        let result = py.detach(|| engine.slice(server, course, &look_around));
-        if let Some(raised) = signal.into_inner().expect("never held across a panic") {
-            return Err(raised);
-        }
+        let result = interruptible(py, |look_around| engine.slice(server, course, timeout, look_around))?;
         let tally = result.map_err(|failure| load_error(server, failure))?;
         let wrap = |histogram| Py::new(py, Histogram(histogram));
         Ok(Slice {
@@ -149,6 +153,22 @@ impl Engine {
             latencies: wrap(tally.latencies)?,
             statements: tally.statements.into_iter().map(wrap).collect::<PyResult<_>>()?,
         })
+    }
+}
+
+/// Runs `work` without the interpreter's lock; what it is given looks for signals, and says when to stop.
+fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&dyn Fn() -> bool) -> T + Send) -> PyResult<T> {
+    let signal = Mutex::new(None);
+    let look_around = || {
+        let raised = Python::attach(|py| py.check_signals()).err();
+        let go_on = raised.is_none();
+        *signal.lock().expect("never held across a panic") = raised;
+        go_on
+    };
+    let result = py.detach(|| work(&look_around));
+    match signal.into_inner().expect("never held across a panic") {
+        Some(raised) => Err(raised),
+        None => Ok(result),
     }
 }
 

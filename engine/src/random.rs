@@ -15,6 +15,11 @@ impl Stream {
         Self(SplitMix64::seed_from_u64(family.next_u64()))
     }
 
+    /// A new stream, unrelated to what comes of this one.
+    pub fn split(&mut self) -> Self {
+        Self::new(self.bits(), 0)
+    }
+
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
@@ -27,6 +32,11 @@ impl Stream {
     /// Uniform in `[0, n)`; 0 for `n` = 0. The bias of the multiplication is below n / 2^64.
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(n)) >> 64) as u64
+    }
+
+    /// Uniform from `min` to `max`, both included.
+    pub fn between(&mut self, min: i64, max: i64) -> i64 {
+        min.wrapping_add(self.below((max.wrapping_sub(min) as u64).saturating_add(1)) as i64)
     }
 
     /// Appends `pattern` with every `#` replaced by a digit and every `@` by a letter a to z.

@@ -1,26 +1,48 @@
-//! The client's side of the MySQL protocol, as far as a load needs it: sending a query, skimming its reply.
+//! The client's side of the MySQL protocol, as far as a load needs it: sending commands, skimming replies.
 //!
 //! A `Reply` reads the stream in whatever pieces it comes and keeps only what it must know: where the reply
-//! ends, and whether the server said OK or an error. Result rows are skipped, never stored. No length from the
-//! wire is believed: nothing is allocated by it, and what breaks the protocol is an error, not a guess.
+//! ends, whether the server said OK or an error, and of a first row the columns that are asked for. Other rows
+//! are skipped, never stored. No length from the wire is believed: nothing is allocated by it, and what breaks
+//! the protocol is an error, not a guess.
 
 use std::fmt;
 
 const COM_QUERY: u8 = 0x03;
+const COM_STMT_PREPARE: u8 = 0x16;
+const COM_STMT_EXECUTE: u8 = 0x17;
 const HEADER: usize = 4;
 const LONGEST: u32 = 0xFF_FFFF;
 const MORE_RESULTS: u16 = 0x0008;
-/// Enough for an error's message; all other packets are understood from their first bytes.
+/// Enough for an error's message; nearly all other packets are understood from their first bytes.
 const KEPT: usize = 512;
+/// Enough for a row whose columns are asked for.
+const KEPT_OF_ROW: usize = 64 * 1024;
 
-/// Starts a query packet in `out`; the statement's text follows, then `finish_query`.
+/// Starts a query packet in `out`; the statement's text follows, then `finish`.
 pub fn begin_query(out: &mut Vec<u8>) {
-    out.clear();
-    out.extend_from_slice(&[0, 0, 0, 0, COM_QUERY]);
+    begin(COM_QUERY, out);
 }
 
-/// Writes the packet's length. Fails for a text that would need more than one packet (16 MiB).
-pub fn finish_query(out: &mut [u8]) -> Result<(), Malformed> {
+/// The same for a statement to prepare.
+pub fn begin_prepare(out: &mut Vec<u8>) {
+    begin(COM_STMT_PREPARE, out);
+}
+
+/// The same for executing a prepared statement; its parameters' values follow.
+pub fn begin_execute(id: u32, out: &mut Vec<u8>) {
+    const NO_CURSOR: u8 = 0;
+    begin(COM_STMT_EXECUTE, out);
+    out.extend_from_slice(&id.to_le_bytes());
+    out.extend_from_slice(&[NO_CURSOR, 1, 0, 0, 0]);
+}
+
+fn begin(command: u8, out: &mut Vec<u8>) {
+    out.clear();
+    out.extend_from_slice(&[0, 0, 0, 0, command]);
+}
+
+/// Writes the packet's length. Fails for a command that would need more than one packet (16 MiB).
+pub fn finish(out: &mut [u8]) -> Result<(), Malformed> {
     let length = out.len() - HEADER;
     if length >= LONGEST as usize {
         return Err(Malformed("a statement of 16 MiB or more"));
@@ -33,7 +55,12 @@ pub fn finish_query(out: &mut [u8]) -> Result<(), Malformed> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Done,
-    Refused { code: u16, message: String },
+    /// The number that a prepared statement got.
+    Prepared(u32),
+    Refused {
+        code: u16,
+        message: String,
+    },
 }
 
 /// What the protocol does not allow.
@@ -46,17 +73,67 @@ impl fmt::Display for Malformed {
     }
 }
 
+/// What a reply answers: rows are text after a query, and binary after an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    Query,
+    Execution,
+    Preparation,
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Expect {
     First,
+    /// Columns of rows, and the packet that ends their list.
     Columns(u64),
     ColumnsEnd,
     Rows,
+    /// Parameters and then columns of a prepared statement, of no interest.
+    Described {
+        id: u32,
+        left: u64,
+        columns: u64,
+    },
+    DescribedEnd {
+        id: u32,
+        columns: u64,
+    },
 }
+
+// Types of columns, as definitions give them.
+const TINY: u8 = 1;
+const SHORT_INT: u8 = 2;
+const LONG: u8 = 3;
+const FLOAT: u8 = 4;
+const DOUBLE: u8 = 5;
+const TIMESTAMP: u8 = 7;
+const LONGLONG: u8 = 8;
+const INT24: u8 = 9;
+const DATE: u8 = 10;
+const TIME: u8 = 11;
+const DATETIME: u8 = 12;
+const YEAR: u8 = 13;
+
+/// A column as its definition says.
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    wire_type: u8,
+    unsigned: bool,
+}
+
+/// A value as the server wrote it, or would write it in text; None: NULL.
+pub type Read = Option<Vec<u8>>;
 
 /// The reply to one command, from its first byte to its last.
 #[derive(Clone, Debug)]
 pub struct Reply {
+    asked: Asked,
+    /// How many columns of the first row are asked for, and what was read of them.
+    wanted: usize,
+    columns: Vec<Column>,
+    /// How many columns a row has.
+    count: u64,
+    row: Option<Vec<Read>>,
     expect: Expect,
     sequence: u8,
     header: [u8; HEADER],
@@ -72,6 +149,11 @@ pub struct Reply {
 impl Default for Reply {
     fn default() -> Self {
         Self {
+            asked: Asked::Query,
+            wanted: 0,
+            columns: Vec::new(),
+            count: 0,
+            row: None,
             expect: Expect::First,
             sequence: 1,
             header: [0; HEADER],
@@ -85,11 +167,21 @@ impl Default for Reply {
 }
 
 impl Reply {
-    /// Forgets everything, ready for the next command's reply.
-    pub fn restart(&mut self) {
+    /// Forgets everything, ready for the reply to a command; of its first row `wanted` columns are kept.
+    pub fn restart(&mut self, asked: Asked, wanted: usize) {
         let mut kept = std::mem::take(&mut self.kept);
         kept.clear();
-        *self = Self { kept, ..Self::default() };
+        *self = Self { asked, wanted, kept, ..Self::default() };
+    }
+
+    /// The first row's columns that were asked for; None where there was no row.
+    pub fn take_row(&mut self) -> Option<Vec<Read>> {
+        self.row.take()
+    }
+
+    /// How many bytes of a packet may matter.
+    fn bound(&self) -> usize {
+        if self.wanted > 0 { KEPT_OF_ROW } else { KEPT }
     }
 
     /// Reads what came. `Some` when the reply is complete; bytes after its end are an error.
@@ -117,7 +209,7 @@ impl Reply {
             let outcome = if self.continuation {
                 None
             } else if self.kept.is_empty() {
-                self.packet(&payload[..payload.len().min(KEPT)])?
+                self.packet(&payload[..payload.len().min(self.bound())])?
             } else {
                 self.keep(payload);
                 let mut kept = std::mem::take(&mut self.kept);
@@ -151,7 +243,7 @@ impl Reply {
 
     fn keep(&mut self, payload: &[u8]) {
         if !self.continuation {
-            let room = KEPT - self.kept.len();
+            let room = self.bound() - self.kept.len();
             self.kept.extend_from_slice(&payload[..payload.len().min(room)]);
         }
     }
@@ -163,6 +255,7 @@ impl Reply {
         }
         let ends_here = head.first() == Some(&0xFE) && self.length < 9;
         match self.expect {
+            Expect::First if self.asked == Asked::Preparation => self.prepared(head),
             Expect::First => match head.first() {
                 Some(0x00) => {
                     let (_affected_rows, rest) = length_encoded(&head[1..])?;
@@ -175,25 +268,79 @@ impl Reply {
                     if columns == 0 || columns > 0xFFFF {
                         return Err(Malformed("an impossible number of columns"));
                     }
+                    self.columns.clear();
+                    self.count = columns;
                     self.expect = Expect::Columns(columns);
                     Ok(None)
                 }
                 None => Err(Malformed("an empty packet")),
             },
             Expect::Columns(left) => {
+                if self.columns.len() < self.wanted {
+                    self.columns.push(Column::read(head)?);
+                }
                 self.expect = if left > 1 { Expect::Columns(left - 1) } else { Expect::ColumnsEnd };
                 Ok(None)
             }
-            Expect::ColumnsEnd if ends_here => {
+            Expect::ColumnsEnd | Expect::DescribedEnd { .. } if !ends_here => {
+                Err(Malformed("no end of the column list"))
+            }
+            Expect::ColumnsEnd => {
                 self.expect = Expect::Rows;
                 Ok(None)
             }
-            Expect::ColumnsEnd => Err(Malformed("no end of the column list")),
             Expect::Rows if ends_here => {
                 let warnings = 2;
                 Ok(self.end_of_result(status(head.get(1 + warnings..).unwrap_or_default())?))
             }
-            Expect::Rows => Ok(None),
+            Expect::Rows => {
+                if self.wanted > 0 && self.row.is_none() {
+                    self.row = Some(self.read_row(head)?);
+                }
+                Ok(None)
+            }
+            Expect::Described { id, left, columns } => {
+                self.expect = if left > 1 {
+                    Expect::Described { id, left: left - 1, columns }
+                } else {
+                    Expect::DescribedEnd { id, columns }
+                };
+                Ok(None)
+            }
+            Expect::DescribedEnd { id, columns } => Ok(self.describe(id, columns, 0)),
+        }
+    }
+
+    fn prepared(&mut self, head: &[u8]) -> Result<Option<Outcome>, Malformed> {
+        let [0x00, a, b, c, d, columns_low, columns_high, parameters_low, parameters_high, ..] = *head else {
+            return Err(Malformed("not an answer to a statement to prepare"));
+        };
+        let columns = u64::from(u16::from_le_bytes([columns_low, columns_high]));
+        let parameters = u64::from(u16::from_le_bytes([parameters_low, parameters_high]));
+        Ok(self.describe(u32::from_le_bytes([a, b, c, d]), parameters, columns))
+    }
+
+    /// Goes on with the first of two lists of a prepared statement that is not empty.
+    fn describe(&mut self, id: u32, first: u64, then: u64) -> Option<Outcome> {
+        let (left, columns) = if first > 0 { (first, then) } else { (then, 0) };
+        if left == 0 {
+            return Some(Outcome::Prepared(id));
+        }
+        self.expect = Expect::Described { id, left, columns };
+        None
+    }
+
+    fn read_row(&self, head: &[u8]) -> Result<Vec<Read>, Malformed> {
+        if self.length as usize > KEPT_OF_ROW {
+            return Err(Malformed("a row of more than 64 KiB, of which columns were to be read"));
+        }
+        if self.columns.len() < self.wanted {
+            return Err(Malformed("fewer columns than were to be read"));
+        }
+        if self.asked == Asked::Execution {
+            binary_row(&self.columns, self.count, head)
+        } else {
+            text_row(self.wanted, head)
         }
     }
 
@@ -203,6 +350,87 @@ impl Reply {
         }
         self.expect = Expect::First;
         None
+    }
+}
+
+impl Column {
+    /// Reads a column's definition.
+    fn read(definition: &[u8]) -> Result<Self, Malformed> {
+        const SHORT: Malformed = Malformed("a column definition cut short");
+        let mut rest = definition;
+        for _catalog_schema_table_table_column_column in 0..6 {
+            rest = length_encoded_bytes(rest)?.1;
+        }
+        // The length of what follows, character set, width, type, flags.
+        let &[_, _, _, _, _, _, _, wire_type, flags_low, _, ..] = rest else { return Err(SHORT) };
+        const UNSIGNED: u8 = 32;
+        Ok(Self { wire_type, unsigned: flags_low & UNSIGNED != 0 })
+    }
+}
+
+fn text_row(wanted: usize, mut rest: &[u8]) -> Result<Vec<Read>, Malformed> {
+    let mut row = Vec::with_capacity(wanted);
+    for _ in 0..wanted {
+        row.push(if rest.first() == Some(&0xFB) {
+            rest = &rest[1..];
+            None
+        } else {
+            let (bytes, after) = length_encoded_bytes(rest)?;
+            rest = after;
+            Some(bytes.to_vec())
+        });
+    }
+    Ok(row)
+}
+
+/// The values of the first columns, of `count` in all, as a text row would have them.
+fn binary_row(columns: &[Column], count: u64, row: &[u8]) -> Result<Vec<Read>, Malformed> {
+    const SHORT: Malformed = Malformed("a row cut short");
+    // A zero, then a bit for each column, after two that mean nothing.
+    let nulls = row.get(1..).ok_or(SHORT)?;
+    let (nulls, mut rest) = nulls.split_at_checked((count as usize + 2).div_ceil(8)).ok_or(SHORT)?;
+    let mut read = Vec::with_capacity(columns.len());
+    for (index, column) in columns.iter().enumerate() {
+        let bit = index + 2;
+        if nulls[bit / 8] & (1 << (bit % 8)) != 0 {
+            read.push(None);
+            continue;
+        }
+        let width = match column.wire_type {
+            TINY => 1,
+            SHORT_INT | YEAR => 2,
+            LONG | INT24 | FLOAT => 4,
+            LONGLONG | DOUBLE => 8,
+            DATE | DATETIME | TIMESTAMP | TIME => {
+                return Err(Malformed("a date or time to be read; let the statement cast it to CHAR"));
+            }
+            _ => {
+                let (bytes, after) = length_encoded_bytes(rest)?;
+                rest = after;
+                read.push(Some(bytes.to_vec()));
+                continue;
+            }
+        };
+        let (bytes, after) = rest.split_at_checked(width).ok_or(SHORT)?;
+        rest = after;
+        read.push(Some(number(*column, bytes).into_bytes()));
+    }
+    Ok(read)
+}
+
+/// A little-endian number of 1, 2, 4 or 8 bytes in decimal digits.
+fn number(column: Column, bytes: &[u8]) -> String {
+    let mut wide = [0; 8];
+    wide[..bytes.len()].copy_from_slice(bytes);
+    let raw = u64::from_le_bytes(wide);
+    match column.wire_type {
+        FLOAT => f32::from_bits(raw as u32).to_string(),
+        DOUBLE => f64::from_bits(raw).to_string(),
+        _ if column.unsigned => raw.to_string(),
+        _ => {
+            let unused = 64 - 8 * bytes.len() as u32;
+            ((raw << unused) as i64 >> unused).to_string()
+        }
     }
 }
 
@@ -227,6 +455,13 @@ fn length_encoded(bytes: &[u8]) -> Result<(u64, &[u8]), Malformed> {
     let mut number = [0; 8];
     number[..width].copy_from_slice(digits);
     Ok((u64::from_le_bytes(number), rest))
+}
+
+/// A text behind its length, and what follows it.
+fn length_encoded_bytes(bytes: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
+    let (length, rest) = length_encoded(bytes)?;
+    let length = usize::try_from(length).ok().filter(|&length| length <= rest.len());
+    Ok(rest.split_at(length.ok_or(Malformed("a text longer than its packet"))?))
 }
 
 fn error(head: &[u8]) -> Result<Outcome, Malformed> {
@@ -326,7 +561,7 @@ mod tests {
     fn restart_forgets_a_half_read_reply() {
         let mut reply = Reply::default();
         assert_eq!(reply.feed(&packets(&[&[1], COLUMN])[..9]), Ok(None));
-        reply.restart();
+        reply.restart(Asked::Query, 0);
         assert_eq!(reply.feed(&packets(&[OK])), Ok(Some(Outcome::Done)));
     }
 

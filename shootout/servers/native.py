@@ -17,8 +17,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -44,6 +43,15 @@ LOAD_USER = "shootout"
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)  # loaded here: nothing may be loaded between fork and exec
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """An account for the load, and where the server listens: a socket's path or host:port."""
+
+    address: str
+    user: str
+    password: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,23 +241,10 @@ class Instance:
         """Log in as root over the socket: no TLS, autocommit, utf8mb4; `options` are PyMySQL's and win."""
         return self._login("root", options)
 
-    def open(self, count: int, schema: str) -> list[int]:
-        """Log in `count` load connections to `schema`; their file descriptors are the caller's to close.
-
-        Raises MeasureError where the server does not take that many.
-        """
-        _set_file_limit()
-        with ThreadPoolExecutor(max_workers=8) as pool:
-            logins = [pool.submit(self._open_one, schema) for _ in range(count)]
-        errors = [error for login in logins if (error := login.exception()) is not None]
-        descriptors = [login.result() for login in logins if login.exception() is None]
-        if errors:
-            for descriptor in descriptors:
-                os.close(descriptor)
-            raise MeasureError(
-                f"the server took {len(descriptors)} of {count} connections: {errors[0]}{self.post_mortem()}"
-            ) from errors[0]
-        return descriptors
+    @property
+    def login(self) -> Login:
+        """What the load engine logs in with."""
+        return Login(str(self.socket), LOAD_USER, self._passwords[LOAD_USER])
 
     def query(self, sql: str) -> tuple[tuple[Any, ...], ...]:
         """The rows that `sql` gives, as root. Raises MeasureError with the server's words where it fails."""
@@ -350,12 +345,6 @@ class Instance:
         connection.connect(link)
         return connection
 
-    def _open_one(self, schema: str) -> int:
-        connection = self._login(LOAD_USER, {"database": schema})
-        descriptor = os.dup(connection._sock.fileno())  # type: ignore[attr-defined]
-        connection._force_close()  # type: ignore[attr-defined]  # close() would tell the server to end the session
-        return descriptor
-
 
 def _family(version_text: str) -> Family:
     if "mariadb" in version_text.lower():
@@ -444,16 +433,21 @@ def _child(cpus: Sequence[int]) -> Callable[[], None]:
             os._exit(1)
         if cpus:
             os.sched_setaffinity(0, cpus)
-        _set_file_limit()
+        allow_files()
 
     return prepare
 
 
-def _set_file_limit() -> None:
-    """Allow this process OPEN_FILES, or what its hard limit leaves of them."""
+def allow_files() -> int:
+    """Allow this process, and what it starts, OPEN_FILES, or as many as it may have; returns the number."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    soft = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if hard == resource.RLIM_INFINITY or hard > OPEN_FILES:
+        hard = OPEN_FILES
+    with suppress(ValueError, OSError):  # only root may raise the hard limit
+        resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
+        return OPEN_FILES
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    return hard
 
 
 def _free_port() -> int:
