@@ -33,9 +33,18 @@ def load(path: Path, type: type[T]) -> T:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not TOML: {error}") from None
     try:
+        loaded: T = value(data, type)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return loaded
+
+
+def value(data: Any, type: Any) -> Any:
+    """The value that `data` says. Raises InputError, naming the field, where it is none of this type."""
+    try:
         return msgspec.convert(data, type)
     except msgspec.ValidationError as error:
-        raise InputError(f"{path}: {_fault(str(error), type, data)}") from None
+        raise InputError(_fault(str(error), type, data)) from None
 
 
 def find(name_or_file: str, folder: Path, kind: str) -> Path:
