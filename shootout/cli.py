@@ -6,6 +6,7 @@ Exit codes: 0 nothing regressed, 1 regressed, 2 usage or configuration, 3 could 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,10 +17,10 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from shootout import __version__, compare, document, plan, site, terminal
+from shootout import __version__, cached, compare, document, plan, site, terminal
 from shootout.errors import InputError, MeasureError
 from shootout.model import Comparison, RunDocument
-from shootout.places import REPORTS, ROOT, SUITES
+from shootout.places import REPORTS, ROOT, SUITES, cache
 from shootout.toml import hint
 
 EXIT_CODES: dict[type[Exception], int] = {InputError: 2, MeasureError: 3}
@@ -87,10 +88,9 @@ def show(conclusion: Conclusion, *, as_json: bool) -> None:
 
 
 def _run(given: argparse.Namespace) -> int:
-    names = ("profile", "servers", "workloads", "threads", "seed", "port")
-    chosen = {name: getattr(given, name) for name in names if getattr(given, name) is not None}
-    plan.make(plan.Selection(**chosen))  # what is wrong is said before pytest begins
-    options = [f"--{name}={value}" for name, value in chosen.items()]
+    selection = plan.Selection.of(given)
+    plan.make(selection)  # what is wrong is said before pytest begins
+    options = [f"{flag}={text}" if text else flag for flag, text in selection.given.items()]
     options += [f"--out={given.out}", *(["--json"] if given.json else [])]
     front = _Front()
     place = ["-c", str(ROOT / "pyproject.toml"), f"--rootdir={ROOT}", "-p", "no:cacheprovider"]
@@ -115,6 +115,24 @@ def _compare(given: argparse.Namespace) -> int:
 def _site(given: argparse.Namespace) -> int:
     page = publish(given.results, given.out)
     print(msgspec.json.encode({"page": str(page)}).decode() if given.json else page.resolve().as_uri())
+    return 0
+
+
+def _cache_list(given: argparse.Namespace) -> int:
+    found = cached.contents(cache(), cached.limit_bytes(os.environ))
+    if given.json:
+        print(msgspec.json.encode(found).decode())
+    else:
+        terminal.print_cache(_console(), found)
+    return 0
+
+
+def _cache_clear(given: argparse.Namespace) -> int:
+    cleared = cached.clear(cache())
+    if given.json:
+        print(msgspec.json.encode(cleared).decode())
+    else:
+        terminal.print_cleared(_console(), cleared)
     return 0
 
 
@@ -172,14 +190,8 @@ def _parser() -> argparse.ArgumentParser:
 
     run = commands.add_parser("run", help="measure servers, publish the report", allow_abbrev=False)
     run.set_defaults(run=_run, parser=run)
-    run.add_argument("--profile", metavar="NAME", help="a profile's name, or a .toml file (default: quick)")
-    run.add_argument("--servers", metavar="A,B,…", help="server references, the base first")
-    run.add_argument("--workloads", metavar="W,…", help="workloads by name, or .toml files")
-    run.add_argument("--threads", metavar="N,…", help="thread counts")
-    run.add_argument("--seed", metavar="N", help="of everything random (default: a new one)")
-    run.add_argument(
-        "--port", metavar="N", help="the first server's TCP port, the next ones follow (default: free ones)"
-    )
+    for option in plan.OPTIONS:
+        run.add_argument(option.flag, **option.shown)
     run.add_argument("--out", metavar="DIR", type=Path, default=REPORTS, help="for results/ and site/")
 
     compare_ = commands.add_parser("compare", help="judge run documents again", allow_abbrev=False)
@@ -192,7 +204,16 @@ def _parser() -> argparse.ArgumentParser:
     site_.add_argument("--results", metavar="DIR", type=Path, default=REPORTS / "results")
     site_.add_argument("--out", metavar="DIR", type=Path, default=REPORTS / "site")
 
-    for command in (run, compare_, site_):
+    cache_ = commands.add_parser(
+        "cache", help="what is kept of servers and loaded datasets", allow_abbrev=False
+    )
+    actions = cache_.add_subparsers(metavar="ACTION", required=True)
+    list_ = actions.add_parser("list", help="what there is, and how large", allow_abbrev=False)
+    list_.set_defaults(run=_cache_list, parser=list_)
+    clear = actions.add_parser("clear", help="remove all that is not in use", allow_abbrev=False)
+    clear.set_defaults(run=_cache_clear, parser=clear)
+
+    for command in (run, compare_, site_, list_, clear):
         command.add_argument("--json", action="store_true", help="print JSON")
     return parser
 

@@ -1,19 +1,21 @@
-"""A server of a run: found, configured, loaded with the dataset; then started afresh as often as it takes."""
+"""A server of a run: found, configured, loaded; then started afresh as often as it takes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Self
 
-from shootout import dataset, machine, settings
+from shootout import cached, dataset, machine, settings
 from shootout._engine import Engine, LoadError
 from shootout.dataset import Template
 from shootout.errors import MeasureError
-from shootout.model import Dataset, Profile, ServerRecord, ServerReference
+from shootout.model import Dataset, ServerRecord, ServerReference
 from shootout.places import cache
+from shootout.plan import Plan
 from shootout.rounds import Subject
 from shootout.servers import catalogue, native, packages
 from shootout.servers.native import Instance, Tree
@@ -41,29 +43,41 @@ class Contender:
     settings_name: str
     tree: Tree
     options: Mapping[str, str]  # my.cnf
-    dataset: Dataset
+    datasets: Sequence[Dataset]
     port: int | None
+    cache_bytes: int
 
     @classmethod
-    def find(cls, label: str, reference: ServerReference, profile: Profile, port: int | None = None) -> Self:
-        """Fetch the server where it is not here yet, and write the settings for it. Raises InputError."""
+    def find(cls, plan: Plan, label: str, port: int | None = None, held: ExitStack | None = None) -> Self:
+        """Fetch the server where it is not here yet, and write the settings for it. Raises InputError.
+
+        What it takes from the cache stays there until `held` is closed.
+        """
         if port is not None:
             native.require_port(port)  # before anything is fetched or loaded
-        tree = Tree.inspect(_directory_of(reference))
-        name = reference.settings or profile.settings
+        reference = plan.servers[label]
+        tree = Tree.inspect(_directory_of(reference, held))
+        name = reference.settings or plan.profile.settings
         options = settings.compile(settings.load(name), tree.family, tree.version)
-        return cls(label, reference, name, tree, options, profile.dataset, port)
+        return cls(label, reference, name, tree, options, plan.loaded, port, plan.cache_bytes)
 
-    def load(self) -> Template:
-        """The dataset on this server, from the cache or loaded now. Raises MeasureError."""
-        return dataset.template(self.tree, self.options, self.dataset, cache())
+    def load(self, held: ExitStack | None = None) -> Template:
+        """The datasets on this server, from the cache or loaded now. Raises MeasureError.
+
+        They stay in the cache until `held` is closed; others may go to make room for new ones.
+        """
+        template = dataset.template(self.tree, self.options, self.datasets, cache(), held)
+        if template.load_s is not None:
+            cached.bound(cache(), self.cache_bytes)
+        return template
 
     def start(self, template: Template, home: Path, cpus: Sequence[int]) -> Instance:
         """Start it in a new instance directory and read its pages. Raises as native.start does."""
         template.copy_to(home)
         instance = native.start(self.tree, home, self.options, port=self.port, cpus=cpus)
         try:
-            dataset.warm(instance, self.dataset)
+            for each in self.datasets:
+                dataset.warm(instance, each)
         except BaseException:
             instance.kill()
             raise
@@ -102,7 +116,8 @@ def connect(engine: Engine, instance: Instance, schema: str, connections: int) -
     except LoadError as error:
         _, code, message = error.args
         if variable := CONNECTION_LIMITS.get(code):
-            limit = f"; the limit is the server's {variable} = {instance.variables().get(variable, 'unknown')}"
+            value = instance.variables().get(variable, "unknown")
+            limit = f"; the limit is the server's {variable} = {value}"
         elif "Too many open files" in message:
             limit = f"; the limit is this process's {files} open files (ulimit -n)"
         else:
@@ -121,10 +136,10 @@ def subject(label: str, instance: Instance) -> Subject:
     )
 
 
-def _directory_of(reference: ServerReference) -> Path:
+def _directory_of(reference: ServerReference, held: ExitStack | None) -> Path:
     if reference.source == "path":
         return Path(reference.target)
-    return packages.fetch(reference.target, catalogue.load()[reference.target], cache())
+    return packages.fetch(reference.target, catalogue.load()[reference.target], cache(), held)
 
 
 def _counters(instance: Instance) -> dict[str, float]:

@@ -6,8 +6,8 @@ import hashlib
 import shutil
 import subprocess
 import time
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,48 +15,68 @@ from pathlib import Path
 import msgspec
 import pymysql
 
-from shootout import _engine, settings
+from shootout import _engine, cached, settings
 from shootout.errors import MeasureError
-from shootout.model import Dataset, Value
+from shootout.model import Dataset, DatasetKind
+from shootout.places import FIXTURES
 from shootout.servers import native
 from shootout.servers.native import Instance, Tree
 from shootout.servers.store import build_once
 
-SCHEMA = "shootout"
+SCHEMAS: Mapping[DatasetKind, str] = {
+    "sbtest": "shootout",
+    "tpcc": "shootout_tpcc",
+    "own": "shootout_own",
+}
 BATCH_ROWS = 5_000  # about 1 MB of SQL
-FORMAT = 1  # of templates; another one makes all of them anew
+SCAN_TIMEOUT_S = 3600.0  # of a statement that reads a whole table, however large
+FORMAT = 2  # of templates; another one makes all of them anew
+
+_FOLDER = FIXTURES / "datasets"
+# Those that keep no rows, or have no indexes.
+_UNFIT_ENGINES = {
+    *("ARCHIVE", "BLACKHOLE", "CSV", "FEDERATED", "MEMORY", "MRG_MYISAM", "PERFORMANCE_SCHEMA", "SEQUENCE"),
+}
+_CLUSTERED = {"innodb", "rocksdb"}  # their primary key holds the rows
 
 
 def load(instance: Instance, dataset: Dataset) -> None:
-    """Create and fill the dataset's tables, as sysbench lays them out, in a new schema `shootout`.
+    """Create the dataset's schema, and its tables with all rows in it.
 
     Raises MeasureError with the server's words where it refuses.
     """
+    schema = SCHEMAS[dataset.kind]
+    engine = _storage_engine(instance, dataset.engine)
+    creates, indexes = _statements(dataset)
     try:
         with closing(instance.connect()) as connection, connection.cursor() as cursor:
             cursor.execute("SET SESSION sql_log_bin = 0, unique_checks = 0")
-            cursor.execute(f"CREATE DATABASE {SCHEMA}")
-            connection.select_db(SCHEMA)
-            for table in _tables(dataset):
-                cursor.execute(
-                    f"CREATE TABLE sbtest{table} ("
-                    "id INTEGER NOT NULL AUTO_INCREMENT, "
-                    "k INTEGER DEFAULT '0' NOT NULL, "
-                    "c CHAR(120) DEFAULT '' NOT NULL, "
-                    "pad CHAR(60) DEFAULT '' NOT NULL, "
-                    f"PRIMARY KEY (id)) /*! ENGINE = {dataset.engine} */"
-                )
-                head = f"INSERT INTO sbtest{table} (id, k, c, pad) VALUES ".encode()
+            cursor.execute(f"CREATE DATABASE {schema}")
+            connection.select_db(schema)
+            for statement in creates:
+                cursor.execute(f"{statement} ENGINE = {engine}")
+            for number, (table, columns) in enumerate(tables(dataset), 1):
+                head = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ".encode()
                 for first in range(1, dataset.rows + 1, BATCH_ROWS):
                     count = min(BATCH_ROWS, dataset.rows - first + 1)
                     connection.query(
-                        head + _engine.sbtest_values(table, first, count, dataset.rows, dataset.seed)
+                        head + _engine.sbtest_values(number, first, count, dataset.rows, dataset.seed)
                     )
-                cursor.execute(f"CREATE INDEX k_{table} ON sbtest{table} (k)")
-            names = ", ".join(f"sbtest{table}" for table in _tables(dataset))
-            cursor.execute(f"ANALYZE NO_WRITE_TO_BINLOG TABLE {names}")
+            for statement in indexes:
+                cursor.execute(statement)
+            for table, _ in tables(dataset):
+                cursor.execute(f"ANALYZE NO_WRITE_TO_BINLOG TABLE {table}")
     except pymysql.Error as error:
         raise MeasureError(f"loading {dataset.key}: {error}\n{instance.error_log_tail()}") from error
+
+
+def tables(dataset: Dataset) -> list[tuple[str, list[str]]]:
+    """The dataset's tables, and their columns in the order of the rows."""
+    match dataset.kind:
+        case "sbtest":
+            return [(f"sbtest{number}", ["id", "k", "c", "pad"]) for number in range(1, dataset.tables + 1)]
+        case "tpcc" | "own":
+            return []
 
 
 def verify(instance: Instance, dataset: Dataset) -> str:
@@ -65,16 +85,17 @@ def verify(instance: Instance, dataset: Dataset) -> str:
     Raises MeasureError naming the first table that is not as it must be.
     """
     digest = hashlib.sha256(dataset.key.encode())
-    for table in _tables(dataset):
+    for number, (table, columns) in enumerate(tables(dataset), 1):
+        name = f"{SCHEMAS[dataset.kind]}.{table}"
         (row,) = instance.query(
-            "SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('#', id, k, c, pad))), 0) "
-            f"FROM {SCHEMA}.sbtest{table} FORCE INDEX (PRIMARY)"
+            f"SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('#', {', '.join(columns)}))), 0) FROM {name}",
+            SCAN_TIMEOUT_S,
         )
         found = (int(row[0]), int(row[1]))
-        expected = (dataset.rows, _engine.sbtest_checksum(table, dataset.rows, dataset.seed))
+        expected = (dataset.rows, _engine.sbtest_checksum(number, dataset.rows, dataset.seed))
         if found != expected:
             raise MeasureError(
-                f"table {SCHEMA}.sbtest{table} of {dataset.key} is not as it was generated: expected "
+                f"table {name} of {dataset.key} is not as it was generated: expected "
                 f"{expected[0]} rows with checksum {expected[1]}, found {found[0]} with {found[1]}"
             )
         digest.update(repr(found).encode())
@@ -82,26 +103,58 @@ def verify(instance: Instance, dataset: Dataset) -> str:
 
 
 def warm(instance: Instance, dataset: Dataset) -> None:
-    """Read every page of both indexes of each table once."""
-    for table in _tables(dataset):
-        instance.query(f"SELECT SUM(LENGTH(pad)) FROM {SCHEMA}.sbtest{table} FORCE INDEX (PRIMARY)")
-        instance.query(f"SELECT SUM(k) FROM {SCHEMA}.sbtest{table} FORCE INDEX (k_{table})")
+    """Read all rows of each table, and every page of its indexes, once."""
+    for table, columns in tables(dataset):
+        name = f"{SCHEMAS[dataset.kind]}.{table}"
+        # No index has the last column.
+        instance.query(f"SELECT SUM(LENGTH({columns[-1]})) FROM {name}", SCAN_TIMEOUT_S)
+        first_columns = {row[2]: row[4] for row in instance.query(f"SHOW INDEX FROM {name}") if row[3] == 1}
+        if dataset.engine.lower() in _CLUSTERED:
+            first_columns.pop("PRIMARY", None)
+        for index, column in first_columns.items():
+            scan = f"SELECT SUM(LENGTH({column})) FROM {name} FORCE INDEX ({index})"
+            instance.query(scan, SCAN_TIMEOUT_S)
 
 
-class _Manifest(Value):
-    """What a template says about itself."""
+def _storage_engine(instance: Instance, name: str) -> str:
+    """The engine as the server spells it. Raises MeasureError where it has none of that name for tables."""
+    fit = [
+        engine
+        for engine, support, *_ in instance.query("SHOW ENGINES")
+        if support in ("YES", "DEFAULT") and engine.upper() not in _UNFIT_ENGINES
+    ]
+    for engine in fit:
+        if engine.lower() == name.lower():
+            return str(engine)
+    raise MeasureError(
+        f"server {instance.version} has no storage engine {name} to load a dataset into; "
+        f"it has {', '.join(sorted(fit))}"
+    )
 
-    checksum: str
-    load_s: float
-    files: dict[str, int]  # sizes, by path under data/: a template that lacks any of it is torn
+
+def _statements(dataset: Dataset) -> tuple[list[str], list[str]]:
+    """What makes the dataset's tables, and what makes their secondary indexes."""
+    if dataset.kind == "own":
+        return [], []
+    lines = (_FOLDER / f"{dataset.kind}.sql").read_text("utf-8").splitlines()
+    text = "\n".join(line for line in lines if not line.startswith("--"))
+    numbers = range(1, dataset.tables + 1 if dataset.kind == "sbtest" else 2)
+    every = [
+        statement.strip().replace("{table}", str(number))
+        for number in numbers
+        for statement in text.split(";")
+        if statement.strip()
+    ]
+    creates = [statement for statement in every if statement.startswith("CREATE TABLE")]
+    return creates, [statement for statement in every if statement not in creates]
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A data directory that holds a loaded and verified dataset, shut down in good order."""
+    """A data directory that holds loaded and verified datasets, shut down in good order."""
 
     directory: Path
-    checksum: str
+    checksum: str  # of all rows
     load_s: float | None  # None: restored from the cache
 
     def copy_to(self, instance_directory: Path) -> None:
@@ -123,56 +176,51 @@ class Template:
 def template(
     tree: Tree,
     options: Mapping[str, str],
-    dataset: Dataset,
+    datasets: Iterable[Dataset],
     cache: Path,
+    held: ExitStack | None = None,
 ) -> Template:
-    """The dataset on one server binary, from the cache or loaded now under these my.cnf options.
+    """The datasets on one server binary, from the cache or loaded now under these my.cnf options.
 
-    Options that do not shape data files share a template.
+    Options that do not shape data files share a template. Until `held` is closed nobody removes it.
     """
-    facts = (FORMAT, tree.digest, sorted(settings.in_files(options).items()), dataset.key)
+    every = tuple(sorted(set(datasets), key=lambda dataset: dataset.key))
+    made_of = [(dataset.key, _statements(dataset)) for dataset in every]
+    facts = (FORMAT, tree.digest, sorted(settings.in_files(options).items()), made_of)
     key = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
     directory = cache / "templates" / key
     made = build_once(
         directory,
-        partial(_build, tree, options, dataset),
-        lambda found: _manifest(found) is not None,
+        partial(_build, tree, options, every),
+        lambda found: cached.manifest(found) is not None,
+        held,
     )
-    manifest = _manifest(directory)
+    manifest = cached.manifest(directory)
     if manifest is None:
         raise MeasureError(f"{directory}: the loaded dataset did not stay as it was written")
     return Template(directory=directory, checksum=manifest.checksum, load_s=manifest.load_s if made else None)
 
 
-def _build(tree: Tree, options: Mapping[str, str], dataset: Dataset, directory: Path) -> None:
+def _build(tree: Tree, options: Mapping[str, str], datasets: Sequence[Dataset], directory: Path) -> None:
     home = directory / "instance"
     native.initialise(tree, home, options)
     with native.start(tree, home, options) as instance:
         began = time.monotonic()
-        load(instance, dataset)
+        for dataset in datasets:
+            load(instance, dataset)
         load_s = time.monotonic() - began
-        checksum = verify(instance, dataset)
+        checksums = "".join(verify(instance, dataset) for dataset in datasets)
         instance.query("SET GLOBAL innodb_fast_shutdown = 0")  # leave no purge or merge to the copies
     data = directory / "data"
     (home / "data").rename(data)
     shutil.rmtree(home)
     (data / "auto.cnf").unlink(missing_ok=True)  # the server's UUID: each copy gets its own
-    manifest = _Manifest(checksum=checksum, load_s=load_s, files=_sizes(data))
+    checksum = hashlib.sha256(checksums.encode()).hexdigest()[:16]
+    manifest = cached.Manifest(
+        server=f"{tree.family} {'.'.join(map(str, tree.version))}",
+        datasets=tuple(dataset.key for dataset in datasets),
+        checksum=checksum,
+        load_s=load_s,
+        files=cached.sizes(data),
+    )
     (directory / "template.json").write_bytes(msgspec.json.encode(manifest))
-
-
-def _manifest(directory: Path) -> _Manifest | None:
-    """The manifest of a whole template; None where there is none, or files are not as it says."""
-    try:
-        manifest = msgspec.json.decode((directory / "template.json").read_bytes(), type=_Manifest)
-    except (OSError, msgspec.DecodeError):
-        return None
-    return manifest if manifest.files == _sizes(directory / "data") else None
-
-
-def _sizes(data: Path) -> dict[str, int]:
-    return {str(file.relative_to(data)): file.stat().st_size for file in data.rglob("*") if file.is_file()}
-
-
-def _tables(dataset: Dataset) -> range:
-    return range(1, dataset.tables + 1)

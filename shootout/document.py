@@ -22,7 +22,8 @@ from shootout.model import EndRecord, FailureRecord, RunDocument, RunHeader, Sta
 
 # Format history
 #   1  first
-FORMAT: Literal[1] = 1
+#   2  a profile's `dataset` is a scale for all kinds of datasets: it lost its `kind`
+FORMAT: Literal[2] = 2
 
 # An estimate of twice the quick profile's longest run: a full disk is found before a server starts.
 _ROOM_BYTES = 4 << 20
@@ -125,7 +126,8 @@ def read(path: Path) -> RunDocument:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     if not lines:
         raise InputError(f"{path}: not a run document: it has no whole line")
-    _check_format(path, lines[0])
+    if _format(path, lines[0]) == 1:
+        lines[0] = _from_format_1(lines[0])
     header, *rest = (_record(path, number, line) for number, line in enumerate(lines, 1))
     if not isinstance(header, RunHeader):
         raise InputError(f"{path}:1: expected the run's header, found another record")
@@ -168,13 +170,24 @@ def _append(file: int, line: bytes) -> None:
         raise
 
 
-def _check_format(path: Path, line: bytes) -> None:
+def _format(path: Path, line: bytes) -> int:
     try:
         found = msgspec.json.decode(line, type=_Format).format
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise InputError(f"{path}:1: not a run document: no format number in its first line") from None
-    if found != FORMAT:
-        raise InputError(f"{path}: written in format {found}; this shootout reads format {FORMAT}")
+    if not 1 <= found <= FORMAT:
+        raise InputError(f"{path}: written in format {found}; this shootout reads format {FORMAT} and before")
+    return found
+
+
+def _from_format_1(line: bytes) -> bytes:
+    """A header of format 1 as format 2 has it; what is none stays as it is."""
+    try:
+        header = msgspec.json.decode(line)
+        del header["profile"]["dataset"]["kind"]
+    except (msgspec.DecodeError, KeyError, TypeError):
+        return line
+    return msgspec.json.encode(header | {"format": 2})
 
 
 def _check_start(where: str, record: StartRecord, header: RunHeader) -> None:

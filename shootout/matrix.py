@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from shootout import toml
 from shootout.errors import InputError
-from shootout.model import Block, Cell, Profile
+from shootout.model import Block, Cell, Dataset, Profile
 from shootout.places import FIXTURES
 
 FOLDER = FIXTURES / "profiles"
@@ -50,10 +50,13 @@ def parse_threads(text: str) -> tuple[int, ...]:
     return threads
 
 
-def cells(profile: Profile, labels: Sequence[str]) -> tuple[Cell, ...]:
-    """All cells of a run, in the profile's order: by workload, threads, then server (the base first)."""
+def cells(profile: Profile, datasets: Mapping[str, Dataset], labels: Sequence[str]) -> tuple[Cell, ...]:
+    """All cells of a run, in the profile's order: by workload, threads, then server (the base first).
+
+    `datasets`: what each workload runs on.
+    """
     return tuple(
-        Cell(workload=workload, dataset=profile.dataset.key, server=label, threads=threads)
+        Cell(workload=workload, dataset=datasets[workload].key, server=label, threads=threads)
         for workload in profile.workloads
         for threads in profile.threads
         for label in labels

@@ -18,11 +18,12 @@ from pathlib import Path
 
 import msgspec
 
-from shootout import __version__, compare, dataset, document, machine
+from shootout import __version__, compare, document, machine
 from shootout._engine import Engine
 from shootout.contender import Contender, connect, subject
 from shootout.dataset import Template
 from shootout.errors import MeasureError
+from shootout.ground import Ground
 from shootout.model import (
     Block,
     Cell,
@@ -54,8 +55,8 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
     began_s = time.monotonic()
     run = document.new_run(datetime.now(UTC))
     writer = document.Writer(results, run)
-    with _instances_directory(run) as directory:
-        campaign = _Campaign(plan, machine.inspect(directory), run, directory, observe)
+    with _instances_directory(run) as directory, ExitStack() as held:
+        campaign = _Campaign(plan, machine.inspect(directory), run, directory, held, observe)
         journal = campaign.journal = document.Journal(writer, campaign.header)
         interrupted = True
         try:
@@ -102,6 +103,7 @@ class _Campaign:
     runner: Runner
     run: str
     directory: Path
+    held: ExitStack  # what the run needs of the cache
     observe: Observe
     journal: document.Journal = field(init=False)
     started: str = field(default_factory=_now)
@@ -114,13 +116,13 @@ class _Campaign:
 
     def prepare(self) -> None:
         """Find, initialise and load every server, and see that all hold the same rows."""
-        for index, (label, reference) in enumerate(self.plan.servers.items()):
+        for index, label in enumerate(self.plan.servers):
             self.observe(Progress(stage="prepare", detail=label))
             port = None if self.plan.port is None else self.plan.port + index
-            contender = Contender.find(label, reference, self.plan.profile, port)
+            contender = Contender.find(self.plan, label, port, self.held)
             self.records[label] = contender.record()
             try:
-                self.ready[label] = contender, contender.load()
+                self.ready[label] = contender, contender.load(self.held)
             except MeasureError as error:
                 self._fail_server(label, 0, str(error))  # before the first start
 
@@ -147,6 +149,8 @@ class _Campaign:
             seed=self.plan.seed,
             profile_name=self.plan.profile_name,
             profile=self.plan.profile,
+            given=dict(self.plan.given),
+            workloads=self.plan.records,
             runner=self.runner,
             servers=tuple(self.records.values()),
             blocks=self.plan.blocks,
@@ -226,7 +230,9 @@ class _Campaign:
         for label, instance in instances.items():
             try:
                 machine.place(instance.pid, servers)
-                connect(engine, instance, dataset.SCHEMA, block.threads)
+                ground = self._ground(block, instance)
+                ground.set_up(block.threads)
+                connect(engine, instance, ground.schema, block.threads)
             except MeasureError as error:
                 self._fail_cell(block.cell(label), start, str(error))
                 continue
@@ -239,6 +245,7 @@ class _Campaign:
                 kinds=[kind.name for kind in program.kinds],
                 driver=engine,
                 sampling=self.plan.profile.sampling,
+                load=self.plan.profile.load,
                 generator=generator,
                 watch=lambda stage, *rounds: self._show(stage, start, block, rounds),
             )
@@ -249,6 +256,15 @@ class _Campaign:
             self.half_widths[block.key] = compare.half_width(starts, self.plan.profile.policy)
         for label, reason in measured.failures.items():
             self._fail_cell(block.cell(label), start, reason)
+        for each in subjects:
+            if each.label not in measured.failures:
+                try:
+                    self._ground(block, instances[each.label]).check()
+                except MeasureError as error:
+                    self._fail_cell(block.cell(each.label), start, str(error))
+
+    def _ground(self, block: Block, instance: Instance) -> Ground:
+        return Ground(instance, self.plan.workloads[block.workload], self.plan.datasets[block.workload])
 
     # --- what is kept, and shown --------------------------------------------------------------------
 

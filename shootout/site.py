@@ -14,6 +14,7 @@ from functools import cached_property
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
+from typing import get_args
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -28,6 +29,8 @@ from shootout.model import (
     CellComparison,
     CellFigures,
     Comparison,
+    Dataset,
+    DatasetKind,
     FailureRecord,
     RunDocument,
     Samples,
@@ -35,6 +38,7 @@ from shootout.model import (
     SettingRecord,
     Verdict,
     Warning,
+    WorkloadRecord,
 )
 from shootout.places import TEMPLATES
 
@@ -113,6 +117,11 @@ class Run:
         """What it says, one sentence for each head."""
         return wording.headlines(self.comparison)
 
+    @property
+    def conditions(self) -> str:
+        """How the load differs from the usual."""
+        return wording.conditions(self.document.header)
+
     @cached_property
     def heads(self) -> tuple[str, ...]:
         """The servers that are held against a base."""
@@ -172,6 +181,14 @@ class Run:
         """Workload by workload (and dataset, where there are several)."""
         keys = dict.fromkeys((c.cell.workload, c.cell.dataset) for c in self.comparison.cells)
         return tuple(CellSet(run=self, workload=workload, dataset=dataset) for workload, dataset in keys)
+
+    @cached_property
+    def datasets(self) -> tuple[Dataset, ...]:
+        """Those that the blocks ran on."""
+        header = self.document.header
+        ran_on = {block.dataset for block in header.blocks}
+        known = (header.profile.dataset.of(kind) for kind in get_args(DatasetKind))
+        return tuple(dataset for dataset in known if dataset.key in ran_on)
 
     @cached_property
     def told_of_servers(self) -> frozenset[Warning]:
@@ -428,9 +445,30 @@ class CellPage:
         servers = ",".join(self.run.servers[label].reference for label in labels)
         header = self.run.document.header
         words = ["shootout", "run", "--profile", header.profile_name, "--servers", servers]
-        words += ["--workloads", self.cell.workload, "--threads", str(self.cell.threads)]
-        words += ["--seed", str(header.seed)]
+        record = self._record
+        words += ["--workloads", record.written if record else self.cell.workload]
+        words += ["--threads", str(self.cell.threads), "--seed", str(header.seed)]
+        for flag, text in header.given.items():
+            asked = self._options_of(text) if flag == "--option" else text
+            if flag not in (*words, "--port") and (asked or not text):
+                words += [flag, asked] if text else [flag]
         return shlex.join(words)
+
+    @property
+    def _record(self) -> WorkloadRecord | None:
+        records = self.run.document.header.workloads
+        return next((record for record in records if record.name == self.cell.workload), None)
+
+    def _options_of(self, text: str) -> str:
+        """Of `NAME=N,…` what the cell's workload has."""
+        known = self._record.options if self._record else {}
+        items = (item.strip() for item in text.split(","))
+        return ",".join(item for item in items if item.partition("=")[0] in known)
+
+    @property
+    def conditions(self) -> str:
+        """How the load differs from the usual."""
+        return wording.conditions(self.run.document.header, self.cell.workload)
 
     @property
     def charts(self) -> dict[str, charts.Figure | None]:
@@ -506,6 +544,7 @@ def _renderer(runs: Sequence[Run]) -> Renderer:
         "breakable": _breakable,
         "change": wording.change,
         "change_range": wording.change_range,
+        "dataset": wording.dataset,
         "duration": wording.duration,
         "estimate": wording.estimate,
         "half_width": wording.half_width,

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shootout import wording
+from shootout.cached import Cleared, Contents, Entry
 from shootout.model import Comparison, Progress, Verdict
 
 STYLES = {
@@ -124,16 +125,57 @@ def verdict_table(comparison: Comparison) -> Table:
     return table
 
 
+def cache_table(contents: Contents) -> Table:
+    """Every entry, the most recently used first."""
+    table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
+    for name in ("kind", "what it is", "size", "last used", "state"):
+        table.add_column(name, justify="right" if name == "size" else "left", no_wrap=True)
+    for entry in contents.entries:
+        moment = wording.moment(entry.used.isoformat())
+        size = wording.size(entry.size_bytes)
+        table.add_row(entry.kind, Text(wording.visible(_what(entry))), size, moment, entry.state)
+    return table
+
+
+def print_cache(console: Console, contents: Contents) -> None:
+    """The table, and how much of the disk is taken."""
+    total, limit = wording.size(contents.total_bytes), wording.size(contents.limit_bytes)
+    if contents.entries:
+        _print_whole(console, cache_table(contents))
+    console.print(f"{total} of {limit}", highlight=False)
+
+
+def print_cleared(console: Console, cleared: Cleared) -> None:
+    """What stayed, and how much was freed."""
+    for entry in cleared.kept:
+        console.print(
+            Text(wording.visible(f"kept, as it is in use: {entry.kind} {_what(entry)}")), soft_wrap=True
+        )
+    count = len(cleared.removed)
+    entries = "1 entry" if count == 1 else f"{count} entries"
+    console.print(f"removed {entries}, {wording.size(cleared.freed_bytes)} freed", highlight=False)
+
+
+def _what(entry: Entry) -> str:
+    """What it holds; its name where that is not known."""
+    return f"{entry.server}: {', '.join(entry.datasets)}" if entry.datasets else entry.name
+
+
+def _print_whole(console: Console, table: Table) -> None:
+    """Print it at its own width: a line that the terminal wraps can be read, a number cut short misleads."""
+    table.width = Measurement.get(console, console.options.update(max_width=WIDTH_MAX), table).maximum
+    console.print(table, crop=False)
+
+
 def print_verdicts(console: Console, comparison: Comparison) -> None:
     """The headline, the table, and the reason of every cell that failed."""
     console.print()
     for headline in wording.headlines(comparison):
         console.print(Text(wording.visible(headline.text), style="bold"))
+    if said := wording.conditions(comparison.header):
+        console.print(Text(wording.visible(f"load: {said}")), soft_wrap=True)
     console.print()
-    table = verdict_table(comparison)
-    # A line that the terminal wraps can still be read; a number cut short misleads.
-    table.width = Measurement.get(console, console.options.update(max_width=WIDTH_MAX), table).maximum
-    console.print(table, crop=False)
+    _print_whole(console, verdict_table(comparison))
     for each in comparison.cells:
         if each.verdict is Verdict.FAILED:
             cell = each.cell

@@ -24,9 +24,10 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from shootout import dataset, machine, plan, stats, wording
+from shootout import machine, plan, stats, wording
 from shootout._engine import Engine
 from shootout.contender import Contender
+from shootout.dataset import SCHEMAS
 from shootout.model import Interval
 from shootout.servers.native import Instance
 
@@ -76,9 +77,8 @@ def main() -> None:
 def compared(workload: str, threads: int, turns: int, seconds: float) -> list[tuple[Turn, Turn]]:
     """Pairs of neighbouring turns, ours and sysbench's, in random order within each."""
     made = plan.make(plan.Selection(servers=SERVER, workloads=workload, threads=str(threads)))
-    (reference,) = made.servers.values()
-    program, tables = made.programs[workload], made.profile.dataset
-    contender = Contender.find(SERVER, reference, made.profile)
+    program, tables = made.programs[workload], made.datasets[workload]
+    contender = Contender.find(made, SERVER)
     client, servers = machine.placement(machine.by_core(os.sched_getaffinity(0))).of(
         threads, writes=program.writes
     )
@@ -88,15 +88,15 @@ def compared(workload: str, threads: int, turns: int, seconds: float) -> list[tu
         machine.hold(client),
     ):
         engine = Engine(msgspec.json.encode(program), 1)
-        engine.connect(instance.open(threads, dataset.SCHEMA))
+        engine.connect(instance.open(threads, SCHEMAS["sbtest"]))
         password = secrets.token_hex(8)
         user = "sysbench@localhost"
         instance.query(f"CREATE USER {user} IDENTIFIED BY '{password}'")
-        instance.query(f"GRANT ALL ON {dataset.SCHEMA}.* TO {user}")
+        instance.query(f"GRANT ALL ON {SCHEMAS['sbtest']}.* TO {user}")
         command = ["sysbench", workload, f"--mysql-socket={instance.socket}", "--mysql-user=sysbench"]
         command += [
             f"--mysql-password={password}",
-            f"--mysql-db={dataset.SCHEMA}",
+            f"--mysql-db={SCHEMAS['sbtest']}",
             f"--threads={threads}",
         ]
         command += [

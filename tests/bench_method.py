@@ -19,9 +19,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from shootout import dataset, machine, plan, wording
+from shootout import machine, plan, wording
 from shootout._engine import Engine
 from shootout.contender import Contender, connect
+from shootout.dataset import SCHEMAS
 from shootout.servers.native import Instance
 
 PLACEMENTS = {  # client, server
@@ -108,13 +109,13 @@ def running(labels: Sequence[str], workload: str, threads: int) -> Iterator[Benc
         home = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="shootout-")))
         place = machine.placement(machine.by_core({0, 1}))
         instances: list[Instance] = []
-        for label, reference in made.servers.items():
-            contender = Contender.find(label, reference, made.profile)
+        for label in made.servers:
+            contender = Contender.find(made, label)
             instance = contender.start(contender.load(), home / str(len(instances)), place.servers)
             held.callback(instance.kill)
             instances.append(instance)
         for instance in instances:
-            connect(engine, instance, dataset.SCHEMA, threads)
+            connect(engine, instance, SCHEMAS["sbtest"], threads)
         with machine.hold(place.client):
             yield Bench(engine, instances)
 

@@ -119,7 +119,7 @@ def a_document(
     client: tuple[int, ...] = (0,),
 ) -> RunDocument:
     header = RunHeader(
-        format=1,
+        format=2,
         run="r",
         started="",
         shootout="0.1.0",

@@ -28,8 +28,8 @@ from shootout.model import (
 
 RUN = "20250102T030405Z-abc123"
 
-# A whole document of format 1 as it lies on disk. It never changes: what it says must stay readable.
-GOLDEN = (
+# Whole documents as they lie on disk, of every format. They never change: what they say must stay readable.
+HEADER_1 = (
     '{"record":"run","format":1,"run":"20250102T030405Z-abc123","started":"2025-01-02T03:04:05Z",'
     '"shootout":"0.1.0","seed":7,"profile_name":"quick","profile":{"description":"d","workloads":["reads"],"threads":[4],'
     '"servers":["a","b"],"settings":"in-memory","dataset":{"kind":"sbtest","tables":4,"rows":25000,'
@@ -39,6 +39,20 @@ GOLDEN = (
     '"kernel":"k","system":"s","virtual":"","filesystem":"ext4","disk":"ssd","placement":{"client":[0],'
     '"servers":[1],"single":1},"warnings":[]},"servers":[],"blocks":[{"workload":"reads",'
     '"dataset":"sbtest-4x25000-innodb-seed1","threads":4,"servers":["a","b"]}]}\n'
+)
+HEADER = (
+    '{"record":"run","format":2,"run":"20250102T030405Z-abc123","started":"2025-01-02T03:04:05Z",'
+    '"shootout":"0.1.0","seed":7,"profile_name":"quick","profile":{"description":"d","workloads":["reads"],"threads":[4],'
+    '"servers":["a","b"],"settings":"in-memory","dataset":{"tables":4,"rows":25000,'
+    '"warehouses":1,"seed":1,"engine":"InnoDB"},"load":{"protocol":"text","rate":null,"arrivals":"poisson","think_s":0.0,'
+    '"think":"fixed","reconnect":false},"options":{},"distribution":null,"sampling":{"starts_min":6,"starts_max":12,"slice_s":0.1,"ramp_s":0.02,'
+    '"measure_s":1.2,"warmup_max_s":6.0,"half_width":0.015,"budget_s":310.0},"policy":{"confidence":0.95,'
+    '"margin":0.02,"trim":0.1}},"runner":{"fingerprint":"f","cpu":"c","cpus":2,"memory_bytes":1024,'
+    '"kernel":"k","system":"s","virtual":"","filesystem":"ext4","disk":"ssd","placement":{"client":[0],'
+    '"servers":[1],"single":1},"warnings":[]},"servers":[],"blocks":[{"workload":"reads",'
+    '"dataset":"sbtest-4x25000-innodb-seed1","threads":4,"servers":["a","b"]}],"workloads":[],"given":{}}\n'
+)
+RECORDS = (
     '{"record":"start","block":"reads-t4","start":1,"order":[[0,1],[1,0]],"samples":[{"server":"a",'
     '"steady":true,"warmup_rounds":8,"drift":0.001,"transactions":[100.5,99.5],"window_s":[0.1,0.1],'
     '"server_cpu_s":[0.09,0.09],"client_cpu_s":[0.02,0.02],"completed":[120,119],"latencies":"HISTF",'
@@ -48,13 +62,14 @@ GOLDEN = (
     '"threads":4},"start":1,"reason":"it died: [ERROR] out of memory"}\n'
     '{"record":"end","finished":"2025-01-02T03:05:05Z","elapsed_s":60.0,"interrupted":false}\n'
 )
+GOLDEN = HEADER + RECORDS
 
 BLOCK = Block(workload="reads", dataset="sbtest-4x25000-innodb-seed1", threads=4, servers=("a", "b"))
 
 
 def a_header(run: str = RUN) -> RunHeader:
     return RunHeader(
-        format=1,
+        format=2,
         run=run,
         started="2025-01-02T03:04:05Z",
         shootout="0.1.0",
@@ -129,9 +144,10 @@ def files_no_larger_than(size: int) -> Iterator[None]:
 # --- writing and reading ----------------------------------------------------------------------------
 
 
-def test_the_golden_document_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("header", [HEADER_1, HEADER], ids=["format 1", "format 2"])
+def test_the_golden_document_is_read(header: str, tmp_path: Path) -> None:
     path = tmp_path / "golden.jsonl"
-    path.write_text(GOLDEN)
+    path.write_text(header + RECORDS)
     assert document.read(path) == RunDocument(
         header=a_header(), starts=(a_start(),), failures=(A_FAILURE,), end=AN_END
     )
@@ -180,7 +196,18 @@ def test_a_torn_last_line_is_dropped_and_the_run_counts_as_cut_short(tmp_path: P
         ("nonsense\n", ":1: not a run document: no format number in its first line"),
         ("[1]\n", ":1: not a run document: no format number in its first line"),
         ('{"record":"run"}\n', ":1: not a run document: no format number in its first line"),
-        (GOLDEN.replace('"format":1', '"format":2'), ": written in format 2; this shootout reads format 1"),
+        (
+            GOLDEN.replace('"format":2', '"format":3'),
+            ": written in format 3; this shootout reads format 2 and before",
+        ),
+        (
+            GOLDEN.replace('"format":2', '"format":0'),
+            ": written in format 0; this shootout reads format 2 and before",
+        ),
+        (
+            GOLDEN.replace('"format":2', '"format":1'),
+            ":1: not a record of a run document: Invalid enum value 1 - at `$.format`",
+        ),
         (
             '{"format":1,"record":"x"}\n',
             ":1: not a record of a run document: Invalid value 'x' - at `$.record`",

@@ -18,7 +18,7 @@ import pytest
 from shootout import dataset, places, workload
 from shootout._engine import Engine, Histogram, LoadError, Slice, sbtest_checksum, sbtest_values
 from shootout.contender import connect
-from shootout.dataset import SCHEMA, Template
+from shootout.dataset import SCHEMAS, Template
 from shootout.model import (
     Dataset,
     Integer,
@@ -46,6 +46,7 @@ OPTIONS = {
 }
 NAMES = ("mysql-5.7.22", "mysql-8.0.12")
 DATASET = Dataset(tables=1, rows=2_000, seed=3)
+SCHEMA = SCHEMAS["sbtest"]
 TIMEOUT_S = 30.0
 SOON_S = 2.5  # on a busy machine; nearly all of it is slack
 DUPLICATE, LOCK_WAIT_TIMEOUT, DEADLOCK = 1062, 1205, 1213
@@ -63,7 +64,7 @@ def templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Tree,
     trees = {
         name: Tree.inspect(packages.fetch(name, catalogue.load()[name], places.cache())) for name in NAMES
     }
-    return {name: (tree, dataset.template(tree, OPTIONS, DATASET, cache)) for name, tree in trees.items()}
+    return {name: (tree, dataset.template(tree, OPTIONS, [DATASET], cache)) for name, tree in trees.items()}
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +100,7 @@ def a_program(
     made = Workload(
         title="",
         description="",
-        transactions=(Transaction(steps=steps, begin=begin),),
+        transactions=(Transaction(steps=steps, skip_trx=int(not begin)),),
         parameters=dict(parameters or {}),
     )
     return msgspec.json.encode(workload.compile("test", made, DATASET))

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from shootout import matrix
 from shootout.errors import InputError
-from shootout.model import Block, Cell, Dataset, Policy, Profile, Sampling
+from shootout.model import Block, Cell, Dataset, Policy, Profile, Sampling, Scale
 
 LABELS = ("mysql-5.7.22", "mysql-8.0.12")
+DATASETS = {"reads": Dataset(kind="sbtest"), "writes": Dataset(kind="tpcc")}
 
 
 def a_profile(**fields: object) -> Profile:
@@ -30,7 +31,7 @@ def test_the_quick_profile_writes_out_the_defaults() -> None:
     assert profile.servers == LABELS
     assert profile.workloads == ("oltp_point_select", "oltp_read_only", "oltp_read_write")
     assert profile.threads == (1, 8, 32)
-    assert (profile.dataset, profile.sampling, profile.policy) == (Dataset(), Sampling(), Policy())
+    assert (profile.dataset, profile.sampling, profile.policy) == (Scale(), Sampling(), Policy())
 
 
 def test_a_profile_of_ones_own_needs_three_keys(tmp_path: Path) -> None:
@@ -93,7 +94,7 @@ def test_a_thread_count_that_is_there_twice_is_named() -> None:
 
 
 def test_cells_follow_the_profile_and_the_base_is_first() -> None:
-    cells = matrix.cells(a_profile(), LABELS)
+    cells = matrix.cells(a_profile(), DATASETS, LABELS)
     assert [(c.workload, c.threads, c.server) for c in cells] == [
         ("reads", 1, LABELS[0]),
         ("reads", 1, LABELS[1]),
@@ -104,7 +105,9 @@ def test_cells_follow_the_profile_and_the_base_is_first() -> None:
         ("writes", 8, LABELS[0]),
         ("writes", 8, LABELS[1]),
     ]
-    assert {cell.dataset for cell in cells} == {Dataset().key}
+    assert {(cell.workload, cell.dataset) for cell in cells} == {
+        (workload, dataset.key) for workload, dataset in DATASETS.items()
+    }
 
 
 def test_blocks_of_selected_cells() -> None:
@@ -126,7 +129,8 @@ def test_blocks_of_selected_cells() -> None:
 def test_blocks_hold_every_cell_once_in_order(
     workloads: list[str], threads: list[int], labels: list[str]
 ) -> None:
-    cells = matrix.cells(a_profile(workloads=tuple(workloads), threads=tuple(threads)), labels)
+    profile = a_profile(workloads=tuple(workloads), threads=tuple(threads))
+    cells = matrix.cells(profile, dict.fromkeys(workloads, Dataset()), labels)
     blocks = matrix.blocks(cells)
     assert len(blocks) == len(workloads) * len(threads)
     assert tuple(cell for block in blocks for cell in block.cells) == cells

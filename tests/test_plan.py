@@ -75,6 +75,33 @@ def test_two_workloads_of_one_name_are_refused(tmp_path: Path) -> None:
         plan.make(Selection(workloads=f"{mine},oltp_point_select"))
 
 
+def test_a_workload_says_which_dataset_it_runs_on(tmp_path: Path) -> None:
+    shipped = (FIXTURES / "workloads" / "oltp_point_select.toml").read_text()
+    profile = tmp_path / "mine.toml"
+    names = []
+    for kind in ("tpcc", "own"):
+        mine = tmp_path / f"on_{kind}.toml"
+        mine.write_text(f'dataset = "{kind}"\n{shipped}')
+        names.append(str(mine))
+    workloads = [*names, "oltp_point_select", "oltp_read_only"]
+    profile.write_text(
+        f"description = 'd'\nworkloads = {workloads}\nthreads = [1]\nservers = ['{HEAD}']\n"
+        "[dataset]\ntables = 2\nrows = 9\nwarehouses = 3\nseed = 4\nengine = 'myisam'"
+    )
+    made = plan.make(Selection(profile=str(profile)))
+    keys = {
+        "on_tpcc": "tpcc-3w-myisam-seed4",
+        "on_own": "own-myisam",
+        "oltp_point_select": "sbtest-2x9-myisam-seed4",
+        "oltp_read_only": "sbtest-2x9-myisam-seed4",
+    }
+    assert {name: dataset.key for name, dataset in made.datasets.items()} == keys
+    assert {cell.workload: cell.dataset for cell in made.cells} == keys
+    assert [dataset.kind for dataset in made.loaded] == ["tpcc", "own", "sbtest"]
+    part = made.only([cell for cell in made.cells if cell.workload == "oltp_read_only"])
+    assert [dataset.kind for dataset in part.loaded] == ["sbtest"]  # nobody loads what nobody measures
+
+
 def test_seeds_are_new_each_time() -> None:
     assert len({plan.make(Selection()).seed for _ in range(5)}) == 5
 

@@ -88,9 +88,9 @@ def test_what_is_wrong_is_a_usage_error(tmp_path: Path) -> None:
 def test_pytest_takes_the_options_of_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["run", "--help"])
-    ours = set(re.findall(r"^  (--[a-z]+)", capsys.readouterr().out, re.MULTILINE))
+    ours = set(re.findall(r"^  (--[a-z-]+)", capsys.readouterr().out, re.MULTILINE))
     section = suites(tmp_path, "--help").stdout.partition("performance suites")[2].partition("\n\n")[0]
-    assert set(re.findall(r"^  (--[a-z]+)", section, re.MULTILINE)) == ours
+    assert set(re.findall(r"^  (--[a-z-]+)", section, re.MULTILINE)) == ours
 
 
 # --- measured -------------------------------------------------------------------------------------
@@ -111,7 +111,10 @@ def test_samples_reach_pytest_benchmark(lab: Lab, tmp_path: Path) -> None:
     assert f"run document  {document_in(out)}" in first.stdout
     (block,) = run.header.blocks
     assert block == Block(
-        workload="oltp_point_select", dataset=run.header.profile.dataset.key, threads=2, servers=(BASE, HEAD)
+        workload="oltp_point_select",
+        dataset=run.header.profile.dataset.of("sbtest").key,
+        threads=2,
+        servers=(BASE, HEAD),
     )
     assert {record.block for record in run.starts} == {block.key}
     assert lab.left() == ([], [])

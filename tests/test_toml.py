@@ -59,7 +59,7 @@ def test_a_right_file_becomes_its_value(path: Path) -> None:
         (Profile, PROFILE + "sampling = 3", "sampling: expected table, found 3"),
         (Profile, PROFILE.replace("8", "0"), "threads[1]: expected int >= 1, found 0"),
         (Profile, PROFILE.replace('["a"]', '"a"'), "workloads: expected array, found 'a'"),
-        (Profile, PROFILE + '[dataset]\nkind = "sb"', "dataset.kind: unknown 'sb'; known: sbtest"),
+        (Workload, WORKLOAD + 'dataset = "tcp"', "dataset: unknown 'tcp'; known: sbtest, tpcc, own"),
         (Profile, "threads = [1]\nworkloads = []", "key 'description' is missing"),
         (Workload, WORKLOAD + "[options]\na = 1.5", "options.a: expected int, found 1.5"),
         (

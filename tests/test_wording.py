@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shootout import wording
-from shootout.model import CellComparison, Comparison, Interval, Verdict
+from shootout.model import CellComparison, Comparison, DatasetKind, Interval, Scale, Verdict
 
 
 def an_interval(estimate: float, half: float) -> Interval:
@@ -116,3 +116,25 @@ def test_a_lone_server_has_nothing_to_compare_with() -> None:
     comparison = builders.a_comparison(builders.a_run(builders.a_header([builders.BASE])))
     (headline,) = wording.headlines(comparison)
     assert headline.text == f"{builders.BASE} was measured alone: there is nothing to compare with"
+
+
+@pytest.mark.parametrize(
+    ("scale", "kind", "expected"),
+    [
+        (Scale(), "sbtest", "4 tables of 25 000 rows, InnoDB, seed 1"),
+        (Scale(tables=1, rows=1, engine="MyISAM"), "sbtest", "1 table of 1 row, MyISAM, seed 1"),
+        (Scale(seed=7), "tpcc", "TPC-C with 1 warehouse, InnoDB, seed 7"),
+        (Scale(warehouses=1_200), "tpcc", "TPC-C with 1 200 warehouses, InnoDB, seed 1"),
+        (Scale(), "own", "the workload's own tables, InnoDB"),
+    ],
+)
+def test_datasets_are_said_in_words(scale: Scale, kind: DatasetKind, expected: str) -> None:
+    assert plain(wording.dataset(scale.of(kind))) == expected
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [(0, "0 B"), (999, "999 B"), (1_500, "1.50 kB"), (262_144_000, "262 MB"), (20 * 10**9, "20.0 GB")],
+)
+def test_sizes_have_a_unit_that_fits(size: int, expected: str) -> None:
+    assert plain(wording.size(size)) == expected

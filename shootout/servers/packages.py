@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tarfile
 import zipfile
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import IO
@@ -20,15 +21,16 @@ from shootout.servers.store import build_once
 DEBIAN_PACKAGES = {"libaio.so.1": "libaio1", "libnuma.so.1": "libnuma1"}
 
 
-def fetch(name: str, entry: CatalogueEntry, cache: Path) -> Path:
+def fetch(name: str, entry: CatalogueEntry, cache: Path, held: ExitStack | None = None) -> Path:
     """The directory of the unpacked server, downloaded if the cache does not have it.
 
+    Until `held` is closed nobody removes it.
     Raises InputError for a missing client or an artifact that is not the pinned one, MeasureError where
     the download fails.
     """
     source = entry.sources[0]
     target = cache / "servers" / f"{name}-{source.sha256[:12]}"
-    build_once(target, partial(_unpack_artifact, source), Path.is_dir)
+    build_once(target, partial(_unpack_artifact, source), Path.is_dir, held)
     return target
 
 

@@ -6,7 +6,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 
@@ -16,31 +16,87 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
 
     Raises BlockingIOError where another holds it and `wait` is false.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
+    with _opened(path) as descriptor:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         yield
-    finally:
-        os.close(descriptor)
 
 
-def build_once(target: Path, build: Callable[[Path], None], whole: Callable[[Path], bool]) -> bool:
+def build_once(
+    target: Path, build: Callable[[Path], None], whole: Callable[[Path], bool], held: ExitStack | None = None
+) -> bool:
     """Let `build` fill the directory `target` unless it is there and `whole`; True where it was built now.
 
     It is filled under another name and renamed, under a lock: of several processes one builds and the
-    others wait, and what a killed one left is cleared away by the next.
+    others wait, and what a killed one left is cleared away by the next. Until `held` is closed the
+    directory is in use: nobody removes it.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f".{target.name}.partial")
-    with locked(target.with_name(f".{target.name}.lock")):
-        if whole(target):
-            return False
-        for stale in (target, partial):
-            shutil.rmtree(stale, ignore_errors=True)
-        partial.mkdir()
-        try:
-            build(partial)
-            partial.rename(target)
-        finally:
+    built = False
+    with ExitStack() as use:
+        descriptor = use.enter_context(_opened(lock_of(target)))
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        # Between the two locks another process may have built it, or removed what we built.
+        while not whole(target):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if not whole(target):
+                _build(target, build)
+                built = True
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+        os.utime(descriptor)
+        if held is not None:
+            held.push(use.pop_all())
+    return built
+
+
+def remove(target: Path) -> bool:
+    """Remove the directory, and what a killed build of it left; False where a process uses or builds it."""
+    try:
+        with locked(lock_of(target), wait=False):
+            partial = partial_of(target)
             shutil.rmtree(partial, ignore_errors=True)
+            if target.exists():
+                target.rename(partial)  # a half-removed directory must not look whole
+                shutil.rmtree(partial)
+    except BlockingIOError:
+        return False
     return True
+
+
+def in_use(target: Path) -> bool:
+    """Whether a process uses or builds it."""
+    try:
+        with locked(lock_of(target), wait=False):
+            return False
+    except BlockingIOError:
+        return True
+
+
+def lock_of(target: Path) -> Path:
+    """The lock beside the directory; its time of change is when the directory was last asked for."""
+    return target.with_name(f".{target.name}.lock")
+
+
+def partial_of(target: Path) -> Path:
+    """The directory's name while it is being built or removed."""
+    return target.with_name(f".{target.name}.partial")
+
+
+def _build(target: Path, build: Callable[[Path], None]) -> None:
+    partial = partial_of(target)
+    for stale in (target, partial):
+        shutil.rmtree(stale, ignore_errors=True)
+    partial.mkdir()
+    try:
+        build(partial)
+        partial.rename(target)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
