@@ -23,32 +23,16 @@ CONCLUSION = pytest.StashKey[cli.Conclusion]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("shootout", "performance suites (pytest suites …)")
-    group.addoption("--profile", metavar="NAME", default="quick", help="a profile's name, or a .toml file")
-    group.addoption("--servers", metavar="A,B,…", help="server references, the base first")
-    group.addoption("--workloads", metavar="W,…", help="workloads by name, or .toml files")
-    group.addoption("--threads", metavar="N,…", help="thread counts")
-    group.addoption("--seed", metavar="N", help="of everything random; default: a new one")
-    group.addoption(
-        "--port", metavar="N", help="the first server's, the next ones follow; default: free ones"
-    )
+    for option in plan.OPTIONS:
+        group.addoption(option.flag, **option.shown)
     group.addoption("--out", metavar="DIR", default=str(REPORTS), help="for results/ and site/")
     group.addoption("--json", action="store_true", help="print the conclusion as JSON")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "workload(name): the workload that a suite's function stands for")
-    given = config.option
     try:
-        config.stash[PLAN] = plan.make(
-            plan.Selection(
-                profile=given.profile,
-                servers=given.servers,
-                workloads=given.workloads,
-                threads=given.threads,
-                seed=given.seed,
-                port=given.port,
-            )
-        )
+        config.stash[PLAN] = plan.make(plan.Selection.of(config.option))
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
 

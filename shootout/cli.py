@@ -88,10 +88,9 @@ def show(conclusion: Conclusion, *, as_json: bool) -> None:
 
 
 def _run(given: argparse.Namespace) -> int:
-    names = ("profile", "servers", "workloads", "threads", "seed", "port")
-    chosen = {name: getattr(given, name) for name in names if getattr(given, name) is not None}
-    plan.make(plan.Selection(**chosen))  # what is wrong is said before pytest begins
-    options = [f"--{name}={value}" for name, value in chosen.items()]
+    selection = plan.Selection.of(given)
+    plan.make(selection)  # what is wrong is said before pytest begins
+    options = [f"{flag}={text}" if text else flag for flag, text in selection.given.items()]
     options += [f"--out={given.out}", *(["--json"] if given.json else [])]
     front = _Front()
     place = ["-c", str(ROOT / "pyproject.toml"), f"--rootdir={ROOT}", "-p", "no:cacheprovider"]
@@ -191,14 +190,8 @@ def _parser() -> argparse.ArgumentParser:
 
     run = commands.add_parser("run", help="measure servers, publish the report", allow_abbrev=False)
     run.set_defaults(run=_run, parser=run)
-    run.add_argument("--profile", metavar="NAME", help="a profile's name, or a .toml file (default: quick)")
-    run.add_argument("--servers", metavar="A,B,…", help="server references, the base first")
-    run.add_argument("--workloads", metavar="W,…", help="workloads by name, or .toml files")
-    run.add_argument("--threads", metavar="N,…", help="thread counts")
-    run.add_argument("--seed", metavar="N", help="of everything random (default: a new one)")
-    run.add_argument(
-        "--port", metavar="N", help="the first server's TCP port, the next ones follow (default: free ones)"
-    )
+    for option in plan.OPTIONS:
+        run.add_argument(option.flag, **option.shown)
     run.add_argument("--out", metavar="DIR", type=Path, default=REPORTS, help="for results/ and site/")
 
     compare_ = commands.add_parser("compare", help="judge run documents again", allow_abbrev=False)

@@ -270,6 +270,7 @@ def _warnings(
         yield Warning(code="few-starts", text="Two starts only: the interval rests on one difference")
     if figures is not None:
         yield from _load_warnings(document.header, pair.starts, figures)
+    yield from _shape_warnings(document.header, pair.cell.workload)
     if verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
         text = "The cell's A/A noise floor is not known: the margin is the only bar"
         yield Warning(code="noise-floor-unknown", text=text)
@@ -277,6 +278,18 @@ def _warnings(
     for label in dict.fromkeys((pair.cell.server, pair.base.server)):
         for warning in records[label].warnings if label in records else ():
             yield Warning(code=warning.code, text=f"{label}: {warning.text}")
+
+
+def _shape_warnings(header: RunHeader, workload: str) -> Iterator[Warning]:
+    """Where the load is not what its options say, or does not measure what a verdict is about."""
+    load = header.profile.load
+    for record in header.workloads:
+        if record.name == workload and record.protocol != load.protocol:
+            text = f"Sent by the {record.protocol} protocol, the only one for this workload"
+            yield Warning(code="protocol", text=text)
+    if load.rate is not None:
+        text = "At a fixed rate throughput says whether a server keeps up, and no more: compare the latencies"
+        yield Warning(code="fixed-rate", text=text)
 
 
 def _load_warnings(header: RunHeader, starts: Starts, figures: CellFigures) -> Iterator[Warning]:

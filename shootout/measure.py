@@ -21,8 +21,9 @@ import msgspec
 from shootout import __version__, compare, document, machine
 from shootout._engine import Engine
 from shootout.contender import Contender, connect, subject
-from shootout.dataset import SCHEMAS, Template
+from shootout.dataset import Template
 from shootout.errors import MeasureError
+from shootout.ground import Ground
 from shootout.model import (
     Block,
     Cell,
@@ -148,6 +149,8 @@ class _Campaign:
             seed=self.plan.seed,
             profile_name=self.plan.profile_name,
             profile=self.plan.profile,
+            given=dict(self.plan.given),
+            workloads=self.plan.records,
             runner=self.runner,
             servers=tuple(self.records.values()),
             blocks=self.plan.blocks,
@@ -221,14 +224,15 @@ class _Campaign:
         self, block: Block, start: int, instances: Mapping[str, Instance], generator: random.Random
     ) -> None:
         program = self.plan.programs[block.workload]
-        schema = SCHEMAS[self.plan.datasets[block.workload].kind]
         client, servers = self.runner.placement.of(block.threads, writes=program.writes)
         engine = Engine(msgspec.json.encode(program), generator.getrandbits(64), min(LANES_MAX, len(client)))
         subjects = []
         for label, instance in instances.items():
             try:
                 machine.place(instance.pid, servers)
-                connect(engine, instance, schema, block.threads)
+                ground = self._ground(block, instance)
+                ground.set_up(block.threads)
+                connect(engine, instance, ground.schema, block.threads)
             except MeasureError as error:
                 self._fail_cell(block.cell(label), start, str(error))
                 continue
@@ -241,6 +245,7 @@ class _Campaign:
                 kinds=[kind.name for kind in program.kinds],
                 driver=engine,
                 sampling=self.plan.profile.sampling,
+                load=self.plan.profile.load,
                 generator=generator,
                 watch=lambda stage, *rounds: self._show(stage, start, block, rounds),
             )
@@ -251,6 +256,15 @@ class _Campaign:
             self.half_widths[block.key] = compare.half_width(starts, self.plan.profile.policy)
         for label, reason in measured.failures.items():
             self._fail_cell(block.cell(label), start, reason)
+        for each in subjects:
+            if each.label not in measured.failures:
+                try:
+                    self._ground(block, instances[each.label]).check()
+                except MeasureError as error:
+                    self._fail_cell(block.cell(each.label), start, str(error))
+
+    def _ground(self, block: Block, instance: Instance) -> Ground:
+        return Ground(instance, self.plan.workloads[block.workload], self.plan.datasets[block.workload])
 
     # --- what is kept, and shown --------------------------------------------------------------------
 

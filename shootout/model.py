@@ -14,8 +14,11 @@ from msgspec import Meta, Struct, StructMeta, field
 Positive = Annotated[int, Meta(ge=1)]
 Threads = Annotated[int, Meta(ge=1, le=65_535)]
 Seconds = Annotated[float, Meta(gt=0)]
+RATE_MAX = 10_000_000.0  # transactions/s
+THINK_MAX_S = 60.0
 Share = Annotated[float, Meta(gt=0, lt=1)]
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+Protocol = Literal["text", "prepared"]
 Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -157,68 +160,6 @@ class Policy(Value):
     trim: Annotated[float, Meta(ge=0, lt=0.5)] = 0.1  # share of rounds cut from each end of a start
 
 
-class Profile(Value):
-    """One reproducible run: what, on which servers, under which settings, how thoroughly."""
-
-    description: str
-    workloads: tuple[str, ...]
-    threads: tuple[Threads, ...]
-    servers: tuple[str, ...] = ()  # server references, the base first
-    settings: str = "in-memory"
-    dataset: Scale = field(default_factory=Scale)
-    sampling: Sampling = field(default_factory=Sampling)
-    policy: Policy = field(default_factory=Policy)
-
-
-class Maven(Value, tag="maven"):
-    """A server archive inside a Maven artifact."""
-
-    artifact: str  # group:artifact:version[:packaging[:classifier]]
-    sha256: Sha256
-    archive: str  # the tarball inside the jar
-
-
-class CatalogueEntry(Value):
-    """A server that can be fetched by its id."""
-
-    family: Literal["mysql", "mariadb", "percona"]
-    version: str
-    released: str  # ISO date
-    edition: str
-    sources: tuple[Maven, ...]  # in order of preference
-    note: str = ""
-
-
-Amount = int | str  # a number, or the name of the option that holds it
-
-
-class RowId(Value, tag="row_id"):
-    """A row's id, drawn by the workload's distribution."""
-
-
-class RangeEnd(Value, tag="range_end"):
-    """The last id of a range of `size` rows that starts at parameter `of`."""
-
-    of: str
-    size: Amount
-
-
-class Integer(Value, tag="integer"):
-    """A uniformly distributed whole number, both ends included."""
-
-    min: int
-    max: int
-
-
-class Text(Value, tag="text"):
-    """A string in which every `#` becomes a digit and every `@` a letter a to z."""
-
-    pattern: str
-
-
-Parameter = RowId | RangeEnd | Integer | Text
-
-
 class Uniform(Value, tag="uniform"):
     """Every row equally likely."""
 
@@ -252,26 +193,184 @@ class Zipfian(Value, tag="zipfian"):
 Distribution = Uniform | Gaussian | Special | Pareto | Zipfian
 
 
+class Load(Value):
+    """How transactions are sent: by which protocol, and when."""
+
+    protocol: Protocol = "text"
+    # Transactions/s of each server; None: each connection sends when it can.
+    rate: Annotated[float, Meta(gt=0, le=RATE_MAX)] | None = None
+    arrivals: Literal["uniform", "poisson"] = "poisson"  # of that rate
+    think_s: Annotated[float, Meta(ge=0, le=THINK_MAX_S)] = 0.0  # between two transactions of a connection
+    think: Literal["fixed", "exponential"] = "fixed"  # exponential: of that mean
+    reconnect: bool = False  # for each transaction a new connection
+
+
+class Profile(Value):
+    """One reproducible run: what, on which servers, under which settings, how thoroughly."""
+
+    description: str
+    workloads: tuple[str, ...]
+    threads: tuple[Threads, ...]
+    servers: tuple[str, ...] = ()  # server references, the base first
+    settings: str = "in-memory"
+    dataset: Scale = field(default_factory=Scale)
+    load: Load = field(default_factory=Load)
+    options: dict[str, int] = field(default_factory=dict)  # these two: instead of the workloads' own
+    distribution: Distribution | None = None
+    sampling: Sampling = field(default_factory=Sampling)
+    policy: Policy = field(default_factory=Policy)
+
+
+class Maven(Value, tag="maven"):
+    """A server archive inside a Maven artifact."""
+
+    artifact: str  # group:artifact:version[:packaging[:classifier]]
+    sha256: Sha256
+    archive: str  # the tarball inside the jar
+
+
+class CatalogueEntry(Value):
+    """A server that can be fetched by its id."""
+
+    family: Literal["mysql", "mariadb", "percona"]
+    version: str
+    released: str  # ISO date
+    edition: str
+    sources: tuple[Maven, ...]  # in order of preference
+    note: str = ""
+
+
+Amount = int | str  # a number, or the name of what holds it: an option, or a measure of the dataset
+
+
+class Drawn(Value, kw_only=True):  # said again for mypy
+    """A parameter that is drawn anew for each repetition of a step, or once for the whole transaction."""
+
+    per: Literal["repetition", "transaction"] = "repetition"
+
+
+class RowId(Drawn, tag="row_id"):
+    """A row's id by the workload's distribution; `own_share`: from the connection's part of the table."""
+
+    own_share: bool = False
+
+
+class RangeEnd(Drawn, tag="range_end"):
+    """The last number of a range that starts at parameter `of`: by its `size`, or the `distance` to it."""
+
+    of: str
+    size: Amount | None = None
+    distance: Amount | None = None
+
+
+class Integer(Drawn, tag="integer"):
+    """A uniformly distributed whole number, both ends included."""
+
+    min: Amount
+    max: Amount
+
+
+class NuRand(Drawn, tag="nurand"):
+    """TPC-C's non-uniform whole number, both ends included (2.1.6): A and C as named there."""
+
+    a: Amount
+    c: Amount
+    min: Amount
+    max: Amount
+
+
+class Remote(Drawn, tag="remote"):
+    """The number of `of`; in `percent` % of draws another one from `min` to `max`, where there is one."""
+
+    of: str
+    min: Amount
+    max: Amount
+    percent: Amount
+
+
+class LastName(Drawn, tag="last_name"):
+    """TPC-C's last name (4.3.2.3) for the number `of`, 0 to 999."""
+
+    of: str
+
+
+class Text(Drawn, tag="text"):
+    """A string in which every `#` becomes a digit and every `@` a letter a to z."""
+
+    pattern: str
+
+
+class Sequence(Drawn, tag="sequence"):
+    """1, 2, 3, …: each connection counts for itself, from its first transaction to its last."""
+
+
+class Thread(Value, tag="thread"):
+    """The connection's number, from 1."""
+
+
+class Repetition(Value, tag="repetition"):
+    """The number of the step's repetition, from 1."""
+
+
+class Result(Value, tag="result"):
+    """A column of the first row that an earlier statement gave (its `into`); NULL where it gave none."""
+
+    number: bool = False  # whether it is one; otherwise text
+
+
+class Group(Value, tag="group"):
+    """`sql` written `count` times, each time with parameters of its own."""
+
+    sql: str
+    count: Amount
+    separator: str = ", "
+
+
+Parameter = (
+    RowId
+    | RangeEnd
+    | Integer
+    | NuRand
+    | Remote
+    | LastName
+    | Text
+    | Sequence
+    | Thread
+    | Repetition
+    | Result
+    | Group
+)
+
+
 class WorkloadStatement(Value):
     """One statement; `{table}` and `{parameter}` are filled in."""
 
     name: Name  # its kind: latencies are kept for each
     sql: str
+    into: tuple[str, ...] = ()  # parameters that its first row's columns become
 
 
 class Step(Value):
     """Statements sent one after the other, `repeat` times on one table, with fresh parameters each time."""
 
     statements: Annotated[tuple[WorkloadStatement, ...], Meta(min_length=1)]
-    repeat: Amount = 1
+    repeat: Amount = 1  # or the name of a parameter that is drawn once a transaction
 
 
 class Transaction(Value):
-    """What is counted as one: its steps, between BEGIN and COMMIT unless `begin` is false."""
+    """What is counted as one: its steps, between BEGIN and `end` unless `skip_trx` is 1."""
 
     steps: Annotated[tuple[Step, ...], Meta(min_length=1)]
     weight: Positive = 1
-    begin: bool = True
+    skip_trx: Amount = 0
+    end: Literal["commit", "rollback"] = "commit"
+
+
+class Check(Value):
+    """What must hold after a block: a query that gives no row."""
+
+    name: Name
+    sql: str
 
 
 class Workload(Value):
@@ -280,10 +379,13 @@ class Workload(Value):
     title: str
     description: str
     transactions: Annotated[tuple[Transaction, ...], Meta(min_length=1)]
-    dataset: DatasetKind = "sbtest"
+    dataset: DatasetKind = "sbtest"  # own: an empty schema that `setup` fills
+    protocol: Protocol | None = None  # the only one that it can be sent by; None: either
     options: dict[str, int] = field(default_factory=dict)
     distribution: Distribution = field(default_factory=Special)
     parameters: dict[str, Parameter] = field(default_factory=dict)
+    setup: tuple[str, ...] = ()  # before a block's warm-up; with {thread} in it: for each one
+    checks: tuple[Check, ...] = ()
 
 
 # --- what the engine runs -------------------------------------------------------------------------
@@ -294,22 +396,77 @@ class ProgramStatement(Value):
 
     kind: int  # index into Program.kinds
     pieces: tuple[str | int, ...]
+    into: tuple[int, ...] = ()  # parameters
 
 
 class ProgramStep(Value):
-    repeat: int
+    repeat: int  # 1 where a parameter says it
     statements: tuple[ProgramStatement, ...]
+    repeat_of: int | None = None  # that parameter
 
 
 class ProgramTransaction(Value):
     weight: int
     begin: bool
     steps: tuple[ProgramStep, ...]
+    rollback: bool = False  # in the end, instead of COMMIT
 
 
-class ProgramRangeEnd(Value, tag="range_end"):
+class ProgramRangeEnd(Drawn, tag="range_end"):
     of: int  # index of the parameter that it starts at
     size: int
+
+
+class ProgramInteger(Drawn, tag="integer"):
+    min: int
+    max: int
+
+
+class ProgramNuRand(Drawn, tag="nurand"):
+    a: int
+    c: int
+    min: int
+    max: int
+
+
+class ProgramRemote(Drawn, tag="remote"):
+    of: int
+    min: int
+    max: int
+    percent: int
+
+
+class ProgramLastName(Drawn, tag="last_name"):
+    of: int
+
+
+ProgramParameter = (
+    RowId
+    | ProgramRangeEnd
+    | ProgramInteger
+    | ProgramNuRand
+    | ProgramRemote
+    | ProgramLastName
+    | Text
+    | Sequence
+    | Thread
+    | Repetition
+    | Result
+)
+
+
+class Closed(Value, tag="closed"):
+    """Each connection sends its next transaction when it has thought after the one before."""
+
+    think_s: float = 0.0
+    exponential: bool = False  # think times of that mean
+
+
+class Open(Value, tag="open"):
+    """Transactions come at a rate, whether or not those before them are done."""
+
+    rate: float  # transactions/s of each server
+    poisson: bool = True
 
 
 class ProgramKind(Value):
@@ -320,15 +477,18 @@ class ProgramKind(Value):
 class Program(Value):
     """A workload compiled for one dataset: what shootout._engine executes, all names resolved.
 
-    `kinds`: the statements' names in the order of the file, then "begin" and "commit" if any transaction
-    begins; the engine sends those two itself. A parameter stands after the one that it is computed from.
+    `kinds`: the statements' names in the order of the file, then those of "begin", "commit" and "rollback"
+    that the engine sends by itself. A parameter stands after the one that it is computed from.
     """
 
     tables: int
     rows: int
     distribution: Distribution
+    prepared: bool
+    pace: Closed | Open
+    reconnect: bool
     kinds: tuple[ProgramKind, ...]
-    parameters: tuple[RowId | ProgramRangeEnd | Integer | Text, ...]
+    parameters: tuple[ProgramParameter, ...]
     transactions: tuple[ProgramTransaction, ...]
 
     @property
@@ -426,6 +586,16 @@ class Samples(Value):
     counters: dict[str, float]  # the server's own, from before the first round to after the last
 
 
+class WorkloadRecord(Value):
+    """A workload as it was sent."""
+
+    name: str
+    written: str  # as the user gave it: that name, or a file
+    protocol: Protocol
+    options: dict[str, int]
+    distribution: Distribution
+
+
 class RunHeader(Value, tag="run", tag_field="record"):
     """A run document's first line: all that was decided before the first slice."""
 
@@ -439,6 +609,8 @@ class RunHeader(Value, tag="run", tag_field="record"):
     runner: Runner
     servers: tuple[ServerRecord, ...]
     blocks: tuple[Block, ...]
+    workloads: tuple[WorkloadRecord, ...] = ()
+    given: dict[str, str] = field(default_factory=dict)  # what won over the profile, as written, by option
 
 
 class StartRecord(Value, tag="start", tag_field="record"):

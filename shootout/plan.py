@@ -2,32 +2,96 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import secrets
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any, Self
 
 import msgspec
 
-from shootout import cached, matrix, settings, workload
+from shootout import cached, matrix, options, settings, toml, workload
 from shootout.errors import InputError
-from shootout.model import Block, Cell, Dataset, Profile, Program, ServerReference
+from shootout.model import (
+    RATE_MAX,
+    THINK_MAX_S,
+    Block,
+    Cell,
+    Dataset,
+    Load,
+    Profile,
+    Program,
+    Scale,
+    ServerReference,
+    Workload,
+    WorkloadRecord,
+)
 from shootout.servers import reference
 
 PORTS = range(1024, 65_536)
 
+_SEEDS = range(2**32)
+_COUNTS = range(1, 2_000_000_001)  # model.Scale
+
+
+def _option(metavar: str, help: str, *, default: str | None = None) -> Any:
+    return field(default=default, metadata={"metavar": metavar, "help": help, "default": default})
+
+
+def _switch(help: str) -> Any:
+    return field(default=False, metadata={"action": "store_true", "help": help})
+
 
 @dataclass(frozen=True)
 class Selection:
-    """The options as given; None is the profile's own."""
+    """The options as given, each with how it is shown; None is the profile's own."""
 
-    profile: str = "quick"
-    servers: str | None = None
-    workloads: str | None = None
-    threads: str | None = None
-    seed: str | None = None
-    port: str | None = None
+    profile: str = _option("NAME", "a profile's name, or a .toml file (default: quick)", default="quick")
+    servers: str | None = _option("A,B,…", "server references, the base first")
+    workloads: str | None = _option("W,…", "workloads by name, or .toml files")
+    threads: str | None = _option("N,…", "thread counts")
+    tables: str | None = _option("N", "sbtest tables")
+    table_size: str | None = _option("N", "rows in each of them")
+    warehouses: str | None = _option("N", "TPC-C's scale")
+    engine: str | None = _option("NAME", "the tables' storage engine")
+    option: str | None = _option("NAME=N,…", "options of the workloads")
+    rand_type: str | None = _option("NAME[:PARAM=N,…]", "how rows are hit: uniform, special, zipfian, …")
+    protocol: str | None = _option("NAME", "text, or prepared")
+    rate: str | None = _option("TPS", "transactions begun on each server in a second; 0: as many as it takes")
+    arrivals: str | None = _option("NAME", "of that rate: poisson, or uniform")
+    think: str | None = _option("[exponential:]S", "seconds between a connection's transactions")
+    reconnect: bool = _switch("a new connection for each transaction")
+    seed: str | None = _option("N", "of everything random (default: a new one)")
+    port: str | None = _option("N", "the first server's TCP port, the next ones follow (default: free ones)")
+
+    @classmethod
+    def of(cls, parsed: argparse.Namespace) -> Self:
+        """What argparse, or pytest, has read."""
+        return cls(**{option.name: getattr(parsed, option.name) for option in OPTIONS})
+
+    @property
+    def given(self) -> dict[str, str]:
+        """What was asked for, by option, as it was written; a switch has no text."""
+        values = {option.flag: getattr(self, option.name) for option in OPTIONS}
+        return {flag: "" if value is True else value for flag, value in values.items() if value}
+
+
+@dataclass(frozen=True)
+class Option:
+    """A command-line option; `shown` is what argparse and pytest want to know of it."""
+
+    name: str  # Selection's
+    shown: Mapping[str, Any]
+
+    @property
+    def flag(self) -> str:
+        """As users write it."""
+        return f"--{self.name.replace('_', '-')}"
+
+
+OPTIONS = tuple(Option(each.name, each.metadata) for each in fields(Selection))
 
 
 @dataclass(frozen=True)
@@ -36,10 +100,13 @@ class Plan:
 
     profile_name: str  # or file, as given
     profile: Profile
+    given: Mapping[str, str]  # Selection.given
     servers: Mapping[str, ServerReference]  # by label, the base first
     cells: tuple[Cell, ...]
-    datasets: Mapping[str, Dataset]  # by workload
-    programs: Mapping[str, Program]  # by workload
+    workloads: Mapping[str, Workload]  # by name, these four
+    written: Mapping[str, str]  # as given: that name, or a file
+    datasets: Mapping[str, Dataset]
+    programs: Mapping[str, Program]
     seed: int
     port: int | None  # of the first server, the next ones follow; None: any free ones
     cache_bytes: int  # what the cache may take of the disk
@@ -54,6 +121,20 @@ class Plan:
         """The datasets that each server holds: those of the cells' workloads."""
         return tuple(dict.fromkeys(self.datasets[cell.workload] for cell in self.cells))
 
+    @property
+    def records(self) -> tuple[WorkloadRecord, ...]:
+        """The cells' workloads as they are sent."""
+        return tuple(
+            WorkloadRecord(
+                name=name,
+                written=self.written[name],
+                protocol="prepared" if self.programs[name].prepared else "text",
+                options=self.workloads[name].options,
+                distribution=self.workloads[name].distribution,
+            )
+            for name in dict.fromkeys(cell.workload for cell in self.cells)
+        )
+
     def only(self, cells: Collection[Cell]) -> Plan:
         """The same run of those cells alone, and of the servers they need."""
         needed = {cell.server for cell in cells}
@@ -66,52 +147,111 @@ class Plan:
 
 def make(selection: Selection) -> Plan:
     """Check the selection against all that it names. Raises InputError; touches no server."""
-    profile = matrix.load_profile(selection.profile)
-    if selection.servers is not None:
-        profile = msgspec.structs.replace(profile, servers=_items("--servers", selection.servers))
-    if selection.workloads is not None:
-        profile = msgspec.structs.replace(profile, workloads=_items("--workloads", selection.workloads))
-    if selection.threads is not None:
-        profile = msgspec.structs.replace(profile, threads=matrix.parse_threads(selection.threads))
+    profile = _selected(matrix.load_profile(selection.profile), selection)
     if not profile.servers:
         raise InputError(f"profile {selection.profile} names no servers; expected --servers A,B,…")
     references = tuple(reference.parse(text) for text in profile.servers)
     for name in {each.settings or profile.settings for each in references}:
         settings.load(name)
-    datasets, programs = {}, {}
+    loaded: dict[str, Workload] = {}
+    files: dict[str, str] = {}
     for written in profile.workloads:
         name = Path(written).stem if written.endswith(".toml") else written
-        if name in programs:
+        if name in loaded:
             raise InputError(f"workloads: {name} is there twice")
-        loaded = workload.load(written)
-        datasets[name] = profile.dataset.of(loaded.dataset)
-        programs[name] = workload.compile(name, loaded, datasets[name])
-    profile = msgspec.structs.replace(profile, workloads=tuple(programs))
+        loaded[name], files[name] = workload.load(written), written
+    _check_options(selection, profile, loaded)
+    workloads = {
+        name: workload.adjusted(each, profile.options, profile.distribution) for name, each in loaded.items()
+    }
+    datasets = {name: profile.dataset.of(each.dataset) for name, each in workloads.items()}
+    profile = msgspec.structs.replace(profile, workloads=tuple(workloads))
     labels = reference.labels(references)
     ports = PORTS[: len(PORTS) - len(labels) + 1]  # of the first server: the last one needs one, too
     return Plan(
         profile_name=selection.profile,
         profile=profile,
+        given=selection.given,
         servers=dict(zip(labels, references, strict=True)),
         cells=matrix.cells(profile, datasets, labels),
+        workloads=workloads,
+        written=files,
         datasets=datasets,
-        programs=programs,
+        programs={
+            name: workload.compile(name, each, datasets[name], profile.load)
+            for name, each in workloads.items()
+        },
         seed=secrets.randbits(32)
         if selection.seed is None
-        else _number("--seed", selection.seed, range(2**32)),
-        port=None if selection.port is None else _number("--port", selection.port, ports),
+        else options.whole("--seed", selection.seed, _SEEDS),
+        port=None if selection.port is None else options.whole("--port", selection.port, ports),
         cache_bytes=cached.limit_bytes(os.environ),
     )
 
 
-def _items(option: str, text: str) -> tuple[str, ...]:
-    items = tuple(item.strip() for item in text.split(","))
-    if not all(items):
-        raise InputError(f"{option} {text!r}: expected names separated by commas")
-    return items
+# --- what wins over the profile -------------------------------------------------------------------
 
 
-def _number(option: str, text: str, allowed: range) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) in allowed):
-        raise InputError(f"{option} {text!r}: expected a number from {allowed[0]} to {allowed[-1]}")
-    return int(text)
+def _selected(profile: Profile, given: Selection) -> Profile:
+    """The profile with what was given in its place."""
+    changes: dict[str, Any] = {"dataset": _scale(profile.dataset, given), "load": _load(profile.load, given)}
+    if given.servers is not None:
+        changes["servers"] = options.items("--servers", given.servers)
+    if given.workloads is not None:
+        changes["workloads"] = options.items("--workloads", given.workloads)
+    if given.threads is not None:
+        changes["threads"] = matrix.parse_threads(given.threads)
+    if given.option is not None:
+        changes["options"] = profile.options | options.numbers("--option", given.option)
+    if given.rand_type is not None:
+        changes["distribution"] = options.distribution("--rand-type", given.rand_type)
+    return msgspec.structs.replace(profile, **changes)
+
+
+def _scale(scale: Scale, given: Selection) -> Scale:
+    changes: dict[str, Any] = {}
+    for name, flag, text in (
+        ("tables", "--tables", given.tables),
+        ("rows", "--table-size", given.table_size),
+        ("warehouses", "--warehouses", given.warehouses),
+    ):
+        if text is not None:
+            changes[name] = options.whole(flag, text, _COUNTS)
+    if given.engine is not None:
+        changes["engine"] = options.name("--engine", given.engine)
+    return msgspec.structs.replace(scale, **changes)
+
+
+def _load(load: Load, given: Selection) -> Load:
+    changes: dict[str, Any] = {"reconnect": given.reconnect or load.reconnect}
+    if given.protocol is not None:
+        changes["protocol"] = options.word("--protocol", given.protocol, ("text", "prepared"))
+    if given.rate is not None:
+        changes["rate"] = options.decimal("--rate", given.rate, RATE_MAX) or None
+    if given.arrivals is not None:
+        changes["arrivals"] = options.word("--arrivals", given.arrivals, ("poisson", "uniform"))
+    if given.think is not None:
+        changes["think"], changes["think_s"] = options.think("--think", given.think, THINK_MAX_S)
+    load = msgspec.structs.replace(load, **changes)
+    if given.arrivals is not None and load.rate is None:
+        raise InputError(f"--arrivals {given.arrivals}: has a meaning with --rate only")
+    if load.rate is not None and load.think_s:
+        raise InputError(
+            f"load.rate and load.think_s exclude each other, found {load.rate:g} and {load.think_s:g}; "
+            "--rate 0 or --think 0 ends one of them"
+        )
+    return load
+
+
+def _check_options(given: Selection, profile: Profile, workloads: Mapping[str, Workload]) -> None:
+    """Each option must be one of a workload of the run; but a profile's may be of those left out."""
+    known = tuple(dict.fromkeys(option for each in workloads.values() for option in each.options))
+    asked = [
+        ("--option", name)
+        for name in ({} if given.option is None else options.numbers("--option", given.option))
+    ]
+    if given.workloads is None:
+        asked += [(f"profile {given.profile}: options", name) for name in profile.options]
+    for where, name in asked:
+        if name not in known:
+            raise InputError(f"{where}: no workload of the run has {name!r}{toml.hint(name, known)}")

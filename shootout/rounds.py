@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar
 from shootout import stats
 from shootout._engine import Histogram, LoadError, Slice
 from shootout.errors import MeasureError
-from shootout.model import Samples, Sampling, StartRecord
+from shootout.model import Load, Samples, Sampling, StartRecord
 
 T = TypeVar("T")
 
@@ -28,9 +28,10 @@ WARMUP_ROUNDS_MIN = 16
 WARMUP_SLICE_SHARE = 0.5
 STEADY_TOLERANCE = 0.03  # of throughput, between the halves of that half
 # A slice must hold its transactions: the ramp lets those of the common start drift apart, the window sees
-# each connection finish at least about two.
-RAMP_LATENCIES = 1.0
-WINDOW_LATENCIES = 2.0
+# each connection go through at least about two cycles, of a transaction and its think time, or some arrive.
+RAMP_CYCLES = 1.0
+WINDOW_CYCLES = 2.0
+WINDOW_ARRIVALS = 10.0
 WINDOW_MAX_S = 10.0
 
 
@@ -87,6 +88,7 @@ def measure_block(
     kinds: Sequence[str],
     driver: Driver,
     sampling: Sampling,
+    load: Load,
     generator: random.Random,
     watch: Watch,
 ) -> Measured:
@@ -94,7 +96,7 @@ def measure_block(
 
     A server that fails is left out from there on; what was measured of it stays.
     """
-    course = _Course(driver, subjects, sampling)
+    course = _Course(driver, subjects, sampling, load)
     warmups = _warm_up(course, generator, watch)
     window_s = course.window_s()
     rounds = max(ROUNDS_MIN, round(sampling.measure_s / window_s))
@@ -132,6 +134,7 @@ class _Course:
     driver: Driver
     subjects: Sequence[Subject]
     sampling: Sampling
+    load: Load
     latency_s: float = 0.0  # the slowest server's mean, so far
     failures: dict[int, str] = field(default_factory=dict)
 
@@ -139,9 +142,15 @@ class _Course:
     def live(self) -> list[int]:
         return [server for server in range(len(self.subjects)) if server not in self.failures]
 
+    @property
+    def cycle_s(self) -> float:
+        """From one transaction of a connection to its next."""
+        return self.latency_s + self.load.think_s
+
     def window_s(self, share: float = 1.0) -> float:
         """The length of a slice's window, of `share` times the usual while transactions are short."""
-        return min(max(share * self.sampling.slice_s, WINDOW_LATENCIES * self.latency_s), WINDOW_MAX_S)
+        arrivals_s = WINDOW_ARRIVALS / self.load.rate if self.load.rate else 0.0
+        return min(max(share * self.sampling.slice_s, WINDOW_CYCLES * self.cycle_s, arrivals_s), WINDOW_MAX_S)
 
     def read(self, server: int, reading: Callable[[], T], otherwise: T) -> T:
         """What a live server's reading says; of one that has failed, or fails at it, `otherwise`."""
@@ -157,7 +166,7 @@ class _Course:
         """One slice on a server; None where it has failed, now or before."""
         if server in self.failures:
             return None
-        ramp_s = min(max(self.sampling.ramp_s, RAMP_LATENCIES * self.latency_s), WINDOW_MAX_S)
+        ramp_s = min(max(self.sampling.ramp_s, RAMP_CYCLES * self.cycle_s), WINDOW_MAX_S)
         try:
             return self.driver.slice(server, ramp_s, window_s, ANSWER_TIMEOUT_S)
         except LoadError as error:

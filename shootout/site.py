@@ -38,6 +38,7 @@ from shootout.model import (
     SettingRecord,
     Verdict,
     Warning,
+    WorkloadRecord,
 )
 from shootout.places import TEMPLATES
 
@@ -115,6 +116,11 @@ class Run:
     def headlines(self) -> tuple[wording.Headline, ...]:
         """What it says, one sentence for each head."""
         return wording.headlines(self.comparison)
+
+    @property
+    def conditions(self) -> str:
+        """How the load differs from the usual."""
+        return wording.conditions(self.document.header)
 
     @cached_property
     def heads(self) -> tuple[str, ...]:
@@ -439,9 +445,30 @@ class CellPage:
         servers = ",".join(self.run.servers[label].reference for label in labels)
         header = self.run.document.header
         words = ["shootout", "run", "--profile", header.profile_name, "--servers", servers]
-        words += ["--workloads", self.cell.workload, "--threads", str(self.cell.threads)]
-        words += ["--seed", str(header.seed)]
+        record = self._record
+        words += ["--workloads", record.written if record else self.cell.workload]
+        words += ["--threads", str(self.cell.threads), "--seed", str(header.seed)]
+        for flag, text in header.given.items():
+            asked = self._options_of(text) if flag == "--option" else text
+            if flag not in (*words, "--port") and (asked or not text):
+                words += [flag, asked] if text else [flag]
         return shlex.join(words)
+
+    @property
+    def _record(self) -> WorkloadRecord | None:
+        records = self.run.document.header.workloads
+        return next((record for record in records if record.name == self.cell.workload), None)
+
+    def _options_of(self, text: str) -> str:
+        """Of `NAME=N,…` what the cell's workload has."""
+        known = self._record.options if self._record else {}
+        items = (item.strip() for item in text.split(","))
+        return ",".join(item for item in items if item.partition("=")[0] in known)
+
+    @property
+    def conditions(self) -> str:
+        """How the load differs from the usual."""
+        return wording.conditions(self.run.document.header, self.cell.workload)
 
     @property
     def charts(self) -> dict[str, charts.Figure | None]:

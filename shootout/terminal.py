@@ -172,6 +172,8 @@ def print_verdicts(console: Console, comparison: Comparison) -> None:
     console.print()
     for headline in wording.headlines(comparison):
         console.print(Text(wording.visible(headline.text), style="bold"))
+    if said := wording.conditions(comparison.header):
+        console.print(Text(wording.visible(f"load: {said}")), soft_wrap=True)
     console.print()
     _print_whole(console, verdict_table(comparison))
     for each in comparison.cells:

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from shootout.model import CellComparison, Comparison, Dataset, Interval, Policy, Verdict
+from msgspec import structs
+
+from shootout.model import CellComparison, Comparison, Dataset, Interval, Load, Policy, RunHeader, Verdict
 
 MINUS = "\N{MINUS SIGN}"
 SPACE = "\N{NARROW NO-BREAK SPACE}"  # between groups of digits, and before a unit
@@ -196,6 +198,32 @@ class Headline:
     def text(self) -> str:
         """Both as one sentence."""
         return f"{self.claim}: {self.detail}" if self.detail else self.claim
+
+
+def conditions(header: RunHeader, workload: str | None = None) -> str:
+    """How the load differs from a profile that says nothing of it; of one workload, or of the whole run."""
+    profile, load = header.profile, header.profile.load
+    of = {record.name: record for record in header.workloads}
+    record = of.get(workload) if workload is not None else None
+    said = []
+    if (record.protocol if record else load.protocol) == "prepared":
+        said.append("prepared statements")
+    said += _pace(load)
+    if load.reconnect:
+        said.append("a new connection for each transaction")
+    said += [
+        f"{name} = {value}" for name, value in profile.options.items() if not record or name in record.options
+    ]
+    if profile.distribution is not None:
+        tag, values = type(profile.distribution).__struct_config__.tag, structs.asdict(profile.distribution)
+        said.append(" ".join([f"{tag} rows", *(f"{name} = {value:g}" for name, value in values.items())]))
+    return ", ".join(said)
+
+
+def _pace(load: Load) -> list[str]:
+    if load.rate is not None:
+        return [f"{number(load.rate)} transactions/s with {load.arrivals} arrivals"]
+    return [f"{load.think} think time of {load.think_s:g} s"] if load.think_s else []
 
 
 def heads(comparison: Comparison) -> tuple[str, ...]:

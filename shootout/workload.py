@@ -1,46 +1,54 @@
 """Workload files, and what the engine runs: a workload compiled for one dataset.
 
-In a statement `{table}` is a table of the dataset, `{NAME}` a parameter of the file; `{{` and `}}` are
-braces. Numbers are put in as they are, texts between single quotes that the compiler adds (`c={c}`).
+In a statement `{table}` is a table of sbtest, `{NAME}` a parameter of the file; `{{` and `}}` are braces.
+Texts get their quotes from the engine (`c={c}`). docs/workloads.md explains all of it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias
+
+from msgspec.structs import replace
 
 from shootout import toml
 from shootout.errors import InputError
 from shootout.model import (
-    Amount,
+    Check,
+    Closed,
     Dataset,
+    Distribution,
     Integer,
-    Parameter,
+    Load,
+    NuRand,
+    Open,
     Program,
+    ProgramInteger,
     ProgramKind,
-    ProgramRangeEnd,
+    ProgramNuRand,
     ProgramStatement,
     ProgramStep,
     ProgramTransaction,
-    RangeEnd,
-    RowId,
-    Text,
+    Result,
+    Step,
+    Transaction,
     Workload,
     WorkloadStatement,
 )
+from shootout.placeholders import NATURAL, THREAD, FieldError, Scope
 from shootout.places import FIXTURES
 
 FOLDER = FIXTURES / "workloads"
 
 Effect: TypeAlias = Literal["read", "write", "other"]
 
-_TABLE = "table"
-_TABLE_NUMBER = -1
-_FRAME = ("begin", "commit")
-_AMOUNT_MAX = 2**31 - 1
-_INTEGERS = range(-(2**63), 2**63)
+PLAIN = Load()
+
+_FRAME = ("begin", "commit", "rollback")
+_SWITCH = range(2)
+_PARAMETERS_MAX = 65_535  # of a prepared statement
 _EFFECTS: dict[str, Effect] = {
     "SELECT": "read",
     "SHOW": "read",
@@ -50,7 +58,6 @@ _EFFECTS: dict[str, Effect] = {
     "REPLACE": "write",
 }
 
-_PIECE = re.compile(r"(?P<escaped>\{\{|\}\})|\{(?P<name>[^{}]*)\}|(?P<stray>[{}])")
 _FIRST_WORD = re.compile(r"(?:[\s(]|/\*.*?\*/)*([A-Za-z]+)", re.DOTALL)
 
 
@@ -69,184 +76,163 @@ def load(name_or_file: str) -> Workload:
     return toml.load(find(name_or_file), Workload)
 
 
-def compile(name: str, workload: Workload, dataset: Dataset) -> Program:
+def adjusted(workload: Workload, options: Mapping[str, int], distribution: Distribution | None) -> Workload:
+    """The workload with those of the options that it has, and with the distribution if there is one."""
+    own = {name: options.get(name, value) for name, value in workload.options.items()}
+    return replace(workload, options=own, distribution=distribution or workload.distribution)
+
+
+def compile(name: str, workload: Workload, dataset: Dataset, load: Load = PLAIN) -> Program:
     """The engine's program for the dataset; raises InputError, naming workload and field, for what it cannot.
 
-    Statements of one name are one kind. A step that is repeated 0 times is left out.
+    Statements of one name are one kind. A step that is repeated 0 times is left out. A workload that names
+    its protocol keeps it.
     """
     try:
-        return _program(workload, dataset)
-    except _FieldError as fault:
+        return _program(workload, dataset, load)
+    except FieldError as fault:
         raise InputError(f"workload {name}: {fault}") from None
 
 
-class _FieldError(Exception):
-    """A field and what is wrong with it."""
-
-    def __init__(self, where: str, what: str) -> None:
-        super().__init__(f"{where}: {what}")
+def setup(workload: Workload, dataset: Dataset, threads: int) -> tuple[str, ...]:
+    """The statements to run before a block, of a workload that compiles."""
+    return _setup(Scope(workload, dataset), threads)
 
 
-def _program(workload: Workload, dataset: Dataset) -> Program:
-    _check_names(workload)
-    # The end of a range stands after what it starts at, as the engine draws them in this order.
-    names = sorted(workload.parameters, key=lambda name: isinstance(workload.parameters[name], RangeEnd))
-    kinds: dict[str, Effect] = {}
-    transactions = []
-    for t, transaction in enumerate(workload.transactions):
-        steps = []
-        for s, step in enumerate(transaction.steps):
-            where = f"transactions[{t}].steps[{s}]"
-            repeat = _amount(f"{where}.repeat", step.repeat, workload.options, least=0)
-            statements = tuple(
-                _statement(f"{where}.statements[{i}]", statement, workload.parameters, names, kinds)
-                for i, statement in enumerate(step.statements)
-            )
-            if repeat:
-                steps.append(ProgramStep(repeat=repeat, statements=statements))
-        if not steps:
-            raise _FieldError(f"transactions[{t}]", "sends nothing: all of its steps have repeat 0")
-        transactions.append(
-            ProgramTransaction(weight=transaction.weight, begin=transaction.begin, steps=tuple(steps))
-        )
-    if any(transaction.begin for transaction in transactions):
-        kinds |= dict.fromkeys(_FRAME, "other")
-    return Program(
-        tables=dataset.tables,
-        rows=dataset.rows,
-        distribution=workload.distribution,
-        kinds=tuple(ProgramKind(name=name, effect=effect) for name, effect in kinds.items()),
-        parameters=tuple(_parameter(name, workload, names) for name in names),
-        transactions=tuple(transactions),
+def checks(workload: Workload, dataset: Dataset) -> tuple[Check, ...]:
+    """The queries that must give no row after a block, of a workload that compiles."""
+    return _checks(Scope(workload, dataset))
+
+
+def _setup(scope: Scope, threads: int) -> tuple[str, ...]:
+    statements: list[str] = []
+    for i, sql in enumerate(scope.workload.setup):
+        each = range(1, threads + 1) if f"{{{THREAD}}}" in sql else (1,)
+        statements += (_not_empty(f"setup[{i}]", scope.text(f"setup[{i}]", sql, thread)) for thread in each)
+    return tuple(statements)
+
+
+def _checks(scope: Scope) -> tuple[Check, ...]:
+    return tuple(
+        replace(check, sql=_not_empty(f"checks[{i}].sql", scope.text(f"checks[{i}].sql", check.sql, None)))
+        for i, check in enumerate(scope.workload.checks)
     )
 
 
-def _check_names(workload: Workload) -> None:
-    """Everything that the file names must be used in it: what is not is a slip of the pen."""
-    if _TABLE in workload.parameters:
-        raise _FieldError(
-            f"parameters.{_TABLE}", f"{{{_TABLE}}} is the table; give the parameter another name"
+def _not_empty(where: str, sql: str) -> str:
+    _first_word(where, sql)
+    return sql
+
+
+def _first_word(where: str, sql: str) -> str:
+    word = _FIRST_WORD.match(sql)
+    if word is None:
+        raise FieldError(where, f"is not a statement: {sql!r}")
+    return word[1].upper()
+
+
+def _program(workload: Workload, dataset: Dataset, load: Load) -> Program:
+    prepared = (workload.protocol or load.protocol) == "prepared"
+    scope = Scope(workload, dataset, prepared)
+    kinds: dict[str, Effect] = {}
+    transactions = tuple(
+        _transaction(f"transactions[{t}]", transaction, scope, kinds)
+        for t, transaction in enumerate(workload.transactions)
+    )
+    framed = [each for each in transactions if each.begin]
+    sent = ("begin", *("rollback" if each.rollback else "commit" for each in framed)) if framed else ()
+    kinds |= {word: "other" for word in _FRAME if word in sent}
+    _setup(scope, threads=1)
+    _checks(scope)
+    scope.check_all_used()
+    of_sbtest = dataset.kind == "sbtest"
+    return Program(
+        tables=dataset.tables if of_sbtest else 1,
+        rows=dataset.rows if of_sbtest else 1,
+        distribution=workload.distribution,
+        prepared=prepared,
+        pace=_pace(load),
+        reconnect=load.reconnect,
+        kinds=tuple(ProgramKind(name=name, effect=effect) for name, effect in kinds.items()),
+        parameters=tuple(scope.parameters),
+        transactions=transactions,
+    )
+
+
+def _pace(load: Load) -> Closed | Open:
+    if load.rate is None:
+        return Closed(think_s=load.think_s, exponential=load.think == "exponential")
+    return Open(rate=load.rate, poisson=load.arrivals == "poisson")
+
+
+def _transaction(
+    where: str, transaction: Transaction, scope: Scope, kinds: dict[str, Effect]
+) -> ProgramTransaction:
+    known: set[int] = set()  # parameters that a statement before has given a value
+    steps = []
+    for s, step in enumerate(transaction.steps):
+        repeat, repeat_of = _repeat(f"{where}.steps[{s}].repeat", step, scope)
+        known_before = set(known)
+        statements = tuple(
+            _statement(f"{where}.steps[{s}].statements[{i}]", statement, scope, kinds, known)
+            for i, statement in enumerate(step.statements)
         )
-    steps = [step for transaction in workload.transactions for step in transaction.steps]
-    ends = [p for p in workload.parameters.values() if isinstance(p, RangeEnd)]
-    placeholders = {
-        match["name"]
-        for step in steps
-        for statement in step.statements
-        for match in _PIECE.finditer(statement.sql)
-    }
-    _check_used("parameters", workload.parameters, placeholders | {end.of for end in ends})
-    amounts = {step.repeat for step in steps} | {end.size for end in ends}
-    _check_used("options", workload.options, {amount for amount in amounts if isinstance(amount, str)})
+        if repeat:
+            steps.append(ProgramStep(repeat=repeat, repeat_of=repeat_of, statements=statements))
+        else:
+            known = known_before
+    if not steps:
+        raise FieldError(where, "sends nothing: all of its steps have repeat 0")
+    begin = not scope.amount(f"{where}.skip_trx", transaction.skip_trx, _SWITCH)
+    rollback = begin and transaction.end == "rollback"
+    return ProgramTransaction(weight=transaction.weight, begin=begin, rollback=rollback, steps=tuple(steps))
 
 
-def _check_used(where: str, names: Iterable[str], used: set[str]) -> None:
-    for name in names:
-        if name not in used:
-            raise _FieldError(f"{where}.{name}", "is not used by any statement or step")
-
-
-def _amount(where: str, amount: Amount, options: Mapping[str, int], least: int) -> int:
-    """The number itself, or the option's of that name."""
-    if isinstance(amount, str):
-        if amount not in options:
-            raise _FieldError(where, f"unknown option {amount!r}{toml.hint(amount, options)}")
-        where, amount = f"options.{amount}", options[amount]
-    if not least <= amount <= _AMOUNT_MAX:
-        raise _FieldError(where, f"expected {least} to {_AMOUNT_MAX}, found {amount}")
-    return amount
-
-
-def _parameter(name: str, workload: Workload, names: list[str]) -> RowId | ProgramRangeEnd | Integer | Text:
-    where = f"parameters.{name}"
-    parameter = workload.parameters[name]
-    match parameter:
-        case RangeEnd(of=of, size=size):
-            starts = [n for n, p in workload.parameters.items() if isinstance(p, RowId | Integer)]
-            if of not in starts:
-                what = "cannot start a range" if of in names else "is not a parameter"
-                raise _FieldError(f"{where}.of", f"{of!r} {what}{toml.hint(of, starts)}")
-            size = _amount(f"{where}.size", size, workload.options, least=1)
-            return ProgramRangeEnd(of=names.index(of), size=size)
-        case Integer(min=least, max=most):
-            for field, bound in (("min", least), ("max", most)):
-                if bound not in _INTEGERS:
-                    raise _FieldError(f"{where}.{field}", f"expected a 64-bit integer, found {bound}")
-            if least > most:
-                raise _FieldError(f"{where}.max", f"expected {least} (its min) or more, found {most}")
-            return parameter
-        case Text(pattern=pattern):
-            # Without them no escaping is needed, which would depend on the server's sql_mode.
-            if wrong := set(pattern) & {"'", "\\", "\0"}:
-                raise _FieldError(f"{where}.pattern", f"must not contain {min(wrong)!r}")
-            return parameter
-        case RowId():
-            return parameter
+def _repeat(where: str, step: Step, scope: Scope) -> tuple[int, int | None]:
+    """How often a step is sent, and the parameter that says it where one does."""
+    declared = scope.workload.parameters
+    if not (isinstance(step.repeat, str) and step.repeat in declared):
+        return scope.amount(where, step.repeat, NATURAL), None
+    index = scope.index(where, step.repeat, (Integer, NuRand), "cannot say how often")
+    parameter = scope.parameters[index]
+    assert isinstance(parameter, ProgramInteger | ProgramNuRand)
+    if parameter.per != "transaction":
+        what = f'parameter {step.repeat!r} is drawn for each repetition; give it per = "transaction"'
+        raise FieldError(where, what)
+    if parameter.min < 0:
+        raise FieldError(
+            f"parameters.{step.repeat}.min",
+            f"expected 0 or more, as a step is sent so often, found {parameter.min}",
+        )
+    return 1, index
 
 
 def _statement(
-    where: str,
-    statement: WorkloadStatement,
-    parameters: Mapping[str, Parameter],
-    names: list[str],
-    kinds: dict[str, Effect],
+    where: str, statement: WorkloadStatement, scope: Scope, kinds: dict[str, Effect], known: set[int]
 ) -> ProgramStatement:
-    """One statement; its kind is added to `kinds` where it is the first."""
-    word = _FIRST_WORD.match(statement.sql)
-    if word is None:
-        raise _FieldError(f"{where}.sql", f"is not a statement: {statement.sql!r}")
+    """One statement; its kind is added to `kinds` where it is the first, its results to those `known`."""
+    effect = _EFFECTS.get(_first_word(f"{where}.sql", statement.sql), "other")
     if statement.name in _FRAME:
-        raise _FieldError(f"{where}.name", f"{statement.name!r} is kept for what the engine sends by itself")
-    effect = _EFFECTS.get(word[1].upper(), "other")
+        raise FieldError(f"{where}.name", f"{statement.name!r} is kept for what the engine sends by itself")
     if kinds.setdefault(statement.name, effect) != effect:
         before = kinds[statement.name]
         what = f"{statement.name!r} is a {effect} here and a {before} before; give one another name"
-        raise _FieldError(f"{where}.name", what)
-    pieces = _joined(_pieces(f"{where}.sql", statement.sql, parameters, names))
-    return ProgramStatement(kind=list(kinds).index(statement.name), pieces=pieces)
-
-
-def _pieces(
-    where: str, sql: str, parameters: Mapping[str, Parameter], names: list[str]
-) -> Iterator[str | int]:
-    end = 0
-    for match in _PIECE.finditer(sql):
-        yield sql[end : match.start()]
-        end = match.end()
-        name = match["name"]
-        if match["escaped"]:
-            yield match["escaped"][0]
-        elif match["stray"]:
-            brace = match["stray"]
-            raise _FieldError(
-                where, f"unbalanced {brace!r} at character {match.start() + 1}; a brace is {brace * 2!r}"
+        raise FieldError(f"{where}.name", what)
+    pieces = scope.pieces(f"{where}.sql", statement.sql)
+    used = [piece for piece in pieces if isinstance(piece, int) and piece >= 0]
+    for index in used:
+        if isinstance(scope.parameters[index], Result) and index not in known:
+            raise FieldError(
+                f"{where}.sql", f"{{{scope.name(index)}}} is not the result of a statement before"
             )
-        elif name == _TABLE:
-            yield "sbtest"
-            yield _TABLE_NUMBER
-        elif name not in parameters:
-            raise _FieldError(
-                where, f"unknown placeholder {{{name}}}{toml.hint(name, [_TABLE, *parameters])}"
-            )
-        elif isinstance(parameters[name], Text):
-            if sql[match.start() - 1 : match.start()] == "'" == sql[end : end + 1]:
-                raise _FieldError(
-                    where, f"the quotes around {{{name}}} are one pair too many: texts get their own"
-                )
-            yield names.index(name)
-        else:
-            yield names.index(name)
-    yield sql[end:]
-
-
-def _joined(pieces: Iterable[str | int]) -> tuple[str | int, ...]:
-    """The same with neighbouring texts in one, and no empty ones."""
-    joined: list[str | int] = []
-    for piece in pieces:
-        if piece == "":
-            continue
-        if isinstance(piece, str) and joined and isinstance(joined[-1], str):
-            joined[-1] += piece
-        else:
-            joined.append(piece)
-    return tuple(joined)
+    if scope.prepared and len(used) > _PARAMETERS_MAX:
+        what = f"a prepared statement takes {_PARAMETERS_MAX} parameters at most, found {len(used)}"
+        raise FieldError(f"{where}.sql", what)
+    if statement.into and effect == "write":
+        raise FieldError(f"{where}.into", "a statement that writes gives no row")
+    into = tuple(
+        scope.index(f"{where}.into[{i}]", name, (Result,), "is not a result")
+        for i, name in enumerate(statement.into)
+    )
+    known.update(into)
+    return ProgramStatement(kind=list(kinds).index(statement.name), pieces=pieces, into=into)

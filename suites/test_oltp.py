@@ -1,4 +1,4 @@
-"""sysbench's OLTP workloads, one item for each cell: `test_<workload>[<server>-t<threads>]`.
+"""sysbench's workloads, one item for each cell: `test_<workload>[<server>-t<threads>]`.
 
 An item fails where its cell could not be measured; the message is the server's own.
 """
@@ -21,6 +21,20 @@ def test_oltp_point_select(cell: CellComparison) -> None:
 @pytest.mark.workload("oltp_read_only")
 def test_oltp_read_only(cell: CellComparison) -> None:
     """Ten rows by primary key and four ranges of a hundred, in one transaction."""
+    assert cell.verdict is not Verdict.FAILED, cell.reason
+
+
+@pytest.mark.read
+@pytest.mark.workload("select_random_points")
+def test_select_random_points(cell: CellComparison) -> None:
+    """Ten values of an indexed column in one list."""
+    assert cell.verdict is not Verdict.FAILED, cell.reason
+
+
+@pytest.mark.read
+@pytest.mark.workload("select_random_ranges")
+def test_select_random_ranges(cell: CellComparison) -> None:
+    """Ten short ranges of an indexed column, counted."""
     assert cell.verdict is not Verdict.FAILED, cell.reason
 
 
@@ -63,4 +77,11 @@ def test_oltp_delete(cell: CellComparison) -> None:
 @pytest.mark.workload("oltp_insert")
 def test_oltp_insert(cell: CellComparison) -> None:
     """One row under the next free id."""
+    assert cell.verdict is not Verdict.FAILED, cell.reason
+
+
+@pytest.mark.write
+@pytest.mark.workload("bulk_insert")
+def test_bulk_insert(cell: CellComparison) -> None:
+    """Thousands of rows in one statement, each connection into a table of its own."""
     assert cell.verdict is not Verdict.FAILED, cell.reason

@@ -44,12 +44,13 @@ HEADER = (
     '{"record":"run","format":2,"run":"20250102T030405Z-abc123","started":"2025-01-02T03:04:05Z",'
     '"shootout":"0.1.0","seed":7,"profile_name":"quick","profile":{"description":"d","workloads":["reads"],"threads":[4],'
     '"servers":["a","b"],"settings":"in-memory","dataset":{"tables":4,"rows":25000,'
-    '"warehouses":1,"seed":1,"engine":"InnoDB"},"sampling":{"starts_min":6,"starts_max":12,"slice_s":0.1,"ramp_s":0.02,'
+    '"warehouses":1,"seed":1,"engine":"InnoDB"},"load":{"protocol":"text","rate":null,"arrivals":"poisson","think_s":0.0,'
+    '"think":"fixed","reconnect":false},"options":{},"distribution":null,"sampling":{"starts_min":6,"starts_max":12,"slice_s":0.1,"ramp_s":0.02,'
     '"measure_s":1.2,"warmup_max_s":6.0,"half_width":0.015,"budget_s":310.0},"policy":{"confidence":0.95,'
     '"margin":0.02,"trim":0.1}},"runner":{"fingerprint":"f","cpu":"c","cpus":2,"memory_bytes":1024,'
     '"kernel":"k","system":"s","virtual":"","filesystem":"ext4","disk":"ssd","placement":{"client":[0],'
     '"servers":[1],"single":1},"warnings":[]},"servers":[],"blocks":[{"workload":"reads",'
-    '"dataset":"sbtest-4x25000-innodb-seed1","threads":4,"servers":["a","b"]}]}\n'
+    '"dataset":"sbtest-4x25000-innodb-seed1","threads":4,"servers":["a","b"]}],"workloads":[],"given":{}}\n'
 )
 RECORDS = (
     '{"record":"start","block":"reads-t4","start":1,"order":[[0,1],[1,0]],"samples":[{"server":"a",'

@@ -100,7 +100,7 @@ def a_program(
     made = Workload(
         title="",
         description="",
-        transactions=(Transaction(steps=steps, begin=begin),),
+        transactions=(Transaction(steps=steps, skip_trx=int(not begin)),),
         parameters=dict(parameters or {}),
     )
     return msgspec.json.encode(workload.compile("test", made, DATASET))

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from shootout import rounds
 from shootout._engine import Histogram, LoadError, Slice
-from shootout.model import Sampling
+from shootout.model import Load, Sampling
 from shootout.rounds import Measured, Subject, measure_block, orders
 
 SAMPLING = Sampling(slice_s=0.1, ramp_s=0.02, measure_s=1.2, warmup_max_s=3.0)
+CLOSED = Load()
 
 
 @dataclass
@@ -58,7 +59,9 @@ class FakeDriver:
         )
 
 
-def measured(driver: FakeDriver, servers: int = 2, sampling: Sampling = SAMPLING) -> Measured:
+def measured(
+    driver: FakeDriver, servers: int = 2, sampling: Sampling = SAMPLING, load: Load = CLOSED
+) -> Measured:
     cpu_s = [0.0] * servers
     work = [0.0] * servers
 
@@ -80,6 +83,7 @@ def measured(driver: FakeDriver, servers: int = 2, sampling: Sampling = SAMPLING
         kinds=["select"],
         driver=driver,
         sampling=sampling,
+        load=load,
         generator=random.Random(1),
         watch=lambda stage, round_, rounds: None,
     )
@@ -151,6 +155,22 @@ def test_slices_grow_with_the_latency(latency_s: float, window_s: float, ramp_s:
     assert result.record is not None
     assert driver.asked[-1][1:] == pytest.approx((ramp_s, window_s), rel=0.01)
     assert len(result.record.order) == max(rounds.ROUNDS_MIN, round(SAMPLING.measure_s / window_s))
+
+
+@pytest.mark.parametrize(
+    ("load", "window_s", "ramp_s"),
+    [
+        (Load(think_s=0.3), 0.8, 0.4),  # two cycles of latency and thinking; the ramp is one
+        (Load(think_s=30.0), 10.0, 10.0),
+        (Load(rate=20.0), 0.5, 0.1),  # ten arrivals
+        (Load(rate=1_000.0), 0.2, 0.1),
+        (Load(rate=0.1), 10.0, 0.1),
+    ],
+)
+def test_slices_grow_with_the_pace(load: Load, window_s: float, ramp_s: float) -> None:
+    driver = FakeDriver(tps=lambda server, number: 100.0, latency_s=0.1)
+    assert measured(driver, load=load).record is not None
+    assert driver.asked[-1][1:] == pytest.approx((ramp_s, window_s), rel=0.01)
 
 
 def test_a_server_that_fails_leaves_the_others_measured() -> None:

@@ -88,9 +88,9 @@ def test_what_is_wrong_is_a_usage_error(tmp_path: Path) -> None:
 def test_pytest_takes_the_options_of_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["run", "--help"])
-    ours = set(re.findall(r"^  (--[a-z]+)", capsys.readouterr().out, re.MULTILINE))
+    ours = set(re.findall(r"^  (--[a-z-]+)", capsys.readouterr().out, re.MULTILINE))
     section = suites(tmp_path, "--help").stdout.partition("performance suites")[2].partition("\n\n")[0]
-    assert set(re.findall(r"^  (--[a-z]+)", section, re.MULTILINE)) == ours
+    assert set(re.findall(r"^  (--[a-z-]+)", section, re.MULTILINE)) == ours
 
 
 # --- measured -------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from shootout.model import (
     Integer,
     Parameter,
     Program,
+    ProgramInteger,
     ProgramKind,
     ProgramRangeEnd,
     ProgramStatement,
@@ -45,12 +46,13 @@ def a_workload(
     *steps: Step,
     parameters: dict[str, Parameter] | None = None,
     options: dict[str, int] | None = None,
-    begin: bool = False,
+    skip_trx: int | str = 1,
+    **fields: object,
 ) -> Workload:
     return Workload(
         title="t",
         description="d",
-        transactions=(Transaction(steps=steps, begin=begin),),
+        transactions=(Transaction(steps=steps, skip_trx=skip_trx),),
         parameters=parameters or {},
         options=options or {},
     )
@@ -103,9 +105,9 @@ READS = {
 }
 WRITES = {
     "index_update": (1, "UPDATE sbtest7 SET k=k+1 WHERE id=?"),
-    "non_index_update": (1, "UPDATE sbtest7 SET c='?' WHERE id=?"),
+    "non_index_update": (1, "UPDATE sbtest7 SET c=? WHERE id=?"),
     "delete": (1, "DELETE FROM sbtest7 WHERE id=?"),
-    "insert": (1, "INSERT INTO sbtest7 (id, k, c, pad) VALUES (?, ?, '?', '?')"),
+    "insert": (1, "INSERT INTO sbtest7 (id, k, c, pad) VALUES (?, ?, ?, ?)"),
 }
 
 
@@ -121,6 +123,7 @@ def test_what_sysbench_sends(name: str, expected: dict[str, tuple[int, str]], be
     program = workload.compile(name, workload.load(name), DATASET)
     assert sent(program) == expected
     assert program.transactions[0].begin is begin
+    assert not program.transactions[0].rollback
     assert program.distribution == Special(iterations=12, hot_range_percent=1, hot_percent=75)
     assert (program.tables, program.rows) == (3, 100)
     frame = ["begin", "commit"] if begin else []
@@ -163,7 +166,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
     program = workload.compile(str(path), workload.load(str(path)), DATASET)
     assert program.distribution == Uniform()
     assert program.transactions[0].weight == 3
-    assert program.parameters == (Integer(min=-1, max=1),)
+    assert program.parameters == (ProgramInteger(min=-1, max=1),)
 
 
 def test_an_unknown_workload() -> None:
@@ -173,9 +176,9 @@ def test_an_unknown_workload() -> None:
         workload.load("oltp_readonly")
 
 
-def test_numbers_stand_bare_and_texts_in_quotes() -> None:
+def test_quotes_are_the_engines() -> None:
     pieces = only_pieces("SELECT {n}, {t}", n=Integer(min=1, max=2), t=Text(pattern="#@"))
-    assert pieces == ("SELECT ", 0, ", '", 1, "'")
+    assert pieces == ("SELECT ", 0, ", ", 1)
 
 
 def test_doubled_braces_are_braces() -> None:
@@ -198,15 +201,13 @@ def test_pieces_say_what_the_sql_says(parts: list[tuple[str, str | None]]) -> No
     written = "".join(
         f"{{{name}}}" if name else text.replace("{", "{{").replace("}", "}}") for text, name in parts
     )
-    meant = "".join(
-        {"table": "sbtest\0", "n": "\1", "t": "'\2'"}.get(name or "", text) for text, name in parts
-    )
+    meant = "".join({"table": "sbtest\0", "n": "\1", "t": "\2"}.get(name or "", text) for text, name in parts)
     parameters: dict[str, Parameter] = {"n": RowId(), "t": Text(pattern="#")}
     if re.search(r"'\{t\}'", written):  # refused, see below
         return
     pieces = only_pieces(f"SELECT {{n}}{{t}} {written}", **parameters)
     joined = "".join("\0\1\2"[p + 1] if isinstance(p, int) else p for p in pieces)
-    assert joined == f"SELECT \1'\2' {meant}"
+    assert joined == f"SELECT \1\2 {meant}"
     assert "" not in pieces
     assert not any(isinstance(a, str) and isinstance(b, str) for a, b in itertools.pairwise(pieces))
 
@@ -231,7 +232,7 @@ def test_the_first_word_says_what_a_statement_does(sql: str, effect: str) -> Non
 
 
 def test_kinds_stand_in_the_order_of_the_file_then_the_frame() -> None:
-    program = compiled(a_step("SELECT 1", name="b"), a_step("SET a=1", "DO 1", name="a"), begin=True)
+    program = compiled(a_step("SELECT 1", name="b"), a_step("SET a=1", "DO 1", name="a"), skip_trx=0)
     assert program.kinds == (
         ProgramKind(name="b", effect="read"),
         ProgramKind(name="a", effect="other"),
@@ -305,7 +306,7 @@ def test_quotes_around_a_text() -> None:
         (RangeEnd(of="id", size=0), ".size: expected 1 to 2147483647, found 0"),
         (RangeEnd(of="id", size="lenght"), ".size: unknown option 'lenght'; did you mean 'length'?"),
         (Integer(min=2, max=1), ".max: expected 2 (its min) or more, found 1"),
-        (Integer(min=0, max=2**63), f".max: expected a 64-bit integer, found {2**63}"),
+        (Integer(min=0, max=2**63), f".max: expected {-(2**63)} to {2**63 - 1}, found {2**63}"),
         (Text(pattern="it's"), '.pattern: must not contain "\'"'),
         (Text(pattern="\\"), ".pattern: must not contain '\\\\'"),
     ],
@@ -321,7 +322,7 @@ def test_a_wrong_parameter(parameter: Parameter, expected: str) -> None:
     [
         (-1, "transactions[0].steps[0].repeat: expected 0 to 2147483647, found -1"),
         ("n", "options.n: expected 0 to 2147483647, found -2"),
-        ("m", "transactions[0].steps[0].repeat: unknown option 'm'; known: n"),
+        ("m", "transactions[0].steps[0].repeat: unknown option 'm'; known: n, tables, rows"),
     ],
 )
 def test_a_wrong_repeat(repeat: int | str, expected: str) -> None:
@@ -330,7 +331,7 @@ def test_a_wrong_repeat(repeat: int | str, expected: str) -> None:
 
 
 def test_a_transaction_that_sends_nothing() -> None:
-    message = complaint(a_step("SELECT 1", repeat=0), begin=True)
+    message = complaint(a_step("SELECT 1", repeat=0), skip_trx=0)
     assert message == "transactions[0]: sends nothing: all of its steps have repeat 0"
 
 
@@ -353,7 +354,7 @@ def test_one_name_for_a_read_and_a_write() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["begin", "commit"])
+@pytest.mark.parametrize("name", ["begin", "commit", "rollback"])
 def test_the_engines_own_names(name: str) -> None:
     message = complaint(a_step("SELECT 1", name=name))
     assert message.endswith(f"name: {name!r} is kept for what the engine sends by itself")

@@ -1,0 +1,76 @@
+"""What a workload asks for beside its load: statements before a block, and checks after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+
+import pymysql
+from pymysql.cursors import Cursor
+
+from shootout import workload
+from shootout.dataset import SCHEMAS
+from shootout.errors import MeasureError
+from shootout.model import Dataset, Workload
+from shootout.servers.native import Instance
+
+
+@dataclass(frozen=True)
+class Ground:
+    """A workload's tables on a running server."""
+
+    instance: Instance
+    workload: Workload
+    dataset: Dataset
+
+    @property
+    def schema(self) -> str:
+        """Where its statements run."""
+        return SCHEMAS[self.dataset.kind]
+
+    def set_up(self, threads: int) -> None:
+        """Run the workload's setup; a schema of its own is empty before. Raises MeasureError."""
+        statements = workload.setup(self.workload, self.dataset, threads)
+        with self._cursor() as cursor:
+            cursor.execute("SET SESSION sql_log_bin = 0")
+            if self.dataset.kind == "own":
+                cursor.execute(f"DROP DATABASE IF EXISTS {self.schema}")
+                cursor.execute(f"CREATE DATABASE {self.schema}")
+                cursor.execute(f"SET SESSION default_storage_engine = {self.dataset.engine}")
+            cursor.execute(f"USE {self.schema}")
+            for statement in statements:
+                with self._named(f"setup: {statement}"):
+                    cursor.execute(statement)
+
+    def check(self) -> None:
+        """Ask the workload's checks. Raises MeasureError for the first that gives a row."""
+        checks = workload.checks(self.workload, self.dataset)
+        if not checks:
+            return
+        with self._cursor() as cursor:
+            cursor.execute(f"USE {self.schema}")
+            for check in checks:
+                with self._named(f"check {check.name}"):
+                    cursor.execute(check.sql)
+                    row = cursor.fetchone()
+                if row is not None:
+                    columns = (column[0] for column in cursor.description)
+                    found = ", ".join(f"{name} = {value}" for name, value in zip(columns, row, strict=True))
+                    raise MeasureError(f"check {check.name}: expected no row, found {found}")
+
+    @contextmanager
+    def _cursor(self) -> Iterator[Cursor]:
+        with (
+            self._named(f"schema {self.schema}"),
+            closing(self.instance.connect()) as connection,
+            connection.cursor() as cursor,
+        ):
+            yield cursor
+
+    @contextmanager
+    def _named(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except pymysql.Error as error:
+            raise MeasureError(f"{what}: {error}{self.instance.post_mortem()}") from error
