@@ -17,6 +17,7 @@ bench: $(INSTALLED)
 test: $(INSTALLED)
 	@$(call need,mvn,apt-get install maven)
 	@$(call need,chromium,apt-get install chromium)
+	@$(call need,sysbench,apt-get install sysbench)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
