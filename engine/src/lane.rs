@@ -354,7 +354,7 @@ impl Lane {
             let bytes = &self.incoming[..length];
             let progress = connection.feed(program, target, bytes, &|| slice.now(), &mut self.outgoing)?;
             if progress != Progress::Waiting {
-                self.answered(slice, index, progress)?;
+                self.answered(slice, index, &progress)?;
                 return self.watch_unsent(index);
             }
             // A short read took all there was: the next byte is a new edge. An end that is there already is none.
@@ -364,10 +364,10 @@ impl Lane {
         }
     }
 
-    fn answered(&mut self, slice: &mut Slice<'_>, index: usize, progress: Progress) -> Result<(), Failure> {
+    fn answered(&mut self, slice: &mut Slice<'_>, index: usize, progress: &Progress) -> Result<(), Failure> {
         let connection = &mut self.connections[index];
         let (now, program) = (connection.answered, slice.task.program);
-        match progress {
+        match *progress {
             Progress::Waiting => Ok(()),
             Progress::Ready => {
                 self.coming -= 1;

@@ -356,6 +356,7 @@ impl Reply {
 impl Column {
     /// Reads a column's definition.
     fn read(definition: &[u8]) -> Result<Self, Malformed> {
+        const UNSIGNED: u8 = 32;
         const SHORT: Malformed = Malformed("a column definition cut short");
         let mut rest = definition;
         for _catalog_schema_table_table_column_column in 0..6 {
@@ -363,7 +364,6 @@ impl Column {
         }
         // The length of what follows, character set, width, type, flags.
         let &[_, _, _, _, _, _, _, wire_type, flags_low, _, ..] = rest else { return Err(SHORT) };
-        const UNSIGNED: u8 = 32;
         Ok(Self { wire_type, unsigned: flags_low & UNSIGNED != 0 })
     }
 }
