@@ -76,12 +76,14 @@ def test_two_workloads_of_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_workload_says_which_dataset_it_runs_on(tmp_path: Path) -> None:
-    shipped = (FIXTURES / "workloads" / "oltp_point_select.toml").read_text()
+    steps = '[{ statements = [{ name = "a", sql = "SELECT 1" }] }]'
     profile = tmp_path / "mine.toml"
     names = []
     for kind in ("tpcc", "own"):
         mine = tmp_path / f"on_{kind}.toml"
-        mine.write_text(f'dataset = "{kind}"\n{shipped}')
+        mine.write_text(
+            f"dataset = '{kind}'\ntitle = 't'\ndescription = 'd'\ntransactions = [{{ steps = {steps} }}]"
+        )
         names.append(str(mine))
     workloads = [*names, "oltp_point_select", "oltp_read_only"]
     profile.write_text(
