@@ -7,7 +7,7 @@ ENGINE := $(wildcard engine/src/*) engine/Cargo.toml engine/Cargo.lock
 
 need = command -v $(1) >/dev/null || { echo "shootout: $(1) is missing; install it with: $(2)" >&2; exit 2; }
 
-.PHONY: bench test bench-engine bench-method clean tools
+.PHONY: bench test bench-engine bench-method fuzz clean tools
 
 # Exit code 1 says that something regressed: here that is a result, not a fault.
 bench: $(INSTALLED)
@@ -27,10 +27,25 @@ test: $(INSTALLED)
 	cargo test --manifest-path engine/Cargo.toml --locked
 	$(BIN)/pytest -W error
 
-# The engine beside sysbench on one server, interleaved: throughput, and the client's CPU.
+# The engine beside sysbench on one server, interleaved: throughput, CPU, memory, loading. Takes 40 minutes; less with
+# make bench-engine ARGS="--workloads oltp_point_select --connections 16 --costs ''"
 bench-engine: $(INSTALLED)
 	@$(call need,sysbench,apt-get install sysbench)
-	@$(BIN)/python tests/bench_engine.py
+	@$(BIN)/python tests/bench_engine.py $(ARGS)
+
+# The engine's protocol parsers against INPUTS made-up streams each; the stable compiler will do. What was learned
+# stays in engine/target/fuzz/corpus, an input that fails goes beside it.
+INPUTS ?= 10000000
+FUZZED := $(patsubst engine/fuzz/targets/%.rs,%,$(wildcard engine/fuzz/targets/*.rs))
+fuzz:
+	@$(call need,cargo,curl --proto '=https' -sSf https://sh.rustup.rs | sh)
+	@$(call need,c++,apt-get install build-essential)
+	@cd engine/fuzz && cargo build --release --locked
+	@cd engine/target/fuzz && for target in $(FUZZED); do \
+		mkdir -p corpus/$$target && \
+		x86_64-unknown-linux-gnu/release/$$target -runs=$(INPUTS) -rss_limit_mb=512 -timeout=10 \
+			-print_final_stats=1 -artifact_prefix=$$target- corpus/$$target ../../fuzz/seeds/$$target || exit; \
+	done
 
 # What docs/method.md says of cold starts and CPU placement, measured again.
 bench-method: $(INSTALLED)

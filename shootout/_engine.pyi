@@ -35,12 +35,12 @@ class Slice:
     reads: int  # whole slice, statements
     writes: int
     other: int
-    # By the server's error code: rolled back, and retried while the window lasts. If the program reconnects, also
-    # what was lost (2013), and what kept connections from coming back (2002, 2003, the server's own).
+    # By the server's error code: rolled back, and retried while the window lasts. If the program reconnects,
+    # also what was lost (2013), and what kept connections from coming back (2002, 2003, the server's own).
     errors: dict[int, int]
     client_cpu_s: float  # whole slice
-    # Of transactions that completed in the window; at a given rate, of those that were to begin in it, and from
-    # that moment on.
+    # Of transactions that completed in the window; at a given rate, of those that were to begin in it, and
+    # from that moment on.
     latencies: Histogram
     statements: list[Histogram]  # the same for each of the program's kinds
 

@@ -116,9 +116,8 @@ def connect(engine: Engine, instance: Instance, schema: str, connections: int) -
     except LoadError as error:
         _, code, message = error.args
         if variable := CONNECTION_LIMITS.get(code):
-            limit = (
-                f"; the limit is the server's {variable} = {instance.variables().get(variable, 'unknown')}"
-            )
+            value = instance.variables().get(variable, "unknown")
+            limit = f"; the limit is the server's {variable} = {value}"
         elif "Too many open files" in message:
             limit = f"; the limit is this process's {files} open files (ulimit -n)"
         else:

@@ -18,8 +18,9 @@ T = TypeVar("T")
 
 _FAULT = re.compile(r"(?P<what>.*?)(?: - at (?:`(?P<key>key)` in )?`\$(?P<where>.*)`)?$", re.DOTALL)
 _STEP = re.compile(r"\.(?P<name>\w+)|\[(?P<index>\d+)\]|\[\.\.\.\]")
-_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*)`")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def load(path: Path, type: type[T]) -> T:
@@ -30,7 +31,7 @@ def load(path: Path, type: type[T]) -> T:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # tomllib's own, a number too long, or nested too deeply
         raise InputError(f"{path}: not TOML: {error}") from None
     try:
         loaded: T = value(data, type)
@@ -149,4 +150,5 @@ def _words(type: Any) -> tuple[str, ...]:
 
 
 def _join(where: str, key: str) -> str:
+    key = key if _BARE.fullmatch(key) else repr(key)  # as TOML wants it, and on one line
     return f"{where}.{key}" if where else key

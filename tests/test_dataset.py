@@ -1,8 +1,9 @@
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from shootout import dataset, places
+from shootout import cached, dataset, places
 from shootout.errors import MeasureError
 from shootout.model import Dataset
 from shootout.servers import catalogue, native, packages
@@ -16,7 +17,7 @@ SMALL = {
     "character-set-server": "utf8mb4",
     "collation-server": "utf8mb4_general_ci",
 }
-DATASET = Dataset(tables=2, rows=dataset.BATCH_ROWS + 7, seed=5)  # the second batch of each is a small one
+DATASET = Dataset(tables=2, rows=5_007, seed=5)
 NAMES = ("mysql-5.7.22", "mysql-8.0.12")
 
 
@@ -70,6 +71,75 @@ def test_a_copy_of_a_template_is_a_server_with_the_dataset(name: str, cache: Pat
         instance.query("DELETE FROM shootout.sbtest1 WHERE id = 1")
         with pytest.raises(MeasureError, match=r"shootout\.sbtest1 .* found 5006 with"):
             dataset.verify(instance, DATASET)
+
+
+def test_one_template_holds_all_datasets_of_a_run(cache: Path, tmp_path: Path) -> None:
+    tree = a_tree(NAMES[0])
+    own = Dataset(kind="own")
+    found = dataset.template(tree, SMALL, [own, DATASET], cache)
+    alone = dataset.template(tree, SMALL, [DATASET], cache)
+    assert found.directory != alone.directory
+    assert dataset.template(tree, SMALL, [DATASET, own, DATASET], cache).directory == found.directory
+    manifest = cached.manifest(found.directory)
+    assert manifest is not None
+    assert (manifest.server, manifest.datasets) == ("mysql 5.7.22", ("own-innodb", DATASET.key))
+    found.copy_to(tmp_path / "instance")
+    with native.start(tree, tmp_path / "instance", SMALL) as instance:
+        dataset.verify(instance, DATASET)
+        schemas = instance.query("SHOW DATABASES LIKE 'shootout%'")
+        assert schemas == (("shootout",), ("shootout_own",))
+        assert instance.query("SHOW TABLES FROM shootout_own") == ()
+
+
+def test_loading_leaves_the_server_as_it_was(tmp_path: Path) -> None:
+    tree = a_tree(NAMES[0])
+    home = tmp_path / "instance"
+    binary_log = {"log-bin": "binlog", "server-id": "1", "innodb-log-file-size": "8M"}
+    for allowed in ("0", "1"):
+        native.initialise(tree, home / allowed, binary_log)
+        with native.start(tree, home / allowed, binary_log | {"local-infile": allowed}) as instance:
+            dataset.load(instance, DATASET)
+            assert instance.query("SELECT @@GLOBAL.local_infile") == ((int(allowed),),)
+            written = str(instance.query("SHOW BINLOG EVENTS"))
+            assert "sbtest" not in written
+            assert "shootout`" not in written
+
+
+def test_a_load_that_the_server_refuses_is_told_in_its_words(tmp_path: Path) -> None:
+    tree = a_tree(NAMES[0])
+    native.initialise(tree, tmp_path / "instance", SMALL)
+    with native.start(tree, tmp_path / "instance", SMALL) as instance:
+        dataset.load(instance, DATASET)
+        with pytest.raises(MeasureError, match=rf"^loading {DATASET.key}: .*database exists"):
+            dataset.load(instance, DATASET)
+        instance.query("DROP DATABASE shootout")
+        instance.query(f"REVOKE ALL ON *.* FROM {native.LOAD_USER}@localhost")
+        with pytest.raises(MeasureError, match=rf"^loading {DATASET.key}: error 1044: Access denied"):
+            dataset.load(instance, DATASET)
+        assert instance.query("SELECT @@GLOBAL.local_infile") == ((1,),)  # 5.7's default
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_another_storage_engine_holds_the_same_rows(name: str, cache: Path, tmp_path: Path) -> None:
+    tree = a_tree(name)
+    on_myisam = msgspec.structs.replace(DATASET, engine="myisam")
+    found = dataset.template(tree, SMALL, [on_myisam], cache)
+    assert found.directory != dataset.template(tree, SMALL, [DATASET], cache).directory
+    found.copy_to(tmp_path / "instance")
+    with native.start(tree, tmp_path / "instance", SMALL) as instance:
+        assert dataset.verify(instance, on_myisam) != ""
+        engines = instance.query(
+            "SELECT engine FROM information_schema.tables WHERE table_schema = 'shootout'"
+        )
+        assert engines == (("MyISAM",), ("MyISAM",))
+        indexes = instance.query("SHOW INDEX FROM shootout.sbtest2")
+        assert {(row[2], row[4]) for row in indexes} == {("PRIMARY", "id"), ("k_2", "k")}
+        assert instance.status()["Key_blocks_unused"] > 0
+        dataset.warm(instance, on_myisam)
+        reads = instance.status()["Key_reads"]
+        assert reads > 0
+        instance.query("SELECT COUNT(pad) FROM shootout.sbtest1 WHERE id IN (1, 2500, 5007) OR k < 100")
+        assert instance.status()["Key_reads"] == reads
 
 
 @pytest.mark.parametrize("harm", ["truncated", "file gone", "manifest gone"])

@@ -86,6 +86,24 @@ def test_a_server_starts_answers_and_stops(home: tuple[Tree, Path]) -> None:
     assert (directory / "accounts.sql").stat().st_mode & 0o077 == 0
 
 
+def test_a_server_that_stands_still_is_not_waited_for(
+    running: native.Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running.status()  # over a connection that is open by then
+    monkeypatch.setattr(native, "QUERY_TIMEOUT_S", 0.5)
+    os.kill(running.pid, signal.SIGSTOP)
+    try:
+        for _ in range(2):  # the second one has to log in first
+            began_s = time.monotonic()
+            with pytest.raises(MeasureError, match=r"^SHOW GLOBAL STATUS: .*timed out"):
+                running.status()
+            assert time.monotonic() - began_s < 5
+    finally:
+        os.kill(running.pid, signal.SIGCONT)
+    assert running.query("SELECT SLEEP(1)", timeout_s=30) == ((0,),)
+    assert running.status()["Uptime"] > 0
+
+
 def test_nobody_gets_in_without_the_password(running: native.Instance) -> None:
     for user in ("root", native.LOAD_USER):
         with pytest.raises(pymysql.err.OperationalError, match="Access denied"):

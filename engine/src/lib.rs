@@ -20,4 +20,5 @@ mod python;
 pub mod random;
 pub mod rows;
 pub mod sbtest;
+pub mod tpcc;
 pub mod wire;

@@ -4,6 +4,7 @@
 use serde::Deserialize;
 
 use crate::sbtest::Sbtest;
+use crate::tpcc::Tpcc;
 
 /// One column's value in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,7 @@ pub trait Tables: Sync {
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Dataset {
     Sbtest { tables: usize, rows: u64, seed: u64 },
+    Tpcc { warehouses: u64, seed: u64 },
     Own {},
 }
 
@@ -55,6 +57,7 @@ pub fn parse(json: &[u8]) -> Result<Box<dyn Tables>, String> {
     let dataset: Dataset = serde_json::from_slice(json).map_err(|error| error.to_string())?;
     Ok(match dataset {
         Dataset::Sbtest { tables, rows, seed } => Box::new(Sbtest::new(tables, rows, seed)),
+        Dataset::Tpcc { warehouses, seed } => Box::new(Tpcc::new(warehouses, seed)),
         Dataset::Own {} => Box::new(Own),
     })
 }
@@ -122,6 +125,10 @@ mod tests {
             ["sbtest1", "sbtest2"]
         );
         assert!(tables.iter().all(|table| table.units == 30 && table.columns == ["id", "k", "c", "pad"]));
+        let tpcc =
+            br#"{"kind": "tpcc", "tables": 1, "rows": 1, "warehouses": 3, "seed": 4, "engine": "InnoDB"}"#;
+        let tables = parse(tpcc).unwrap().tables();
+        assert_eq!((tables[0].name.as_str(), tables[0].units), ("warehouse", 3));
         let own =
             br#"{"kind": "own", "tables": 1, "rows": 1, "warehouses": 1, "seed": 1, "engine": "InnoDB"}"#;
         assert!(parse(own).unwrap().tables().is_empty());

@@ -37,6 +37,7 @@ SOCKET_PATH_MAX_BYTES = 100  # the system's limit is 107; servers append ".lock"
 START_TIMEOUT_S = 60.0
 RECOVERY_TIMEOUT_S = 600.0  # after an unclean end the server first works through its redo log
 STOP_TIMEOUT_S = 60.0
+QUERY_TIMEOUT_S = 60.0
 # The same for every server, whatever this process was given: servers size their caches, and an array, by it.
 OPEN_FILES = 262_144
 LOAD_USER = "shootout"
@@ -246,11 +247,17 @@ class Instance:
         """What the load engine logs in with."""
         return Login(str(self.socket), LOAD_USER, self._passwords[LOAD_USER])
 
-    def query(self, sql: str) -> tuple[tuple[Any, ...], ...]:
-        """The rows that `sql` gives, as root. Raises MeasureError with the server's words where it fails."""
+    def query(self, sql: str, timeout_s: float | None = None) -> tuple[tuple[Any, ...], ...]:
+        """The rows that `sql` gives, as root.
+
+        Raises MeasureError with the server's words where it fails, or gives no answer for `timeout_s`
+        (None: QUERY_TIMEOUT_S).
+        """
+        timeout_s = QUERY_TIMEOUT_S if timeout_s is None else timeout_s
         try:
             if self._control is None:
-                self._control = self.connect()
+                self._control = self.connect(read_timeout=timeout_s)
+            self._control._read_timeout = timeout_s  # type: ignore[attr-defined]  # of the next packet
             with self._control.cursor() as cursor:
                 cursor.execute(sql)
                 return cursor.fetchall()
