@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::exceptions::{PyException, PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -14,8 +14,10 @@ use crate::connection::{Failure, Target};
 use crate::engine;
 use crate::histogram;
 use crate::lane::Course;
+use crate::load::load;
 use crate::login::Account;
 use crate::program::Program;
+use crate::rows::{self, Table, Tables};
 use crate::sbtest;
 
 create_exception!(_engine, LoadError, PyException);
@@ -198,12 +200,54 @@ fn sbtest_checksum(py: Python<'_>, table: u64, rows: u64, seed: u64) -> u64 {
     py.detach(|| sbtest::checksum(table, rows, seed))
 }
 
+/// Of a load: longest wait for a sign of life from the server.
+const LOAD_TIMEOUT: Duration = Duration::from_secs(60);
+
+fn dataset_of(json: &[u8]) -> PyResult<Box<dyn Tables>> {
+    rows::parse(json).map_err(|error| PyValueError::new_err(format!("not a dataset: {error}")))
+}
+
+#[pyfunction]
+fn load_rows(
+    py: Python<'_>,
+    address: &str,
+    user: String,
+    password: String,
+    schema: String,
+    dataset: &[u8],
+    workers: usize,
+) -> PyResult<u64> {
+    let dataset = dataset_of(dataset)?;
+    let address = Address::parse(address).map_err(PyValueError::new_err)?;
+    let target = Target { address, account: Account { user, password, schema } };
+    interruptible(py, |look_around| load(&target, LOAD_TIMEOUT, &*dataset, workers, look_around))?
+        .map_err(|failure| load_error(0, failure))
+}
+
+#[pyfunction]
+fn tables(dataset: &[u8]) -> PyResult<Vec<(String, Vec<&'static str>)>> {
+    let tables = dataset_of(dataset)?.tables();
+    Ok(tables.into_iter().map(|table| (table.name, table.columns.to_vec())).collect())
+}
+
+#[pyfunction]
+fn checksum(py: Python<'_>, dataset: &[u8], table: usize) -> PyResult<(u64, u64)> {
+    let dataset = dataset_of(dataset)?;
+    let Some(Table { units, .. }) = dataset.tables().into_iter().nth(table) else {
+        return Err(PyIndexError::new_err(format!("the dataset has no table {table}")));
+    };
+    Ok(py.detach(|| rows::checksum(&*dataset, table, units)))
+}
+
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("LoadError", module.py().get_type::<LoadError>())?;
     module.add_class::<Histogram>()?;
     module.add_class::<Slice>()?;
     module.add_class::<Engine>()?;
+    module.add_function(wrap_pyfunction!(load_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(tables, module)?)?;
+    module.add_function(wrap_pyfunction!(checksum, module)?)?;
     module.add_function(wrap_pyfunction!(sbtest_values, module)?)?;
     module.add_function(wrap_pyfunction!(sbtest_checksum, module)?)
 }
