@@ -165,9 +165,12 @@ impl Lane {
 
     /// Runs one slice.
     pub fn run(&mut self, task: Task<'_>, start: Instant, course: Course) -> Result<Tally, Failure> {
-        let from = (start - self.clock) + course.ramp;
+        let start = start - self.clock;
+        let from = start + course.ramp;
         let window = Window { from: from.as_nanos() as u64, to: (from + course.window).as_nanos() as u64 };
         let mut slice = Slice::new(task, self.clock, window);
+        // From the common start, however late this thread comes to it.
+        slice.arrivals = task.program.pace.arrivals(self.share, start.as_nanos() as u64, self.stream.split());
         let cpu_before = thread_cpu_s();
         let result = self.begin(&mut slice).and_then(|()| self.drive(&mut slice));
         if result.is_err() {
@@ -183,7 +186,6 @@ impl Lane {
     /// Lets every connection do its first step of a slice.
     fn begin(&mut self, slice: &mut Slice<'_>) -> Result<(), Failure> {
         let pace = slice.task.program.pace;
-        slice.arrivals = pace.arrivals(self.share, slice.now(), self.stream.split());
         for index in 0..self.connections.len() {
             let now = slice.now();
             if self.connections[index].is_down() {
