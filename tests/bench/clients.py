@@ -208,7 +208,7 @@ def status(instance: Instance, name: str) -> float:
 def _counted(instance: Instance, load: Load, pid: int, seconds: float) -> Turn:
     """The server's count of statements over a while, and the client's CPU clock over the same.
 
-    A statement of a transaction that is retried counts, too: whole ones would be too few where they take long.
+    Statements of retried transactions count, too: whole ones would be too few where they take long.
     """
     marks = []
     for wait_s in (0.0, seconds):
