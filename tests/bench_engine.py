@@ -36,6 +36,7 @@ PROTOCOLS = ("text", "prepared")
 CONNECTIONS = (1, 4, 16, 64, 256, 1024, 4096)
 COSTS = ("memory", "loading", "restore", "cursor")
 PAIRS_MIN = 6  # of turns, where transactions are so long that a point's time does not hold more
+LATENCY_MAX_S = 2.0  # that turns are made longer for
 ROWS = 1_000_000
 FILE = REPORTS / "engine.json"
 
@@ -115,7 +116,7 @@ def compared(load: Load, instance: Instance, password: str, given: argparse.Name
     with clients.sysbench(load, instance, password) as sysbench:
         sides: tuple[Ours | Sysbench, ...] = (ours, sysbench)
         warm = [side.turn(given.seconds, 0.0) for side in sides]
-        latency_s = load.connections / max(turn.tps for turn in warm)
+        latency_s = min(load.connections / max(turn.tps for turn in warm), LATENCY_MAX_S)
         seconds = max(given.seconds, latency_s)
         pairs: list[tuple[Turn, Turn]] = []
         began = time.monotonic()
