@@ -42,13 +42,12 @@ impl Pace {
 
     /// Nanoseconds before the first transaction: somewhere in a time of thought, as in the middle of a load.
     pub fn lead(&self, stream: &mut Stream) -> u64 {
-        match *self {
-            // What is left of an exponential time is distributed as the whole of it.
-            Self::Closed { exponential: true, .. } => self.think(stream),
-            _ => {
-                let think = self.think(stream);
-                if think == 0 { 0 } else { stream.below(think) }
-            }
+        let think = self.think(stream);
+        // What is left of an exponential time is distributed as the whole of it.
+        if matches!(self, Self::Closed { exponential: true, .. }) || think == 0 {
+            think
+        } else {
+            stream.below(think)
         }
     }
 
