@@ -470,6 +470,8 @@ impl Layout<'_> {
 
 #[cfg(test)]
 pub mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use proptest::prelude::*;
 
@@ -601,10 +603,10 @@ pub mod tests {
         for (number, first, last) in [(0, 0, 33), (1, 33, 66), (2, 66, 100)] {
             let (mut draws, source) = (program.draws(1, number, 3), &program.parameters[0].source);
             let rows = Distribution::Uniform.over(100);
-            let drawn = (0..5000).map(|_| source.draw(0, &rows, &mut draws, &program.values()).unwrap());
-            let drawn: std::collections::BTreeSet<i64> = drawn.collect();
-            assert_eq!((drawn.first(), drawn.last()), (Some(&first), Some(&last)));
-            assert_eq!(drawn.len() as i64, last - first + 1);
+            let row = |_| source.draw(0, &rows, &mut draws, &program.values()).unwrap();
+            let found: BTreeSet<i64> = (0..5000).map(row).collect();
+            assert_eq!((found.first(), found.last()), (Some(&first), Some(&last)));
+            assert_eq!(found.len() as i64, last - first + 1);
         }
         // More connections than rows: each still has some.
         let mut draws = program.draws(1, 299, 300);
