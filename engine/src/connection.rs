@@ -118,7 +118,7 @@ enum Handle {
 }
 
 /// What bytes from the server led to.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// More must come.
     Waiting,

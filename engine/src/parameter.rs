@@ -264,6 +264,12 @@ pub fn check(parameters: &[Parameter]) -> Result<(), String> {
             if parameter.per == Per::Transaction && parameters[of].per == Per::Repetition {
                 return Err(format!("parameter {index} lasts longer than what it is computed from"));
             }
+            if matches!(parameters[of].source, Source::Text { .. } | Source::Result { .. }) {
+                return Err(format!("parameter {index} is computed from what is no number when it is drawn"));
+            }
+        }
+        if let Source::RangeEnd { size: ..=0, .. } = parameter.source {
+            return Err(format!("parameter {index}: a range of no rows"));
         }
         if let Source::Integer { min, max }
         | Source::Nurand { min, max, .. }
@@ -279,4 +285,233 @@ pub fn check(parameters: &[Parameter]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Distribution;
+    use proptest::prelude::*;
+
+    fn draws(number: u64) -> Draws {
+        Draws { stream: Stream::new(3, number), number, sequence: 0, share: None }
+    }
+
+    /// Draws so often, computed from these values.
+    fn drawn(source: &Source, times: usize, values: &[i64]) -> Vec<i64> {
+        let (rows, mut draws) = (Distribution::Uniform.over(10), draws(4));
+        let values: Values = values.iter().map(|&number| Value::Number(number)).collect();
+        (0..times).map(|_| source.draw(0, &rows, &mut draws, &values).unwrap()).collect()
+    }
+
+    fn share(numbers: &[i64], hit: impl Fn(i64) -> bool) -> f64 {
+        numbers.iter().filter(|&&number| hit(number)).count() as f64 / numbers.len() as f64
+    }
+
+    fn text(source: &Source, value: &Value) -> String {
+        let mut out = Vec::new();
+        source.write_text(value, &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    fn binary(source: &Source, value: &Value) -> Vec<u8> {
+        let mut out = Vec::new();
+        source.write_binary(value, &mut out);
+        out
+    }
+
+    #[test]
+    fn numbers_of_nurand_are_in_their_range_and_not_even() {
+        // Customers, as TPC-C, clause 2.1.6, draws them.
+        let numbers = drawn(&Source::Nurand { a: 1023, c: 259, min: 1, max: 3000 }, 100_000, &[]);
+        assert!(numbers.iter().all(|number| (1..=3000).contains(number)));
+        // As often as counting all pairs of draws says: x | y for x to 1023 and y from 1 to 3000.
+        let mut times = vec![0u64; 3001];
+        for x in 0..=1023i64 {
+            for y in 1..=3000 {
+                times[(((x | y) + 259) % 3000 + 1) as usize] += 1;
+            }
+        }
+        for (from, to) in [(1, 300), (301, 1000), (1001, 1500), (1501, 2300), (2301, 3000)] {
+            let expected = times[from..=to].iter().sum::<u64>() as f64 / (1024.0 * 3000.0);
+            let found = share(&numbers, |number| (from as i64..=to as i64).contains(&number));
+            assert!((found - expected).abs() < 0.006, "{from} to {to}: {found}, not {expected}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nurand_stays_in_its_range(a in 0..i64::MAX, c: i64, min: i64, span in 0u64..) {
+            let max = min.saturating_add_unsigned(span);
+            for number in drawn(&Source::Nurand { a, c, min, max }, 20, &[]) {
+                prop_assert!((min..=max).contains(&number), "{number}");
+            }
+        }
+
+        #[test]
+        fn integers_stay_in_their_range(min: i64, span in 0u64..) {
+            let max = min.saturating_add_unsigned(span);
+            for number in drawn(&Source::Integer { min, max }, 20, &[]) {
+                prop_assert!((min..=max).contains(&number), "{number}");
+            }
+        }
+
+        #[test]
+        fn a_remote_number_is_in_the_range_and_never_the_own(min in -5i64..5, span in 1i64..6, own in 0i64..6) {
+            let (max, own) = (min + span, min + own.min(span));
+            let others = drawn(&Source::Remote { of: 0, min, max, percent: 100 }, 50, &[own]);
+            prop_assert!(others.iter().all(|&number| number != own && (min..=max).contains(&number)));
+        }
+
+        #[test]
+        fn range_ends_never_overflow(first: i64, size in 1..=i64::MAX) {
+            let ends = drawn(&Source::RangeEnd { of: 0, size }, 1, &[first]);
+            prop_assert_eq!(ends[0], (i128::from(first) + i128::from(size) - 1)
+                .clamp(i64::MIN.into(), i64::MAX.into()) as i64);
+        }
+
+        /// A quoted text is read back by the server's rules: the text, whatever is in it.
+        #[test]
+        fn quoting_loses_nothing(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+            let mut out = Vec::new();
+            Source::Result { number: false }.write_text(&Value::Bytes(bytes.clone()), &mut out);
+            let (mut read, mut rest) = (Vec::new(), &out[1..out.len() - 1]);
+            while let Some((&first, mut after)) = rest.split_first() {
+                let second = after.first().copied();
+                if first == b'\'' || first == b'\\' {
+                    read.push(match (first, second) {
+                        (b'\\', Some(b'0')) => 0,
+                        (quote, Some(same)) if quote == same => same,
+                        other => panic!("{other:?}"),
+                    });
+                    after = &after[1..];
+                } else {
+                    prop_assert_ne!(first, 0);
+                    read.push(first);
+                }
+                rest = after;
+            }
+            prop_assert_eq!((out[0], out[out.len() - 1], read), (b'\'', b'\'', bytes));
+        }
+    }
+
+    #[test]
+    fn as_many_are_remote_as_asked_and_each_other_as_often() {
+        let remote = |percent| drawn(&Source::Remote { of: 0, min: 1, max: 5, percent }, 100_000, &[3]);
+        assert!(remote(0).iter().all(|&number| number == 3));
+        let numbers = remote(15);
+        for (number, expected) in [(1, 0.0375), (2, 0.0375), (3, 0.85), (4, 0.0375), (5, 0.0375)] {
+            let found = share(&numbers, |other| other == number);
+            assert!((found - expected).abs() < 0.004, "{number}: {found}");
+        }
+        // With one warehouse there is no other.
+        let only = drawn(&Source::Remote { of: 0, min: 1, max: 1, percent: 100 }, 100, &[1]);
+        assert!(only.iter().all(|&number| number == 1));
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_is_refused() {
+        let parameter = |per, source| Parameter { per, source };
+        let number = || parameter(Per::Repetition, Source::Integer { min: 0, max: 0 });
+        let computed = |of, per| parameter(per, Source::RangeEnd { of, size: 1 });
+        assert_eq!(check(&[number(), computed(0, Per::Repetition)]), Ok(()));
+        for parameters in [
+            vec![computed(0, Per::Repetition)],
+            vec![number(), computed(2, Per::Repetition), number()],
+            vec![number(), computed(0, Per::Transaction)],
+            vec![
+                parameter(Per::Repetition, Source::Text { pattern: "#".into() }),
+                computed(0, Per::Repetition),
+            ],
+            vec![parameter(Per::Repetition, Source::Result { number: true }), computed(0, Per::Repetition)],
+            vec![number(), parameter(Per::Repetition, Source::RangeEnd { of: 0, size: 0 })],
+            vec![number(), parameter(Per::Repetition, Source::RangeEnd { of: 0, size: i64::MIN })],
+            vec![parameter(Per::Repetition, Source::Integer { min: 1, max: 0 })],
+            vec![parameter(Per::Repetition, Source::Nurand { a: 0, c: 0, min: 1, max: 0 })],
+            vec![parameter(Per::Repetition, Source::Nurand { a: -1, c: 0, min: 0, max: 1 })],
+            vec![number(), parameter(Per::Repetition, Source::Remote { of: 0, min: 1, max: 0, percent: 1 })],
+        ] {
+            assert!(check(&parameters).is_err(), "{parameters:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_made_of_three_syllables() {
+        for (number, name) in [
+            (0, "BARBARBAR"),
+            (1, "BARBAROUGHT"),
+            (20, "BARABLEBAR"),
+            (371, "PRICALLYOUGHT"),
+            (468, "PRESANTIATION"),
+            (999, "EINGEINGEING"),
+            (555, "ESEESEESE"),
+        ] {
+            let source = Source::LastName { of: 0 };
+            assert_eq!(drawn(&source, 1, &[number]), [number]);
+            assert_eq!(text(&source, &Value::Number(number)), format!("'{name}'"));
+            let prefixed = [&[name.len() as u8], name.as_bytes()].concat();
+            assert_eq!(binary(&source, &Value::Number(number)), prefixed);
+        }
+    }
+
+    #[test]
+    fn a_connection_counts_and_knows_its_number() {
+        assert_eq!(drawn(&Source::Sequence, 3, &[]), [1, 2, 3]);
+        assert_eq!(drawn(&Source::Thread, 2, &[]), [5, 5]);
+        let (rows, mut draws) = (Distribution::Uniform.over(1), draws(0));
+        let repetition = |number| Source::Repetition.draw(number, &rows, &mut draws, &Values::new());
+        assert_eq!([0, 1, u32::MAX].map(repetition), [Some(1), Some(2), Some(1 << 32)]);
+    }
+
+    #[test]
+    fn a_share_of_the_rows_has_its_own_bounds() {
+        let mut draws = Draws { share: Some((Distribution::Uniform.over(26), 24)), ..draws(0) };
+        let rows = Distribution::Uniform.over(100);
+        let source = Source::RowId { own_share: true };
+        let numbers: Vec<i64> =
+            (0..2000).map(|_| source.draw(0, &rows, &mut draws, &Values::new()).unwrap()).collect();
+        assert_eq!((numbers.iter().min(), numbers.iter().max()), (Some(&25), Some(&50)));
+    }
+
+    #[test]
+    fn values_are_written_as_their_kind_wants() {
+        let (number, words) = (Source::Result { number: true }, Source::Result { number: false });
+        let bytes = |bytes: &[u8]| Value::Bytes(bytes.to_vec());
+        assert_eq!(text(&number, &bytes(b"-12.50")), "-12.50");
+        assert_eq!(text(&words, &bytes(b"-12.50")), "'-12.50'");
+        assert_eq!(text(&words, &bytes(b"it's a \\ and \0")), r"'it''s a \\ and \0'");
+        assert_eq!(text(&Source::Thread, &Value::Number(-7)), "-7");
+        for source in [&number, &words, &Source::Thread] {
+            assert_eq!(text(source, &Value::Null), "NULL");
+            assert!(binary(source, &Value::Null).is_empty());
+        }
+        assert_eq!(
+            (number.wire_type(&bytes(b"12")), binary(&number, &bytes(b"12"))),
+            (LONGLONG, 12i64.to_le_bytes().to_vec())
+        );
+        let most = bytes(b"18446744073709551615");
+        assert_eq!((number.wire_type(&most), binary(&number, &most).len()), (NEWDECIMAL, 21));
+        assert_eq!(
+            (words.wire_type(&bytes(b"12")), binary(&words, &bytes(b"12"))),
+            (VAR_STRING, b"\x0212".to_vec())
+        );
+        assert_eq!(binary(&Source::Thread, &Value::Number(-1)), [0xFF; 8]);
+    }
+
+    #[test]
+    fn a_length_takes_as_many_bytes_as_it_needs() {
+        for (length, head) in [
+            (0, &[0][..]),
+            (0xFA, &[0xFA]),
+            (0xFB, &[0xFC, 0xFB, 0]),
+            (0xFFFF, &[0xFC, 0xFF, 0xFF]),
+            (0x1_0000, &[0xFD, 0, 0, 1]),
+            (0x100_0000, &[0xFE, 0, 0, 0, 1, 0, 0, 0, 0]),
+        ] {
+            let mut out = b"before".to_vec();
+            length_prefixed(&mut out, |out| out.resize(out.len() + length, b'x'));
+            assert_eq!(&out[..6 + head.len()], [b"before", head].concat());
+            assert_eq!(out.len(), 6 + head.len() + length);
+        }
+    }
 }

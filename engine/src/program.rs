@@ -172,11 +172,13 @@ impl Program {
         }
         parameter::check(&written.parameters)?;
         written.pace.check()?;
+        check_distribution(&written.distribution)?;
         let mut layout = Layout { written: &written, handles: 0 };
-        let mut weights = Vec::new();
+        let mut weights = Vec::<u64>::new();
         let mut transactions = Vec::new();
         for transaction in &written.transactions {
-            weights.push(weights.last().unwrap_or(&0) + transaction.weight);
+            let before = weights.last().copied().unwrap_or(0);
+            weights.push(before.checked_add(transaction.weight).ok_or("the weights are too large")?);
             transactions.push(layout.transaction(transaction)?);
         }
         if weights.last() == Some(&0) {
@@ -330,6 +332,20 @@ impl Program {
     }
 }
 
+/// Whether rows can be drawn so at all.
+fn check_distribution(distribution: &Distribution) -> Result<(), Error> {
+    let possible = match *distribution {
+        Distribution::Uniform => true,
+        Distribution::Gaussian { iterations } => iterations > 0,
+        Distribution::Special { iterations, hot_range_percent, hot_percent } => {
+            iterations > 0 && hot_range_percent <= 100 && hot_percent <= 100
+        }
+        Distribution::Pareto { h } => h > 0.0 && h < 1.0,
+        Distribution::Zipfian { exponent } => (0.0..=100.0).contains(&exponent),
+    };
+    if possible { Ok(()) } else { Err(format!("an impossible distribution: {distribution:?}")) }
+}
+
 /// Lays out transactions, and gives handles to their statements.
 struct Layout<'w> {
     written: &'w Written,
@@ -367,14 +383,14 @@ impl Layout<'_> {
     fn frame(&mut self, name: &str) -> Result<Statement, Error> {
         let kind = self.written.kinds.iter().position(|kind| kind.name == name);
         let kind = kind.ok_or_else(|| format!("a transaction needs the kind {name}"))?;
-        let statement = Statement::of_text(kind, &name.to_ascii_uppercase());
-        Ok(self.with_handles(statement))
+        self.with_handles(Statement::of_text(kind, &name.to_ascii_uppercase()))
     }
 
-    fn with_handles(&mut self, mut statement: Statement) -> Statement {
+    fn with_handles(&mut self, mut statement: Statement) -> Result<Statement, Error> {
         statement.handle = self.handles;
-        self.handles += if statement.names_table() { self.written.tables as usize } else { 1 };
-        statement
+        let own = if statement.names_table() { self.written.tables as usize } else { 1 };
+        self.handles = self.handles.checked_add(own).ok_or("too many tables")?;
+        Ok(statement)
     }
 
     fn step(&mut self, step: &WrittenStep) -> Result<Step, Error> {
@@ -422,7 +438,7 @@ impl Layout<'_> {
             })
         });
         let pieces = pieces.collect::<Result<Vec<_>, Error>>()?;
-        Ok(self.with_handles(Statement { kind, into: into.clone(), handle: 0, pieces }))
+        self.with_handles(Statement { kind, into: into.clone(), handle: 0, pieces })
     }
 
     fn parameter(&self, index: usize) -> Result<&Parameter, Error> {
@@ -454,6 +470,8 @@ impl Layout<'_> {
 
 #[cfg(test)]
 pub mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use proptest::prelude::*;
 
@@ -532,7 +550,142 @@ pub mod tests {
         }
     }
 
+    /// Everything that a program can have.
+    const FULL: &str = r#"{
+        "tables": 2, "rows": 100, "distribution": {"type": "special", "iterations": 12, "hot_range_percent": 1, "hot_percent": 75},
+        "prepared": true, "pace": {"type": "open", "rate": 10.5, "poisson": true}, "reconnect": true,
+        "kinds": [{"name": "read", "effect": "read"}, {"name": "write", "effect": "write"},
+                  {"name": "begin", "effect": "other"}, {"name": "commit", "effect": "other"},
+                  {"name": "rollback", "effect": "other"}],
+        "parameters": [
+            {"type": "row_id", "own_share": true}, {"type": "range_end", "of": 0, "size": 10},
+            {"type": "integer", "min": 1, "max": 9, "per": "transaction"},
+            {"type": "nurand", "a": 255, "c": 7, "min": 0, "max": 999}, {"type": "last_name", "of": 3},
+            {"type": "remote", "of": 2, "min": 1, "max": 9, "percent": 15},
+            {"type": "text", "pattern": "@"}, {"type": "sequence"}, {"type": "thread"}, {"type": "repetition"},
+            {"type": "result", "number": true}],
+        "transactions": [
+            {"weight": 45, "begin": true, "steps": [
+                {"repeat": 1, "statements": [
+                    {"kind": 0, "pieces": ["SELECT ", -1, " ", 0, " ", 1, " ", 4], "into": [10]},
+                    {"kind": 1, "pieces": ["UPDATE ", 5, " ", 6, " ", 7, " ", 8, " ", 10]}]},
+                {"repeat": 1, "repeat_of": 2, "statements": [{"kind": 1, "pieces": ["INSERT ", 9]}]}]},
+            {"weight": 43, "begin": true, "rollback": true, "steps": [
+                {"repeat": 2, "statements": [{"kind": 0, "pieces": ["SELECT"]}]}]}]}"#;
+
+    #[test]
+    fn a_program_may_have_everything() {
+        let program = Program::parse(FULL.as_bytes()).unwrap();
+        assert!(program.prepared && program.reconnect);
+        assert_eq!(program.pace, Pace::Open { rate: 10.5, poisson: true });
+        // Two for the SELECT that names a table, one for each other, BEGIN and end twice.
+        assert_eq!(program.handles(), 9);
+        let template = |handle| {
+            let mut text = Vec::new();
+            program.write_template(handle, &mut text);
+            String::from_utf8(text).unwrap()
+        };
+        let templates =
+            ["BEGIN", "COMMIT", "SELECT 1 ? ? ?", "SELECT 2 ? ? ?", "UPDATE ? ? ? ? ?", "INSERT ?"];
+        assert_eq!([0, 1, 2, 3, 4, 5].map(template), templates);
+        assert_eq!([6, 7, 8].map(template), ["BEGIN", "ROLLBACK", "SELECT"]);
+        assert_eq!(program.transactions[1].steps[0].statements[0].handle(2), 8);
+    }
+
+    #[test]
+    fn own_shares_are_cut_as_in_sysbench() {
+        // rlen = 100 / 3 rows; a thread draws from rlen * number to rlen * (number + 1), cut off, both inside.
+        let uniform = FULL.replace(
+            r#""type": "special", "iterations": 12, "hot_range_percent": 1, "hot_percent": 75"#,
+            r#""type": "uniform""#,
+        );
+        let program = Program::parse(uniform.as_bytes()).unwrap();
+        for (number, first, last) in [(0, 0, 33), (1, 33, 66), (2, 66, 100)] {
+            let (mut draws, source) = (program.draws(1, number, 3), &program.parameters[0].source);
+            let rows = Distribution::Uniform.over(100);
+            let row = |_| source.draw(0, &rows, &mut draws, &program.values()).unwrap();
+            let found: BTreeSet<i64> = (0..5000).map(row).collect();
+            assert_eq!((found.first(), found.last()), (Some(&first), Some(&last)));
+            assert_eq!(found.len() as i64, last - first + 1);
+        }
+        // More connections than rows: each still has some.
+        let mut draws = program.draws(1, 299, 300);
+        let row = program.parameters[0].source.draw(0, &program.drawn_rows, &mut draws, &program.values());
+        assert!((99..=100).contains(&row.unwrap()), "{row:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_refused() {
+        for (from, to) in [
+            ("\"iterations\": 12", "\"iterations\": 0"),
+            ("\"hot_percent\": 75", "\"hot_percent\": 101"),
+            ("\"hot_range_percent\": 1", "\"hot_range_percent\": 101"),
+            ("\"weight\": 45", "\"weight\": 18446744073709551615"),
+            ("\"into\": [10]", "\"into\": [9]"),
+            ("\"into\": [10]", "\"into\": [11]"),
+            ("\"repeat_of\": 2", "\"repeat_of\": 3"),
+            ("\"repeat_of\": 2", "\"repeat_of\": 11"),
+            ("\"rate\": 10.5", "\"rate\": 0"),
+            ("\"begin\": true, \"rollback\"", "\"begin\": false, \"rollback\""),
+            (
+                "{\"name\": \"rollback\", \"effect\": \"other\"}",
+                "{\"name\": \"other\", \"effect\": \"other\"}",
+            ),
+            ("{\"repeat\": 2, \"statements\"", "{\"repeat\": 1, \"repeat_of\": 2, \"statements\""),
+            ("{\"kind\": 0, \"pieces\": [\"SELECT\"]}", ""),
+        ] {
+            let changed = FULL.replace(from, to);
+            assert_ne!(changed, FULL, "{from}");
+            assert!(Program::parse(changed.as_bytes()).is_err(), "{from} -> {to}");
+        }
+        for (name, field, wrong) in
+            [("pareto", "h", "1.0"), ("pareto", "h", "0"), ("zipfian", "exponent", "-1")]
+        {
+            let distribution = format!(r#"{{"type": "{name}", "{field}": {wrong}}}"#);
+            let changed = SAMPLE.replace(r#"{"type": "uniform"}"#, &distribution);
+            assert!(Program::parse(changed.as_bytes()).is_err(), "{distribution}");
+        }
+    }
+
+    /// Where the numbers and words of a text are.
+    fn tokens(text: &str) -> Vec<(usize, usize)> {
+        let inside = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+        let bytes = text.as_bytes();
+        let begins = (0..bytes.len()).filter(|&at| inside(bytes[at]) && (at == 0 || !inside(bytes[at - 1])));
+        begins.map(|at| (at, at + bytes[at..].iter().take_while(|&&byte| inside(byte)).count())).collect()
+    }
+
     proptest! {
+        #[test]
+        fn mutated_programs_are_parsed_or_refused(
+            mutations in prop::collection::vec(
+                (any::<prop::sample::Index>(), prop::sample::select(vec![
+                    "0", "1", "-1", "2", "11", "101", "65536", "4294967296", "9223372036854775807",
+                    "-9223372036854775808", "18446744073709551615", "0.5", "1e308", "1e-308", "null", "true",
+                    "false", "transaction", "uniform", "zipfian", "pareto", "closed", "result", "text", "{}", "[]",
+                ])),
+                1..4,
+            ),
+            cut in prop::option::of((any::<prop::sample::Index>(), 0usize..30)),
+        ) {
+            let mut text = FULL.to_string();
+            for (at, other) in mutations {
+                let tokens = tokens(&text);
+                let (from, to) = tokens[at.index(tokens.len())];
+                text.replace_range(from..to, other);
+            }
+            if let Some((at, length)) = cut {
+                let from = at.index(text.len());
+                text.replace_range(from..(from + length).min(text.len()), "");
+            }
+            if let Ok(program) = Program::parse(text.as_bytes()) {
+                for handle in (0..program.handles().min(10)).chain(program.handles().checked_sub(1)) {
+                    program.write_template(handle, &mut Vec::new());
+                }
+                program.draws(1, 2, 3);
+            }
+        }
+
         #[test]
         fn any_bytes_are_parsed_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             let _ = Program::parse(&bytes);

@@ -97,7 +97,7 @@ fn each_statement_is_prepared_once_for_each_table_and_then_executed() {
     let program = program(
         PREPARED,
         true,
-        r##"{"type": "integer", "min": 258, "max": 258}, {"type": "text", "pattern": "a-b"}"##,
+        r#"{"type": "integer", "min": 258, "max": 258}, {"type": "text", "pattern": "a-b"}"#,
         r#"{"repeat": 2, "statements": [
               {"kind": 0, "pieces": ["SELECT c FROM t", -1, " WHERE id=", 0]},
               {"kind": 1, "pieces": ["UPDATE u SET c=", 1, " WHERE id=", 0]}]}"#,
@@ -125,7 +125,7 @@ fn each_statement_is_prepared_once_for_each_table_and_then_executed() {
         // One table for the whole step.
         assert_eq!(ids, [100, select, 104, select, 104, 101]);
         for command in transaction {
-            let head = [&id(command).to_le_bytes()[..], &[0, 1, 0, 0, 0]].concat();
+            let begin = [&id(command).to_le_bytes()[..], &[0, 1, 0, 0, 0]].concat();
             let was_bound = std::mem::replace(&mut bound[id(command) as usize - 100], true);
             let number = [2, 1, 0, 0, 0, 0, 0, 0];
             let (types, values) = match id(command) {
@@ -138,7 +138,7 @@ fn each_statement_is_prepared_once_for_each_table_and_then_executed() {
                 (false, false) => [vec![0, 1], types, values].concat(),
                 (false, true) => [vec![0, 0], values].concat(),
             };
-            assert_eq!(command.body, [head, rest].concat());
+            assert_eq!(command.body, [begin, rest].concat());
         }
     }
     assert_eq!(bound, [true; 5]);

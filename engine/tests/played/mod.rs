@@ -286,9 +286,9 @@ impl Drop for Server {
 }
 
 /// CPU time of this thread, which drives a server's first lane.
-pub fn thread_cpu() -> Duration {
+pub fn thread_cpu_s() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
 // --- the engine against it -----------------------------------------------------------------------
