@@ -35,7 +35,7 @@ DATASETS = {  # two warehouses are the fewest that have remote customers and ord
 SCHEMA = SCHEMAS["tpcc"]
 WORKLOAD = workload.load("tpcc")
 CHECKS = {check.name: check.sql for check in workload.checks(WORKLOAD, DATASETS[HEAD])}
-LOAD_S = 2.0
+LOAD_S = 1.0
 TIMEOUT_S = 30.0
 DEADLOCK = 1213
 
