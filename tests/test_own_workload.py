@@ -33,7 +33,7 @@ def rows_of(heading: str) -> list[str]:
 
 def test_every_key_and_parameter_is_explained() -> None:
     assert sorted(rows_of("The file")) == sorted(Workload.__struct_fields__)
-    tags = [kind.__struct_config__.tag for kind in Parameter.__args__]  # type: ignore[attr-defined]
+    tags = [kind.__struct_config__.tag for kind in Parameter.__args__]
     assert sorted(rows_of("Placeholders")) == sorted(tags)
 
 
