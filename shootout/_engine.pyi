@@ -84,9 +84,3 @@ def checksum(dataset: bytes, table: int) -> tuple[int, int]:
 
     Raises ValueError where `dataset` does not parse, IndexError where it has no such table.
     """
-
-def sbtest_values(table: int, first: int, count: int, rows: int, seed: int) -> bytes:
-    """`(id,k,'c','pad'),…` for the rows from id `first` of table number `table` (1-based)."""
-
-def sbtest_checksum(table: int, rows: int, seed: int) -> int:
-    """Sum over the rows of CRC-32 of `id#k#c#pad` in ASCII: what the loaded table must give."""

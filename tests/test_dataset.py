@@ -18,6 +18,7 @@ SMALL = {
     "collation-server": "utf8mb4_general_ci",
 }
 DATASET = Dataset(tables=2, rows=5_007, seed=5)
+EVERY = (DATASET, Dataset(kind="tpcc"), Dataset(kind="own"))
 NAMES = ("mysql-5.7.22", "mysql-8.0.12")
 
 
@@ -31,7 +32,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_rows_are_the_same_on_every_server(cache: Path) -> None:
-    made = [dataset.template(a_tree(name), SMALL, [DATASET], cache) for name in NAMES]
+    made = [dataset.template(a_tree(name), SMALL, EVERY, cache) for name in NAMES]
     assert len({template.checksum for template in made}) == 1
     assert len({template.directory for template in made}) == 2
     assert all(template.load_s is not None and template.load_s > 0 for template in made)
@@ -75,20 +76,29 @@ def test_a_copy_of_a_template_is_a_server_with_the_dataset(name: str, cache: Pat
 
 def test_one_template_holds_all_datasets_of_a_run(cache: Path, tmp_path: Path) -> None:
     tree = a_tree(NAMES[0])
-    own = Dataset(kind="own")
-    found = dataset.template(tree, SMALL, [own, DATASET], cache)
-    alone = dataset.template(tree, SMALL, [DATASET], cache)
-    assert found.directory != alone.directory
-    assert dataset.template(tree, SMALL, [DATASET, own, DATASET], cache).directory == found.directory
+    found = dataset.template(tree, SMALL, EVERY, cache)
+    assert dataset.template(tree, SMALL, [*EVERY[::-1], DATASET], cache).directory == found.directory
+    assert dataset.template(tree, SMALL, [DATASET], cache).directory != found.directory
     manifest = cached.manifest(found.directory)
     assert manifest is not None
-    assert (manifest.server, manifest.datasets) == ("mysql 5.7.22", ("own-innodb", DATASET.key))
+    assert manifest.server == "mysql 5.7.22"
+    assert manifest.datasets == ("own-innodb", DATASET.key, "tpcc-1w-innodb-seed1")
     found.copy_to(tmp_path / "instance")
     with native.start(tree, tmp_path / "instance", SMALL) as instance:
-        dataset.verify(instance, DATASET)
         schemas = instance.query("SHOW DATABASES LIKE 'shootout%'")
-        assert schemas == (("shootout",), ("shootout_own",))
+        assert schemas == (("shootout",), ("shootout_own",), ("shootout_tpcc",))
         assert instance.query("SHOW TABLES FROM shootout_own") == ()
+        for each in EVERY:
+            dataset.verify(instance, each)
+            dataset.warm(instance, each)
+        indexes = instance.query(
+            "SELECT table_name, index_name FROM information_schema.statistics "
+            "WHERE table_schema = 'shootout_tpcc' AND index_name <> 'PRIMARY' AND seq_in_index = 1 ORDER BY 1"
+        )
+        assert indexes == (("customer", "customer_by_name"), ("orders", "orders_by_customer"))
+        instance.query("UPDATE shootout_tpcc.customer SET c_data = 'x' WHERE c_id = 7 AND c_d_id = 3")
+        with pytest.raises(MeasureError, match=r"shootout_tpcc\.customer of .* expected 30000 rows with"):
+            dataset.verify(instance, EVERY[1])
 
 
 def test_loading_leaves_the_server_as_it_was(tmp_path: Path) -> None:

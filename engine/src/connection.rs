@@ -158,7 +158,7 @@ pub struct Connection {
     pub answered: u64,
     /// What the socket did not take yet.
     unsent: Vec<u8>,
-    /// Attempts to connect that failed since it was up.
+    /// How often it was lost since it finished a transaction.
     pub attempts: u32,
 }
 
@@ -294,7 +294,6 @@ impl Connection {
     ) -> Result<Progress, Failure> {
         if handle == program.handles() {
             self.stage = Stage::Up;
-            self.attempts = 0;
             return Ok(Progress::Ready);
         }
         self.stage = Stage::Preparing(handle);
@@ -358,6 +357,7 @@ impl Connection {
             }
         };
         self.at = At::Nothing;
+        self.attempts = 0;
         Ok(Progress::Finished { kind })
     }
 

@@ -21,6 +21,8 @@ use crate::random::Stream;
 const WATCHED: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
 const CLOSED: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFlags::ERR);
 const READ_SIZE: usize = 64 * 1024;
+/// How often one connection is read from in a row, so that a long result does not keep the others waiting.
+const READS_MAX: usize = 64;
 /// How many connections of a lane come up at once: enough to keep a server busy, less than it lets wait.
 const COMING_MAX: usize = 32;
 /// Before a connection is tried once more: where the server's queue is full, and after attempts that failed.
@@ -163,9 +165,12 @@ impl Lane {
 
     /// Runs one slice.
     pub fn run(&mut self, task: Task<'_>, start: Instant, course: Course) -> Result<Tally, Failure> {
-        let from = (start - self.clock) + course.ramp;
+        let start = start - self.clock;
+        let from = start + course.ramp;
         let window = Window { from: from.as_nanos() as u64, to: (from + course.window).as_nanos() as u64 };
         let mut slice = Slice::new(task, self.clock, window);
+        // From the common start, however late this thread comes to it.
+        slice.arrivals = task.program.pace.arrivals(self.share, start.as_nanos() as u64, self.stream.split());
         let cpu_before = thread_cpu_s();
         let result = self.begin(&mut slice).and_then(|()| self.drive(&mut slice));
         if result.is_err() {
@@ -173,6 +178,7 @@ impl Lane {
         }
         self.timers.clear();
         self.free.clear();
+        self.down.clear();
         slice.tally.client_cpu_s = thread_cpu_s() - cpu_before;
         result.map(|()| slice.tally)
     }
@@ -180,7 +186,6 @@ impl Lane {
     /// Lets every connection do its first step of a slice.
     fn begin(&mut self, slice: &mut Slice<'_>) -> Result<(), Failure> {
         let pace = slice.task.program.pace;
-        slice.arrivals = pace.arrivals(self.share, slice.now(), self.stream.split());
         for index in 0..self.connections.len() {
             let now = slice.now();
             if self.connections[index].is_down() {
@@ -281,8 +286,10 @@ impl Lane {
     fn wait(&self, slice: &Slice<'_>) -> u64 {
         let longest = LOOK_AROUND.as_nanos() as u64;
         let timer = self.timers.peek().map(|&Reverse((due, _))| due);
-        let arrival = slice.arrivals.as_ref().filter(|_| !self.free.is_empty()).map(|arrivals| arrivals.due);
-        let end = (slice.running == 0 && !slice.opening).then_some(slice.window.to);
+        let backlogged = slice.is_backlogged();
+        let arrival = slice.arrivals.as_ref().filter(|_| backlogged && !self.free.is_empty());
+        let arrival = arrival.map(|arrivals| arrivals.due);
+        let end = (slice.running == 0 && !backlogged && !slice.opening).then_some(slice.window.to);
         let next = [timer, arrival, end].into_iter().flatten().min();
         next.map_or(longest, |due| due.saturating_sub(slice.now()).min(longest - 1))
     }
@@ -297,7 +304,12 @@ impl Lane {
                 self.lose(slice, index, Failure::lost(format!("no answer within {waited} s")))?;
             }
         }
-        if !slice.opening && now > slice.window.to + timeout {
+        // With a full queue none is on its way, and none may ever be.
+        if slice.opening && self.coming == 0 && now.saturating_sub(slice.progressed) > timeout {
+            return Err(Failure::lost(format!("no answer within {waited} s")));
+        }
+        // The last that was waited for may just have been given up.
+        if !slice.opening && now > slice.window.to + timeout && !self.is_over(slice) {
             let what =
                 if slice.running > 0 { "a transaction did not end" } else { "transactions still waited" };
             return Err(Failure::without_code(format!("{what} within {waited} s after the slice")));
@@ -314,7 +326,10 @@ impl Lane {
         *slice.tally.errors.entry(code).or_default() += 1;
         slice.running -= usize::from(connection.is_busy());
         self.coming -= usize::from(connection.is_coming());
-        self.free.retain(|&free| free != index);
+        if !connection.is_busy() {
+            self.free.retain(|&free| free != index);
+            self.timers.retain(|&Reverse((_, waiting))| waiting != index);
+        }
         connection.close();
         let pause = if connection.attempts == 0 {
             0
@@ -340,7 +355,7 @@ impl Lane {
     }
 
     fn receive(&mut self, slice: &mut Slice<'_>, index: usize, closed: bool) -> Result<(), Failure> {
-        loop {
+        for _ in 0..READS_MAX {
             let connection = &mut self.connections[index];
             let Some(socket) = connection.socket() else { return Ok(()) };
             let length = match read(socket, &mut self.incoming[..]) {
@@ -353,24 +368,27 @@ impl Lane {
             let (program, target) = (slice.task.program, slice.task.target);
             let bytes = &self.incoming[..length];
             let progress = connection.feed(program, target, bytes, &|| slice.now(), &mut self.outgoing)?;
-            if progress != Progress::Waiting {
-                self.answered(slice, index, progress)?;
-                return self.watch_unsent(index);
+            let complete = progress != Progress::Waiting;
+            if complete {
+                self.answered(slice, index, &progress)?;
             }
             // A short read took all there was: the next byte is a new edge. An end that is there already is none.
-            if length < self.incoming.len() && !closed {
+            if (complete || length < self.incoming.len()) && !closed {
                 return self.watch_unsent(index);
             }
         }
+        // The others' turn; then this is told again.
+        self.watch(index)
     }
 
-    fn answered(&mut self, slice: &mut Slice<'_>, index: usize, progress: Progress) -> Result<(), Failure> {
+    fn answered(&mut self, slice: &mut Slice<'_>, index: usize, progress: &Progress) -> Result<(), Failure> {
         let connection = &mut self.connections[index];
         let (now, program) = (connection.answered, slice.task.program);
-        match progress {
+        match *progress {
             Progress::Waiting => Ok(()),
             Progress::Ready => {
                 self.coming -= 1;
+                slice.progressed = now;
                 if slice.opening {
                     return Ok(());
                 }
@@ -398,7 +416,7 @@ impl Lane {
                     connection.attempt(program, now, &mut self.outgoing)
                 } else {
                     slice.running -= 1;
-                    Ok(())
+                    self.next(slice, index, now, 0)
                 }
             }
         }
@@ -457,6 +475,8 @@ struct Slice<'a> {
     window: Window,
     /// Connections are brought up, and nothing else is done.
     opening: bool,
+    /// When one last came up, or the slice began.
+    progressed: u64,
     arrivals: Option<Arrivals>,
     /// Connections with a transaction in flight.
     running: usize,
@@ -465,8 +485,8 @@ struct Slice<'a> {
 
 impl<'a> Slice<'a> {
     fn new(task: Task<'a>, clock: Instant, window: Window) -> Self {
-        let tally = Tally::new(task.program);
-        Self { task, clock, window, opening: false, arrivals: None, running: 0, tally }
+        let (tally, progressed) = (Tally::new(task.program), clock.elapsed().as_nanos() as u64);
+        Self { task, clock, window, opening: false, progressed, arrivals: None, running: 0, tally }
     }
 
     fn now(&self) -> u64 {

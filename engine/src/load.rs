@@ -307,8 +307,12 @@ fn done(payload: &[u8]) -> Result<(u64, String), Malformed> {
     let [0, rest @ ..] = payload else { return Err(Malformed("no end of a statement")) };
     let (rows, rest) = length_encoded(rest)?;
     let (_insert_id, rest) = length_encoded(rest)?;
-    let words = rest.get(STATUS_AND_WARNINGS..).unwrap_or_default();
-    Ok((rows, String::from_utf8_lossy(words).trim_start_matches(char::is_control).into()))
+    let words = match rest.get(STATUS_AND_WARNINGS..).unwrap_or_default() {
+        // Servers put its length before it, whatever the documents say.
+        [length, words @ ..] if usize::from(*length) == words.len() => words,
+        words => words,
+    };
+    Ok((rows, String::from_utf8_lossy(words).into_owned()))
 }
 
 fn statement(table: &Table) -> String {
@@ -381,9 +385,10 @@ mod tests {
 
     #[test]
     fn an_ok_packet_tells_its_rows_and_words() {
-        let words = b"\x28Records: 7  Deleted: 0  Skipped: 2  Warnings: 2";
-        let payload = [&[0, 5, 0, 2, 0, 2, 0], &words[..]].concat();
-        assert_eq!(done(&payload), Ok((5, "(Records: 7  Deleted: 0  Skipped: 2  Warnings: 2".into())));
+        for length in [&b""[..], b"\x0A"] {
+            let payload = [&[0, 5, 0, 2, 0, 2, 0], length, b"Records: 7"].concat();
+            assert_eq!(done(&payload), Ok((5, "Records: 7".into())));
+        }
         assert_eq!(done(&[0, 0xFC, 0x10, 0x27, 0, 2, 0, 0, 0]), Ok((10_000, String::new())));
         assert!(done(&[0xFE, 0, 0]).is_err());
         assert!(done(&[0, 5]).is_err());

@@ -42,14 +42,10 @@ impl Pace {
 
     /// Nanoseconds before the first transaction: somewhere in a time of thought, as in the middle of a load.
     pub fn lead(&self, stream: &mut Stream) -> u64 {
-        match *self {
-            // What is left of an exponential time is distributed as the whole of it.
-            Self::Closed { exponential: true, .. } => self.think(stream),
-            _ => {
-                let think = self.think(stream);
-                if think == 0 { 0 } else { stream.below(think) }
-            }
-        }
+        let think = self.think(stream);
+        // What is left of an exponential time is distributed as the whole of it.
+        let fixed = matches!(self, Self::Closed { exponential: false, .. });
+        if fixed && think > 0 { stream.below(think) } else { think }
     }
 
     /// The arrivals of a slice that begins at `now`, for a lane that has the `share` of all connections.

@@ -7,7 +7,6 @@ use std::time::Duration;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyIndexError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 
 use crate::address::Address;
 use crate::connection::{Failure, Target};
@@ -18,9 +17,11 @@ use crate::load::load;
 use crate::login::Account;
 use crate::program::Program;
 use crate::rows::{self, Table, Tables};
-use crate::sbtest;
 
 create_exception!(_engine, LoadError, PyException);
+
+/// Of a load: longest wait for a sign of life from the server.
+const LOAD_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[pyclass(module = "shootout._engine")]
 #[derive(Default)]
@@ -182,27 +183,6 @@ fn load_error(server: usize, failure: Failure) -> PyErr {
     LoadError::new_err((server, failure.code, failure.message))
 }
 
-#[pyfunction]
-fn sbtest_values(
-    py: Python<'_>,
-    table: u64,
-    first: u64,
-    count: u64,
-    rows: u64,
-    seed: u64,
-) -> Bound<'_, PyBytes> {
-    let values = py.detach(|| sbtest::values(table, first, count, rows, seed));
-    PyBytes::new(py, &values)
-}
-
-#[pyfunction]
-fn sbtest_checksum(py: Python<'_>, table: u64, rows: u64, seed: u64) -> u64 {
-    py.detach(|| sbtest::checksum(table, rows, seed))
-}
-
-/// Of a load: longest wait for a sign of life from the server.
-const LOAD_TIMEOUT: Duration = Duration::from_secs(60);
-
 fn dataset_of(json: &[u8]) -> PyResult<Box<dyn Tables>> {
     rows::parse(json).map_err(|error| PyValueError::new_err(format!("not a dataset: {error}")))
 }
@@ -247,7 +227,5 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Engine>()?;
     module.add_function(wrap_pyfunction!(load_rows, module)?)?;
     module.add_function(wrap_pyfunction!(tables, module)?)?;
-    module.add_function(wrap_pyfunction!(checksum, module)?)?;
-    module.add_function(wrap_pyfunction!(sbtest_values, module)?)?;
-    module.add_function(wrap_pyfunction!(sbtest_checksum, module)?)
+    module.add_function(wrap_pyfunction!(checksum, module)?)
 }

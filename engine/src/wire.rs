@@ -356,6 +356,7 @@ impl Reply {
 impl Column {
     /// Reads a column's definition.
     fn read(definition: &[u8]) -> Result<Self, Malformed> {
+        const UNSIGNED: u8 = 32;
         const SHORT: Malformed = Malformed("a column definition cut short");
         let mut rest = definition;
         for _catalog_schema_table_table_column_column in 0..6 {
@@ -363,7 +364,6 @@ impl Column {
         }
         // The length of what follows, character set, width, type, flags.
         let &[_, _, _, _, _, _, _, wire_type, flags_low, _, ..] = rest else { return Err(SHORT) };
-        const UNSIGNED: u8 = 32;
         Ok(Self { wire_type, unsigned: flags_low & UNSIGNED != 0 })
     }
 }
@@ -565,12 +565,252 @@ mod tests {
         assert_eq!(reply.feed(&packets(&[OK])), Ok(Some(Outcome::Done)));
     }
 
+    // --- rows of which columns are read ----------------------------------------------------------
+
+    const VAR_STRING: u8 = 0xFD;
+    const NEWDECIMAL: u8 = 0xF6;
+    const SIGNED: u8 = 0;
+    const UNSIGNED: u8 = 32;
+
+    fn column(wire_type: u8, flags: u8) -> Vec<u8> {
+        [&b"\x03def\x01s\x01t\x01t\x01c\x01c\x0C\x2D\0\x0A\0\0\0"[..], &[wire_type, flags, 0, 0, 0, 0]]
+            .concat()
+    }
+
+    fn result(columns: &[(u8, u8)], rows: &[&[u8]]) -> Vec<u8> {
+        let definitions: Vec<Vec<u8>> =
+            columns.iter().map(|&(wire_type, flags)| column(wire_type, flags)).collect();
+        let count = [columns.len() as u8];
+        let mut payloads: Vec<&[u8]> = vec![&count];
+        payloads.extend(definitions.iter().map(Vec::as_slice));
+        payloads.push(END);
+        payloads.extend(rows);
+        payloads.push(END);
+        packets(&payloads)
+    }
+
+    /// The first row as texts; `~` stands for NULL.
+    fn captured(asked: Asked, wanted: usize, stream: &[u8]) -> Result<Option<Vec<String>>, Malformed> {
+        let mut reply = Reply::default();
+        reply.restart(asked, wanted);
+        assert_eq!(reply.feed(stream)?, Some(Outcome::Done));
+        let text = |read: Read| read.map_or("~".into(), |bytes| String::from_utf8(bytes).unwrap());
+        Ok(reply.take_row().map(|row| row.into_iter().map(text).collect()))
+    }
+
+    #[test]
+    fn text_rows_give_what_is_asked_for_of_the_first() {
+        let stream =
+            result(&[(LONG, 0), (VAR_STRING, 0), (LONG, 0)], &[b"\x0212\xFB\x013", b"\x014\x015\x016"]);
+        let row = |wanted| captured(Asked::Query, wanted, &stream).unwrap();
+        assert_eq!(row(0), None);
+        assert_eq!(row(1).unwrap(), ["12"]);
+        assert_eq!(row(3).unwrap(), ["12", "~", "3"]);
+        assert_eq!(captured(Asked::Query, 1, &result(&[(LONG, 0)], &[])), Ok(None));
+        assert_eq!(captured(Asked::Query, 1, &packets(&[OK])), Ok(None));
+    }
+
+    #[test]
+    fn binary_rows_are_read_by_their_types() {
+        for (wire_type, flags, bytes, text) in [
+            (TINY, SIGNED, &[0xFF][..], "-1"),
+            (TINY, UNSIGNED, &[0xFF], "255"),
+            (SHORT_INT, SIGNED, &[0, 0x80], "-32768"),
+            (SHORT_INT, UNSIGNED, &[0, 0x80], "32768"),
+            (YEAR, UNSIGNED, &[0xEA, 7], "2026"),
+            (INT24, SIGNED, &[0xFF, 0xFF, 0x7F, 0], "8388607"),
+            (INT24, SIGNED, &[0, 0, 0x80, 0xFF], "-8388608"),
+            (INT24, UNSIGNED, &[0xFF, 0xFF, 0xFF, 0], "16777215"),
+            (LONG, SIGNED, &[0, 0, 0, 0x80], "-2147483648"),
+            (LONG, UNSIGNED, &[0xFF, 0xFF, 0xFF, 0xFF], "4294967295"),
+            (LONGLONG, SIGNED, &[0, 0, 0, 0, 0, 0, 0, 0x80], "-9223372036854775808"),
+            (LONGLONG, UNSIGNED, &[0xFF; 8], "18446744073709551615"),
+            (FLOAT, SIGNED, &[0, 0, 0xC0, 0xBF], "-1.5"),
+            (DOUBLE, SIGNED, &[0, 0, 0, 0, 0, 0, 0xE0, 0x3F], "0.5"),
+            (NEWDECIMAL, SIGNED, b"\x0512.50", "12.50"),
+            (VAR_STRING, SIGNED, b"\0", ""),
+            (VAR_STRING, SIGNED, b"\x02ab", "ab"),
+        ] {
+            // Behind it another, so that it must take exactly its own.
+            let row = [&[0, 0], bytes, b"\x03end"].concat();
+            let stream = result(&[(wire_type, flags), (VAR_STRING, 0)], &[&row]);
+            assert_eq!(
+                captured(Asked::Execution, 2, &stream).unwrap().unwrap(),
+                [text, "end"],
+                "{wire_type}"
+            );
+        }
+    }
+
+    #[test]
+    fn nulls_of_a_binary_row_are_bits() {
+        // Ten columns take two bytes of bits; the 1st, the 6th, the 7th and the 10th are NULL.
+        let columns = [(TINY, SIGNED); 10];
+        let row = [0, 0b1000_0100, 0b0000_1001, 2, 3, 4, 5, 8, 9];
+        let read = captured(Asked::Execution, 10, &result(&columns, &[&row])).unwrap().unwrap();
+        assert_eq!(read, ["~", "2", "3", "4", "5", "~", "~", "8", "9", "~"]);
+        let first = captured(Asked::Execution, 2, &result(&columns, &[&row])).unwrap().unwrap();
+        assert_eq!(first, ["~", "2"]);
+    }
+
+    #[test]
+    fn rows_that_cannot_be_read_are_refused_in_words() {
+        let refused = |asked, wanted, columns: &[(u8, u8)], row: &[u8]| {
+            captured(asked, wanted, &result(columns, &[row])).unwrap_err().0
+        };
+        let few = "fewer columns than were to be read";
+        assert_eq!(refused(Asked::Query, 2, &[(LONG, 0)], b"\x011"), few);
+        assert_eq!(refused(Asked::Execution, 2, &[(TINY, 0)], &[0, 0, 1]), few);
+        let long = "a row of more than 64 KiB, of which columns were to be read";
+        let mut row = vec![b'x'; KEPT_OF_ROW + 1];
+        row[..2].copy_from_slice(b"\x01a");
+        assert_eq!(refused(Asked::Query, 1, &[(LONG, 0)], &row), long);
+        for date in [DATE, TIME, DATETIME, TIMESTAMP] {
+            let words = "a date or time to be read; let the statement cast it to CHAR";
+            assert_eq!(refused(Asked::Execution, 1, &[(date, 0)], &[0, 0, 0]), words);
+        }
+        let short = "a row cut short";
+        for row in [&[][..], &[0], &[0, 0], &[0, 0, 1, 2, 3]] {
+            assert_eq!(refused(Asked::Execution, 1, &[(LONG, 0)], row), short);
+        }
+        assert_eq!(refused(Asked::Query, 1, &[(LONG, 0)], b"\x05abc"), "a text longer than its packet");
+    }
+
+    #[test]
+    fn the_longest_row_is_read_whole_and_what_follows_it_is_skipped() {
+        let text = vec![b'x'; KEPT_OF_ROW - 3];
+        let mut row = b"\xFC\0\0".to_vec();
+        row[1..3].copy_from_slice(&(text.len() as u16).to_le_bytes());
+        row.extend_from_slice(&text);
+        let longer = vec![b'y'; 2 * KEPT_OF_ROW];
+        let stream = result(&[(VAR_STRING, 0)], &[&row, &longer]);
+        let read = captured(Asked::Query, 1, &stream).unwrap().unwrap();
+        assert_eq!(read[0].as_bytes(), text);
+    }
+
+    #[test]
+    fn a_statement_is_prepared_whatever_it_describes() {
+        let prepared = |columns: u8, parameters: u8| [0, 4, 3, 2, 1, columns, 0, parameters, 0, 0, 0, 0];
+        let read = |payloads: &[&[u8]]| {
+            let mut reply = Reply::default();
+            reply.restart(Asked::Preparation, 0);
+            reply.feed(&packets(payloads))
+        };
+        let number = Ok(Some(Outcome::Prepared(0x0102_0304)));
+        assert_eq!(read(&[&prepared(0, 0)]), number);
+        assert_eq!(read(&[&prepared(0, 2), COLUMN, COLUMN, END]), number);
+        assert_eq!(read(&[&prepared(1, 0), COLUMN, END]), number);
+        assert_eq!(read(&[&prepared(1, 1), COLUMN, END, COLUMN, END]), number);
+        assert_eq!(read(&[&prepared(1, 1), COLUMN, END]), Ok(None));
+        let unsupported = Outcome::Refused { code: 1295, message: "no".into() };
+        assert_eq!(read(&[b"\xff\x0f\x05#HY000no"]), Ok(Some(unsupported)));
+        assert!(read(&[OK]).is_err());
+        assert!(read(&[&prepared(0, 1), COLUMN, COLUMN]).is_err());
+    }
+
+    /// Whether it is read, and what was: for each way to cut it the same.
+    fn read_in_pieces(
+        asked: Asked,
+        wanted: usize,
+        pieces: &[&[u8]],
+    ) -> (Result<Option<Outcome>, Malformed>, Option<Vec<Read>>, usize) {
+        let (mut reply, mut outcome, mut most) = (Reply::default(), Ok(None), 0);
+        reply.restart(asked, wanted);
+        for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
+            if outcome != Ok(None) {
+                outcome = outcome.and(Err(Malformed("bytes after a reply's end")));
+                break;
+            }
+            outcome = reply.feed(piece);
+            most = most.max(reply.kept.capacity() + reply.columns.capacity() * size_of::<Column>());
+        }
+        (outcome, reply.take_row(), most)
+    }
+
+    fn asked() -> impl Strategy<Value = Asked> {
+        prop::sample::select(vec![Asked::Query, Asked::Execution, Asked::Preparation])
+    }
+
+    /// Payloads that often are what a server says: counts, definitions, ends, rows.
+    fn payload() -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![
+            Just(OK.to_vec()),
+            Just(OK_AND_MORE.to_vec()),
+            Just(END.to_vec()),
+            (1u8..5).prop_map(|count| vec![count]),
+            (any::<u8>(), any::<u8>()).prop_map(|(wire_type, flags)| column(wire_type, flags)),
+            prop::collection::vec(any::<u8>(), 0..40),
+            prop::collection::vec(0u8..5, 0..40),
+            (any::<u8>(), 0usize..70_000).prop_map(|(byte, length)| vec![byte; length]),
+        ]
+    }
+
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused(stream in prop::collection::vec(any::<u8>(), 0..2000)) {
-            let mut reply = Reply::default();
-            let _ = reply.feed(&stream);
-            prop_assert!(reply.kept.len() <= KEPT);
+        fn any_bytes_are_read_or_refused(
+            stream in prop::collection::vec(any::<u8>(), 0..2000),
+            asked in asked(),
+            wanted in 0usize..5,
+        ) {
+            let (_, _, most) = read_in_pieces(asked, wanted, &[&stream]);
+            prop_assert!(most <= 2 * KEPT_OF_ROW);
+        }
+
+        #[test]
+        fn any_packets_are_read_or_refused_the_same_however_they_are_cut(
+            payloads in prop::collection::vec(payload(), 0..10),
+            asked in asked(),
+            wanted in 0usize..5,
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+        ) {
+            let payloads: Vec<&[u8]> = payloads.iter().map(Vec::as_slice).collect();
+            let stream = packets(&payloads);
+            let whole = read_in_pieces(asked, wanted, &[&stream]);
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(stream.len() + 1)).collect();
+            cuts.extend([0, stream.len()]);
+            cuts.sort_unstable();
+            let pieces: Vec<&[u8]> = cuts.windows(2).map(|ends| &stream[ends[0]..ends[1]]).collect();
+            let cut = read_in_pieces(asked, wanted, &pieces);
+            prop_assert_eq!(&cut.0, &whole.0);
+            if whole.0.is_ok() {
+                prop_assert_eq!(cut.1, whole.1);
+            }
+            // A vector may take twice of what it needs.
+            let bound = if wanted > 0 { KEPT_OF_ROW } else { KEPT };
+            prop_assert!(cut.2.max(whole.2) <= 2 * bound + 64, "{}", cut.2.max(whole.2));
+        }
+
+        #[test]
+        fn what_the_server_wrote_is_what_is_read(
+            row in prop::collection::vec(prop::option::of(prop::collection::vec(any::<u8>(), 0..400)), 1..7),
+            wanted in 1usize..7,
+            binary: bool,
+        ) {
+            let wanted = wanted.min(row.len());
+            let mut payload = Vec::new();
+            if binary {
+                payload.resize(1 + (row.len() + 2).div_ceil(8), 0);
+            }
+            for (index, value) in row.iter().enumerate() {
+                match value {
+                    Some(bytes) if bytes.len() < 0xFB => {
+                        payload.push(bytes.len() as u8);
+                        payload.extend_from_slice(bytes);
+                    }
+                    Some(bytes) => {
+                        payload.push(0xFC);
+                        payload.extend_from_slice(&(bytes.len() as u16).to_le_bytes());
+                        payload.extend_from_slice(bytes);
+                    }
+                    None if binary => payload[1 + (index + 2) / 8] |= 1 << ((index + 2) % 8),
+                    None => payload.push(0xFB),
+                }
+            }
+            let stream = result(&vec![(VAR_STRING, 0); row.len()], &[&payload]);
+            let asked = if binary { Asked::Execution } else { Asked::Query };
+            let (outcome, read, _) = read_in_pieces(asked, wanted, &[&stream]);
+            prop_assert_eq!(outcome, Ok(Some(Outcome::Done)));
+            prop_assert_eq!(read.unwrap(), &row[..wanted]);
         }
 
         #[test]

@@ -3,6 +3,7 @@
 mod played;
 
 use std::collections::BTreeMap;
+use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -111,7 +112,7 @@ fn the_last_words_before_an_end_are_heard() {
 fn hasty(answer: Vec<u8>) -> Role {
     logged(move |stream| {
         let mut byte = [0];
-        std::io::Read::read_exact(stream, &mut byte).unwrap();
+        stream.read_exact(&mut byte).unwrap();
         say(stream, &answer);
         wait_for_end(stream);
     })
@@ -188,4 +189,25 @@ fn a_server_that_failed_is_left_and_the_others_go_on() {
         // Its connections are closed, so that it rolls back what they were at: all threads end.
         failing.heard();
     }
+}
+
+#[test]
+fn an_answer_without_end_is_given_up() {
+    let endless = logged(|stream| {
+        let head = packets(&[&[1], &b"\x03def"[..], END]);
+        read_command(stream).unwrap();
+        let mut row = vec![b'x'; 1 << 16];
+        say(stream, &head);
+        for sequence in (0..=u8::MAX).cycle().skip(4) {
+            let length = row.len() as u32 - 4;
+            row[..4].copy_from_slice(&length.to_le_bytes());
+            row[3] = sequence;
+            if stream.write_all(&row).is_err() {
+                return;
+            }
+        }
+    });
+    let server = Server::of(vec![endless]);
+    let failure = one_slice(program(false, "SELECT"), &server, 1, SOON / 8).unwrap_err();
+    assert_eq!(failure, Failure::lost("no answer within 0.25 s"));
 }

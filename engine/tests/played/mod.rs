@@ -17,6 +17,7 @@ use _engine::engine::Engine;
 use _engine::lane::{Course, Tally};
 use _engine::login::Account;
 use _engine::program::Program;
+use rustix::time::{ClockId, clock_gettime};
 
 pub const WINDOW: Duration = Duration::from_millis(60);
 /// Much longer than any slice here may take, but for those that must time out.
@@ -79,7 +80,7 @@ fn read_packet(stream: &mut UnixStream) -> io::Result<Vec<u8>> {
     Ok(payload)
 }
 
-fn read_command(stream: &mut UnixStream) -> io::Result<Command> {
+pub fn read_command(stream: &mut UnixStream) -> io::Result<Command> {
     let mut body = read_packet(stream)?;
     let code = body.remove(0);
     Ok(Command { code, body })
@@ -222,8 +223,12 @@ impl Server {
     }
 
     /// The same on a socket that outlives it.
-    pub fn at(socket: &Path, mut role: impl FnMut(usize) -> Role + Send + 'static) -> Self {
-        let listener = UnixListener::bind(socket).unwrap();
+    pub fn at(socket: &Path, role: impl FnMut(usize) -> Role + Send + 'static) -> Self {
+        Self::on(UnixListener::bind(socket).unwrap(), role)
+    }
+
+    pub fn on(listener: UnixListener, mut role: impl FnMut(usize) -> Role + Send + 'static) -> Self {
+        let socket = listener.local_addr().unwrap().as_pathname().unwrap().to_path_buf();
         let (stopped, played) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
         let (stopping, playing) = (Arc::clone(&stopped), Arc::clone(&played));
         let accepting = thread::spawn(move || {
@@ -236,11 +241,16 @@ impl Server {
                 playing.lock().unwrap().push(thread::spawn(|| role(stream)));
             }
         });
-        Self { socket: socket.into(), stopped, accepting: Some(accepting), played, home: None }
+        Self { socket, stopped, accepting: Some(accepting), played, home: None }
     }
 
     pub fn target(&self) -> Target {
         target(self.socket.clone())
+    }
+
+    /// How many connections were accepted so far.
+    pub fn accepted(&self) -> usize {
+        self.played.lock().unwrap().len()
     }
 
     /// What each connection was sent, once the clients have gone.
@@ -273,6 +283,12 @@ impl Drop for Server {
             self.stop();
         }
     }
+}
+
+/// CPU time of this thread, which drives a server's first lane.
+pub fn thread_cpu() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 // --- the engine against it -----------------------------------------------------------------------
