@@ -17,6 +17,7 @@ bench: $(INSTALLED)
 test: $(INSTALLED)
 	@$(call need,mvn,apt-get install maven)
 	@$(call need,chromium,apt-get install chromium)
+	@$(call need,sysbench,apt-get install sysbench)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -26,10 +27,11 @@ test: $(INSTALLED)
 	cargo test --manifest-path engine/Cargo.toml --locked
 	$(BIN)/pytest -W error
 
-# The engine beside sysbench on one server, interleaved: throughput, and the client's CPU.
+# The engine beside sysbench on one server, interleaved: throughput, CPU, memory, loading. Takes 40 minutes; less with
+# make bench-engine ARGS="--workloads oltp_point_select --connections 16 --costs ''"
 bench-engine: $(INSTALLED)
 	@$(call need,sysbench,apt-get install sysbench)
-	@$(BIN)/python tests/bench_engine.py
+	@$(BIN)/python tests/bench_engine.py $(ARGS)
 
 # The engine's protocol parsers against INPUTS made-up streams each; the stable compiler will do. What was learned
 # stays in engine/target/fuzz/corpus, an input that fails goes beside it.

@@ -66,8 +66,21 @@ class Engine:
         connections to that server are closed, and every further slice on it raises the same LoadError.
         """
 
-def sbtest_values(table: int, first: int, count: int, rows: int, seed: int) -> bytes:
-    """`(id,k,'c','pad'),…` for the rows from id `first` of table number `table` (1-based)."""
+def load_rows(address: str, user: str, password: str, schema: str, dataset: bytes, workers: int) -> int:
+    """Fill the dataset's tables (JSON, model.Dataset), which exist in `schema` and are empty; gives the rows.
 
-def sbtest_checksum(table: int, rows: int, seed: int) -> int:
-    """Sum over the rows of CRC-32 of `id#k#c#pad` in ASCII: what the loaded table must give."""
+    By LOAD DATA LOCAL INFILE: `local_infile` must be on in the server. Each of `workers` connections takes
+    whole tables, whose pages are then laid out the same way every time; more workers than tables get ranges
+    of tables, whose pages mix as time has it. The GIL is released.
+    Raises ValueError where `dataset` does not parse; LoadError where the server cannot be reached, refuses
+    something, closes a connection or gives no sign of life for 60 s; KeyboardInterrupt on a signal.
+    """
+
+def tables(dataset: bytes) -> list[tuple[str, list[str]]]:
+    """The dataset's tables, and the columns of each in the order that rows have them; raises ValueError."""
+
+def checksum(dataset: bytes, table: int) -> tuple[int, int]:
+    """How many rows the table of that index has, and their sum of CRC32(CONCAT_WS('#', columns…)).
+
+    Raises ValueError where `dataset` does not parse, IndexError where it has no such table.
+    """

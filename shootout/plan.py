@@ -59,9 +59,11 @@ class Selection:
     option: str | None = _option("NAME=N,…", "options of the workloads")
     rand_type: str | None = _option("NAME[:PARAM=N,…]", "how rows are hit: uniform, special, zipfian, …")
     protocol: str | None = _option("NAME", "text, or prepared")
-    rate: str | None = _option("TPS", "transactions begun on each server in a second; 0: as many as it takes")
+    rate: str | None = _option(
+        "TPS", "transactions begun on each server in a second (default, 0: as many as it takes)"
+    )
     arrivals: str | None = _option("NAME", "of that rate: poisson, or uniform")
-    think: str | None = _option("[exponential:]S", "seconds between a connection's transactions")
+    think: str | None = _option("S", "seconds between a connection's transactions, fixed or exponential:S")
     reconnect: bool = _switch("a new connection for each transaction")
     seed: str | None = _option("N", "of everything random (default: a new one)")
     port: str | None = _option("N", "the first server's TCP port, the next ones follow (default: free ones)")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
+from scipy.special import stdtr, stdtrit
 
 # Fewer say nothing about steadiness: the standard error of each half would itself be a guess.
 STEADY_MIN = 8
@@ -161,7 +161,7 @@ def _winsorized(values: Sequence[float], trim: float) -> NDArray[np.float64]:
 
 def _quantile(confidence: float, freedom: float) -> float:
     """How many standard errors Student's interval reaches to each side."""
-    return float(student.ppf((1 + confidence) / 2, freedom))
+    return float(stdtrit(freedom, (1 + confidence) / 2))
 
 
 def _effect(
@@ -169,7 +169,7 @@ def _effect(
 ) -> Effect:
     half = _quantile(confidence, freedom) * error
     if error > 0:
-        p_value = float(2 * student.sf(abs(estimate) / error, freedom))
+        p_value = float(2 * stdtr(freedom, -abs(estimate) / error))
     else:
         p_value = 1.0 if estimate == 0 else 0.0
     return Effect(estimate, estimate - half, estimate + half, p_value, per_start)

@@ -183,6 +183,8 @@ def _transaction(
             known = known_before
     if not steps:
         raise FieldError(where, "sends nothing: all of its steps have repeat 0")
+    if all(step.repeat_of is not None for step in steps):
+        raise FieldError(where, "may send nothing: expected a step that no parameter repeats")
     begin = not scope.amount(f"{where}.skip_trx", transaction.skip_trx, _SWITCH)
     rollback = begin and transaction.end == "rollback"
     return ProgramTransaction(weight=transaction.weight, begin=begin, rollback=rollback, steps=tuple(steps))

@@ -1,148 +1,144 @@
-"""The load engine beside sysbench: one server, the same tables, statements, connections and CPUs, in turns.
+"""The load engine beside sysbench: one server, the same rows, statements, connections and CPUs, in turns.
 
-Prints throughput and the client's CPU per transaction, and the ratio ours / sysbench's with its interval over
-the pairs of turns. Each turn is counted after its first half second, so neither side's start is in it; the
-server's own statement counter says how many transactions sysbench made, as sysbench only tells at its end.
+Prints throughput and the client's CPU for each transaction, and the ratios ours / sysbench's with their 95 %
+intervals over pairs of neighbouring turns; then memory, loading and restoring, and which targets are met.
+Both clients are counted alike: transactions by the server's own counter, CPU by the kernel's clock of the
+process. Their connections stay open; sysbench is stopped (SIGSTOP) while it is not its turn. Everything, each
+turn included, is written to reports/engine.json. All of it takes 40 minutes; run nothing beside it.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import random
-import secrets
-import signal
-import subprocess
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+from bench import clients, costs
+from bench.clients import Load, Ours, Sysbench
+from bench.targets import memory_rows, other_lines, point_rows, targets
+from bench.values import Point, Report, Turn
 from rich.console import Console
-from rich.table import Table
 
-from shootout import machine, plan, stats, wording
-from shootout._engine import Engine
+from shootout import machine, plan
 from shootout.contender import Contender
-from shootout.dataset import SCHEMAS
-from shootout.model import Interval
+from shootout.places import REPORTS
 from shootout.servers.native import Instance
 
 SERVER = "mysql-5.7.22"
-STATEMENTS = {"oltp_point_select": 1, "oltp_read_only": 16, "oltp_read_write": 20}  # of a transaction
-LEAD_S = 0.5
-CONFIDENCE, TRIM = 0.95, 0.1
-
-
-@dataclass(frozen=True)
-class Turn:
-    tps: float
-    client_cpu_s: float  # each transaction
+WORKLOADS = ("oltp_point_select", "oltp_read_only", "oltp_read_write")  # writing changes the tables: last
+PROTOCOLS = ("text", "prepared")
+CONNECTIONS = (1, 4, 16, 64, 256, 1024, 4096)
+COSTS = ("memory", "loading", "restore", "cursor")
+PAIRS_MIN = 6  # of turns, where transactions are so long that a point's time does not hold more
+LATENCY_MAX_S = 2.0  # that turns are made longer for
+ROWS = 1_000_000
+FILE = REPORTS / "engine.json"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--threads", type=int, default=16)
-    parser.add_argument("--turns", type=int, default=14, help="of each side and workload")
-    parser.add_argument("--seconds", type=float, default=1.5, help="counted in each turn")
-    given = parser.parse_args()
-    table = Table(
-        "workload", "protocol", "tps", "sysbench", "ratio", "client µs", "sysbench", "ratio", box=None
-    )
-    for workload in STATEMENTS:
-        pairs = compared(workload, given.threads, given.turns, given.seconds)
-        ours, theirs = zip(*pairs, strict=True)
-        row = [workload, "text"]
-        for scale, field in ((1.0, "tps"), (1e6, "client_cpu_s")):
-            of = [[scale * getattr(turn, field) for turn in side] for side in (ours, theirs)]
-            logs = [math.log(a / b) for a, b in zip(*of, strict=True)]
-            effect = stats.rounds_effect(logs, TRIM, CONFIDENCE)
-            ratio = Interval(
-                estimate=math.exp(effect.estimate), low=math.exp(effect.low), high=math.exp(effect.high)
-            )
-            row += [wording.number(stats.trimmed_mean(side, TRIM)) for side in of]
-            row.append(f"{ratio.estimate:.3f} ({ratio.low:.3f} to {ratio.high:.3f})")
-        table.add_row(*row)
-    console = Console(width=120)
-    console.print(
-        f"{given.threads} connections, {SERVER}, {given.turns} turns of {given.seconds} s each",
-        highlight=False,
-    )
-    console.print(table)
-
-
-def compared(workload: str, threads: int, turns: int, seconds: float) -> list[tuple[Turn, Turn]]:
-    """Pairs of neighbouring turns, ours and sysbench's, in random order within each."""
-    made = plan.make(plan.Selection(servers=SERVER, workloads=workload, threads=str(threads)))
-    program, tables = made.programs[workload], made.datasets[workload]
+    given = options()
+    console = Console(width=150, highlight=False)
+    made = plan.make(plan.Selection(servers=SERVER, workloads=",".join(WORKLOADS), threads="1"))
     contender = Contender.find(made, SERVER)
-    client, servers = machine.placement(machine.by_core(os.sched_getaffinity(0))).of(
-        threads, writes=program.writes
+    (tables,) = made.loaded
+    cpus = machine.by_core(os.sched_getaffinity(0))
+    place = machine.placement(cpus)
+    started, points, memory, cursor = datetime.now(UTC), [], [], None
+    with ExitStack() as held:
+        home = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="shootout-")))
+        instance = held.enter_context(contender.start(contender.load(held), home, place.servers))
+        password = clients.prepare(instance, tables)
+        for workload in given.workloads:
+            for protocol in given.protocols:
+                for connections in given.connections:
+                    load = Load(workload, protocol, connections, tables)
+                    client, servers = place.of(connections, writes=load.program.writes)
+                    machine.place(instance.pid, servers)
+                    with machine.hold(client):
+                        points.append(compared(load, instance, password, given))
+                    console.print(point_rows(tuple(points[-1:])))
+        machine.place(instance.pid, place.servers)
+        if "memory" in given.costs:
+            for protocol in given.protocols:
+                for connections in (1024, 4096):
+                    with machine.hold(place.client):
+                        memory.append(costs.memory(instance, password, protocol, connections, tables))
+        if "cursor" in given.costs:
+            client, servers = place.of(1, writes=False)
+            machine.place(instance.pid, servers)
+            with machine.hold(client):
+                cursor = costs.cursor(instance, tables, 3.0)
+    report = Report(
+        server=SERVER,
+        started=started.isoformat(timespec="seconds"),
+        runner=machine.inspect(FILE.parent).cpu + f", {len(cpus)} CPUs",
+        points=tuple(points),
+        memory=tuple(memory),
+        loading=costs.load_rows(contender, ROWS, 3, place.servers) if "loading" in given.costs else None,
+        restore=costs.restore(contender, ROWS, 5, place.servers) if "restore" in given.costs else None,
+        cursor=cursor,
     )
-    with (
-        tempfile.TemporaryDirectory(prefix="shootout-") as home,
-        contender.start(contender.load(), Path(home), servers) as instance,
-        machine.hold(client),
-    ):
-        engine = Engine(msgspec.json.encode(program), 1)
-        engine.connect(instance.open(threads, SCHEMAS["sbtest"]))
-        password = secrets.token_hex(8)
-        user = "sysbench@localhost"
-        instance.query(f"CREATE USER {user} IDENTIFIED BY '{password}'")
-        instance.query(f"GRANT ALL ON {SCHEMAS['sbtest']}.* TO {user}")
-        command = ["sysbench", workload, f"--mysql-socket={instance.socket}", "--mysql-user=sysbench"]
-        command += [
-            f"--mysql-password={password}",
-            f"--mysql-db={SCHEMAS['sbtest']}",
-            f"--threads={threads}",
-        ]
-        command += [
-            f"--tables={tables.tables}",
-            f"--table-size={tables.rows}",
-            "--time=0",
-            "--db-ps-mode=disable",
-        ]
-        command += ["--mysql-ignore-errors=1213,1205,1062", "run"]
-
-        def ours() -> Turn:
-            taken = engine.slice(0, LEAD_S, seconds, 60)
-            return Turn(taken.transactions / taken.window_s, taken.client_cpu_s / taken.completed)
-
-        def theirs() -> Turn:
-            return sysbench(command, instance, STATEMENTS[workload], seconds)
-
-        sides: list[Callable[[], Turn]] = [ours, theirs]
-        for warm in sides:
-            warm()
-        pairs = []
-        for _ in range(turns):
-            turn = {side: side() for side in random.sample(sides, 2)}
-            pairs.append((turn[ours], turn[theirs]))
-    return pairs
+    FILE.parent.mkdir(exist_ok=True)
+    FILE.write_bytes(msgspec.json.format(msgspec.json.encode(report)))
+    show(report, console)
 
 
-def sysbench(command: list[str], instance: Instance, statements: int, seconds: float) -> Turn:
-    """Let sysbench run on its own, and look at the middle of it."""
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-        time.sleep(LEAD_S)
-        before, began, cpu_before_s = (
-            questions(instance),
-            time.monotonic(),
-            machine.process_cpu_s(process.pid),
-        )
-        time.sleep(seconds)
-        after, ended, cpu_after_s = questions(instance), time.monotonic(), machine.process_cpu_s(process.pid)
-        process.send_signal(signal.SIGKILL)
-    transactions = (after - before - 1) / statements  # one question was ours
-    return Turn(transactions / (ended - began), (cpu_after_s - cpu_before_s) / transactions)
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+
+    def words(text: str) -> tuple[str, ...]:
+        return tuple(text.split(",")) if text else ()
+
+    def numbers(text: str) -> tuple[int, ...]:
+        return tuple(map(int, words(text)))
+
+    parser.add_argument("--workloads", type=words, default=WORKLOADS, help="of sysbench; '' for none")
+    parser.add_argument("--protocols", type=words, default=PROTOCOLS)
+    parser.add_argument("--connections", type=numbers, default=CONNECTIONS)
+    parser.add_argument("--costs", type=words, default=COSTS, help=f"of {','.join(COSTS)}; '' for none")
+    parser.add_argument("--turns", type=int, default=24, help="of each client at each point")
+    parser.add_argument("--seconds", type=float, default=0.6, help="counted in each turn, or more")
+    parser.add_argument("--point-seconds", type=float, default=60.0, help=f"or {PAIRS_MIN} pairs of turns")
+    return parser.parse_args()
 
 
-def questions(instance: Instance) -> float:
-    ((_, count),) = instance.query("SHOW GLOBAL STATUS LIKE 'Questions'")
-    return float(count)
+def compared(load: Load, instance: Instance, password: str, given: argparse.Namespace) -> Point:
+    """Pairs of neighbouring turns, in random order. Where a transaction takes long, so do they."""
+    ours = Ours(load, instance)
+    with clients.sysbench(load, instance, password) as sysbench:
+        sides: tuple[Ours | Sysbench, ...] = (ours, sysbench)
+        warm = [side.turn(given.seconds, 0.0) for side in sides]
+        latency_s = min(load.connections / max(turn.tps for turn in warm), LATENCY_MAX_S)
+        seconds = max(given.seconds, latency_s)
+        pairs: list[tuple[Turn, Turn]] = []
+        began = time.monotonic()
+        while len(pairs) < given.turns and (
+            len(pairs) < PAIRS_MIN or time.monotonic() - began < given.point_seconds
+        ):
+            turns = {side: side.turn(seconds, latency_s) for side in random.sample(sides, 2)}
+            pairs.append((turns[ours], turns[sysbench]))
+    return Point.of(load.workload, load.protocol, load.connections, pairs)
+
+
+def show(report: Report, console: Console) -> None:
+    console.print(f"\n{report.server}, {report.runner}; ratios are ours over sysbench's\n")
+    if report.points:
+        console.print(point_rows(report.points))
+    if report.memory:
+        console.print(memory_rows(report.memory))
+    for line in other_lines(report):
+        console.print(line)
+    console.print()
+    for target in targets(report):
+        console.print(f"{'met    ' if target.met else 'NOT MET'}  {target.name}: {target.found}")
 
 
 if __name__ == "__main__":

@@ -28,9 +28,11 @@ from shootout.model import (
     Samples,
     ServerRecord,
     SettingRecord,
+    Special,
     StartRecord,
     Verdict,
     Warning,
+    WorkloadRecord,
 )
 
 BASE, HEAD = "mysql-5.7.22", "mysql-8.0.12"
@@ -183,6 +185,13 @@ def a_header(
         "blocks": tuple(a_block(workload, count, servers) for workload in workloads for count in threads),
     }
     return RunHeader(**(values | changes))  # type: ignore[arg-type]
+
+
+def a_record(name: str, **changes: object) -> WorkloadRecord:
+    values: dict[str, object] = {
+        "name": name, "written": name, "protocol": "text", "options": {}, "distribution": Special(),
+    }  # fmt: skip
+    return WorkloadRecord(**(values | changes))  # type: ignore[arg-type]
 
 
 def a_histogram(median_s: float, dice: random.Random, spread: float = 0.22, count: int = 600) -> Histogram:

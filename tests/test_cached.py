@@ -248,3 +248,67 @@ def test_a_limit_that_is_none_ends_the_command(
     monkeypatch.setenv(cached.LIMIT_VARIABLE, "lots")
     assert cli.main(["cache", "list"]) == 2
     assert capsys.readouterr().err.startswith("shootout: SHOOTOUT_CACHE_BYTES: expected a size in bytes")
+
+
+# --- built once -----------------------------------------------------------------------------------
+
+BUILDER = """
+import sys, time
+from pathlib import Path
+from shootout.servers import store
+
+def build(directory):
+    (directory / "half").touch()
+    print("building", flush=True)
+    sys.stdin.readline()
+    (directory / "whole").touch()
+
+print(store.build_once(Path(sys.argv[1]), build, lambda found: (found / "whole").exists()), flush=True)
+"""
+
+
+@contextmanager
+def a_builder(target: Path) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        [sys.executable, "-c", BUILDER, target], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield process
+        process.kill()
+
+
+def said(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def go_on(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write("\n")
+    process.stdin.flush()
+
+
+def test_of_several_processes_one_builds(cache: Path) -> None:
+    target = cache / "templates" / "shared"
+    with a_builder(target) as first:
+        assert said(first) == "building"
+        (entry,) = cached.contents(cache, EVERYTHING).entries
+        assert (entry.name, entry.state) == ("shared", "in use")
+        assert cached.clear(cache).kept == (entry,)
+        with a_builder(target) as second:
+            go_on(first)
+            assert said(first) == "True"
+            assert said(second) == "False"  # it waited, and found it whole
+
+
+def test_what_a_killed_build_left_is_built_anew(cache: Path) -> None:
+    target = cache / "templates" / "shared"
+    with a_builder(target) as killed:
+        assert said(killed) == "building"
+    assert store.partial_of(target).exists()
+    assert not target.exists()
+    with a_builder(target) as next_one:
+        assert said(next_one) == "building"
+        go_on(next_one)
+        assert said(next_one) == "True"
+    assert {path.name for path in target.iterdir()} == {"half", "whole"}
+    assert not store.partial_of(target).exists()

@@ -74,6 +74,42 @@ BAD_OPTIONS = [
         ("--port", "65535"),
         "--port '65535': expected a number from 1024 to 65534",
     ),  # the second server's: none
+    (("--tables", "0"), "--tables '0': expected a number from 1 to 2000000000"),
+    (("--table-size", "1e6"), "--table-size '1e6': expected a number from 1 to 2000000000"),
+    (("--warehouses", "few"), "--warehouses 'few': expected a number from 1 to 2000000000"),
+    (("--engine", "Inno DB"), "--engine 'Inno DB': expected a name"),
+    (("--protocol", "prepare"), "--protocol: unknown 'prepare'; did you mean 'prepared'?"),
+    (("--rate", "fast"), "--rate 'fast': expected a number from 0 to 10000000"),
+    (("--rate", "10000001"), "--rate '10000001': expected a number from 0 to 10000000"),
+    (("--rate", "inf"), "--rate 'inf': expected a number"),
+    (("--arrivals", "poisson"), "--arrivals poisson: has a meaning with --rate only"),
+    (("--rate", "9", "--arrivals", "poison"), "--arrivals: unknown 'poison'; did you mean 'poisson'?"),
+    (("--think", "61"), "--think '61': expected a number from 0 to 60"),
+    (("--think", "gamma:1"), "--think 'gamma:1': expected seconds, or exponential: and seconds"),
+    (
+        ("--think", "1", "--rate", "9"),
+        "load.rate and load.think_s exclude each other, found 9 and 1; --rate 0",
+    ),
+    (("--option", "range_size"), "--option 'range_size': expected NAME=NUMBER, separated by commas"),
+    (("--option", "a=1,a=2"), "--option 'a=1,a=2': a is there twice"),
+    (("--option", "range_size=x"), "found 'range_size=x'"),
+    (
+        ("--option", "range_sise=1"),
+        "--option: no workload of the run has 'range_sise'; did you mean 'range_size'?",
+    ),
+    (
+        ("--workloads", "oltp_delete", "--option", "range_size=1"),
+        "--option: no workload of the run has 'range_size'; none is known",
+    ),
+    (("--option", "range_size=0"), "workload oltp_read_only: options.range_size: expected 1 to"),
+    (("--rand-type", "unifrom"), "--rand-type 'unifrom': type: unknown 'unifrom'; did you mean 'uniform'?"),
+    (("--rand-type", "pareto:h=2"), "--rand-type 'pareto:h=2': h: expected float < 1.0, found 2"),
+    (
+        ("--rand-type", "special:hot=2"),
+        "--rand-type 'special:hot=2': unknown key 'hot'; known: iterations, hot_range_percent, hot_percent",
+    ),
+    (("--rand-type", "pareto:0.1"), "--rand-type 'pareto:0.1': expected PARAM=NUMBER, separated by commas"),
+    (("--reconnect=no",), "ignored explicit argument 'no'"),
     (("--thread", "1"), "unrecognized arguments: --thread 1; did you mean '--threads'?"),
     (("--result=x",), "unrecognized arguments: --result=x"),
     (("mysql-8.0.12",), "unrecognized arguments: mysql-8.0.12"),
@@ -102,6 +138,11 @@ BAD_FIELDS = [
     ("threads", "[0]", "threads[0]: expected int >= 1, found 0"),
     ("threads", "[]", "threads: expected at least one, found none"),
     ("dataset", "{rows = '1e6'}", "dataset.rows: expected int, found '1e6'"),
+    ("load", "{protocol = 'binary'}", "load.protocol: unknown 'binary'; known: text, prepared"),
+    ("load", "{rate = 0}", "load.rate: expected float > 0.0, found 0"),
+    ("load", "{think_s = -1}", "load.think_s: expected float >= 0.0, found -1"),
+    ("load", "{tink_s = 1}", "unknown key 'load.tink_s'; did you mean 'think_s'?"),
+    ("distribution", "{type = 'zipf'}", "distribution.type: unknown 'zipf'; did you mean 'zipfian'?"),
 ]
 BAD_NAMES = [
     ("settings", "'on-disk'", "unknown settings profile 'on-disk'; known: defaults, in-memory"),
@@ -201,9 +242,9 @@ def test_the_readme_lists_the_options_of_run(
     monkeypatch.setenv("COLUMNS", "200")
     with pytest.raises(SystemExit):
         cli.main(["run", "--help"])
-    helped = re.findall(r"^  (--\S+(?: [A-Z]\S*)?)  ", capsys.readouterr().out, re.MULTILINE)
+    helped = re.findall(r"^  (--\S+(?: [A-Z]\S*)?)(?:  |$)", capsys.readouterr().out, re.MULTILINE)
     written = re.findall(r"^\| `(--[^`]+)` \|", (places.ROOT / "README.md").read_text(), re.MULTILINE)
-    assert len(helped) == 8
+    assert len(helped) == 19
     assert sorted(written) == sorted(helped)
 
 

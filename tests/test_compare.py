@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import builders
 import msgspec
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from shootout.model import (
     Comparison,
     EndRecord,
     FailureRecord,
+    Load,
     Placement,
     Policy,
     Profile,
@@ -452,6 +454,29 @@ def test_a_busy_client_is_a_doubt() -> None:
         starts = [a_start(n, a_sample("a"), busy) for n in (1, 2, 3)]
         assert codes(head_of(a_document(starts))) == expected
         assert codes(head_of(a_document(starts, client=(0, 2)))) == []
+
+
+@pytest.mark.parametrize(
+    ("load", "sent", "expected"),
+    [
+        (Load(), "text", []),
+        (Load(protocol="prepared"), "prepared", []),
+        (Load(protocol="prepared"), "text", ["protocol"]),
+        (Load(), "prepared", ["protocol"]),
+        (Load(rate=9), "text", ["fixed-rate"]),
+        (Load(think_s=1), "text", []),
+    ],
+)
+def test_a_load_that_is_not_what_it_seems_is_a_doubt(load: Load, sent: str, expected: list[str]) -> None:
+    document = a_document(starts_of(0))
+    header = msgspec.structs.replace(
+        document.header,
+        profile=msgspec.structs.replace(document.header.profile, load=load),
+        workloads=(builders.a_record("reads", protocol=sent), builders.a_record("writes")),
+    )
+    document = msgspec.structs.replace(document, header=header)
+    for cell in compare.compare(document).cells:
+        assert codes(cell) == expected
 
 
 def test_doubts_about_a_server_and_its_base_travel_with_the_cell() -> None:

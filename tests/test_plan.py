@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shootout import plan, workload
 from shootout.errors import InputError
-from shootout.model import Block
+from shootout.model import Block, Gaussian, Load, Open, Special
 from shootout.places import FIXTURES
 from shootout.plan import Selection
 
@@ -53,6 +53,70 @@ def test_options_win_over_the_profile() -> None:
     assert made.profile.sampling == plan.make(Selection()).profile.sampling
 
 
+def test_the_load_and_the_scale_win_over_the_profile_too(tmp_path: Path) -> None:
+    profile = tmp_path / "mine.toml"
+    profile.write_text(
+        f"description = 'd'\nworkloads = ['oltp_read_only']\nthreads = [1]\nservers = ['{HEAD}']\n"
+        "options = { range_size = 9, point_selects = 2 }\ndistribution = { type = 'gaussian' }\n"
+        "[load]\nrate = 50\nreconnect = true\n[dataset]\nrows = 7\n"
+    )
+    as_written = plan.make(Selection(profile=str(profile)))
+    assert as_written.profile.load == Load(rate=50, reconnect=True)
+    assert as_written.programs["oltp_read_only"].pace == Open(rate=50)
+    assert as_written.workloads["oltp_read_only"].options["point_selects"] == 2
+    assert as_written.workloads["oltp_read_only"].distribution == Gaussian()
+    made = plan.make(
+        Selection(
+            profile=str(profile),
+            tables="3",
+            engine="MyISAM",
+            option="range_size=5",
+            rand_type="special:hot_percent=50,iterations=3",
+            protocol="prepared",
+            rate="0",
+            think="exponential:0.25",
+        )
+    )
+    assert made.profile.load == Load(protocol="prepared", think="exponential", think_s=0.25, reconnect=True)
+    assert made.datasets["oltp_read_only"].key == "sbtest-3x7-myisam-seed1"
+    (record,) = made.records
+    assert (record.name, record.written, record.protocol) == ("oltp_read_only",) * 2 + ("prepared",)
+    assert (record.options["range_size"], record.options["point_selects"]) == (5, 2)
+    assert record.distribution == Special(hot_percent=50, iterations=3)
+    assert made.given == {
+        "--profile": str(profile),
+        "--tables": "3",
+        "--engine": "MyISAM",
+        "--option": "range_size=5",
+        "--rand-type": "special:hot_percent=50,iterations=3",
+        "--protocol": "prepared",
+        "--rate": "0",
+        "--think": "exponential:0.25",
+    }
+
+
+def test_a_profiles_options_may_be_of_workloads_left_out(tmp_path: Path) -> None:
+    profile = tmp_path / "mine.toml"
+    profile.write_text(
+        f"description = 'd'\nworkloads = ['oltp_read_only']\nthreads = [1]\nservers = ['{HEAD}']\n"
+        "options = { range_size = 9, point_select = 2 }\n"
+    )
+    with pytest.raises(InputError) as caught:
+        plan.make(Selection(profile=str(profile)))
+    assert str(caught.value) == (
+        f"profile {profile}: options: no workload of the run has 'point_select'; "
+        "did you mean 'point_selects'?"
+    )
+    made = plan.make(Selection(profile=str(profile), workloads="oltp_delete"))
+    assert made.workloads["oltp_delete"].options == {}
+
+
+def test_a_workload_keeps_the_protocol_that_it_needs() -> None:
+    made = plan.make(Selection(workloads="bulk_insert,oltp_read_only", protocol="prepared", threads="1"))
+    assert [record.protocol for record in made.records] == ["text", "prepared"]
+    assert not made.programs["bulk_insert"].prepared
+
+
 def test_the_same_server_twice_is_two() -> None:
     made = plan.make(Selection(servers=f"{HEAD},{HEAD}", threads="1"))
     assert list(made.servers) == [HEAD, f"{HEAD}#2"]
@@ -76,12 +140,14 @@ def test_two_workloads_of_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_workload_says_which_dataset_it_runs_on(tmp_path: Path) -> None:
-    shipped = (FIXTURES / "workloads" / "oltp_point_select.toml").read_text()
+    steps = '[{ statements = [{ name = "a", sql = "SELECT 1" }] }]'
     profile = tmp_path / "mine.toml"
     names = []
     for kind in ("tpcc", "own"):
         mine = tmp_path / f"on_{kind}.toml"
-        mine.write_text(f'dataset = "{kind}"\n{shipped}')
+        mine.write_text(
+            f"dataset = '{kind}'\ntitle = 't'\ndescription = 'd'\ntransactions = [{{ steps = {steps} }}]"
+        )
         names.append(str(mine))
     workloads = [*names, "oltp_point_select", "oltp_read_only"]
     profile.write_text(

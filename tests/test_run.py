@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -158,6 +159,51 @@ def test_rows_that_differ_are_not_measured(lab: Lab, tmp_path: Path) -> None:
     assert (
         f"start 2: {BASE}\nstart 2: oltp_point_select-t1 (1/1)\n" in done.stderr
     )  # no interval: it is alone
+
+
+# --- the cache ------------------------------------------------------------------------------------
+
+
+def test_a_run_makes_room_in_the_cache_and_keeps_what_it_uses(lab: Lab, tmp_path: Path) -> None:
+    here = Lab(tmp_path / "home", lab.profile)
+    (unpacked,) = (lab.cache / "servers").glob(f"{BASE}-*")
+    shutil.copytree(unpacked, here.cache / "servers" / unpacked.name, symlinks=True)
+    stale = here.cache / "templates" / "stale"
+    stale.mkdir(parents=True)
+    command = a_run(here, tmp_path / "out", "--servers", BASE, *POINT)
+    with here.running("env", "SHOOTOUT_CACHE_BYTES=0", *command, folder=tmp_path) as run:
+        run.said("start 1: oltp_point_select-t1")
+        assert not stale.exists()
+        cleared = here.run(SHOOTOUT, "cache", "clear", "--json")
+        assert run.ended() == 0, run.err.read_text()
+    kept = json.loads(cleared.stdout)["kept"]
+    assert {(entry["kind"], entry["state"]) for entry in kept} == {
+        ("server", "in use"),
+        ("template", "in use"),
+    }
+    listed = json.loads(here.run(SHOOTOUT, "cache", "list", "--json").stdout)
+    template = next(entry for entry in listed["entries"] if entry["kind"] == "template")
+    assert (template["server"], template["state"]) == ("mysql 5.7.22", "ready")
+    assert template["datasets"] == ["sbtest-2x500-innodb-seed1"]
+    assert listed["total_bytes"] > 10**7
+
+    assert here.run(*command).returncode == 0
+    assert document.read(max((tmp_path / "out" / "results").iterdir())).header.servers[0].load_s is None
+    assert here.run(SHOOTOUT, "cache", "clear").stdout.startswith("removed 2 entries, ")
+
+
+def test_a_storage_engine_is_asked_for_by_name(lab: Lab, tmp_path: Path) -> None:
+    done = {}
+    for engine in ("myisam", "Aria"):
+        profile = tmp_path / f"{engine}.toml"
+        profile.write_text(lab.profile.read_text().replace("[dataset]", f"[dataset]\nengine = '{engine}'"))
+        done[engine] = lab.run(*a_run(lab, tmp_path / engine, "--profile", str(profile), *POINT))
+    assert done["myisam"].returncode in (0, 1), done["myisam"].stderr
+    found = document.read(document_in(tmp_path / "myisam"))
+    assert {block.dataset for block in found.header.blocks} == {"sbtest-2x500-myisam-seed1"}
+    assert found.failures == ()
+    assert done["Aria"].returncode == 3
+    assert "has no storage engine Aria to load a dataset into; it has InnoDB, MyISAM" in done["Aria"].stdout
 
 
 # --- ended before its time ------------------------------------------------------------------------

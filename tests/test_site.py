@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from shootout import site
 from shootout.errors import InputError
-from shootout.model import Cell, FailureRecord, RunDocument, Warning
+from shootout.model import Cell, FailureRecord, Load, RunDocument, Warning
 
 GOLDEN = Path(__file__).parent / "golden"
 VOID = {"meta", "link", "br", "wbr", "img", "input", "hr"}
@@ -337,6 +337,42 @@ ARGUMENTS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
+
+
+def test_the_load_is_said_and_measured_again(tmp_path: Path) -> None:
+    header = builders.a_header(workloads=("oltp_read_only", "oltp_point_select"), threads=(1,))
+    load = Load(protocol="prepared", reconnect=True)
+    options = {"range_size": 10}
+    profile = msgspec.structs.replace(header.profile, load=load, options=options)
+    header = msgspec.structs.replace(
+        header,
+        profile=profile,
+        given={
+            "--profile": "quick",
+            "--servers": "x,y",
+            "--threads": "1,2",
+            "--option": "range_size=10",
+            "--protocol": "prepared",
+            "--reconnect": "",
+            "--port": "2000",
+        },
+        workloads=(
+            builders.a_record("oltp_read_only", protocol="prepared", options={"range_size": 10}),
+            builders.a_record(
+                "oltp_point_select", protocol="prepared", written="my dir/oltp_point_select.toml"
+            ),
+        ),
+    )
+    site.build([builders.a_result(builders.a_run(header, failing=False))], tmp_path)
+    said = "prepared statements, a new connection for each transaction"
+    assert f"{said}, range_size = 10" in (tmp_path / "index.html").read_text()
+    (reads,) = tmp_path.glob("runs/*/oltp_read_only-t1-mysql-8*.html")
+    (points,) = tmp_path.glob("runs/*/oltp_point_select-t1-mysql-8*.html")
+    assert f'<p class="eyebrow">{said}, range_size = 10</p>' in reads.read_text()
+    assert f'<p class="eyebrow">{said}</p>' in points.read_text()
+    command = "--workloads {} --threads 1 --seed 20261120{} --protocol prepared --reconnect</code>"
+    assert command.format("oltp_read_only", " --option range_size=10") in reads.read_text()
+    assert command.format("&#39;my dir/oltp_point_select.toml&#39;", "") in points.read_text()
 
 
 @pytest.fixture(scope="module")

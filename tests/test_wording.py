@@ -3,12 +3,23 @@
 import math
 
 import builders
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shootout import wording
-from shootout.model import CellComparison, Comparison, DatasetKind, Interval, Scale, Verdict
+from shootout.model import (
+    CellComparison,
+    Comparison,
+    DatasetKind,
+    Interval,
+    Load,
+    Scale,
+    Uniform,
+    Verdict,
+    Zipfian,
+)
 
 
 def an_interval(estimate: float, half: float) -> Interval:
@@ -110,6 +121,40 @@ def test_the_worst_comes_first() -> None:
     comparison = a_comparison_of((E, 1.0), (R, 0.9), (F, None), (R, 0.7), (Q, 0.97))
     judged = [c for c in comparison.cells if c.cell != c.base]
     assert [c.cell.threads for c in wording.worst_first(judged)] == [4, 2, 3, 5, 1]
+
+
+OPTIONS = {"range_size": 10, "delta": 2}
+
+
+@pytest.mark.parametrize(
+    ("changes", "workload", "expected"),
+    [
+        ({}, None, ""),
+        ({}, "oltp_read_only", ""),
+        ({"load": Load(protocol="prepared")}, None, "prepared statements"),
+        ({"load": Load(protocol="prepared")}, "oltp_read_only", "prepared statements"),
+        ({"load": Load(protocol="prepared")}, "bulk_insert", ""),
+        ({"load": Load(rate=250)}, None, "250 transactions/s with poisson arrivals"),
+        ({"load": Load(think_s=0.5, think="exponential")}, None, "exponential think time of 0.5 s"),
+        ({"load": Load(reconnect=True)}, None, "a new connection for each transaction"),
+        ({"options": OPTIONS}, None, "range_size = 10, delta = 2"),
+        ({"options": OPTIONS}, "oltp_read_only", "range_size = 10"),
+        ({"distribution": Uniform()}, None, "uniform rows"),
+        ({"distribution": Zipfian(exponent=1.5)}, None, "zipfian rows exponent = 1.5"),
+    ],
+)
+def test_conditions_are_said_where_they_are_not_the_usual(
+    changes: dict[str, object], workload: str | None, expected: str
+) -> None:
+    header = builders.a_header()
+    profile = msgspec.structs.replace(header.profile, **changes)
+    prepared = profile.load.protocol
+    records = (
+        builders.a_record("oltp_read_only", protocol=prepared, options={"range_size": 10}),
+        builders.a_record("bulk_insert"),
+    )
+    header = msgspec.structs.replace(header, profile=profile, workloads=records)
+    assert wording.conditions(header, workload) == expected
 
 
 def test_a_lone_server_has_nothing_to_compare_with() -> None:

@@ -14,26 +14,42 @@ from shootout import workload
 from shootout._engine import Engine
 from shootout.errors import InputError
 from shootout.model import (
+    Check,
+    Closed,
     Dataset,
+    Group,
     Integer,
+    LastName,
+    Load,
+    NuRand,
+    Open,
     Parameter,
     Program,
     ProgramInteger,
     ProgramKind,
+    ProgramLastName,
+    ProgramNuRand,
     ProgramRangeEnd,
+    ProgramRemote,
     ProgramStatement,
+    Protocol,
     RangeEnd,
+    Remote,
+    Repetition,
+    Result,
     RowId,
+    Scale,
+    Sequence,
     Special,
     Step,
     Text,
+    Thread,
     Transaction,
     Uniform,
     Workload,
     WorkloadStatement,
 )
 
-SHIPPED = ("oltp_point_select", "oltp_read_only", "oltp_read_write")
 DATASET = Dataset(tables=3, rows=100)
 
 
@@ -55,11 +71,14 @@ def a_workload(
         transactions=(Transaction(steps=steps, skip_trx=skip_trx),),
         parameters=parameters or {},
         options=options or {},
+        **fields,  # type: ignore[arg-type]
     )
 
 
-def compiled(*steps: Step, **fields: object) -> Program:
-    program = workload.compile("mine", a_workload(*steps, **fields), DATASET)  # type: ignore[arg-type]
+def compiled(
+    *steps: Step, dataset: Dataset = DATASET, load: Load = workload.PLAIN, **fields: object
+) -> Program:
+    program = workload.compile("mine", a_workload(*steps, **fields), dataset, load)  # type: ignore[arg-type]
     Engine(msgspec.json.encode(program), 1)  # the engine understands whatever we compile
     return program
 
@@ -68,9 +87,9 @@ def only_pieces(sql: str, **parameters: Parameter) -> tuple[str | int, ...]:
     return compiled(a_step(sql), parameters=parameters).transactions[0].steps[0].statements[0].pieces
 
 
-def complaint(*steps: Step, **fields: object) -> str:
+def complaint(*steps: Step, dataset: Dataset = DATASET, load: Load = workload.PLAIN, **fields: object) -> str:
     with pytest.raises(InputError) as caught:
-        workload.compile("mine", a_workload(*steps, **fields), DATASET)  # type: ignore[arg-type]
+        workload.compile("mine", a_workload(*steps, **fields), dataset, load)  # type: ignore[arg-type]
     message = str(caught.value)
     assert message.startswith("workload mine: ")
     assert "\n" not in message
@@ -148,9 +167,45 @@ def test_the_parameters_are_sysbenchs() -> None:
     assert [p for p in insert.pieces if isinstance(p, int)] == [-1, 0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_the_engine_takes_what_is_shipped(name: str) -> None:
-    Engine(msgspec.json.encode(workload.compile(name, workload.load(name), Dataset())), 1)
+@pytest.mark.parametrize("name", sorted(workload.shipped()))
+@pytest.mark.parametrize("protocol", ["text", "prepared"])
+def test_the_engine_takes_what_is_shipped(name: str, protocol: Protocol) -> None:
+    loaded = workload.load(name)
+    program = workload.compile(name, loaded, Scale().of(loaded.dataset), Load(protocol=protocol))
+    Engine(msgspec.json.encode(program), 1)
+    assert program.prepared is (loaded.protocol != "text" and protocol == "prepared")
+
+
+def test_random_ranges_are_sysbenchs() -> None:
+    program = workload.compile("w", workload.load("select_random_ranges"), DATASET)
+    [transaction] = program.transactions
+    assert not transaction.begin
+    assert sent(program)["random_ranges"] == (
+        1,
+        "SELECT count(k) FROM sbtest1 WHERE " + " OR ".join(["k BETWEEN ? AND ?"] * 10),
+    )
+    used = [p for p in transaction.steps[0].statements[0].pieces if isinstance(p, int)]
+    assert len(set(used)) == 20
+    for start, end in zip(used[::2], used[1::2], strict=True):
+        assert program.parameters[start] == RowId(own_share=True)
+        assert program.parameters[end] == ProgramRangeEnd(of=start, size=6)  # delta is between them
+
+
+def test_bulk_insert_counts_on_through_its_rows() -> None:
+    chosen = workload.adjusted(workload.load("bulk_insert"), {"rows_per_insert": 3}, None)
+    program = workload.compile("w", chosen, Scale().of("own"))
+    assert sent(program) == {"insert": (1, "INSERT INTO sbtest? VALUES(?,?),(?,?),(?,?)")}
+    thread, *values = (p for p in program.transactions[0].steps[0].statements[0].pieces if isinstance(p, int))
+    assert program.parameters[thread] == Thread()
+    assert values[::2] == values[1::2]  # id and k are one number
+    assert [program.parameters[index] for index in dict.fromkeys(values)] == [Sequence()] * 3
+    setup = workload.setup(chosen, Scale().of("own"), threads=2)
+    assert [re.sub(r"\(.*", "", sql).strip() for sql in setup] == [
+        "DROP TABLE IF EXISTS sbtest1",
+        "DROP TABLE IF EXISTS sbtest2",
+        "CREATE TABLE sbtest1",
+        "CREATE TABLE sbtest2",
+    ]
 
 
 # --- compiling --------------------------------------------------------------------------------------
@@ -270,6 +325,140 @@ def test_options_fill_in_amounts_and_zero_times_is_not_sent() -> None:
     assert program.parameters[1] == ProgramRangeEnd(of=0, size=30)
 
 
+def test_measures_of_the_dataset_are_amounts() -> None:
+    program = compiled(
+        a_step("SELECT {w}, {last}", repeat="tables"),
+        parameters={"w": Integer(min=1, max="rows"), "last": RangeEnd(of="w", distance="rows")},
+    )
+    assert program.transactions[0].steps[0].repeat == 3
+    assert program.parameters == (ProgramInteger(min=1, max=100), ProgramRangeEnd(of=0, size=101))
+
+
+def test_parameters_of_tpcc() -> None:
+    program = compiled(
+        a_step("SELECT {name}, {far}, {customer}"),
+        dataset=Scale(warehouses=7).of("tpcc"),
+        parameters={
+            "name": LastName(of="number", per="transaction"),
+            "far": Remote(of="home", min=1, max="warehouses", percent="far_percent"),
+            "customer": NuRand(a=1023, c=5, min=1, max=3000),
+            "home": Integer(min=1, max="warehouses", per="transaction"),
+            "number": NuRand(a=255, c=1, min=0, max=999, per="transaction"),
+        },
+        options={"far_percent": 15},
+    )
+    assert (program.tables, program.rows) == (1, 1)
+    assert program.parameters == (
+        ProgramNuRand(a=1023, c=5, min=1, max=3000),
+        ProgramInteger(min=1, max=7, per="transaction"),
+        ProgramNuRand(a=255, c=1, min=0, max=999, per="transaction"),
+        ProgramLastName(of=2, per="transaction"),
+        ProgramRemote(of=1, min=1, max=7, percent=15),
+    )
+
+
+def test_a_parameter_says_how_often() -> None:
+    often = Integer(min=5, max=15, per="transaction")
+    parameters: dict[str, Parameter] = {"n": often, "i": Repetition()}
+    program = compiled(a_step("SELECT 1"), a_step("SELECT {i}", repeat="n"), parameters=parameters)
+    _, step = program.transactions[0].steps
+    assert (step.repeat, step.repeat_of) == (1, 0)
+
+
+def test_results_are_handed_on() -> None:
+    first = WorkloadStatement(name="a", sql="SELECT 1, 2", into=("x", "y"))
+    program = compiled(
+        Step(statements=(first,)),
+        a_step("SELECT {y}"),
+        parameters={"x": Result(), "y": Result(number=True)},
+    )
+    steps = program.transactions[0].steps
+    assert steps[0].statements[0].into == (0, 1)
+    assert steps[1].statements[0].pieces == ("SELECT ", 1)
+
+
+def test_a_group_has_parameters_of_its_own() -> None:
+    parameters: dict[str, Parameter] = {
+        "low": Integer(min=1, max=9),
+        "high": RangeEnd(of="low", size=5),
+        "once": Integer(min=1, max=2, per="transaction"),
+        "g": Group(sql="{low}-{high}+{once}", count="n", separator=" | "),
+    }
+    program = compiled(a_step("SELECT {g}", "SELECT {g}, {low}"), parameters=parameters, options={"n": 2})
+    one, two = program.transactions[0].steps[0].statements
+    assert one.pieces == ("SELECT ", 3, "-", 4, "+", 1, " | ", 5, "-", 6, "+", 1)
+    assert two.pieces == (*one.pieces, ", ", 0)  # the same wherever it stands
+    assert program.parameters[4] == ProgramRangeEnd(of=3, size=5)
+    assert program.parameters[6] == ProgramRangeEnd(of=5, size=5)
+
+
+@pytest.mark.parametrize(
+    ("skip_trx", "end", "begins", "rolls_back", "frame"),
+    [
+        (0, "commit", True, False, ["begin", "commit"]),
+        (0, "rollback", True, True, ["begin", "rollback"]),
+        (1, "rollback", False, False, []),
+        ("off", "commit", True, False, ["begin", "commit"]),
+    ],
+)
+def test_the_frame(skip_trx: int | str, end: str, begins: bool, rolls_back: bool, frame: list[str]) -> None:
+    transaction = Transaction(steps=(a_step("SELECT 1"),), skip_trx=skip_trx, end=end)  # type: ignore[arg-type]
+    options = {"off": 0} if skip_trx == "off" else {}
+    mine = msgspec.structs.replace(a_workload(options=options), transactions=(transaction,))
+    program = workload.compile("mine", mine, DATASET)
+    assert (program.transactions[0].begin, program.transactions[0].rollback) == (begins, rolls_back)
+    assert [kind.name for kind in program.kinds] == ["s", *frame]
+
+
+@pytest.mark.parametrize(
+    ("load", "pace"),
+    [
+        (Load(), Closed()),
+        (Load(think_s=0.5), Closed(think_s=0.5)),
+        (Load(think_s=0.5, think="exponential"), Closed(think_s=0.5, exponential=True)),
+        (Load(rate=100), Open(rate=100)),
+        (Load(rate=0.5, arrivals="uniform"), Open(rate=0.5, poisson=False)),
+    ],
+)
+def test_the_load_is_the_programs_pace(load: Load, pace: Closed | Open) -> None:
+    assert compiled(a_step("SELECT 1"), load=load).pace == pace
+
+
+def test_a_workload_may_keep_to_one_protocol() -> None:
+    prepared = Load(protocol="prepared", reconnect=True)
+    assert compiled(a_step("SELECT 1"), load=prepared).prepared
+    assert compiled(a_step("SELECT 1"), load=prepared).reconnect
+    assert not compiled(a_step("SELECT 1"), load=prepared, protocol="text").prepared
+    assert compiled(a_step("SELECT 1"), protocol="prepared").prepared
+
+
+def test_setup_and_checks_know_the_numbers() -> None:
+    mine = a_workload(
+        a_step("SELECT 1"),
+        options={"n": 4},
+        setup=("CREATE TABLE t (a INT)", "INSERT INTO t VALUES ({thread} * {n})", "SELECT '{{}}'"),
+        checks=(Check(name="few", sql="SELECT * FROM t WHERE a > {n} * {rows}"),),
+    )
+    workload.compile("mine", mine, DATASET)
+    assert workload.setup(mine, DATASET, threads=3) == (
+        "CREATE TABLE t (a INT)",
+        "INSERT INTO t VALUES (1 * 4)",
+        "INSERT INTO t VALUES (2 * 4)",
+        "INSERT INTO t VALUES (3 * 4)",
+        "SELECT '{}'",
+    )
+    (check,) = workload.checks(mine, DATASET)
+    assert check == Check(name="few", sql="SELECT * FROM t WHERE a > 4 * 100")
+
+
+def test_options_and_distribution_are_adjusted() -> None:
+    loaded = workload.load("oltp_read_write")
+    mine = workload.adjusted(loaded, {"range_size": 7, "delta": 1}, Uniform())
+    assert mine.options == loaded.options | {"range_size": 7}
+    assert mine.distribution == Uniform()
+    assert workload.adjusted(loaded, {}, None) == loaded
+
+
 # --- what is wrong with it --------------------------------------------------------------------------
 
 
@@ -315,6 +504,137 @@ def test_a_wrong_parameter(parameter: Parameter, expected: str) -> None:
     step = a_step("SELECT {id}, {p}", repeat="length")
     message = complaint(step, parameters={"id": RowId(), "p": parameter}, options={"length": 1})
     assert message == f"parameters.p{expected}"
+
+
+REPEATED, ONCE = Integer(min=0, max=9), Integer(min=0, max=9, per="transaction")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "expected"),
+    [
+        (RangeEnd(of="n"), ": expected size or distance, found neither"),
+        (RangeEnd(of="n", size=1, distance=1), ": expected size or distance, found both"),
+        (RangeEnd(of="n", distance=-1), ".distance: expected 0 to 2147483647, found -1"),
+        (RangeEnd(of="n", size=1, per="transaction"), ".per: 'n' is another one in each repetition"),
+        (Integer(min="n", max=1), ".min: unknown option 'n'; known: tables, rows"),
+        (Remote(of="t", min=1, max=2, percent=1), ".of: 't' is no number that others can be remote from; "
+         "did you mean 'n'?"),
+        (Remote(of="n", min=1, max=2, percent=101), ".percent: expected 0 to 100, found 101"),
+        (Remote(of="n", min=3, max=2, percent=1), ".max: expected 3 (its min) or more, found 2"),
+        (NuRand(a=-1, c=0, min=1, max=2), ".a: expected 0 to 2147483647, found -1"),
+        (NuRand(a=1, c=-1, min=1, max=2), ".c: expected 0 to 2147483647, found -1"),
+        (NuRand(a=1, c=0, min=3, max=2), ".max: expected 3 (its min) or more, found 2"),
+        (LastName(of="t"), ".of: 't' has no last name; did you mean 'n'?"),
+        (LastName(of="big"), ".of: expected numbers from 0 to 999, found 'big'"),
+        (Group(sql="{n}", count=0), ".count: expected 1 to 100000, found 0"),
+        (Group(sql="{m}", count=1), ".sql: unknown placeholder {m}; did you mean 'n'?"),
+        (Group(sql="{p}", count=1), ".sql: {p} is a group, too; a group holds none"),
+    ],
+)  # fmt: skip
+def test_a_wrong_parameter_of_another_kind(parameter: Parameter, expected: str) -> None:
+    others = {"n": REPEATED, "t": Text(pattern="#"), "big": Integer(min=0, max=1000)}
+    step = a_step("SELECT {n}, {t}, {big}, {p}")
+    message = complaint(step, parameters={"p": parameter, **others})
+    if "did you mean 'n'?" in expected:  # nothing is near: all are named
+        expected = expected.partition("; did")[0]
+    assert message.startswith(f"parameters.p{expected}")
+
+
+def test_rows_are_sbtests() -> None:
+    own = Scale().of("own")
+    message = complaint(a_step("SELECT {id}"), dataset=own, parameters={"id": RowId()})
+    assert message == "parameters.id: rows are sbtest's, the dataset is own; take an integer"
+    message = complaint(a_step("SELECT * FROM {table}"), dataset=own)
+    assert message == "transactions[0].steps[0].statements[0].sql: unknown placeholder {table}; none is known"
+    message = complaint(a_step("SELECT 1", repeat="rows"), dataset=own)
+    assert message == "transactions[0].steps[0].repeat: unknown option 'rows'; none is known"
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"rows": 1}, "options.rows: the dataset has a number of that name; give another"),
+        ({"n": 1}, "options.n: a parameter has that name; give the option another"),
+    ],
+)
+def test_a_name_says_one_thing(options: dict[str, int], expected: str) -> None:
+    assert complaint(a_step("SELECT {n}"), parameters={"n": ONCE}, options=options) == expected
+
+
+@pytest.mark.parametrize(
+    ("often", "expected"),
+    [
+        (REPEATED, "repeat: parameter 'n' is drawn for each repetition; give it per = \"transaction\""),
+        (Text(pattern="#", per="transaction"), "repeat: 'n' cannot say how often; none is known"),
+    ],
+)
+def test_what_cannot_say_how_often(often: Parameter, expected: str) -> None:
+    message = complaint(a_step("SELECT 1", repeat="n"), parameters={"n": often})
+    assert message == f"transactions[0].steps[0].{expected}"
+
+
+def test_a_transaction_that_may_send_nothing() -> None:
+    message = complaint(a_step("SELECT 1", repeat="n"), parameters={"n": ONCE})
+    assert message == "transactions[0]: may send nothing: expected a step that no parameter repeats"
+
+
+def test_nothing_is_sent_less_than_never() -> None:
+    often = Integer(min=-1, max=9, per="transaction")
+    message = complaint(a_step("SELECT 1", repeat="n"), parameters={"n": often})
+    assert message == "parameters.n.min: expected 0 or more, as a step is sent so often, found -1"
+
+
+@pytest.mark.parametrize(
+    ("sql", "into", "expected"),
+    [
+        ("SELECT {x}", ("x",), "sql: {x} is not the result of a statement before"),
+        ("SELECT 1", ("x", "n"), "into[1]: 'n' is not a result; known: x"),
+        ("SELECT 1", ("y",), "into[0]: 'y' is not a parameter; known: x"),
+        ("DELETE FROM t", ("x",), "into: a statement that writes gives no row"),
+    ],
+)
+def test_wrong_results(sql: str, into: tuple[str, ...], expected: str) -> None:
+    step = Step(statements=(WorkloadStatement(name="s", sql=sql, into=into),))
+    message = complaint(step, parameters={"x": Result(), "n": REPEATED})
+    assert message == f"transactions[0].steps[0].statements[0].{expected}"
+
+
+def test_a_step_that_is_left_out_gives_no_result() -> None:
+    gives = Step(statements=(WorkloadStatement(name="a", sql="SELECT 1", into=("x",)),), repeat=0)
+    message = complaint(gives, a_step("SELECT {x}"), parameters={"x": Result()})
+    assert message.endswith("steps[1].statements[0].sql: {x} is not the result of a statement before")
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT 'a{n}'", 'SELECT "{n}"', "SELECT `{n}` FROM t", "SELECT 'it''s {n}'"]
+)
+def test_a_prepared_statement_has_no_values_in_quotes(sql: str) -> None:
+    parameters: dict[str, Parameter] = {"n": REPEATED}
+    compiled(a_step(sql), parameters=parameters)
+    message = complaint(a_step(sql), parameters=parameters, load=Load(protocol="prepared"))
+    assert message.endswith("sql: {n} stands between quotes, where a prepared statement takes no value")
+    compiled(a_step("SELECT 'a', {n}, 'b'"), parameters=parameters, load=Load(protocol="prepared"))
+
+
+def test_a_prepared_statement_has_a_limit() -> None:
+    parameters: dict[str, Parameter] = {"n": REPEATED, "g": Group(sql="{n}", count=65_536)}
+    message = complaint(a_step("SELECT {g}"), parameters=parameters, load=Load(protocol="prepared"))
+    assert message.endswith("sql: a prepared statement takes 65535 parameters at most, found 65536")
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"setup": ("DO 1", "SELECT {tread}")},
+         "setup[1]: unknown placeholder {tread}; did you mean 'thread'?"),
+        ({"setup": ("",)}, "setup[0]: is not a statement: ''"),
+        ({"checks": (Check(name="c", sql="{thread}"),)},
+         "checks[0].sql: unknown placeholder {thread}; known: tables, rows"),
+        ({"skip_trx": 2}, "transactions[0].skip_trx: expected 0 to 1, found 2"),
+    ],
+)  # fmt: skip
+def test_a_wrong_workload(fields: dict[str, object], expected: str) -> None:
+    assert complaint(a_step("SELECT 1"), **fields) == expected  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

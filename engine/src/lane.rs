@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::{Errno, read};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use crate::connection::{Connection, Failure, Progress, Target};
@@ -209,16 +211,22 @@ impl Lane {
             if self.is_over(slice) {
                 return Ok(());
             }
-            events.clear();
-            let wait = Timespec { tv_sec: 0, tv_nsec: self.wait(slice) as i64 };
-            match epoll::wait(&self.poll, spare_capacity(&mut events), Some(&wait)) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(Failure::without_code(error)),
-            }
-            for event in &events {
-                let (index, flags) = (event.data.u64() as usize, event.flags);
-                if let Err(failure) = self.serve(slice, index, flags) {
-                    self.lose(slice, index, failure)?;
+            if self.reads_at_once() {
+                if let Err(failure) = self.receive(slice, 0, false) {
+                    self.lose(slice, 0, failure)?;
+                }
+            } else {
+                events.clear();
+                let wait = Timespec { tv_sec: 0, tv_nsec: self.wait(slice) as i64 };
+                match epoll::wait(&self.poll, spare_capacity(&mut events), Some(&wait)) {
+                    Ok(_) | Err(Errno::INTR) => {}
+                    Err(error) => return Err(Failure::without_code(error)),
+                }
+                for event in &events {
+                    let (index, flags) = (event.data.u64() as usize, event.flags);
+                    if let Err(failure) = self.serve(slice, index, flags) {
+                        self.lose(slice, index, failure)?;
+                    }
                 }
             }
             let now = slice.now();
@@ -341,6 +349,12 @@ impl Lane {
         Ok(())
     }
 
+    /// A single connection that only waits for an answer is read from without asking whether there is one: its
+    /// socket blocks, at most until it is time to look around.
+    fn reads_at_once(&self) -> bool {
+        matches!(&self.connections[..], [connection] if connection.is_busy() && !connection.has_unsent())
+    }
+
     fn serve(&mut self, slice: &mut Slice<'_>, index: usize, flags: EventFlags) -> Result<(), Failure> {
         // Reading comes first: what the server says before it closes is worth more than a failed send.
         if flags.intersects(CLOSED | EventFlags::IN) {
@@ -370,7 +384,7 @@ impl Lane {
             let progress = connection.feed(program, target, bytes, &|| slice.now(), &mut self.outgoing)?;
             let complete = progress != Progress::Waiting;
             if complete {
-                self.answered(slice, index, progress)?;
+                self.answered(slice, index, &progress)?;
             }
             // A short read took all there was: the next byte is a new edge. An end that is there already is none.
             if (complete || length < self.incoming.len()) && !closed {
@@ -381,10 +395,10 @@ impl Lane {
         self.watch(index)
     }
 
-    fn answered(&mut self, slice: &mut Slice<'_>, index: usize, progress: Progress) -> Result<(), Failure> {
+    fn answered(&mut self, slice: &mut Slice<'_>, index: usize, progress: &Progress) -> Result<(), Failure> {
         let connection = &mut self.connections[index];
         let (now, program) = (connection.answered, slice.task.program);
-        match progress {
+        match *progress {
             Progress::Waiting => Ok(()),
             Progress::Ready => {
                 self.coming -= 1;
@@ -462,6 +476,11 @@ impl Lane {
     fn add(&self, index: usize) -> Result<(), Failure> {
         let connection = &self.connections[index];
         let Some(socket) = connection.socket() else { return Ok(()) };
+        if self.connections.len() == 1 {
+            let flags = fcntl_getfl(socket).map_err(Failure::without_code)?;
+            fcntl_setfl(socket, flags - OFlags::NONBLOCK).map_err(Failure::without_code)?;
+            set_socket_timeout(socket, Timeout::Recv, Some(LOOK_AROUND)).map_err(Failure::without_code)?;
+        }
         // The room that a new socket has tells that it is connected.
         epoll::add(&self.poll, socket, EventData::new_u64(index as u64), WATCHED | EventFlags::OUT)
             .map_err(Failure::without_code)

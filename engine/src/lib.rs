@@ -2,7 +2,7 @@
 //!
 //! `program` (what to send) and `wire` (what comes back) meet in `connection`, one state machine for each
 //! connection; `lane` runs many of them on one thread at a `pace` and counts; `engine` joins the lanes of a
-//! server. `rows` are what tables are filled with.
+//! server. `address` and `login` open connections. `rows` are what tables are filled with, by `load`.
 //! `python` is the only module that knows Python.
 
 pub mod address;
@@ -10,6 +10,7 @@ pub mod connection;
 pub mod engine;
 pub mod histogram;
 pub mod lane;
+pub mod load;
 pub mod login;
 pub mod pace;
 pub mod packet;

@@ -44,11 +44,8 @@ impl Pace {
     pub fn lead(&self, stream: &mut Stream) -> u64 {
         let think = self.think(stream);
         // What is left of an exponential time is distributed as the whole of it.
-        if matches!(self, Self::Closed { exponential: true, .. }) || think == 0 {
-            think
-        } else {
-            stream.below(think)
-        }
+        let fixed = matches!(self, Self::Closed { exponential: false, .. });
+        if fixed && think > 0 { stream.below(think) } else { think }
     }
 
     /// The arrivals of a slice that begins at `now`, for a lane that has the `share` of all connections.

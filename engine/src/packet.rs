@@ -2,8 +2,8 @@
 
 use crate::wire::{Malformed, Outcome};
 
-const HEADER: usize = 4;
-/// Longest packet that is taken; what is read here is far shorter.
+pub const HEADER: usize = 4;
+/// Longest payload that is taken; what is read here is far shorter.
 pub const LONGEST: usize = 64 * 1024;
 
 /// Puts one packet at a time together from the pieces in which it comes.
@@ -59,6 +59,17 @@ pub fn write(sequence: u8, payload: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(payload);
 }
 
+/// Writes a packet's header into its first bytes, which were left for it.
+pub fn seal(packet: &mut [u8], sequence: u8) -> Result<(), Malformed> {
+    let length = packet.len() - HEADER;
+    if length >= 0xFF_FFFF {
+        return Err(Malformed("a packet of 16 MiB or more"));
+    }
+    packet[..HEADER].copy_from_slice(&(length as u32).to_le_bytes());
+    packet[HEADER - 1] = sequence;
+    Ok(())
+}
+
 /// What an error packet says; the SQL state is missing where the server did not know its client yet.
 pub fn refusal(payload: &[u8]) -> Result<Outcome, Malformed> {
     let [_, low, high, rest @ ..] = payload else { return Err(Malformed("an error without a number")) };
@@ -72,10 +83,50 @@ pub fn refusal(payload: &[u8]) -> Result<Outcome, Malformed> {
     })
 }
 
+/// A number of one to nine bytes, and what follows.
+pub fn length_encoded(bytes: &[u8]) -> Result<(u64, &[u8]), Malformed> {
+    const SHORT: Malformed = Malformed("a number cut short");
+    let (&first, rest) = bytes.split_first().ok_or(SHORT)?;
+    let width = match first {
+        0..=0xFA => return Ok((u64::from(first), rest)),
+        0xFC => 2,
+        0xFD => 3,
+        0xFE => 8,
+        0xFB | 0xFF => return Err(Malformed("a number that is none")),
+    };
+    let (digits, rest) = rest.split_at_checked(width).ok_or(SHORT)?;
+    let mut number = [0; 8];
+    number[..width].copy_from_slice(digits);
+    Ok((u64::from_le_bytes(number), rest))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_packet_is_sealed_with_its_length_and_number() {
+        let mut packet = vec![9; HEADER + 300];
+        seal(&mut packet, 7).unwrap();
+        assert_eq!(packet[..=HEADER], [0x2C, 1, 0, 7, 9]);
+        assert!(seal(&mut vec![0; HEADER + 0xFF_FFFE], 0).is_ok());
+        assert!(seal(&mut vec![0; HEADER + 0xFF_FFFF], 0).is_err());
+    }
+
+    #[test]
+    fn a_number_is_as_long_as_its_first_byte_says() {
+        for (bytes, number) in [
+            (&[0xFA][..], 250),
+            (&[0xFC, 1, 2], 0x0201),
+            (&[0xFD, 1, 2, 3], 0x03_0201),
+            (&[0xFE, 1, 0, 0, 0, 0, 0, 0, 0x80], 0x8000_0000_0000_0001),
+        ] {
+            assert_eq!(length_encoded(&[bytes, b"rest"].concat()), Ok((number, &b"rest"[..])));
+            assert!(length_encoded(&bytes[..bytes.len() - 1]).is_err());
+        }
+        assert!(length_encoded(&[0xFB]).is_err());
+    }
 
     #[test]
     fn an_error_is_read_with_and_without_its_state() {

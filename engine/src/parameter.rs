@@ -96,9 +96,9 @@ impl Source {
             Self::RangeEnd { of, size } => number(of).saturating_add(size - 1),
             Self::Integer { min, max } => stream.between(min, max),
             Self::Nurand { a, c, min, max } => {
-                let mixed = stream.between(0, a) | stream.between(min, max);
+                let skewed = stream.between(0, a) | stream.between(min, max);
                 let span = i128::from(max) - i128::from(min) + 1;
-                ((i128::from(mixed) + i128::from(c)).rem_euclid(span) + i128::from(min)) as i64
+                ((i128::from(skewed) + i128::from(c)).rem_euclid(span) + i128::from(min)) as i64
             }
             Self::Remote { of, min, max, percent } => {
                 let own = number(of);

@@ -5,20 +5,23 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::exceptions::{PyException, PyIndexError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 
 use crate::address::Address;
 use crate::connection::{Failure, Target};
 use crate::engine;
 use crate::histogram;
 use crate::lane::Course;
+use crate::load::load;
 use crate::login::Account;
 use crate::program::Program;
-use crate::sbtest;
+use crate::rows::{self, Table, Tables};
 
 create_exception!(_engine, LoadError, PyException);
+
+/// Of a load: longest wait for a sign of life from the server.
+const LOAD_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[pyclass(module = "shootout._engine")]
 #[derive(Default)]
@@ -180,22 +183,40 @@ fn load_error(server: usize, failure: Failure) -> PyErr {
     LoadError::new_err((server, failure.code, failure.message))
 }
 
-#[pyfunction]
-fn sbtest_values(
-    py: Python<'_>,
-    table: u64,
-    first: u64,
-    count: u64,
-    rows: u64,
-    seed: u64,
-) -> Bound<'_, PyBytes> {
-    let values = py.detach(|| sbtest::values(table, first, count, rows, seed));
-    PyBytes::new(py, &values)
+fn dataset_of(json: &[u8]) -> PyResult<Box<dyn Tables>> {
+    rows::parse(json).map_err(|error| PyValueError::new_err(format!("not a dataset: {error}")))
 }
 
 #[pyfunction]
-fn sbtest_checksum(py: Python<'_>, table: u64, rows: u64, seed: u64) -> u64 {
-    py.detach(|| sbtest::checksum(table, rows, seed))
+fn load_rows(
+    py: Python<'_>,
+    address: &str,
+    user: String,
+    password: String,
+    schema: String,
+    dataset: &[u8],
+    workers: usize,
+) -> PyResult<u64> {
+    let dataset = dataset_of(dataset)?;
+    let address = Address::parse(address).map_err(PyValueError::new_err)?;
+    let target = Target { address, account: Account { user, password, schema } };
+    interruptible(py, |look_around| load(&target, LOAD_TIMEOUT, &*dataset, workers, look_around))?
+        .map_err(|failure| load_error(0, failure))
+}
+
+#[pyfunction]
+fn tables(dataset: &[u8]) -> PyResult<Vec<(String, Vec<&'static str>)>> {
+    let tables = dataset_of(dataset)?.tables();
+    Ok(tables.into_iter().map(|table| (table.name, table.columns.to_vec())).collect())
+}
+
+#[pyfunction]
+fn checksum(py: Python<'_>, dataset: &[u8], table: usize) -> PyResult<(u64, u64)> {
+    let dataset = dataset_of(dataset)?;
+    let Some(Table { units, .. }) = dataset.tables().into_iter().nth(table) else {
+        return Err(PyIndexError::new_err(format!("the dataset has no table {table}")));
+    };
+    Ok(py.detach(|| rows::checksum(&*dataset, table, units)))
 }
 
 #[pymodule]
@@ -204,6 +225,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Histogram>()?;
     module.add_class::<Slice>()?;
     module.add_class::<Engine>()?;
-    module.add_function(wrap_pyfunction!(sbtest_values, module)?)?;
-    module.add_function(wrap_pyfunction!(sbtest_checksum, module)?)
+    module.add_function(wrap_pyfunction!(load_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(tables, module)?)?;
+    module.add_function(wrap_pyfunction!(checksum, module)?)
 }

@@ -16,6 +16,7 @@ impl Stream {
     }
 
     /// A new stream, unrelated to what comes of this one.
+    #[must_use]
     pub fn split(&mut self) -> Self {
         Self::new(self.bits(), 0)
     }

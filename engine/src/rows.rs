@@ -62,7 +62,7 @@ pub fn parse(json: &[u8]) -> Result<Box<dyn Tables>, String> {
     })
 }
 
-/// How many rows a table has, and the sum of `CRC32(CONCAT_WS('#', columns…))` over them.
+/// How many rows a table's first `units` have, and the sum of `CRC32(CONCAT_WS('#', columns…))` over them.
 pub fn checksum(dataset: &dyn Tables, table: usize, units: u64) -> (u64, u64) {
     let (mut rows, mut sum) = (0, 0);
     let mut digits = itoa::Buffer::new();

@@ -616,6 +616,15 @@ mod tests {
     }
 
     #[test]
+    fn workloads_draw_names_with_another_constant() {
+        let workload = include_str!("../../fixtures/workloads/tpcc.toml");
+        let line = workload.lines().find(|line| line.starts_with("name = { type = \"nurand\"")).unwrap();
+        let constant = line.split(" c = ").nth(1).unwrap().split(',').next().unwrap();
+        let difference = constant.parse::<u64>().unwrap().abs_diff(NAME_CONSTANT);
+        assert!((65..=119).contains(&difference) && ![96, 112].contains(&difference), "{difference}");
+    }
+
+    #[test]
     fn decimals_keep_their_zeros() {
         for (number, places, text) in [
             (0, 4, "0.0000"),

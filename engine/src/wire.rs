@@ -356,8 +356,8 @@ impl Reply {
 impl Column {
     /// Reads a column's definition.
     fn read(definition: &[u8]) -> Result<Self, Malformed> {
-        const SHORT: Malformed = Malformed("a column definition cut short");
         const UNSIGNED: u8 = 32;
+        const SHORT: Malformed = Malformed("a column definition cut short");
         let mut rest = definition;
         for _catalog_schema_table_table_column_column in 0..6 {
             rest = length_encoded_bytes(rest)?.1;

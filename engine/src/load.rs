@@ -1,0 +1,415 @@
+//! Fills a dataset's tables: rows go to the server as they are made, so memory does not grow with the tables.
+//!
+//! Each worker has a connection of its own and sends whole tables, or ranges of one, by LOAD DATA LOCAL INFILE,
+//! a new statement every now and then: one huge transaction would only make undo. Whatever file a server asks
+//! for, it gets these rows.
+
+use std::cmp::Reverse;
+use std::io::ErrorKind;
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, read};
+use rustix::net::{SendFlags, send};
+
+use crate::address::connected;
+use crate::connection::{Failure, Target};
+use crate::lane::LOOK_AROUND;
+use crate::login::Login;
+use crate::packet::{Assembler, HEADER, Packet, length_encoded, refusal, seal};
+use crate::rows::{Field, Table, Tables};
+use crate::wire::{Malformed, Outcome};
+
+const PACKET: usize = 256 * 1024;
+/// After this much a statement ends, and its transaction with it.
+const STATEMENT: usize = 64 * 1024 * 1024;
+const READ_SIZE: usize = 4096;
+const COM_QUERY: u8 = 0x03;
+/// What loads fast and takes rows as they are; known to every version.
+const SESSION: &str = "SET SESSION autocommit = 1, unique_checks = 0, foreign_key_checks = 0, \
+                       sql_mode = 'NO_AUTO_VALUE_ON_ZERO'";
+const NO_BINARY_LOG: &str = "SET SESSION sql_log_bin = 0";
+/// Not every account may leave the binary log out.
+const ACCESS_DENIED: u16 = 1227;
+
+/// Fills the tables, which exist and are empty; returns the number of rows. `timeout` is the longest wait for a
+/// sign of life; `look_around` runs on the calling thread now and then and ends the load by returning false.
+///
+/// With no more workers than tables each table is filled by one connection, in the order of its rows: its pages
+/// are laid out the same way every time.
+pub fn load(
+    target: &Target,
+    timeout: Duration,
+    dataset: &dyn Tables,
+    workers: usize,
+    look_around: &dyn Fn() -> bool,
+) -> Result<u64, Failure> {
+    let tables = dataset.tables();
+    let jobs = jobs(&tables, workers.max(1));
+    let sessions = workers.max(1).min(jobs.len());
+    let queue = Mutex::new(jobs.into_iter());
+    let failure = OnceLock::new();
+    let work = || -> Result<u64, Failure> {
+        let mut session = Session::open(target, timeout, &failure)?;
+        let mut rows = 0;
+        loop {
+            let job = queue.lock().expect("never held across a panic").next();
+            let Some(job) = job else { return Ok(rows) };
+            rows += session.fill(dataset, &tables[job.table], job)?;
+        }
+    };
+    let rows = thread::scope(|scope| {
+        let (done, ended) = channel();
+        for _ in 0..sessions {
+            let (done, work, failure) = (done.clone(), &work, &failure);
+            scope.spawn(move || match work() {
+                Ok(rows) => done.send(rows).expect("waited for below"),
+                // The first is the cause of all others.
+                Err(other) => failure.set(other).unwrap_or_default(),
+            });
+        }
+        drop(done);
+        let mut total = 0;
+        loop {
+            match ended.recv_timeout(LOOK_AROUND) {
+                Ok(rows) => total += rows,
+                Err(RecvTimeoutError::Disconnected) => return total,
+                Err(RecvTimeoutError::Timeout) => {
+                    if failure.get().is_none() && !look_around() {
+                        failure.set(Failure::interrupted()).unwrap_or_default();
+                    }
+                }
+            }
+        }
+    });
+    failure.into_inner().map_or(Ok(rows), Err)
+}
+
+/// Some units of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Job {
+    table: usize,
+    units: Range<u64>,
+}
+
+/// Whole tables where there are enough of them for all workers, else as many ranges of each; the large ones
+/// first, so that no worker begins one when the others are done.
+fn jobs(tables: &[Table], workers: usize) -> Vec<Job> {
+    let mut order: Vec<usize> = (0..tables.len()).collect();
+    order.sort_by_key(|&table| Reverse(tables[table].units));
+    let parts = if tables.len() < workers { workers as u64 } else { 1 };
+    let cut = |table: usize| {
+        let units = tables[table].units;
+        let edge = move |part: u64| (u128::from(units) * u128::from(part) / u128::from(parts)) as u64;
+        (0..parts).map(move |part| Job { table, units: edge(part)..edge(part + 1) })
+    };
+    order.into_iter().flat_map(cut).filter(|job| !job.units.is_empty()).collect()
+}
+
+/// One connection that sends a command and waits for its end.
+struct Session<'a> {
+    socket: OwnedFd,
+    /// Number of the next packet, from either side.
+    sequence: u8,
+    timeout: Duration,
+    /// Set where another worker failed, or the whole load was interrupted.
+    failure: &'a OnceLock<Failure>,
+}
+
+impl<'a> Session<'a> {
+    fn open(target: &Target, timeout: Duration, failure: &'a OnceLock<Failure>) -> Result<Self, Failure> {
+        let Target { address, account } = target;
+        let lost = |error| Failure::without_code(format!("{address}: {error}"));
+        let begun = Instant::now();
+        let (socket, done) = loop {
+            match address.connect_nonblocking() {
+                Err(error) if error.kind() == ErrorKind::WouldBlock && begun.elapsed() < timeout => {
+                    thread::sleep(Duration::from_millis(10));
+                }
+                begun => break begun.map_err(lost)?,
+            }
+        };
+        let mut session = Self { socket, sequence: 0, timeout, failure };
+        if !done {
+            session.wait(PollFlags::OUT)?;
+            connected(&session.socket).map_err(lost)?;
+        }
+        let mut login = Login::new(address.is_secure()).with_local_files();
+        let mut incoming = [0; READ_SIZE];
+        let mut answer = Vec::new();
+        loop {
+            let length = session.receive(&mut incoming)?;
+            let outcome = login.feed(&incoming[..length], account, &mut answer)?;
+            session.transmit(&answer)?;
+            answer.clear();
+            match outcome {
+                Some(Outcome::Refused { code, message }) => return Err(Failure::of_server(code, message)),
+                Some(_) => break,
+                None => {}
+            }
+        }
+        session.execute(SESSION)?;
+        match session.execute(NO_BINARY_LOG) {
+            Ok(()) | Err(Failure { code: ACCESS_DENIED, .. }) => Ok(session),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Sends a job's rows, some statements of them; returns their number.
+    fn fill(&mut self, dataset: &dyn Tables, table: &Table, job: Job) -> Result<u64, Failure> {
+        let statement = statement(table);
+        let (mut units, mut total) = (job.units, 0);
+        let mut lines = Vec::new();
+        while !units.is_empty() {
+            self.query(&statement)?;
+            if self.reply()?.first() != Some(&0xFB) {
+                return Err(Malformed("no request for the rows").into());
+            }
+            let (mut sent, mut rows) = (0, 0);
+            while sent < STATEMENT && !units.is_empty() {
+                lines.clear();
+                lines.extend_from_slice(&[0; HEADER]);
+                while lines.len() < PACKET {
+                    let Some(unit) = units.next() else { break };
+                    dataset.write(job.table, unit, &mut |fields| {
+                        line(fields, &mut lines);
+                        rows += 1;
+                    });
+                }
+                sent += lines.len();
+                self.send(&mut lines)?;
+            }
+            self.send(&mut [0; HEADER])?;
+            let (taken, words) = done(&self.reply()?)?;
+            if taken != rows {
+                let message = format!("{} took {taken} of {rows} rows: {words}", table.name);
+                return Err(Failure::without_code(message));
+            }
+            total += rows;
+        }
+        Ok(total)
+    }
+
+    fn execute(&mut self, statement: &str) -> Result<(), Failure> {
+        self.query(statement)?;
+        done(&self.reply()?)?;
+        Ok(())
+    }
+
+    fn query(&mut self, statement: &str) -> Result<(), Failure> {
+        self.sequence = 0;
+        self.send(&mut [&[0, 0, 0, 0, COM_QUERY], statement.as_bytes()].concat())
+    }
+
+    /// The payload of the only packet that answers, unless the server has more to say at once: why it ends.
+    fn reply(&mut self) -> Result<Vec<u8>, Failure> {
+        let mut assembler = Assembler::default();
+        let mut incoming = [0; READ_SIZE];
+        let mut answer = None;
+        loop {
+            let length = self.receive(&mut incoming)?;
+            let mut bytes = &incoming[..length];
+            while let Some(Packet { sequence, payload }) = assembler.take(&mut bytes)? {
+                if let Some(failure) = refused(&payload) {
+                    return Err(failure);
+                }
+                if answer.is_some() || sequence != self.sequence {
+                    return Err(Malformed("packets out of order").into());
+                }
+                answer = Some(payload);
+            }
+            if let Some(payload) = answer {
+                self.sequence = self.sequence.wrapping_add(1);
+                return Ok(payload);
+            }
+        }
+    }
+
+    /// Sends a packet; its first bytes are left for the header.
+    fn send(&mut self, packet: &mut [u8]) -> Result<(), Failure> {
+        self.go_on()?;
+        seal(packet, self.sequence)?;
+        self.sequence = self.sequence.wrapping_add(1);
+        self.transmit(packet)
+    }
+
+    fn transmit(&self, mut bytes: &[u8]) -> Result<(), Failure> {
+        while !bytes.is_empty() {
+            match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
+                Ok(taken) => bytes = &bytes[taken..],
+                Err(Errno::AGAIN) => self.wait(PollFlags::OUT)?,
+                Err(Errno::INTR) => {}
+                // What the server said before it closed is worth more.
+                Err(error) => return Err(self.last_words().unwrap_or_else(|| lost(error))),
+            }
+        }
+        Ok(())
+    }
+
+    fn last_words(&self) -> Option<Failure> {
+        let mut incoming = [0; READ_SIZE];
+        let length = read(&self.socket, &mut incoming[..]).ok()?;
+        let packet = Assembler::default().take(&mut &incoming[..length]).ok()??;
+        refused(&packet.payload)
+    }
+
+    fn receive(&self, incoming: &mut [u8]) -> Result<usize, Failure> {
+        loop {
+            match read(&self.socket, &mut *incoming) {
+                Ok(0) => return Err(Failure::lost("the server closed the connection")),
+                Ok(length) => return Ok(length),
+                Err(Errno::AGAIN) => self.wait(PollFlags::IN)?,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(lost(error)),
+            }
+        }
+    }
+
+    fn go_on(&self) -> Result<(), Failure> {
+        if self.failure.get().is_some() { Err(Failure::interrupted()) } else { Ok(()) }
+    }
+
+    fn wait(&self, what: PollFlags) -> Result<(), Failure> {
+        let tick = Timespec { tv_sec: 0, tv_nsec: i64::from(LOOK_AROUND.subsec_nanos()) };
+        let begun = Instant::now();
+        while begun.elapsed() < self.timeout {
+            self.go_on()?;
+            match poll(&mut [PollFd::new(&self.socket, what)], Some(&tick)) {
+                Ok(0) | Err(Errno::INTR) => {}
+                Ok(_) => return Ok(()),
+                Err(error) => return Err(Failure::without_code(error)),
+            }
+        }
+        Err(Failure::without_code(format!("no answer within {} s", self.timeout.as_secs_f64())))
+    }
+}
+
+fn lost(error: Errno) -> Failure {
+    Failure::lost(format!("lost the connection: {error}"))
+}
+
+/// What an error packet says.
+fn refused(payload: &[u8]) -> Option<Failure> {
+    match (payload.first(), refusal(payload)) {
+        (Some(0xFF), Ok(Outcome::Refused { code, message })) => Some(Failure::of_server(code, message)),
+        _ => None,
+    }
+}
+
+/// How many rows an OK packet counts, and its words.
+fn done(payload: &[u8]) -> Result<(u64, String), Malformed> {
+    const STATUS_AND_WARNINGS: usize = 4;
+    let [0, rest @ ..] = payload else { return Err(Malformed("no end of a statement")) };
+    let (rows, rest) = length_encoded(rest)?;
+    let (_insert_id, rest) = length_encoded(rest)?;
+    let words = match rest.get(STATUS_AND_WARNINGS..).unwrap_or_default() {
+        // Servers put its length before it, whatever the documents say.
+        [length, words @ ..] if usize::from(*length) == words.len() => words,
+        words => words,
+    };
+    Ok((rows, String::from_utf8_lossy(words).into_owned()))
+}
+
+fn statement(table: &Table) -> String {
+    let columns: Vec<String> = table.columns.iter().map(|column| format!("`{column}`")).collect();
+    format!(
+        "LOAD DATA LOCAL INFILE '{name}' INTO TABLE `{name}` CHARACTER SET binary ({columns})",
+        name = table.name,
+        columns = columns.join(",")
+    )
+}
+
+/// Appends a row as LOAD DATA reads it by default.
+fn line(fields: &[Field<'_>], out: &mut Vec<u8>) {
+    let mut digits = itoa::Buffer::new();
+    for field in fields {
+        match field {
+            Field::Null => out.extend_from_slice(b"\\N"),
+            Field::Integer(number) => out.extend_from_slice(digits.format(*number).as_bytes()),
+            Field::Text(text) => escape(text, out),
+        }
+        out.push(b'\t');
+    }
+    out.pop();
+    out.push(b'\n');
+}
+
+fn escape(text: &[u8], out: &mut Vec<u8>) {
+    let special = |byte: &u8| matches!(byte, b'\\' | b'\t' | b'\n' | 0);
+    if !text.iter().any(special) {
+        out.extend_from_slice(text);
+        return;
+    }
+    for &byte in text {
+        match byte {
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            0 => out.extend_from_slice(b"\\0"),
+            _ => out.push(byte),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn tables(units: &[u64]) -> Vec<Table> {
+        let table = |(number, &units)| Table { name: format!("t{number}"), columns: &["a"], units };
+        units.iter().enumerate().map(table).collect()
+    }
+
+    #[test]
+    fn a_row_is_a_line_that_load_data_reads_back() {
+        let mut lines = Vec::new();
+        line(&[Field::Integer(-5), Field::Null, Field::Text(b""), Field::Text(b"plain")], &mut lines);
+        line(&[Field::Text(b"\\N"), Field::Text(b"tab\tnew\nzero\0back\\")], &mut lines);
+        let expected = b"-5\t\\N\t\tplain\n\\\\N\ttab\\tnew\\nzero\\0back\\\\\n";
+        assert_eq!(String::from_utf8(lines).unwrap(), str::from_utf8(expected).unwrap());
+    }
+
+    #[test]
+    fn tables_go_whole_to_few_workers_the_large_ones_first() {
+        let expected = [(1, 0..9), (2, 0..9), (0, 0..5)].map(|(table, units)| Job { table, units });
+        assert_eq!(jobs(&tables(&[5, 9, 9]), 3), expected);
+        assert_eq!(jobs(&tables(&[5, 0]), 1), [Job { table: 0, units: 0..5 }]);
+        assert_eq!(jobs(&[], 4), []);
+    }
+
+    #[test]
+    fn an_ok_packet_tells_its_rows_and_words() {
+        for length in [&b""[..], b"\x0A"] {
+            let payload = [&[0, 5, 0, 2, 0, 2, 0], length, b"Records: 7"].concat();
+            assert_eq!(done(&payload), Ok((5, "Records: 7".into())));
+        }
+        assert_eq!(done(&[0, 0xFC, 0x10, 0x27, 0, 2, 0, 0, 0]), Ok((10_000, String::new())));
+        assert!(done(&[0xFE, 0, 0]).is_err());
+        assert!(done(&[0, 5]).is_err());
+    }
+
+    proptest! {
+        /// Every unit is in one job, and neighbours stay in order.
+        #[test]
+        fn jobs_cover_all_units_once(units in prop::collection::vec(0u64..1000, 0..6), workers in 1usize..20) {
+            let jobs = jobs(&tables(&units), workers);
+            for (table, &units) in units.iter().enumerate() {
+                let mut next = 0;
+                for job in jobs.iter().filter(|job| job.table == table) {
+                    prop_assert_eq!(job.units.start, next);
+                    prop_assert!(job.units.end > next);
+                    next = job.units.end;
+                }
+                prop_assert_eq!(next, units);
+            }
+            let busy = units.iter().filter(|&&units| units >= workers as u64).count();
+            prop_assert!(busy == 0 || jobs.len() >= workers.min(units.len()).min(busy));
+        }
+    }
+}

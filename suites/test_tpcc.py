@@ -1,0 +1,17 @@
+"""TPC-C, one item for each cell: `test_tpcc[<server>-t<threads>]`.
+
+An item fails where its cell could not be measured or left inconsistent tables; the message says which.
+"""
+
+import pytest
+
+from shootout.model import CellComparison, Verdict
+
+pytestmark = pytest.mark.tpcc
+
+
+@pytest.mark.write
+@pytest.mark.workload("tpcc")
+def test_tpcc(cell: CellComparison) -> None:
+    """Its five transactions in their standard mix, on as many warehouses as the run has."""
+    assert cell.verdict is not Verdict.FAILED, cell.reason

@@ -1,0 +1,49 @@
+"""A whole client process of ours: told what to do on standard input, it says how much memory it took."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import msgspec
+
+import shootout.measure  # noqa: F401  # a run's process holds it and all that it needs
+from shootout._engine import Engine
+from shootout.model import Value
+from shootout.servers import native
+
+TIMEOUT_S = 60.0
+
+
+class Job(Value):
+    """What to connect to, and what to run there for a second."""
+
+    program: bytes
+    address: str
+    user: str
+    password: str
+    schema: str
+    connections: int
+
+
+def most_memory(pid: int) -> int:
+    """Bytes of the most memory that a process ever held."""
+    text = Path(f"/proc/{pid}/status").read_text("utf-8")
+    found = re.search(r"^VmHWM:\s+(\d+) kB$", text, re.MULTILINE)
+    assert found is not None  # every process has memory
+    return int(found[1]) * 1024
+
+
+def main() -> None:
+    job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
+    native.allow_files()
+    engine = Engine(job.program, 1)
+    server = engine.connect(job.address, job.user, job.password, job.schema, job.connections, TIMEOUT_S)
+    engine.slice(server, 0.1, 1.0, TIMEOUT_S)
+    print(most_memory(os.getpid()))
+
+
+if __name__ == "__main__":
+    main()
