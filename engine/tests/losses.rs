@@ -194,7 +194,7 @@ fn a_silent_connection_is_given_up_and_counted() {
         let server = Server::new(|number| if number == 1 { silent() } else { obliging() });
         let mut engine = Engine::new(reconnecting(false, "UPDATE"), 1, 1);
         connect(&mut engine, &server, 2);
-        let tally = run(&mut engine, WINDOW, timeout).unwrap();
+        let tally = run(&mut engine, WINDOW / 4, timeout).unwrap();
         drop(engine);
         assert_eq!(tally.errors, BTreeMap::from([(2013, 1)]));
         assert_eq!(tally.completed, server.heard().concat().len() as u64);
