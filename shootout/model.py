@@ -202,7 +202,7 @@ class Load(Value):
     arrivals: Literal["uniform", "poisson"] = "poisson"  # of that rate
     think_s: Annotated[float, Meta(ge=0, le=THINK_MAX_S)] = 0.0  # between two transactions of a connection
     think: Literal["fixed", "exponential"] = "fixed"  # exponential: of that mean
-    reconnect: bool = False  # for each transaction a new connection
+    reconnect: bool = False  # a lost connection is counted and opened again; else it fails the cell
 
 
 class Profile(Value):

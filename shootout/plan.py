@@ -64,7 +64,7 @@ class Selection:
     )
     arrivals: str | None = _option("NAME", "of that rate: poisson, or uniform")
     think: str | None = _option("S", "seconds between a connection's transactions, fixed or exponential:S")
-    reconnect: bool = _switch("a new connection for each transaction")
+    reconnect: bool = _switch("open lost connections again, and count them, instead of failing the cell")
     seed: str | None = _option("N", "of everything random (default: a new one)")
     port: str | None = _option("N", "the first server's TCP port, the next ones follow (default: free ones)")
 

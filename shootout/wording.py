@@ -210,7 +210,7 @@ def conditions(header: RunHeader, workload: str | None = None) -> str:
         said.append("prepared statements")
     said += _pace(load)
     if load.reconnect:
-        said.append("a new connection for each transaction")
+        said.append("lost connections opened again")
     said += [
         f"{name} = {value}" for name, value in profile.options.items() if not record or name in record.options
     ]

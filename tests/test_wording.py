@@ -136,7 +136,7 @@ OPTIONS = {"range_size": 10, "delta": 2}
         ({"load": Load(protocol="prepared")}, "bulk_insert", ""),
         ({"load": Load(rate=250)}, None, "250 transactions/s with poisson arrivals"),
         ({"load": Load(think_s=0.5, think="exponential")}, None, "exponential think time of 0.5 s"),
-        ({"load": Load(reconnect=True)}, None, "a new connection for each transaction"),
+        ({"load": Load(reconnect=True)}, None, "lost connections opened again"),
         ({"options": OPTIONS}, None, "range_size = 10, delta = 2"),
         ({"options": OPTIONS}, "oltp_read_only", "range_size = 10"),
         ({"distribution": Uniform()}, None, "uniform rows"),

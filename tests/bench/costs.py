@@ -55,7 +55,8 @@ def load_rows(contender: Contender, rows: int, turns: int, cpus: Sequence[int]) 
     table = Dataset(tables=1, rows=rows)
     with tempfile.TemporaryDirectory(prefix="shootout-") as home:
         native.initialise(contender.tree, Path(home), contender.options)
-        with native.start(contender.tree, Path(home), contender.options, cpus=cpus) as instance:
+        options = {**contender.options, **dataset.LOADING}
+        with native.start(contender.tree, Path(home), options, cpus=cpus) as instance:
             password = clients.account(instance)
             prepare = [*clients.arguments(WORKLOAD, instance, password, table), "prepare"]
 
