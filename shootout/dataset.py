@@ -31,8 +31,8 @@ SCHEMAS: Mapping[DatasetKind, str] = {
     "tpcc": "shootout_tpcc",
     "own": "shootout_own",
 }
-# Of a server that is only loaded, and whose data is thrown away if it crashes: streams into one table do not wait
-# for each other's ids, and no page is written twice.
+# Of a server that is only loaded, its data thrown away if it crashes: streams into one table do not wait for
+# each other's ids, and no page is written twice.
 LOADING = {"loose-innodb-autoinc-lock-mode": "2", "loose-innodb-doublewrite": "0"}
 SCAN_TIMEOUT_S = 3600.0  # of a statement that reads a whole table, however large
 FORMAT = 2  # of templates; another one makes all of them anew
