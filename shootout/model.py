@@ -17,9 +17,9 @@ Seconds = Annotated[float, Meta(gt=0)]
 RATE_MAX = 10_000_000.0  # transactions/s
 THINK_MAX_S = 60.0
 Share = Annotated[float, Meta(gt=0, lt=1)]
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")]  # $ would let a line break end it
 Protocol = Literal["text", "prepared"]
-Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
+Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
@@ -215,7 +215,7 @@ class Profile(Value):
     settings: str = "in-memory"
     dataset: Scale = field(default_factory=Scale)
     load: Load = field(default_factory=Load)
-    options: dict[str, int] = field(default_factory=dict)  # these two: instead of the workloads' own
+    options: dict[Name, int] = field(default_factory=dict)  # these two: instead of the workloads' own
     distribution: Distribution | None = None
     sampling: Sampling = field(default_factory=Sampling)
     policy: Policy = field(default_factory=Policy)
@@ -381,9 +381,9 @@ class Workload(Value):
     transactions: Annotated[tuple[Transaction, ...], Meta(min_length=1)]
     dataset: DatasetKind = "sbtest"  # own: an empty schema that `setup` fills
     protocol: Protocol | None = None  # the only one that it can be sent by; None: either
-    options: dict[str, int] = field(default_factory=dict)
+    options: dict[Name, int] = field(default_factory=dict)
     distribution: Distribution = field(default_factory=Special)
-    parameters: dict[str, Parameter] = field(default_factory=dict)
+    parameters: dict[Name, Parameter] = field(default_factory=dict)
     setup: tuple[str, ...] = ()  # before a block's warm-up; with {thread} in it: for each one
     checks: tuple[Check, ...] = ()
 

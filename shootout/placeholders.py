@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -129,7 +129,7 @@ class Scope:
 
         def number(name: str, place: slice) -> Iterator[Piece]:
             if name not in numbers:
-                raise FieldError(where, f"unknown placeholder {{{name}}}{toml.hint(name, numbers)}")
+                raise _unknown(where, name, numbers)
             self._used.add(name)
             yield str(numbers[name])
 
@@ -249,7 +249,7 @@ class Scope:
                 yield _TABLE_NUMBER
                 return
             if name not in self.workload.parameters:
-                raise FieldError(where, f"unknown placeholder {{{name}}}{toml.hint(name, known)}")
+                raise _unknown(where, name, known)
             if (
                 self._is_text(name)
                 and sql[place.start - 1 : place.start] == "'" == sql[place.stop : place.stop + 1]
@@ -307,6 +307,11 @@ class Scope:
                 copy = replace(copy, of=self._own(declared.of, own))
             own[name] = self._add(copy)
         return own[name]
+
+
+def _unknown(where: str, name: str, known: Iterable[str]) -> FieldError:
+    shown = name if name.isprintable() else repr(name)
+    return FieldError(where, f"unknown placeholder {{{shown}}}{toml.hint(name, known)}")
 
 
 def _split(where: str, sql: str, filled: Callable[[str, slice], Iterator[Piece]]) -> Iterator[Piece]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import configparser
 import re
+import reprlib
 from collections.abc import Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation, Overflow
 from pathlib import Path, PurePath
 from typing import Literal, NamedTuple
 
@@ -142,6 +143,8 @@ _WRITTEN_TO = {
     *("innodb_temp_data_file_path", "innodb_temp_tablespaces_dir", "innodb_tmpdir", "innodb_undo_directory"),
     *("innodb_data_file_path", "log_bin", "log_bin_index", "relay_log", "relay_log_index"),
 }
+_OPTION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_SIZE = re.compile(r"[0-9]{1,20}")
 _UNITS = {unit: 1024**power for power, unit in enumerate("KMGTPE", start=1)}
 _SWITCH = {"on": "1", "true": "1", "yes": "1", "off": "0", "false": "0", "no": "0"}
 
@@ -223,14 +226,14 @@ def normalise(value: str) -> str:
     text = value.strip().strip("'\"").casefold()
     if text in _SWITCH:
         return _SWITCH[text]
-    sized = re.fullmatch(r"([+-]?\d+)([kmgtpe])", text)
+    sized = re.fullmatch(r"([+-]?\d{1,20})([kmgtpe])", text)
     if sized:
         return str(int(sized[1]) * _UNITS[sized[2].upper()])
     try:
-        number = Decimal(text)
-    except InvalidOperation:
+        number = Decimal(text).normalize()
+    except (InvalidOperation, Overflow):
         return str(PurePath(text)) if "/" in text else text
-    return format(number.normalize(), "f") if number.is_finite() else text
+    return format(number, "f") if number.is_finite() else text
 
 
 def _read_cnf(file: Path) -> SettingsFile:
@@ -248,8 +251,13 @@ def _read_cnf(file: Path) -> SettingsFile:
         parser.read_string("\n".join(lines), str(file))
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from None
-    except (ValueError, configparser.Error) as error:
-        raise InputError(f"{file}: {error}") from error
+    except ValueError as error:
+        raise InputError(f"{file}: {error}") from None
+    except configparser.MissingSectionHeaderError as error:
+        raise InputError(f"{file}: line {error.lineno}: no [mysqld] group begins before it") from None
+    except configparser.ParsingError as error:
+        number, _ = error.errors[0]  # each of them would be a line of the message
+        raise InputError(f"{file}: line {number}: {lines[number - 1]!r} is not an option") from None
     includes = [line for line in lines if line.startswith("!")]
     if includes:
         raise InputError(f"{file}: {includes[0]!r} is not supported; put the options into this file")
@@ -270,7 +278,7 @@ def _checked(file: Path, name: str, value: Scalar) -> Scalar:
     kind = SETTINGS[name].kind
     if kind == "bytes" and isinstance(value, str):
         plain = normalise(value)
-        value = int(plain) if plain.isdecimal() else value
+        value = int(plain) if _SIZE.fullmatch(plain) else value
     fits = {
         "bytes": isinstance(value, int) and not isinstance(value, bool),
         "number": isinstance(value, int) and not isinstance(value, bool),
@@ -284,7 +292,9 @@ def _checked(file: Path, name: str, value: Scalar) -> Scalar:
             "switch": "true or false",
             "text": "a text",
         }
-        raise InputError(f"{file}: {name}: expected {form[kind]}, found {value!r}")
+        raise InputError(f"{file}: {name}: expected {form[kind]}, found {reprlib.repr(value)}")
+    if isinstance(value, str):
+        _require_printable(file, name, value)
     return value
 
 
@@ -292,16 +302,23 @@ def _checked_options(file: Path, options: Mapping[str, str]) -> dict[str, str]:
     """The options without those that only say where the instance lies."""
     kept = {}
     for option, value in options.items():
+        if not _OPTION.fullmatch(option):
+            raise InputError(f"{file}: {reprlib.repr(option)} is not the name of an option")
+        _require_printable(file, option, value)
         name = _variable(option)
         if name in _PLACEMENT:
             continue
         where = value.strip("'\"")
         if name in _WRITTEN_TO and (where.startswith("/") or ".." in PurePath(where).parts):
             raise InputError(f"{file}: {option} = {value} lies outside the instance directory; leave it out")
-        if re.search(r"[\r\n]|^\W", option) or "\n" in value:
-            raise InputError(f"{file}: {option!r} is not the name of an option")
         kept[option] = value
     return kept
+
+
+def _require_printable(file: Path, name: str, value: str) -> None:
+    """A line break would begin another option, or group, of the server's my.cnf."""
+    if not value.isprintable():
+        raise InputError(f"{file}: {name}: expected printable characters, found {reprlib.repr(value)}")
 
 
 def _row(name: str, value: Scalar, family: Family, version: Version) -> Row:

@@ -6,7 +6,7 @@ import difflib
 import re
 import reprlib
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -21,18 +21,22 @@ _STEP = re.compile(r"\.(?P<name>\w+)|\[(?P<index>\d+)\]|\[\.\.\.\]")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*)`")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
+_NUMBERS = range(-(2**63), 2**64)  # TOML's, and those that servers have beyond
 
 
 def load(path: Path, type: type[T]) -> T:
     """The file's value. Raises InputError, naming file and field, where there is none of this type."""
     try:
         data = tomllib.loads(path.read_text("utf-8"))
+        excess = next(_excess("", data), None)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from None
     except (ValueError, RecursionError) as error:  # tomllib's own, a number too long, or nested too deeply
         raise InputError(f"{path}: not TOML: {error}") from None
+    if excess is not None:
+        raise InputError(f"{path}: {excess}: expected a number of 64 bits at most")
     try:
         loaded: T = value(data, type)
     except InputError as error:
@@ -86,7 +90,8 @@ def _fault(message: str, type: Any, data: Any) -> str:
     expected = what.partition(", got ")[0].replace("`", "").replace("object", "table")
     expected = expected[:1].lower() + expected[1:]
     if parts["key"]:
-        return f"{where or 'the file'}: {expected} as the name of each table"
+        wrong = next(key for key in found if not _valid(key, get_args(type)[0]))
+        return f"{where or 'the file'}: {expected} as each name in it, found {reprlib.repr(wrong)}"
     return f"{where}: {expected}, found {reprlib.repr(found)}"
 
 
@@ -111,6 +116,18 @@ def _locate(where: str, type: Any, data: Any) -> tuple[str, Any, Any]:
             key, data = next((key, value) for key, value in data.items() if not _valid(value, type))
             name = _join(name, key)
     return name, _bare(type), data
+
+
+def _excess(where: str, data: Any) -> Iterator[str]:
+    """The fields whose numbers are too large for any type; Python cannot even print those of 4,300 digits."""
+    if isinstance(data, int) and data not in _NUMBERS:
+        yield where
+    elif isinstance(data, dict):
+        for key, inner in data.items():
+            yield from _excess(_join(where, key), inner)
+    elif isinstance(data, list):
+        for index, inner in enumerate(data):
+            yield from _excess(f"{where}[{index}]", inner)
 
 
 def _valid(value: Any, type: Any) -> bool:

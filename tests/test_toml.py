@@ -103,7 +103,13 @@ def test_the_field_is_named(path: Path, type: type[object], text: str, expected:
 def test_a_wrong_table_name_says_what_names_look_like(path: Path) -> None:
     message = complaint(path, '["-a"]\nx = 1', dict[Name, dict[str, int]])
     assert message.startswith("the file: expected str matching regex")
-    assert message.endswith("as the name of each table")
+    assert message.endswith("as each name in it, found '-a'")
+
+
+def test_a_name_ends_in_no_line_break(path: Path) -> None:
+    message = complaint(path, WORKLOAD + '[options]\n"a\\n" = 1', Workload)
+    assert message.startswith("options: expected str")
+    assert message.endswith(r"as each name in it, found 'a\n'")
 
 
 def test_a_syntax_error_names_the_line(path: Path) -> None:

@@ -34,9 +34,14 @@ def parse(text: str) -> ServerReference:
         return ServerReference(source="catalogue", target=target, settings=settings)
     if kind != "path":
         raise InputError(f"server {text!r}: expected {FORMS}")
-    where, settings = (rest, None) if rest and _directory(rest).is_dir() else _split(rest, text)
-    directory = _directory(where)
-    native.find_mysqld(directory)
+    try:
+        where, settings = (rest, None) if rest and _directory(rest).is_dir() else _split(rest, text)
+        directory = _directory(where)
+        native.find_mysqld(directory)
+    except OSError as error:
+        raise InputError(f"server {text!r}: cannot be read: {error.strerror}") from None
+    except (ValueError, RuntimeError):  # NUL in it, or a home directory that is not there
+        raise InputError(f"server {text!r}: not the name of a directory") from None
     return ServerReference(source="path", target=str(directory), settings=settings)
 
 
