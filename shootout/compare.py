@@ -33,6 +33,8 @@ from shootout.model import (
     Warning,
 )
 
+# What is part of an OLTP load: rolled back by the engine, and tried again.
+RETRIED = {"1020": "record changed", "1062": "duplicate key", "1205": "lock wait timeout", "1213": "deadlock"}
 RETRIED_MAX = 0.01  # of transactions; with more, throughput is that of another workload
 CLIENT_MAX = 0.8  # of the client's CPU time; with more, the client may be what is measured
 
@@ -292,13 +294,20 @@ def _shape_warnings(header: RunHeader, workload: str) -> Iterator[Warning]:
         yield Warning(code="fixed-rate", text=text)
 
 
+def _codes(errors: Mapping[str, int]) -> str:
+    return ", ".join(f"error {code}: {count}" for code, count in errors.items())
+
+
 def _load_warnings(header: RunHeader, starts: Starts, figures: CellFigures) -> Iterator[Warning]:
     """What the load itself says about how far its figures can be trusted."""
-    retried = sum(figures.errors.values()) / _completed(starts)
+    refused = {code: count for code, count in figures.errors.items() if code in RETRIED}
+    retried = sum(refused.values()) / _completed(starts)
     if retried > RETRIED_MAX:
-        codes = ", ".join(f"error {code}: {count}" for code, count in figures.errors.items())
-        text = f"{100 * retried:.1f} % of transactions were rolled back and retried ({codes})"
+        text = f"{100 * retried:.1f} % of transactions were rolled back and retried ({_codes(refused)})"
         yield Warning(code="errors", text=text)
+    if lost := {code: count for code, count in figures.errors.items() if code not in RETRIED}:
+        text = f"Connections were lost, or could not be opened again at once ({_codes(lost)})"
+        yield Warning(code="lost", text=text)
     busy = _client_share(header, starts, figures.latency)
     if busy > CLIENT_MAX:
         text = f"The load engine used about {100 * busy:.0f} % of its CPUs: it may be what is measured"

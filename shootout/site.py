@@ -19,7 +19,7 @@ from typing import get_args
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from shootout import charts, wording
+from shootout import charts, compare, wording
 from shootout._engine import Histogram
 from shootout.charts import Scale, Series
 from shootout.errors import InputError
@@ -46,7 +46,14 @@ Renderer = Callable[..., str]
 
 PLOTLY = f"plotly-{version('plotly')}.min.js"
 MACHINE = "the machine"
-RETRIED = {"1062": "duplicate key", "1205": "lock wait timeout", "1213": "deadlock"}
+ERRORS = compare.RETRIED | {
+    "1040": "too many connections",
+    "1053": "server shutting down",
+    "1317": "interrupted",
+    "2002": "server not reached",
+    "2003": "server not reached",
+    "2013": "connection lost",
+}
 
 
 def build(results: Sequence[tuple[RunDocument, Comparison]], out: Path) -> Path:
@@ -561,7 +568,7 @@ def _renderer(runs: Sequence[Run]) -> Renderer:
         "MEANINGS": wording.MEANINGS,
         "NONE": wording.NONE,
         "PLOTLY": PLOTLY,
-        "RETRIED": RETRIED,
+        "ERRORS": ERRORS,
         "SYMBOLS": wording.SYMBOLS,
         "cell_stem": cell_stem,
         "runs": runs,

@@ -447,6 +447,14 @@ def test_retries_of_more_than_one_percent_are_a_doubt(count: int, expected: list
         assert head.warnings[0].text == text
 
 
+def test_lost_connections_are_a_doubt() -> None:
+    starts = [a_start(n, a_sample("a"), a_sample("b", errors={"2013": 1, "1213": 2})) for n in (1, 2, 3)]
+    head = head_of(a_document(starts))
+    assert codes(head) == ["lost"]
+    text = "Connections were lost, or could not be opened again at once (error 2013: 3)"
+    assert head.warnings[0].text == text
+
+
 def test_a_busy_client_is_a_doubt() -> None:
     """A slice lasts 0.1 s of window, 0.02 s of ramp and 2.5 ms to its end."""
     for share, expected in ((0.79, []), (0.81, ["client-bound"])):
