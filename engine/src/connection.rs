@@ -475,7 +475,7 @@ impl Connection {
         let Some(socket) = &self.socket else { return Err(Failure::lost("the connection is closed")) };
         let mut done = 0;
         while done < bytes.len() {
-            match send(socket, &bytes[done..], SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+            match send(socket, &bytes[done..], SendFlags::NOSIGNAL) {
                 Ok(taken) => done += taken,
                 // A connection that the server closed is left to the reading side, which finds its last words.
                 Err(Errno::AGAIN | Errno::PIPE | Errno::CONNRESET) => {

@@ -8,9 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::{Errno, read};
-use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use crate::connection::{Connection, Failure, Progress, Target};
@@ -211,22 +209,16 @@ impl Lane {
             if self.is_over(slice) {
                 return Ok(());
             }
-            if self.reads_at_once() {
-                if let Err(failure) = self.receive(slice, 0, false) {
-                    self.lose(slice, 0, failure)?;
-                }
-            } else {
-                events.clear();
-                let wait = Timespec { tv_sec: 0, tv_nsec: self.wait(slice) as i64 };
-                match epoll::wait(&self.poll, spare_capacity(&mut events), Some(&wait)) {
-                    Ok(_) | Err(Errno::INTR) => {}
-                    Err(error) => return Err(Failure::without_code(error)),
-                }
-                for event in &events {
-                    let (index, flags) = (event.data.u64() as usize, event.flags);
-                    if let Err(failure) = self.serve(slice, index, flags) {
-                        self.lose(slice, index, failure)?;
-                    }
+            events.clear();
+            let wait = Timespec { tv_sec: 0, tv_nsec: self.wait(slice) as i64 };
+            match epoll::wait(&self.poll, spare_capacity(&mut events), Some(&wait)) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(Failure::without_code(error)),
+            }
+            for event in &events {
+                let (index, flags) = (event.data.u64() as usize, event.flags);
+                if let Err(failure) = self.serve(slice, index, flags) {
+                    self.lose(slice, index, failure)?;
                 }
             }
             let now = slice.now();
@@ -347,12 +339,6 @@ impl Lane {
         connection.attempts += 1;
         self.timers.push(Reverse((slice.now() + pause, index)));
         Ok(())
-    }
-
-    /// A single connection that only waits for an answer is read from without asking whether there is one: its
-    /// socket blocks, at most until it is time to look around.
-    fn reads_at_once(&self) -> bool {
-        matches!(&self.connections[..], [connection] if connection.is_busy() && !connection.has_unsent())
     }
 
     fn serve(&mut self, slice: &mut Slice<'_>, index: usize, flags: EventFlags) -> Result<(), Failure> {
@@ -476,11 +462,6 @@ impl Lane {
     fn add(&self, index: usize) -> Result<(), Failure> {
         let connection = &self.connections[index];
         let Some(socket) = connection.socket() else { return Ok(()) };
-        if self.connections.len() == 1 {
-            let flags = fcntl_getfl(socket).map_err(Failure::without_code)?;
-            fcntl_setfl(socket, flags - OFlags::NONBLOCK).map_err(Failure::without_code)?;
-            set_socket_timeout(socket, Timeout::Recv, Some(LOOK_AROUND)).map_err(Failure::without_code)?;
-        }
         // The room that a new socket has tells that it is connected.
         epoll::add(&self.poll, socket, EventData::new_u64(index as u64), WATCHED | EventFlags::OUT)
             .map_err(Failure::without_code)
