@@ -73,15 +73,16 @@ def by_core(cpus: Collection[int]) -> tuple[int, ...]:
 
 
 @contextmanager
-def hold(cpus: Collection[int]) -> Iterator[None]:
-    """Keep this thread, and all that it starts meanwhile, on `cpus`, and let it wait for its turn there.
+def hold(cpus: Collection[int], *, batch: bool = True) -> Iterator[None]:
+    """Keep this thread, and all that it starts meanwhile, on `cpus`.
 
-    Batch scheduling: a reply that wakes the thread does not push the server off the CPU, so that replies come
-    in by the handful (docs/method.md, "What the load engine costs").
+    `batch`: it also waits for its turn there. A reply that wakes it does not push the server off the CPU, so
+    that replies come in by the handful (docs/method.md, "What the load engine costs"): not for one at a time.
     """
     before = os.sched_getaffinity(0), os.sched_getscheduler(0), os.sched_getparam(0)
     os.sched_setaffinity(0, cpus)
-    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+    if batch:
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     try:
         yield
     finally:

@@ -237,7 +237,7 @@ class _Campaign:
                 self._fail_cell(block.cell(label), start, str(error))
                 continue
             subjects.append(subject(label, instance))
-        with machine.hold(client):
+        with machine.hold(client, batch=block.threads > 1):
             measured = measure_block(
                 block.key,
                 start,

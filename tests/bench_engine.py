@@ -36,6 +36,8 @@ PROTOCOLS = ("text", "prepared")
 CONNECTIONS = (1, 4, 16, 64, 256, 1024, 4096)
 COSTS = ("memory", "loading", "restore", "cursor")
 PAIRS_MIN = 6  # of turns, where transactions are so long that a point's time does not hold more
+# Reading the server's counters waits behind the load, the longer the more threads it has.
+READING_S = 0.0006
 LATENCY_MAX_S = 2.0  # that turns are made longer for
 ROWS = 1_000_000
 FILE = REPORTS / "engine.json"
@@ -60,7 +62,7 @@ def main() -> None:
                     load = Load(workload, protocol, connections, tables)
                     client, servers = place.of(connections, writes=load.program.writes)
                     machine.place(instance.pid, servers)
-                    with machine.hold(client):
+                    with machine.hold(client, batch=connections > 1):
                         points.append(compared(load, instance, password, given))
                     console.print(point_rows(tuple(points[-1:])))
         machine.place(instance.pid, place.servers)
@@ -72,7 +74,7 @@ def main() -> None:
         if "cursor" in given.costs:
             client, servers = place.of(1, writes=False)
             machine.place(instance.pid, servers)
-            with machine.hold(client):
+            with machine.hold(client, batch=False):
                 cursor = costs.cursor(instance, tables, 3.0)
     report = Report(
         server=SERVER,
@@ -117,7 +119,7 @@ def compared(load: Load, instance: Instance, password: str, given: argparse.Name
         sides: tuple[Ours | Sysbench, ...] = (ours, sysbench)
         warm = [side.turn(given.seconds, 0.0) for side in sides]
         latency_s = min(load.connections / max(turn.tps for turn in warm), LATENCY_MAX_S)
-        seconds = max(given.seconds, latency_s)
+        seconds = max(given.seconds, latency_s, READING_S * load.connections)
         pairs: list[tuple[Turn, Turn]] = []
         began = time.monotonic()
         while len(pairs) < given.turns and (

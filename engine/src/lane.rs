@@ -9,7 +9,11 @@ use std::time::{Duration, Instant};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::{Errno, read};
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use rustix::net::{RecvFlags, recv};
+use rustix::time::{
+    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
+    timerfd_create, timerfd_settime,
+};
 
 use crate::connection::{Connection, Failure, Progress, Target};
 use crate::histogram::Histogram;
@@ -20,6 +24,8 @@ use crate::random::Stream;
 /// Edge-triggered: one wake-up for a reply, and none for the room that our own requests leave in the socket.
 const WATCHED: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
 const CLOSED: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFlags::ERR);
+/// The ticker's number among the connections'.
+const TICK: usize = usize::MAX;
 const READ_SIZE: usize = 64 * 1024;
 /// How often one connection is read from in a row, so that a long result does not keep the others waiting.
 const READS_MAX: usize = 64;
@@ -100,6 +106,7 @@ impl Window {
 #[derive(Debug)]
 pub struct Lane {
     poll: OwnedFd,
+    ticker: OwnedFd,
     /// What all times here are counted from.
     clock: Instant,
     connections: Vec<Connection>,
@@ -134,10 +141,15 @@ impl Lane {
     /// Of a server's `connections`, those whose numbers are given; their random numbers are made from these.
     pub fn new(program: &Program, seed: u64, numbers: &[u64], connections: u64) -> Result<Self, Failure> {
         let poll = epoll::create(CreateFlags::CLOEXEC).map_err(Failure::without_code)?;
+        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+        let ticker = timerfd_create(TimerfdClockId::Monotonic, flags).map_err(Failure::without_code)?;
+        epoll::add(&poll, &ticker, EventData::new_u64(TICK as u64), EventFlags::IN)
+            .map_err(Failure::without_code)?;
         let own =
             numbers.iter().map(|&number| Connection::new(program.draws(seed, number, connections), program));
         Ok(Self {
             poll,
+            ticker,
             clock: Instant::now(),
             connections: own.collect(),
             share: numbers.len() as f64 / connections as f64,
@@ -201,6 +213,21 @@ impl Lane {
     }
 
     fn drive(&mut self, slice: &mut Slice<'_>) -> Result<(), Failure> {
+        self.tick(LOOK_AROUND)?;
+        let result = self.work(slice);
+        self.tick(Duration::ZERO)?;
+        result
+    }
+
+    /// Sets the ticker's interval; zero: it stands still.
+    fn tick(&self, interval: Duration) -> Result<(), Failure> {
+        let interval = Timespec { tv_sec: 0, tv_nsec: i64::from(interval.subsec_nanos()) };
+        let times = Itimerspec { it_interval: interval, it_value: interval };
+        timerfd_settime(&self.ticker, TimerfdTimerFlags::empty(), &times).map_err(Failure::without_code)?;
+        Ok(())
+    }
+
+    fn work(&mut self, slice: &mut Slice<'_>) -> Result<(), Failure> {
         let mut events: Vec<Event> = Vec::with_capacity(self.connections.len().clamp(1, 1024));
         let timeout = slice.task.timeout.as_nanos() as u64;
         let mut looked = slice.now();
@@ -210,13 +237,17 @@ impl Lane {
                 return Ok(());
             }
             events.clear();
-            let wait = Timespec { tv_sec: 0, tv_nsec: self.wait(slice) as i64 };
-            match epoll::wait(&self.poll, spare_capacity(&mut events), Some(&wait)) {
+            match epoll::wait(&self.poll, spare_capacity(&mut events), self.wait(slice).as_ref()) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(error) => return Err(Failure::without_code(error)),
             }
             for event in &events {
                 let (index, flags) = (event.data.u64() as usize, event.flags);
+                if index == TICK {
+                    // The next tick comes only once this one was read.
+                    read(&self.ticker, &mut [0; 8]).map_err(Failure::without_code)?;
+                    continue;
+                }
                 if let Err(failure) = self.serve(slice, index, flags) {
                     self.lose(slice, index, failure)?;
                 }
@@ -282,16 +313,18 @@ impl Lane {
         slice.running == 0 && !slice.is_backlogged() && slice.now() >= slice.window.to
     }
 
-    /// Nanoseconds until there is something to do that no event tells.
-    fn wait(&self, slice: &Slice<'_>) -> u64 {
-        let longest = LOOK_AROUND.as_nanos() as u64;
+    /// Time until there is something to do that no event tells; None: there is nothing.
+    ///
+    /// The ticker sees to it that the lane looks around all the same: a time-out at each wait would cost more.
+    fn wait(&self, slice: &Slice<'_>) -> Option<Timespec> {
         let timer = self.timers.peek().map(|&Reverse((due, _))| due);
         let backlogged = slice.is_backlogged();
         let arrival = slice.arrivals.as_ref().filter(|_| backlogged && !self.free.is_empty());
         let arrival = arrival.map(|arrivals| arrivals.due);
         let end = (slice.running == 0 && !backlogged && !slice.opening).then_some(slice.window.to);
         let next = [timer, arrival, end].into_iter().flatten().min();
-        next.map_or(longest, |due| due.saturating_sub(slice.now()).min(longest - 1))
+        let left = next?.saturating_sub(slice.now()).min(LOOK_AROUND.as_nanos() as u64 - 1);
+        Some(Timespec { tv_sec: 0, tv_nsec: left as i64 })
     }
 
     /// Takes care that no wait is endless.
@@ -358,13 +391,14 @@ impl Lane {
         for _ in 0..READS_MAX {
             let connection = &mut self.connections[index];
             let Some(socket) = connection.socket() else { return Ok(()) };
-            let length = match read(socket, &mut self.incoming[..]) {
-                Ok(0) => return Err(Failure::lost("the server closed the connection")),
-                Ok(length) => length,
-                Err(Errno::AGAIN) => return Ok(()),
-                Err(Errno::INTR) => continue,
-                Err(error) => return Err(Failure::lost(format!("lost the connection: {error}"))),
-            };
+            let length =
+                match recv(socket, &mut self.incoming[..], RecvFlags::DONTWAIT).map(|(length, _)| length) {
+                    Ok(0) => return Err(Failure::lost("the server closed the connection")),
+                    Ok(length) => length,
+                    Err(Errno::AGAIN) => return Ok(()),
+                    Err(Errno::INTR) => continue,
+                    Err(error) => return Err(Failure::lost(format!("lost the connection: {error}"))),
+                };
             let (program, target) = (slice.task.program, slice.task.target);
             let bytes = &self.incoming[..length];
             let progress = connection.feed(program, target, bytes, &|| slice.now(), &mut self.outgoing)?;
