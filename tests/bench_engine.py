@@ -17,6 +17,7 @@ import time
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from bench import clients, costs
@@ -51,7 +52,11 @@ def main() -> None:
     (tables,) = made.loaded
     cpus = machine.by_core(os.sched_getaffinity(0))
     place = machine.placement(cpus)
-    started, points, memory, cursor = datetime.now(UTC), [], [], None
+    report = Report(
+        server=SERVER,
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+        runner=machine.inspect(FILE.parent).cpu + f", {len(cpus)} CPUs",
+    )
     with ExitStack() as held:
         home = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="shootout-")))
         instance = held.enter_context(contender.start(contender.load(held), home, place.servers))
@@ -63,32 +68,34 @@ def main() -> None:
                     client, servers = place.of(connections, writes=load.program.writes)
                     machine.place(instance.pid, servers)
                     with machine.hold(client, batch=connections > 1):
-                        points.append(compared(load, instance, password, given))
-                    console.print(point_rows(tuple(points[-1:])))
+                        point = compared(load, instance, password, given)
+                    report = keep(report, points=(*report.points, point))
+                    console.print(point_rows((point,)))
         machine.place(instance.pid, place.servers)
         if "memory" in given.costs:
             for protocol in given.protocols:
                 for connections in (1024, 4096):
                     with machine.hold(place.client):
-                        memory.append(costs.memory(instance, password, protocol, connections, tables))
+                        memory = costs.memory(instance, password, protocol, connections, tables)
+                    report = keep(report, memory=(*report.memory, memory))
         if "cursor" in given.costs:
             client, servers = place.of(1, writes=False)
             machine.place(instance.pid, servers)
             with machine.hold(client, batch=False):
-                cursor = costs.cursor(instance, tables, 3.0)
-    report = Report(
-        server=SERVER,
-        started=started.isoformat(timespec="seconds"),
-        runner=machine.inspect(FILE.parent).cpu + f", {len(cpus)} CPUs",
-        points=tuple(points),
-        memory=tuple(memory),
-        loading=costs.load_rows(contender, ROWS, 3, place.servers) if "loading" in given.costs else None,
-        restore=costs.restore(contender, ROWS, 5, place.servers) if "restore" in given.costs else None,
-        cursor=cursor,
-    )
+                report = keep(report, cursor=costs.cursor(instance, tables, 3.0))
+    if "loading" in given.costs:
+        report = keep(report, loading=costs.load_rows(contender, ROWS, 3, place.servers))
+    if "restore" in given.costs:
+        report = keep(report, restore=costs.restore(contender, ROWS, 5, place.servers))
+    show(report, console)
+
+
+def keep(report: Report, **measured: Any) -> Report:
+    """The report with what was measured, on disk at once: a fault later on loses nothing."""
+    report = msgspec.structs.replace(report, **measured)
     FILE.parent.mkdir(exist_ok=True)
     FILE.write_bytes(msgspec.json.format(msgspec.json.encode(report)))
-    show(report, console)
+    return report
 
 
 def options() -> argparse.Namespace:
@@ -114,6 +121,7 @@ def options() -> argparse.Namespace:
 
 def compared(load: Load, instance: Instance, password: str, given: argparse.Namespace) -> Point:
     """Pairs of neighbouring turns, in random order. Where a transaction takes long, so do they."""
+    clients.wait_until_alone(instance)
     ours = Ours(load, instance)
     with clients.sysbench(load, instance, password) as sysbench:
         sides: tuple[Ours | Sysbench, ...] = (ours, sysbench)

@@ -1,11 +1,9 @@
-import shutil
-import time
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from shootout import cached, dataset, places, settings
+from shootout import cached, dataset, places
 from shootout.errors import MeasureError
 from shootout.model import Dataset
 from shootout.servers import catalogue, native, packages
@@ -152,23 +150,6 @@ def test_another_storage_engine_holds_the_same_rows(name: str, cache: Path, tmp_
         assert reads > 0
         instance.query("SELECT COUNT(pad) FROM shootout.sbtest1 WHERE id IN (1, 2500, 5007) OR k < 100")
         assert instance.status()["Key_reads"] == reads
-
-
-def test_a_million_rows_are_ready_within_seconds(cache: Path, tmp_path: Path) -> None:
-    tree = a_tree(NAMES[0])
-    million = Dataset(tables=1, rows=1_000_000)
-    options = settings.compile(settings.load("in-memory"), tree.family, tree.version)
-    assert dataset.template(tree, options, [million], cache).load_s is not None
-    taken_s = []
-    for attempt in map(str, range(3)):  # the quickest of them: the machine may be busy
-        began_s = time.monotonic()
-        dataset.template(tree, options, [million], cache).copy_to(tmp_path / attempt)
-        with native.start(tree, tmp_path / attempt, options) as instance:
-            taken_s.append(time.monotonic() - began_s)
-            assert instance.query("SELECT MAX(id) FROM shootout.sbtest1") == ((1_000_000,),)
-            instance.kill()
-        shutil.rmtree(tmp_path / attempt)
-    assert min(taken_s) < 5
 
 
 @pytest.mark.parametrize("harm", ["truncated", "file gone", "manifest gone"])

@@ -21,9 +21,9 @@ use crate::address::connected;
 use crate::connection::{Failure, Target};
 use crate::lane::LOOK_AROUND;
 use crate::login::Login;
-use crate::packet::{Assembler, HEADER, Packet, length_encoded, refusal, seal};
+use crate::packet::{Assembler, HEADER, Packet, seal};
 use crate::rows::{Field, Table, Tables};
-use crate::wire::{Malformed, Outcome};
+use crate::wire::{Malformed, Outcome, length_encoded, refusal};
 
 const PACKET: usize = 256 * 1024;
 /// After this much a statement ends, and its transaction with it.

@@ -6,8 +6,8 @@
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
-use crate::packet::{Assembler, Packet, refusal, write};
-use crate::wire::{Malformed, Outcome};
+use crate::packet::{Assembler, Packet, write};
+use crate::wire::{Malformed, Outcome, refusal};
 
 const LONG_PASSWORD: u32 = 1;
 const LONG_FLAG: u32 = 1 << 2;

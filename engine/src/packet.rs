@@ -1,6 +1,6 @@
 //! Whole packets of the MySQL protocol, for the few exchanges that are not a load: login and bulk load.
 
-use crate::wire::{Malformed, Outcome};
+use crate::wire::Malformed;
 
 pub const HEADER: usize = 4;
 /// Longest payload that is taken; what is read here is far shorter.
@@ -70,36 +70,6 @@ pub fn seal(packet: &mut [u8], sequence: u8) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// What an error packet says; the SQL state is missing where the server did not know its client yet.
-pub fn refusal(payload: &[u8]) -> Result<Outcome, Malformed> {
-    let [_, low, high, rest @ ..] = payload else { return Err(Malformed("an error without a number")) };
-    let message = match rest {
-        [b'#', _, _, _, _, _, message @ ..] => message,
-        other => other,
-    };
-    Ok(Outcome::Refused {
-        code: u16::from_le_bytes([*low, *high]),
-        message: String::from_utf8_lossy(message).into_owned(),
-    })
-}
-
-/// A number of one to nine bytes, and what follows.
-pub fn length_encoded(bytes: &[u8]) -> Result<(u64, &[u8]), Malformed> {
-    const SHORT: Malformed = Malformed("a number cut short");
-    let (&first, rest) = bytes.split_first().ok_or(SHORT)?;
-    let width = match first {
-        0..=0xFA => return Ok((u64::from(first), rest)),
-        0xFC => 2,
-        0xFD => 3,
-        0xFE => 8,
-        0xFB | 0xFF => return Err(Malformed("a number that is none")),
-    };
-    let (digits, rest) = rest.split_at_checked(width).ok_or(SHORT)?;
-    let mut number = [0; 8];
-    number[..width].copy_from_slice(digits);
-    Ok((u64::from_le_bytes(number), rest))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,30 +82,6 @@ mod tests {
         assert_eq!(packet[..=HEADER], [0x2C, 1, 0, 7, 9]);
         assert!(seal(&mut vec![0; HEADER + 0xFF_FFFE], 0).is_ok());
         assert!(seal(&mut vec![0; HEADER + 0xFF_FFFF], 0).is_err());
-    }
-
-    #[test]
-    fn a_number_is_as_long_as_its_first_byte_says() {
-        for (bytes, number) in [
-            (&[0xFA][..], 250),
-            (&[0xFC, 1, 2], 0x0201),
-            (&[0xFD, 1, 2, 3], 0x03_0201),
-            (&[0xFE, 1, 0, 0, 0, 0, 0, 0, 0x80], 0x8000_0000_0000_0001),
-        ] {
-            assert_eq!(length_encoded(&[bytes, b"rest"].concat()), Ok((number, &b"rest"[..])));
-            assert!(length_encoded(&bytes[..bytes.len() - 1]).is_err());
-        }
-        assert!(length_encoded(&[0xFB]).is_err());
-    }
-
-    #[test]
-    fn an_error_is_read_with_and_without_its_state() {
-        let refused = |message: &str| Ok(Outcome::Refused { code: 1040, message: message.into() });
-        assert_eq!(refusal(b"\xFF\x10\x04#08004Too many"), refused("Too many"));
-        assert_eq!(refusal(b"\xFF\x10\x04Too many"), refused("Too many"));
-        assert_eq!(refusal(b"\xFF\x10\x04"), refused(""));
-        assert_eq!(refusal(b"\xFF\x10\x04#0800"), refused("#0800"));
-        assert!(refusal(b"\xFF\x10").is_err());
     }
 
     proptest! {

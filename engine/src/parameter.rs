@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::random::{Rows, Stream};
+use crate::tpcc::last_name;
 
 /// The types that values have in prepared statements.
 const LONGLONG: u8 = 0x08;
@@ -195,13 +196,10 @@ fn integer(bytes: &[u8]) -> Option<i64> {
 
 /// The text that `number` stands for.
 fn generate(source: &Source, number: i64, out: &mut Vec<u8>) {
-    const SYLLABLES: [&str; 10] =
-        ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
     match source {
         Source::LastName { .. } => {
-            let number = number.unsigned_abs();
-            for digit in [number / 100, number / 10, number] {
-                out.extend_from_slice(SYLLABLES[(digit % 10) as usize].as_bytes());
+            for syllable in last_name(number.unsigned_abs()) {
+                out.extend_from_slice(syllable.as_bytes());
             }
         }
         Source::Text { pattern } => Stream::new(number as u64, 0).fill(pattern.as_bytes(), out),

@@ -251,7 +251,7 @@ impl Reply {
     /// Takes in one packet by its first bytes; `self.length` is its whole length.
     fn packet(&mut self, head: &[u8]) -> Result<Option<Outcome>, Malformed> {
         if head.first() == Some(&0xFF) {
-            return error(head).map(Some);
+            return refusal(head).map(Some);
         }
         let ends_here = head.first() == Some(&0xFE) && self.length < 9;
         match self.expect {
@@ -441,7 +441,8 @@ fn status(bytes: &[u8]) -> Result<u16, Malformed> {
     }
 }
 
-fn length_encoded(bytes: &[u8]) -> Result<(u64, &[u8]), Malformed> {
+/// A number of one to nine bytes, and what follows it.
+pub fn length_encoded(bytes: &[u8]) -> Result<(u64, &[u8]), Malformed> {
     const SHORT: Malformed = Malformed("a number cut short");
     let (&first, rest) = bytes.split_first().ok_or(SHORT)?;
     let width = match first {
@@ -464,10 +465,11 @@ fn length_encoded_bytes(bytes: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
     Ok(rest.split_at(length.ok_or(Malformed("a text longer than its packet"))?))
 }
 
-fn error(head: &[u8]) -> Result<Outcome, Malformed> {
+/// What an error packet says; the SQL state is missing where the server did not know its client yet.
+pub fn refusal(head: &[u8]) -> Result<Outcome, Malformed> {
     let [_, low, high, rest @ ..] = head else { return Err(Malformed("an error without a number")) };
     let message = match rest {
-        [b'#', state_and_message @ ..] if state_and_message.len() >= 5 => &state_and_message[5..],
+        [b'#', _, _, _, _, _, message @ ..] => message,
         other => other,
     };
     Ok(Outcome::Refused {
@@ -498,6 +500,30 @@ mod tests {
 
     fn read(stream: &[u8]) -> Result<Option<Outcome>, Malformed> {
         Reply::default().feed(stream)
+    }
+
+    #[test]
+    fn a_number_is_as_long_as_its_first_byte_says() {
+        for (bytes, number) in [
+            (&[0xFA][..], 250),
+            (&[0xFC, 1, 2], 0x0201),
+            (&[0xFD, 1, 2, 3], 0x03_0201),
+            (&[0xFE, 1, 0, 0, 0, 0, 0, 0, 0x80], 0x8000_0000_0000_0001),
+        ] {
+            assert_eq!(length_encoded(&[bytes, b"rest"].concat()), Ok((number, &b"rest"[..])));
+            assert!(length_encoded(&bytes[..bytes.len() - 1]).is_err());
+        }
+        assert!(length_encoded(&[0xFB]).is_err());
+    }
+
+    #[test]
+    fn an_error_is_read_with_and_without_its_state() {
+        let refused = |message: &str| Ok(Outcome::Refused { code: 1040, message: message.into() });
+        assert_eq!(refusal(b"\xFF\x10\x04#08004Too many"), refused("Too many"));
+        assert_eq!(refusal(b"\xFF\x10\x04Too many"), refused("Too many"));
+        assert_eq!(refusal(b"\xFF\x10\x04"), refused(""));
+        assert_eq!(refusal(b"\xFF\x10\x04#0800"), refused("#0800"));
+        assert!(refusal(b"\xFF\x10").is_err());
     }
 
     #[test]

@@ -75,7 +75,7 @@ class Report(Value):
     server: str
     started: str  # ISO, UTC
     runner: str  # its CPU, and how many
-    points: tuple[Point, ...]
+    points: tuple[Point, ...] = ()
     memory: tuple[Memory, ...] = ()
     loading: Loading | None = None
     restore: Restore | None = None

@@ -18,7 +18,8 @@ type Seen = (Result<Option<Outcome>, Malformed>, Option<Vec<Read>>);
 fuzz_target!(|data: &[u8]| {
     let Some(input) = Input::of(data, 1) else { return };
     // Bits of the first byte that say nothing about the cuts.
-    let asked = [Asked::Query, Asked::Execution, Asked::Preparation, Asked::Query][usize::from(data[0] >> 4 & 3)];
+    let asked =
+        [Asked::Query, Asked::Execution, Asked::Preparation, Asked::Query][usize::from(data[0] >> 4 & 3)];
     let wanted = if data[0] & 0x40 == 0 { 0 } else { 3 };
     let memory = if wanted == 0 { MEMORY } else { MEMORY_OF_ROW };
     let mut reply = Reply::default();
