@@ -2,11 +2,12 @@
 //!
 //! `program` (what to send) and `wire` (what comes back) meet in `connection`, one state machine for each
 //! connection; `lane` runs many of them on one thread at a `pace` and counts; `engine` joins the lanes of a
-//! server. `address` and `login` open connections. `rows` are what tables are filled with, by `load`.
+//! server. `address` and `login` open connections. The `rows` of a `dataset` are what `load` fills tables with.
 //! `python` is the only module that knows Python.
 
 pub mod address;
 pub mod connection;
+pub mod dataset;
 pub mod engine;
 pub mod histogram;
 pub mod lane;

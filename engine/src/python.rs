@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 
 use crate::address::Address;
 use crate::connection::{Failure, Target};
+use crate::dataset;
 use crate::engine;
 use crate::histogram;
 use crate::lane::Course;
@@ -184,7 +185,7 @@ fn load_error(server: usize, failure: Failure) -> PyErr {
 }
 
 fn dataset_of(json: &[u8]) -> PyResult<Box<dyn Tables>> {
-    rows::parse(json).map_err(|error| PyValueError::new_err(format!("not a dataset: {error}")))
+    dataset::parse(json).map_err(|error| PyValueError::new_err(format!("not a dataset: {error}")))
 }
 
 #[pyfunction]

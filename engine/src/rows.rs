@@ -1,11 +1,6 @@
 //! Rows of a dataset's tables, each a function of the dataset alone: for the load, and for the checksum of what
 //! a server must hold afterwards.
 
-use serde::Deserialize;
-
-use crate::sbtest::Sbtest;
-use crate::tpcc::Tpcc;
-
 /// One column's value in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field<'a> {
@@ -30,36 +25,6 @@ pub trait Tables: Sync {
 
     /// Hands the rows of a table's unit (from 0) to `row`, in the order of the primary key, as units are.
     fn write(&self, table: usize, unit: u64, row: &mut dyn FnMut(&[Field<'_>]));
-}
-
-/// A dataset as the suite writes it down (model.Dataset), as far as its kind shapes rows.
-#[derive(Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-enum Dataset {
-    Sbtest { tables: usize, rows: u64, seed: u64 },
-    Tpcc { warehouses: u64, seed: u64 },
-    Own {},
-}
-
-/// No tables: the workload makes its own.
-struct Own;
-
-impl Tables for Own {
-    fn tables(&self) -> Vec<Table> {
-        Vec::new()
-    }
-
-    fn write(&self, _table: usize, _unit: u64, _row: &mut dyn FnMut(&[Field<'_>])) {}
-}
-
-/// The rows of a dataset that is described in JSON.
-pub fn parse(json: &[u8]) -> Result<Box<dyn Tables>, String> {
-    let dataset: Dataset = serde_json::from_slice(json).map_err(|error| error.to_string())?;
-    Ok(match dataset {
-        Dataset::Sbtest { tables, rows, seed } => Box::new(Sbtest::new(tables, rows, seed)),
-        Dataset::Tpcc { warehouses, seed } => Box::new(Tpcc::new(warehouses, seed)),
-        Dataset::Own {} => Box::new(Own),
-    })
 }
 
 /// How many rows a table's first `units` have, and the sum of `CRC32(CONCAT_WS('#', columns…))` over them.
@@ -113,26 +78,5 @@ mod tests {
         let sum = u64::from(crc32fast::hash(b"-7#x")) + u64::from(crc32fast::hash(b"#1"));
         assert_eq!(checksum(&few, 0, 3), (3, sum));
         assert_eq!(checksum(&few, 0, 1), (1, u64::from(crc32fast::hash(b"-7#x"))));
-    }
-
-    #[test]
-    fn a_dataset_is_read_from_json() {
-        let json =
-            br#"{"kind": "sbtest", "tables": 2, "rows": 30, "warehouses": 1, "seed": 4, "engine": "InnoDB"}"#;
-        let tables = parse(json).unwrap().tables();
-        assert_eq!(
-            tables.iter().map(|table| table.name.as_str()).collect::<Vec<_>>(),
-            ["sbtest1", "sbtest2"]
-        );
-        assert!(tables.iter().all(|table| table.units == 30 && table.columns == ["id", "k", "c", "pad"]));
-        let tpcc =
-            br#"{"kind": "tpcc", "tables": 1, "rows": 1, "warehouses": 3, "seed": 4, "engine": "InnoDB"}"#;
-        let tables = parse(tpcc).unwrap().tables();
-        assert_eq!((tables[0].name.as_str(), tables[0].units), ("warehouse", 3));
-        let own =
-            br#"{"kind": "own", "tables": 1, "rows": 1, "warehouses": 1, "seed": 1, "engine": "InnoDB"}"#;
-        assert!(parse(own).unwrap().tables().is_empty());
-        assert!(parse(b"{}").is_err());
-        assert!(parse(br#"{"kind": "other", "tables": 1, "rows": 1, "seed": 1}"#).is_err());
     }
 }
