@@ -17,8 +17,11 @@ from shootout.model import Dataset, ServerRecord, ServerReference
 from shootout.places import cache
 from shootout.plan import Plan
 from shootout.rounds import Subject
-from shootout.servers import catalogue, native, packages
-from shootout.servers.native import Instance, Tree
+from shootout.servers import catalogue, instances, native, packages
+from shootout.servers.instances import Instance
+from shootout.servers.native import Tree
+from shootout.servers.program import Program
+from shootout.servers.running import Running
 
 CONNECT_TIMEOUT_S = 60.0  # for each answer
 # What may be in the way of connections, and of their prepared statements: by error code.
@@ -41,7 +44,7 @@ class Contender:
     label: str
     reference: ServerReference
     settings_name: str
-    tree: Tree
+    program: Program
     options: Mapping[str, str]  # my.cnf
     datasets: Sequence[Dataset]
     port: int | None
@@ -54,27 +57,27 @@ class Contender:
         What it takes from the cache stays there until `held` is closed.
         """
         if port is not None:
-            native.require_port(port)  # before anything is fetched or loaded
+            instances.require_port(port)  # before anything is fetched or loaded
         reference = plan.servers[label]
-        tree = Tree.inspect(_directory_of(reference, held))
+        program = Tree.inspect(_directory_of(reference, held))
         name = reference.settings or plan.profile.settings
-        options = settings.compile(settings.load(name), tree.family, tree.version)
-        return cls(label, reference, name, tree, options, plan.loaded, port, plan.cache_bytes)
+        options = settings.compile(settings.load(name), program.family, program.version)
+        return cls(label, reference, name, program, options, plan.loaded, port, plan.cache_bytes)
 
     def load(self, held: ExitStack | None = None) -> Template:
         """The datasets on this server, from the cache or loaded now. Raises MeasureError.
 
         They stay in the cache until `held` is closed; others may go to make room for new ones.
         """
-        template = dataset.template(self.tree, self.options, self.datasets, cache(), held)
+        template = dataset.template(self.program, self.options, self.datasets, cache(), held)
         if template.load_s is not None:
             cached.bound(cache(), self.cache_bytes)
         return template
 
     def start(self, template: Template, home: Path, cpus: Sequence[int]) -> Instance:
-        """Start it in a new instance directory and read its pages. Raises as native.start does."""
+        """Start it in a new instance directory and read its pages. Raises as instances.start does."""
         template.copy_to(home)
-        instance = native.start(self.tree, home, self.options, port=self.port, cpus=cpus)
+        instance = instances.start(self.program, home, self.options, port=self.port, cpus=cpus)
         try:
             for each in self.datasets:
                 dataset.warm(instance, each)
@@ -83,17 +86,17 @@ class Contender:
             raise
         return instance
 
-    def record(self, template: Template | None = None, instance: Instance | None = None) -> ServerRecord:
+    def record(self, template: Template | None = None, instance: Running | None = None) -> ServerRecord:
         """The server as it is; before it has started, as its files say."""
         variables = instance.variables() if instance else {}
         compared, warnings = settings.compare(self.options, variables)
         return ServerRecord(
             label=self.label,
             reference=self.reference.text,
-            family=self.tree.family,
-            version=instance.version if instance else ".".join(map(str, self.tree.version)),
+            family=self.program.family,
+            version=instance.version if instance else ".".join(map(str, self.program.version)),
             comment=variables.get("version_comment", ""),
-            build=self.tree.digest,
+            build=self.program.digest,
             settings_name=self.settings_name,
             settings=compared,
             checksum=template.checksum if template else "",
@@ -102,7 +105,7 @@ class Contender:
         )
 
 
-def connect(engine: Engine, instance: Instance, schema: str, connections: int) -> int:
+def connect(engine: Engine, instance: Running, schema: str, connections: int) -> int:
     """Open the engine's connections to a server; returns the server's number in the engine.
 
     Raises MeasureError with the server's words, and the limit that is in the way where one is.
@@ -126,7 +129,7 @@ def connect(engine: Engine, instance: Instance, schema: str, connections: int) -
         raise MeasureError(words + limit + instance.post_mortem()) from None
 
 
-def subject(label: str, instance: Instance) -> Subject:
+def subject(label: str, instance: Running) -> Subject:
     """A running server, as far as measuring reads it."""
     return Subject(
         label=label,
@@ -142,7 +145,7 @@ def _directory_of(reference: ServerReference, held: ExitStack | None) -> Path:
     return packages.fetch(reference.target, catalogue.load()[reference.target], cache(), held)
 
 
-def _counters(instance: Instance) -> dict[str, float]:
+def _counters(instance: Running) -> dict[str, float]:
     counted = {name: value for name, value in instance.status().items() if _is_counted(name)}
     counted["context_switches"] = machine.context_switches(instance.pid)
     counted["disk_written_bytes"] = machine.bytes_written(instance.pid)

@@ -22,8 +22,9 @@ from shootout._engine import LoadError
 from shootout.errors import MeasureError
 from shootout.model import Dataset, DatasetKind
 from shootout.places import FIXTURES
-from shootout.servers import native
-from shootout.servers.native import Instance, Tree
+from shootout.servers import instances
+from shootout.servers.program import Program
+from shootout.servers.running import Running
 from shootout.servers.store import build_once
 
 SCHEMAS: Mapping[DatasetKind, str] = {
@@ -45,7 +46,7 @@ _UNFIT_ENGINES = {
 _CLUSTERED = {"innodb", "rocksdb"}  # their primary key holds the rows
 
 
-def load(instance: Instance, dataset: Dataset) -> None:
+def load(instance: Running, dataset: Dataset) -> None:
     """Create the dataset's schema, and its tables with all rows in it.
 
     Raises MeasureError with the server's words where it refuses.
@@ -70,7 +71,7 @@ def tables(dataset: Dataset) -> list[tuple[str, list[str]]]:
     return _engine.tables(msgspec.json.encode(dataset))
 
 
-def verify(instance: Instance, dataset: Dataset) -> str:
+def verify(instance: Running, dataset: Dataset) -> str:
     """Sum up every row in the server and hold it against what was generated; gives one text for all tables.
 
     Raises MeasureError naming the first table that is not as it must be.
@@ -93,7 +94,7 @@ def verify(instance: Instance, dataset: Dataset) -> str:
     return digest.hexdigest()[:16]
 
 
-def warm(instance: Instance, dataset: Dataset) -> None:
+def warm(instance: Running, dataset: Dataset) -> None:
     """Read all rows of each table, and every page of its indexes, once."""
     for table, columns in tables(dataset):
         name = f"{SCHEMAS[dataset.kind]}.{table}"
@@ -107,7 +108,7 @@ def warm(instance: Instance, dataset: Dataset) -> None:
             instance.query(scan, SCAN_TIMEOUT_S)
 
 
-def _storage_engine(instance: Instance, name: str) -> str:
+def _storage_engine(instance: Running, name: str) -> str:
     """The engine as the server spells it. Raises MeasureError where it has none of that name for tables."""
     fit = [
         engine
@@ -123,7 +124,7 @@ def _storage_engine(instance: Instance, name: str) -> str:
     )
 
 
-def _fill(instance: Instance, dataset: Dataset) -> None:
+def _fill(instance: Running, dataset: Dataset) -> None:
     """Let the engine make the rows, and the server take them from it."""
     ((allowed,),) = instance.query("SELECT @@GLOBAL.local_infile")
     instance.query("SET GLOBAL local_infile = 1")
@@ -146,7 +147,7 @@ def _fill(instance: Instance, dataset: Dataset) -> None:
             instance.query(f"SET GLOBAL local_infile = {allowed}")
 
 
-def _execute(instance: Instance, dataset: Dataset, statements: Iterable[str], schema: str | None) -> None:
+def _execute(instance: Running, dataset: Dataset, statements: Iterable[str], schema: str | None) -> None:
     """Run the statements in the schema, over a connection of their own and past the binary log."""
     try:
         with closing(instance.connect(database=schema)) as connection, connection.cursor() as cursor:
@@ -203,24 +204,24 @@ class Template:
 
 
 def template(
-    tree: Tree,
+    program: Program,
     options: Mapping[str, str],
     datasets: Iterable[Dataset],
     cache: Path,
     held: ExitStack | None = None,
 ) -> Template:
-    """The datasets on one server binary, from the cache or loaded now under these my.cnf options.
+    """The datasets on one server build, from the cache or loaded now under these my.cnf options.
 
     Options that do not shape data files share a template. Until `held` is closed nobody removes it.
     """
     every = tuple(sorted(set(datasets), key=lambda dataset: dataset.key))
     made_of = [(dataset.key, _statements(dataset)) for dataset in every]
-    facts = (FORMAT, tree.digest, sorted(settings.in_files(options).items()), made_of)
+    facts = (FORMAT, program.digest, sorted(settings.in_files(options).items()), made_of)
     key = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
     directory = cache / "templates" / key
     made = build_once(
         directory,
-        partial(_build, tree, options, every),
+        partial(_build, program, options, every),
         lambda found: cached.manifest(found) is not None,
         held,
     )
@@ -230,10 +231,12 @@ def template(
     return Template(directory=directory, checksum=manifest.checksum, load_s=manifest.load_s if made else None)
 
 
-def _build(tree: Tree, options: Mapping[str, str], datasets: Sequence[Dataset], directory: Path) -> None:
+def _build(
+    program: Program, options: Mapping[str, str], datasets: Sequence[Dataset], directory: Path
+) -> None:
     home = directory / "instance"
-    native.initialise(tree, home, options)
-    with native.start(tree, home, {**options, **LOADING}) as instance:
+    instances.initialise(program, home, options)
+    with instances.start(program, home, {**options, **LOADING}) as instance:
         began = time.monotonic()
         for dataset in datasets:
             load(instance, dataset)
@@ -246,7 +249,7 @@ def _build(tree: Tree, options: Mapping[str, str], datasets: Sequence[Dataset], 
     (data / "auto.cnf").unlink(missing_ok=True)  # the server's UUID: each copy gets its own
     checksum = hashlib.sha256(checksums.encode()).hexdigest()[:16]
     manifest = cached.Manifest(
-        server=f"{tree.family} {'.'.join(map(str, tree.version))}",
+        server=f"{program.family} {'.'.join(map(str, program.version))}",
         datasets=tuple(dataset.key for dataset in datasets),
         checksum=checksum,
         load_s=load_s,

@@ -13,14 +13,14 @@ from shootout import workload
 from shootout.dataset import SCHEMAS
 from shootout.errors import MeasureError
 from shootout.model import Dataset, Workload
-from shootout.servers.native import Instance
+from shootout.servers.running import Running
 
 
 @dataclass(frozen=True)
 class Ground:
     """A workload's tables on a running server."""
 
-    instance: Instance
+    instance: Running
     workload: Workload
     dataset: Dataset
 

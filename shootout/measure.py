@@ -38,7 +38,7 @@ from shootout.model import (
 from shootout.places import cache
 from shootout.plan import Plan
 from shootout.rounds import measure_block
-from shootout.servers.native import Instance
+from shootout.servers.running import Running
 from shootout.servers.store import locked
 
 Observe = Callable[[Progress], None]
@@ -209,7 +209,7 @@ class _Campaign:
         shuffled = generator.sample(blocks, len(blocks))
         return sorted(shuffled, key=lambda block: self.plan.programs[block.workload].writes)
 
-    def _start_server(self, label: str, start: int) -> Instance | None:
+    def _start_server(self, label: str, start: int) -> Running | None:
         contender, template = self.ready[label]
         try:
             instance = contender.start(template, self._home(label), self.runner.placement.servers)
@@ -221,7 +221,7 @@ class _Campaign:
         return instance
 
     def _one_block(
-        self, block: Block, start: int, instances: Mapping[str, Instance], generator: random.Random
+        self, block: Block, start: int, instances: Mapping[str, Running], generator: random.Random
     ) -> None:
         program = self.plan.programs[block.workload]
         client, servers = self.runner.placement.of(block.threads, writes=program.writes)
@@ -263,7 +263,7 @@ class _Campaign:
                 except MeasureError as error:
                     self._fail_cell(block.cell(each.label), start, str(error))
 
-    def _ground(self, block: Block, instance: Instance) -> Ground:
+    def _ground(self, block: Block, instance: Running) -> Ground:
         return Ground(instance, self.plan.workloads[block.workload], self.plan.datasets[block.workload])
 
     # --- what is kept, and shown --------------------------------------------------------------------

@@ -29,7 +29,7 @@ from rich.console import Console
 from shootout import machine, plan
 from shootout.contender import Contender
 from shootout.places import REPORTS
-from shootout.servers.native import Instance
+from shootout.servers.instances import Instance
 
 SERVER = "mysql-5.7.22"
 WORKLOADS = ("oltp_point_select", "oltp_read_only", "oltp_read_write")  # writing changes the tables: last

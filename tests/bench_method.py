@@ -23,7 +23,7 @@ from shootout import machine, plan, wording
 from shootout._engine import Engine
 from shootout.contender import Contender, connect
 from shootout.dataset import SCHEMAS
-from shootout.servers.native import Instance
+from shootout.servers.instances import Instance
 
 PLACEMENTS = {  # client, server
     "CPU 0 / CPU 1": ((0,), (1,)),

@@ -6,7 +6,7 @@ import pytest
 from shootout import cached, dataset, places
 from shootout.errors import MeasureError
 from shootout.model import Dataset
-from shootout.servers import catalogue, native, packages
+from shootout.servers import catalogue, instances, packages
 from shootout.servers.native import Tree
 
 pytestmark = pytest.mark.real
@@ -46,7 +46,7 @@ def test_a_copy_of_a_template_is_a_server_with_the_dataset(name: str, cache: Pat
     assert found.load_s is None  # restored: the number of connections is not in the files
     assert not (found.directory / "data" / "auto.cnf").exists()
     found.copy_to(tmp_path / "instance")
-    with native.start(tree, tmp_path / "instance", SMALL) as instance:
+    with instances.start(tree, tmp_path / "instance", SMALL) as instance:
         dataset.verify(instance, DATASET)
         dataset.warm(instance, DATASET)
         reads = instance.status()["Innodb_buffer_pool_reads"]
@@ -84,7 +84,7 @@ def test_one_template_holds_all_datasets_of_a_run(cache: Path, tmp_path: Path) -
     assert manifest.server == "mysql 5.7.22"
     assert manifest.datasets == ("own-innodb", DATASET.key, "tpcc-1w-innodb-seed1")
     found.copy_to(tmp_path / "instance")
-    with native.start(tree, tmp_path / "instance", SMALL) as instance:
+    with instances.start(tree, tmp_path / "instance", SMALL) as instance:
         schemas = instance.query("SHOW DATABASES LIKE 'shootout%'")
         assert schemas == (("shootout",), ("shootout_own",), ("shootout_tpcc",))
         assert instance.query("SHOW TABLES FROM shootout_own") == ()
@@ -106,8 +106,8 @@ def test_loading_leaves_the_server_as_it_was(tmp_path: Path) -> None:
     home = tmp_path / "instance"
     binary_log = {"log-bin": "binlog", "server-id": "1", "innodb-log-file-size": "8M"}
     for allowed in ("0", "1"):
-        native.initialise(tree, home / allowed, binary_log)
-        with native.start(tree, home / allowed, binary_log | {"local-infile": allowed}) as instance:
+        instances.initialise(tree, home / allowed, binary_log)
+        with instances.start(tree, home / allowed, binary_log | {"local-infile": allowed}) as instance:
             dataset.load(instance, DATASET)
             assert instance.query("SELECT @@GLOBAL.local_infile") == ((int(allowed),),)
             written = str(instance.query("SHOW BINLOG EVENTS"))
@@ -117,13 +117,13 @@ def test_loading_leaves_the_server_as_it_was(tmp_path: Path) -> None:
 
 def test_a_load_that_the_server_refuses_is_told_in_its_words(tmp_path: Path) -> None:
     tree = a_tree(NAMES[0])
-    native.initialise(tree, tmp_path / "instance", SMALL)
-    with native.start(tree, tmp_path / "instance", SMALL) as instance:
+    instances.initialise(tree, tmp_path / "instance", SMALL)
+    with instances.start(tree, tmp_path / "instance", SMALL) as instance:
         dataset.load(instance, DATASET)
         with pytest.raises(MeasureError, match=rf"^loading {DATASET.key}: .*database exists"):
             dataset.load(instance, DATASET)
         instance.query("DROP DATABASE shootout")
-        instance.query(f"REVOKE ALL ON *.* FROM {native.LOAD_USER}@localhost")
+        instance.query(f"REVOKE ALL ON *.* FROM {instances.LOAD_USER}@localhost")
         with pytest.raises(MeasureError, match=rf"^loading {DATASET.key}: error 1044: Access denied"):
             dataset.load(instance, DATASET)
         assert instance.query("SELECT @@GLOBAL.local_infile") == ((1,),)  # 5.7's default
@@ -136,7 +136,7 @@ def test_another_storage_engine_holds_the_same_rows(name: str, cache: Path, tmp_
     found = dataset.template(tree, SMALL, [on_myisam], cache)
     assert found.directory != dataset.template(tree, SMALL, [DATASET], cache).directory
     found.copy_to(tmp_path / "instance")
-    with native.start(tree, tmp_path / "instance", SMALL) as instance:
+    with instances.start(tree, tmp_path / "instance", SMALL) as instance:
         assert dataset.verify(instance, on_myisam) != ""
         engines = instance.query(
             "SELECT engine FROM information_schema.tables WHERE table_schema = 'shootout'"

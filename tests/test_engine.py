@@ -30,8 +30,9 @@ from shootout.model import (
     Workload,
     WorkloadStatement,
 )
-from shootout.servers import catalogue, native, packages
-from shootout.servers.native import Instance, Tree
+from shootout.servers import catalogue, packages
+from shootout.servers.instances import Instance, start
+from shootout.servers.native import Tree
 
 pytestmark = pytest.mark.real
 
@@ -76,7 +77,7 @@ def instances(
         for name, (tree, template) in templates.items():
             home = tmp_path_factory.mktemp(name) / "instance"
             template.copy_to(home)
-            started[name] = running.enter_context(native.start(tree, home, OPTIONS))
+            started[name] = running.enter_context(start(tree, home, OPTIONS))
         yield started
 
 
@@ -442,7 +443,7 @@ def test_a_killed_server_ends_its_slice(
     tree, template = templates[NAMES[0]]
     template.copy_to(tmp_path / "instance")
     other = instances[NAMES[1]]
-    with native.start(tree, tmp_path / "instance", OPTIONS) as dying:
+    with start(tree, tmp_path / "instance", OPTIONS) as dying:
         engine = an_engine(shipped("oltp_read_write"), dying, other, connections=16, workers=2)
         with in_the_middle(0.3, lambda: os.kill(dying.pid, signal.SIGKILL)) as ago_s:
             code, words = failure(engine, 0)

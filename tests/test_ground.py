@@ -12,8 +12,9 @@ from shootout.dataset import SCHEMAS
 from shootout.errors import MeasureError
 from shootout.ground import Ground
 from shootout.model import Check, Dataset, Scale, Step, Transaction, Workload, WorkloadStatement
-from shootout.servers import catalogue, native, packages
-from shootout.servers.native import Instance, Tree
+from shootout.servers import catalogue, instances, packages
+from shootout.servers.instances import Instance
+from shootout.servers.native import Tree
 
 pytestmark = pytest.mark.real
 
@@ -29,7 +30,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     dataset.template(tree, OPTIONS, [Scale(tables=1, rows=10).of("sbtest")], home / "cache").copy_to(
         home / "i"
     )
-    with native.start(tree, home / "i", OPTIONS) as instance:
+    with instances.start(tree, home / "i", OPTIONS) as instance:
         yield instance
 
 

@@ -22,8 +22,9 @@ from shootout.contender import connect
 from shootout.dataset import Template
 from shootout.errors import MeasureError
 from shootout.model import Dataset
-from shootout.servers import catalogue, native, packages
-from shootout.servers.native import Instance, Tree
+from shootout.servers import catalogue, instances, packages
+from shootout.servers.instances import Instance
+from shootout.servers.native import Tree
 
 pytestmark = pytest.mark.real
 
@@ -52,7 +53,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tree, Template]:
 def instance(template: tuple[Tree, Template], tmp_path: Path) -> Iterator[Instance]:
     tree, loaded = template
     loaded.copy_to(tmp_path / "instance")
-    with native.start(tree, tmp_path / "instance", OPTIONS) as running:
+    with instances.start(tree, tmp_path / "instance", OPTIONS) as running:
         yield running
 
 
@@ -179,8 +180,9 @@ from types import SimpleNamespace
 from shootout import contender
 from shootout._engine import Engine
 from shootout.servers import native
+from shootout.servers.running import Login
 native.OPEN_FILES = 64
-server = SimpleNamespace(login=native.Login(*{login!r}), post_mortem=lambda: "")
+server = SimpleNamespace(login=Login(*{login!r}), post_mortem=lambda: "")
 try:
     contender.connect(Engine({program("oltp_point_select")!r}, 1), server, {SCHEMA!r}, 200)
 except Exception as error:

@@ -15,8 +15,9 @@ from runs import until
 from shootout import places
 from shootout._engine import LoadError, checksum, load_rows, tables
 from shootout.model import Dataset
-from shootout.servers import catalogue, native, packages
-from shootout.servers.native import Instance, Tree
+from shootout.servers import catalogue, instances, packages
+from shootout.servers.instances import Instance
+from shootout.servers.native import Tree
 
 pytestmark = pytest.mark.real
 
@@ -41,8 +42,8 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Inst
         for name in NAMES:
             tree = Tree.inspect(packages.fetch(name, catalogue.load()[name], places.cache()))
             home = tmp_path_factory.mktemp(name) / "instance"
-            native.initialise(tree, home, OPTIONS)
-            started[name] = running.enter_context(native.start(tree, home, OPTIONS))
+            instances.initialise(tree, home, OPTIONS)
+            started[name] = running.enter_context(instances.start(tree, home, OPTIONS))
             started[name].query("CREATE USER plain@localhost IDENTIFIED WITH mysql_native_password BY 'p''w'")
             started[name].query("GRANT SELECT, INSERT ON *.* TO plain@localhost")  # no SUPER
         yield started
@@ -206,8 +207,8 @@ def test_a_session_that_the_server_ends_is_an_error(one_server: Instance) -> Non
 
 def test_a_server_that_dies_is_an_error(tmp_path: Path) -> None:
     tree = Tree.inspect(packages.fetch(NAMES[0], catalogue.load()[NAMES[0]], places.cache()))
-    native.initialise(tree, tmp_path / "instance", OPTIONS)
-    with native.start(tree, tmp_path / "instance", OPTIONS) as server:
+    instances.initialise(tree, tmp_path / "instance", OPTIONS)
+    with instances.start(tree, tmp_path / "instance", OPTIONS) as server:
         emptied(server)
         create(server, ENDLESS)
         login = server.login

@@ -14,7 +14,7 @@ import pytest
 
 from shootout import places
 from shootout.errors import InputError, MeasureError
-from shootout.servers import catalogue, native, packages
+from shootout.servers import catalogue, instances, packages, running as running_server
 from shootout.servers.native import Tree
 
 pytestmark = pytest.mark.real
@@ -34,14 +34,14 @@ def home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     name = request.param
     tree = Tree.inspect(packages.fetch(name, catalogue.load()[name], places.cache()))
     directory = tmp_path_factory.mktemp(name) / "instance"
-    native.initialise(tree, directory, SMALL)
+    instances.initialise(tree, directory, SMALL)
     return tree, directory
 
 
 @pytest.fixture
-def running(home: tuple[Tree, Path]) -> Iterator[native.Instance]:
+def running(home: tuple[Tree, Path]) -> Iterator[instances.Instance]:
     tree, directory = home
-    with native.start(tree, directory, SMALL) as instance:
+    with instances.start(tree, directory, SMALL) as instance:
         yield instance
 
 
@@ -62,7 +62,7 @@ def select_one(descriptor: int) -> bytes:
 def test_a_server_starts_answers_and_stops(home: tuple[Tree, Path]) -> None:
     tree, directory = home
     cpu = max(os.sched_getaffinity(0))
-    with native.start(tree, directory, SMALL, cpus=[cpu]) as instance:
+    with instances.start(tree, directory, SMALL, cpus=[cpu]) as instance:
         assert instance.version == ".".join(map(str, tree.version))
         assert instance.alive()
         variables = instance.variables()
@@ -87,10 +87,10 @@ def test_a_server_starts_answers_and_stops(home: tuple[Tree, Path]) -> None:
 
 
 def test_a_server_that_stands_still_is_not_waited_for(
-    running: native.Instance, monkeypatch: pytest.MonkeyPatch
+    running: instances.Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running.status()  # over a connection that is open by then
-    monkeypatch.setattr(native, "QUERY_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(running_server, "QUERY_TIMEOUT_S", 0.5)
     os.kill(running.pid, signal.SIGSTOP)
     try:
         for _ in range(2):  # the second one has to log in first
@@ -104,8 +104,8 @@ def test_a_server_that_stands_still_is_not_waited_for(
     assert running.status()["Uptime"] > 0
 
 
-def test_nobody_gets_in_without_the_password(running: native.Instance) -> None:
-    for user in ("root", native.LOAD_USER):
+def test_nobody_gets_in_without_the_password(running: instances.Instance) -> None:
+    for user in ("root", instances.LOAD_USER):
         with pytest.raises(pymysql.err.OperationalError, match="Access denied"):
             running.connect(user=user, password="")
 
@@ -119,8 +119,8 @@ def test_a_busy_port_is_named(home: tuple[Tree, Path]) -> None:
         with pytest.raises(
             InputError, match=rf"port {port} on 127\.0\.0\.1 cannot be used \(Address already in"
         ):
-            native.start(tree, directory, SMALL, port=port)
-    with native.start(tree, directory, SMALL, port=port) as instance:
+            instances.start(tree, directory, SMALL, port=port)
+    with instances.start(tree, directory, SMALL, port=port) as instance:
         assert instance.port == port
 
 
@@ -128,7 +128,7 @@ def test_a_busy_port_is_named(home: tuple[Tree, Path]) -> None:
 def test_what_is_no_port_is_refused(home: tuple[Tree, Path], port: int) -> None:
     tree, directory = home
     with pytest.raises(InputError, match="expected 1 to 65535"):
-        native.start(tree, directory, SMALL, port=port)
+        instances.start(tree, directory, SMALL, port=port)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_what_is_no_port_is_refused(home: tuple[Tree, Path], port: int) -> None:
     [(signal.SIGKILL, r"died \(signal SIGKILL\)"), (signal.SIGSEGV, r"died \(exit code 2\).*stack_bottom")],
 )
 def test_a_server_that_dies_leaves_its_last_words(
-    home: tuple[Tree, Path], running: native.Instance, how: signal.Signals, said: str
+    home: tuple[Tree, Path], running: instances.Instance, how: signal.Signals, said: str
 ) -> None:
     os.kill(running.pid, how)
     with pytest.raises(MeasureError, match=rf"(?s)SELECT 1: .*The server has {said}"):
@@ -144,20 +144,20 @@ def test_a_server_that_dies_leaves_its_last_words(
     assert not running.alive()
     assert running.error_log_tail(3).count("\n") == 2
     running.stop()
-    with native.start(*home, SMALL) as again:  # after recovery
+    with instances.start(*home, SMALL) as again:  # after recovery
         assert again.query("SELECT 1") == ((1,),)
 
 
 def test_a_server_that_cannot_start_says_why(home: tuple[Tree, Path]) -> None:
     with pytest.raises(MeasureError, match=r"(?s)ended while starting \(exit code \d+\).*no-such-option"):
-        native.start(*home, SMALL | {"no-such-option": "1"})
-    with native.start(*home, SMALL):
+        instances.start(*home, SMALL | {"no-such-option": "1"})
+    with instances.start(*home, SMALL):
         pass
 
 
-def test_an_instance_directory_has_one_server(home: tuple[Tree, Path], running: native.Instance) -> None:
+def test_an_instance_directory_has_one_server(home: tuple[Tree, Path], running: instances.Instance) -> None:
     with pytest.raises(MeasureError, match="another process runs a server"):
-        native.start(*home, SMALL)
+        instances.start(*home, SMALL)
     assert running.alive()
 
 
@@ -167,8 +167,8 @@ def test_a_long_path_gets_a_short_socket(home: tuple[Tree, Path], tmp_path: Path
     deep.mkdir()
     moved = directory.rename(deep / "instance")
     try:
-        with native.start(tree, moved, SMALL) as instance:
-            assert len(str(instance.socket)) <= native.SOCKET_PATH_MAX_BYTES
+        with instances.start(tree, moved, SMALL) as instance:
+            assert len(str(instance.socket)) <= instances.SOCKET_PATH_MAX_BYTES
             assert instance.query("SELECT 1") == ((1,),)
         assert not instance.socket.parent.exists()
         assert (moved / "error.log").exists()
@@ -181,9 +181,10 @@ def test_no_server_outlives_a_killed_parent(home: tuple[Tree, Path]) -> None:
     script = f"""
 import time
 from pathlib import Path
-from shootout.servers import native
-tree = native.Tree.inspect(Path({str(tree.basedir)!r}))
-instance = native.start(tree, Path({str(directory)!r}), {SMALL!r})
+from shootout.servers import instances
+from shootout.servers.native import Tree
+tree = Tree.inspect(Path({str(tree.basedir)!r}))
+instance = instances.start(tree, Path({str(directory)!r}), {SMALL!r})
 print(instance.pid, flush=True)
 time.sleep(60)
 """
@@ -202,13 +203,13 @@ def test_what_cannot_be_initialised_yet_is_refused(home: tuple[Tree, Path], tmp_
     tree, _ = home
     for other in (replace(tree, version=(5, 5, 34)), replace(tree, family="mariadb", version=(10, 11, 5))):
         with pytest.raises(InputError, match="is not supported yet; expected MySQL or Percona Server"):
-            native.initialise(other, tmp_path / "instance", SMALL)
+            instances.initialise(other, tmp_path / "instance", SMALL)
     assert not (tmp_path / "instance").exists()
 
 
 def test_a_failing_initialisation_says_why(home: tuple[Tree, Path], tmp_path: Path) -> None:
     with pytest.raises(MeasureError, match=r"(?s)initialising failed:.*no-such-option"):
-        native.initialise(home[0], tmp_path / "instance", SMALL | {"no-such-option": "1"})
+        instances.initialise(home[0], tmp_path / "instance", SMALL | {"no-such-option": "1"})
 
 
 def test_a_tree_is_found_out(home: tuple[Tree, Path], tmp_path: Path) -> None:

@@ -16,8 +16,9 @@ from shootout.contender import connect
 from shootout.dataset import SCHEMAS
 from shootout.ground import Ground
 from shootout.model import Load, Protocol, Scale
-from shootout.servers import catalogue, native, packages
-from shootout.servers.native import Instance, Tree
+from shootout.servers import catalogue, instances, packages
+from shootout.servers.instances import Instance
+from shootout.servers.native import Tree
 
 pytestmark = pytest.mark.real
 
@@ -54,7 +55,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     home = tmp_path_factory.mktemp("server")
     template = dataset.template(tree, OPTIONS, [SCALE.of("sbtest")], home / "cache")
     template.copy_to(home / "instance")
-    with native.start(tree, home / "instance", OPTIONS) as instance:
+    with instances.start(tree, home / "instance", OPTIONS) as instance:
         # The plugin that sysbench's client knows on every distribution.
         instance.query(f"CREATE USER {USER}@localhost IDENTIFIED WITH mysql_native_password BY '{PASSWORD}'")
         instance.query(f"GRANT ALL ON *.* TO {USER}@localhost")
@@ -140,9 +141,9 @@ def test_the_prepared_protocol_has_the_same_statements(
     count = send(server, name, options, "prepared")
     arguments = [f"--{option}={_spelled(option, value)}" for option, value in options.items()]
     sysbench(server, SCHEMAS["sbtest"], "--db-ps-mode=auto", f"--events={count}", *arguments, name, "run")
-    ours, theirs = (logged(server, user, "Query", "Execute") for user in (native.LOAD_USER, USER))
+    ours, theirs = (logged(server, user, "Query", "Execute") for user in (instances.LOAD_USER, USER))
     assert forms(ours) == forms(theirs)
-    ours, theirs = (logged(server, user, "Prepare") for user in (native.LOAD_USER, USER))
+    ours, theirs = (logged(server, user, "Prepare") for user in (instances.LOAD_USER, USER))
     if name == "oltp_insert":  # sysbench's has no prepared form
         assert (len(ours), theirs) == (SCALE.tables, [])
     else:
@@ -158,7 +159,7 @@ def test_bulk_insert_writes_the_same_text_and_rows(server: Instance) -> None:
     ground.set_up(threads=1)
     forget(server)
     count = send(server, "bulk_insert", {"rows_per_insert": rows}, "prepared")  # it keeps to text
-    sent = logged(server, native.LOAD_USER, "Query")
+    sent = logged(server, instances.LOAD_USER, "Query")
     assert len(sent) == count
     assert server.query(table) == ((count * rows, 1, count * rows, count * rows),)
 

@@ -1,7 +1,4 @@
-"""Servers run as processes of this machine, from an unpacked tree, each in an instance directory of its own.
-
-An instance directory holds my.cnf, accounts.sql, data/, mysqld.sock, mysqld.pid, error.log and lock.
-"""
+"""Servers run as processes of this machine, from an unpacked tree."""
 
 from __future__ import annotations
 
@@ -10,54 +7,27 @@ import hashlib
 import os
 import re
 import resource
-import secrets
 import signal
-import socket
 import subprocess
-import tempfile
-import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
 
-import pymysql
-from pymysql.connections import Connection
-from pymysql.constants.CR import CR_CONNECTION_ERROR
-from pymysql.cursors import Cursor
-
-from shootout.errors import InputError, MeasureError
+from shootout.errors import InputError
 from shootout.servers.packages import require_libraries
-from shootout.servers.store import locked
 from shootout.settings import Family, Version
 
-SOCKET_PATH_MAX_BYTES = 100  # the system's limit is 107; servers append ".lock" for a file beside it
-START_TIMEOUT_S = 60.0
-RECOVERY_TIMEOUT_S = 600.0  # after an unclean end the server first works through its redo log
-STOP_TIMEOUT_S = 60.0
-QUERY_TIMEOUT_S = 60.0
 # The same for every server, whatever this process was given: servers size their caches, and an array, by it.
 OPEN_FILES = 262_144
-LOAD_USER = "shootout"
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)  # loaded here: nothing may be loaded between fork and exec
 
 
 @dataclass(frozen=True, slots=True)
-class Login:
-    """An account for the load, and where the server listens: a socket's path or host:port."""
-
-    address: str
-    user: str
-    password: str
-
-
-@dataclass(frozen=True, slots=True)
 class Tree:
-    """A server's program files, as unpacked or installed."""
+    """A server's program files, as unpacked or installed: a Program."""
 
     basedir: Path
     mysqld: Path
@@ -95,6 +65,55 @@ class Tree:
             digest=digest,
         )
 
+    @property
+    def name(self) -> str:
+        """The server binary."""
+        return str(self.mysqld)
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The my.cnf options that say where its files lie."""
+        return {"basedir": quoted(self.basedir), "lc-messages-dir": quoted(self.share)}
+
+    def shared(self, name: str) -> str | None:
+        """The text of a file below its share directory; None: there is none."""
+        file = self.share / name
+        return file.read_text("utf-8", errors="replace") if file.is_file() else None
+
+    def prepared_data(self) -> Path | None:
+        """The initialised data directory that it brings along; None: it brings none."""
+        data = self.basedir / "data"
+        return data if (data / "mysql").is_dir() else None
+
+    def spawn(
+        self, arguments: Sequence[str], directory: Path, cpus: Sequence[int], given: Path | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Run the server, as Program says.
+
+        The system ties its death to that of the *thread* that forked. Ctrl-C is put off until the process is
+        known: before, nobody could end it.
+        """
+        put_off: list[int] = []
+        before = signal.signal(signal.SIGINT, lambda number, frame: put_off.append(number))
+        try:
+            with (directory / "error.log").open("ab") as log, (given or Path(os.devnull)).open("rb") as stdin:
+                process = subprocess.Popen(
+                    [self.mysqld, *arguments],
+                    cwd=directory,
+                    stdin=stdin,
+                    stdout=log,
+                    stderr=log,
+                    preexec_fn=_child(cpus),  # noqa: PLW1509 (safe: see there)
+                    start_new_session=True,  # Ctrl-C is for us; we then stop the server in good order
+                )
+        finally:
+            signal.signal(signal.SIGINT, before)
+        if put_off:
+            process.kill()
+            process.wait()
+            signal.raise_signal(signal.SIGINT)
+        return process
+
 
 def find_mysqld(directory: Path) -> Path:
     """The server binary of a tree. Raises InputError where there is none."""
@@ -110,247 +129,16 @@ def find_mysqld(directory: Path) -> Path:
     )
 
 
-def require_port(port: int) -> int:
-    """The port itself. Raises InputError where a server cannot have it on 127.0.0.1."""
-    if not 0 < port < 65_536:
-        raise InputError(f"port {port}: expected 1 to 65535")
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do: TIME_WAIT is not busy
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError as error:
-            raise InputError(
-                f"port {port} on 127.0.0.1 cannot be used ({error.strerror}); give a free one"
-            ) from error
-    return port
-
-
-def initialise(tree: Tree, directory: Path, settings: Mapping[str, str]) -> None:
-    """Make an instance directory with an empty server in it; `settings` are my.cnf options.
-
-    Raises InputError for a server that cannot be initialised this way, MeasureError with its error log's
-    tail where it fails.
-    """
-    if tree.family == "mariadb" or tree.version < (5, 7, 6):
-        version = ".".join(map(str, tree.version))
-        raise InputError(
-            f"{tree.mysqld}: {tree.family} {version} is not supported yet; "
-            "expected MySQL or Percona Server 5.7.6 or later"
-        )
-    directory = directory.absolute()
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    config = _write_config(tree, directory, settings, {})
-    process = _spawn([tree.mysqld, f"--defaults-file={config}", "--initialize-insecure"], directory, ())
-    try:
-        code = process.wait()
-    except BaseException:
-        process.kill()
-        process.wait()
-        raise
-    if code != 0:
-        raise MeasureError(f"{tree.mysqld}: initialising failed:\n{_tail(directory / 'error.log', 12)}")
-
-
-def start(
-    tree: Tree,
-    directory: Path,
-    settings: Mapping[str, str],
-    *,
-    port: int | None = None,
-    cpus: Sequence[int] = (),
-) -> Instance:
-    """Start the server of an initialised instance directory and wait until it answers.
-
-    It listens on 127.0.0.1 and its socket only, runs on `cpus` (empty: on all), and dies with this process.
-    Call it from the main thread: the system ties that death to the *thread* that forked.
-    Raises InputError for a busy port, MeasureError with the error log's tail where it does not come up.
-    """
-    directory = directory.absolute()
-    with ExitStack() as held:
-        try:
-            held.enter_context(locked(directory / "lock", wait=False))
-        except BlockingIOError:
-            raise MeasureError(
-                f"{directory}: another process runs a server in this instance directory"
-            ) from None
-        port = _free_port() if port is None else require_port(port)
-        address = directory / "mysqld.sock"
-        if len(os.fsencode(address)) > SOCKET_PATH_MAX_BYTES:
-            address = (
-                Path(held.enter_context(tempfile.TemporaryDirectory(prefix="shootout-"))) / "mysqld.sock"
-            )
-        passwords = {"root": secrets.token_urlsafe(24), LOAD_USER: secrets.token_urlsafe(24)}
-        _write_accounts(directory / "accounts.sql", passwords)
-        pid_file = directory / "mysqld.pid"
-        timeout_s = RECOVERY_TIMEOUT_S if pid_file.exists() else START_TIMEOUT_S
-        placed = {
-            "socket": _quoted(address),
-            "port": str(port),
-            "pid-file": _quoted(pid_file),
-            "init-file": _quoted(directory / "accounts.sql"),
-        }
-        config = _write_config(tree, directory, settings, placed)
-        process = _spawn([tree.mysqld, f"--defaults-file={config}"], directory, cpus)
-        instance = Instance(
-            directory=directory,
-            address=address,
-            port=port,
-            process=process,
-            passwords=passwords,
-            held=held.pop_all(),
-        )
-    try:
-        instance.wait_until_ready(timeout_s)
-    except BaseException:
-        instance.kill()
-        raise
-    return instance
-
-
-class Instance:
-    """A running server. As a context manager it is stopped at the end."""
-
-    def __init__(
-        self,
-        *,
-        directory: Path,
-        address: Path,
-        port: int,
-        process: subprocess.Popen[bytes],
-        passwords: Mapping[str, str],
-        held: ExitStack,
-    ) -> None:
-        self.directory = directory
-        self.socket = address
-        self.port = port
-        self.pid = process.pid
-        self.version = ""  # as the server says, once it answers
-        self._process = process
-        self._passwords = passwords
-        self._held = held  # lock and socket directory, given back at the end
-        self._control: Connection[Cursor] | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
-    def connect(self, **options: Any) -> Connection[Cursor]:
-        """Log in as root over the socket: no TLS, autocommit, utf8mb4; `options` are PyMySQL's and win."""
-        return self._login("root", options)
-
-    @property
-    def login(self) -> Login:
-        """What the load engine logs in with."""
-        return Login(str(self.socket), LOAD_USER, self._passwords[LOAD_USER])
-
-    def query(self, sql: str, timeout_s: float | None = None) -> tuple[tuple[Any, ...], ...]:
-        """The rows that `sql` gives, as root.
-
-        Raises MeasureError with the server's words where it fails, or gives no answer for `timeout_s`
-        (None: QUERY_TIMEOUT_S).
-        """
-        timeout_s = QUERY_TIMEOUT_S if timeout_s is None else timeout_s
-        try:
-            if self._control is None:
-                self._control = self.connect(read_timeout=timeout_s)
-            self._control._read_timeout = timeout_s  # type: ignore[attr-defined]  # of the next packet
-            with self._control.cursor() as cursor:
-                cursor.execute(sql)
-                return cursor.fetchall()
-        except pymysql.Error as error:
-            self._control = None
-            raise MeasureError(f"{sql}: {error}{self.post_mortem()}") from error
-
-    def status(self) -> dict[str, float]:
-        """The server's global status counters, those that are numbers."""
-        return {
-            str(name): float(value) for name, value in self.query("SHOW GLOBAL STATUS") if _is_number(value)
-        }
-
-    def variables(self) -> dict[str, str]:
-        """The server's global variables."""
-        return {str(name): str(value) for name, value in self.query("SHOW GLOBAL VARIABLES")}
-
-    def alive(self) -> bool:
-        """Whether the server process runs."""
-        return self._process.poll() is None
-
-    def error_log_tail(self, lines: int = 12) -> str:
-        """The error log's last lines; notes are left out where there are errors."""
-        return _tail(self.directory / "error.log", lines)
-
-    def post_mortem(self) -> str:
-        """How the server has died, a line to put behind an error; empty while it lives."""
-        try:
-            code = self._process.wait(0.5)  # a crashing server drops its connections before it is gone
-        except subprocess.TimeoutExpired:
-            return ""
-        return f"\nThe server has died ({_ending(code)}); its error log ends:\n{self.error_log_tail()}"
-
-    def stop(self) -> None:
-        """Shut the server down in good order; one that does not end in time is killed."""
-        self._end(signal.SIGTERM)
-
-    def kill(self) -> None:
-        """End the server at once, as a crash would."""
-        self._end(signal.SIGKILL)
-
-    def wait_until_ready(self, timeout_s: float) -> None:
-        """Return once a login succeeds. Raises MeasureError where the server dies or takes longer."""
-        deadline = time.monotonic() + timeout_s
-        while True:
-            try:
-                with self.connect(read_timeout=5) as connection:
-                    self.version = str(connection.server_version)  # type: ignore[attr-defined]
-                return
-            except pymysql.OperationalError as error:
-                code = self._process.poll()
-                if code is not None:
-                    reason = f"the server ended while starting ({_ending(code)})"
-                elif time.monotonic() > deadline:
-                    reason = f"the server did not answer within {timeout_s:.0f} s ({error})"
-                else:
-                    time.sleep(0.02)
-                    continue
-                raise MeasureError(f"{reason}; its error log ends:\n{self.error_log_tail()}") from None
-
-    def _end(self, how: signal.Signals) -> None:
-        if self._control is not None:
-            self._control._force_close()  # type: ignore[attr-defined]  # a dead server must not hold us up
-            self._control = None
-        self._process.send_signal(how)
-        try:
-            self._process.wait(STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._held.close()
-
-    def _login(self, user: str, options: Mapping[str, Any]) -> Connection[Cursor]:
-        # Without a collation PyMySQL's SET NAMES picks the version's own default, which differs from 8.0 on.
-        common: dict[str, Any] = {
-            "user": user,
-            "password": self._passwords[user],
-            "ssl_disabled": True,
-            "charset": "utf8mb4",
-            "collation": "utf8mb4_general_ci",
-            "autocommit": True,
-        }
-        connection = Connection(**common | dict(options) | {"defer_connect": True})
-        # PyMySQL forgets to close a socket of its own that found no server.
-        link = socket.socket(socket.AF_UNIX)
-        try:
-            link.connect(str(self.socket))
-        except OSError as error:
-            link.close()
-            raise pymysql.OperationalError(CR_CONNECTION_ERROR, f"{self.socket}: {error.strerror}") from error
-        connection._secure = True  # type: ignore[attr-defined]  # so it would know of a socket of its own
-        connection.connect(link)
-        return connection
+def allow_files() -> int:
+    """Allow this process, and what it starts, OPEN_FILES, or as many as it may have; returns the number."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if hard == resource.RLIM_INFINITY or hard > OPEN_FILES:
+        hard = OPEN_FILES
+    with suppress(ValueError, OSError):  # only root may raise the hard limit
+        resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
+        return OPEN_FILES
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    return hard
 
 
 def _family(version_text: str) -> Family:
@@ -366,68 +154,10 @@ def _find_share(directory: Path) -> Path:
     raise InputError(f"path:{directory}: no error messages in it; expected share/english/errmsg.sys")
 
 
-def _write_config(
-    tree: Tree, directory: Path, settings: Mapping[str, str], placed: Mapping[str, str]
-) -> Path:
-    """Write my.cnf; what belongs to the instance comes last and so wins over `settings`."""
-    own = {
-        "basedir": _quoted(tree.basedir),
-        "datadir": _quoted(directory / "data"),
-        "lc-messages-dir": _quoted(tree.share),
-        "log-error": _quoted(directory / "error.log"),
-        "bind-address": "127.0.0.1",
-        "secure-file-priv": '""',  # its compiled-in directory need not exist here
-    }
-    if tree.family != "mariadb" and tree.version >= (8, 0, 11):
-        own["loose-mysqlx"] = "OFF"  # a second port, and a second socket
-    if os.geteuid() == 0:
-        own["user"] = "root"
-    lines = [
-        name if value == "" else f"{name} = {value}" for name, value in {**settings, **own, **placed}.items()
-    ]
-    config = directory / "my.cnf"
-    config.write_text("[mysqld]\n" + "\n".join(lines) + "\n")
-    return config
-
-
-def _write_accounts(file: Path, passwords: Mapping[str, str]) -> None:
-    """Write what the server runs before it listens: so there is no moment in which root has no password."""
-    load = f"{LOAD_USER}@localhost"
-    lines = [
-        f"ALTER USER root@localhost IDENTIFIED BY '{passwords['root']}';",
-        f"CREATE USER IF NOT EXISTS {load} IDENTIFIED BY '{passwords[LOAD_USER]}';",
-        f"ALTER USER {load} IDENTIFIED BY '{passwords[LOAD_USER]}';",
-        f"GRANT ALL ON *.* TO {load};",
-    ]
-    with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as opened:  # noqa: PTH123
-        opened.write("\n".join(lines) + "\n")
-
-
-def _spawn(command: Sequence[str | Path], directory: Path, cpus: Sequence[int]) -> subprocess.Popen[bytes]:
-    """Start a server's process; it writes to the instance directory's error log.
-
-    Ctrl-C is put off until the process is known: before, nobody could end it.
-    """
-    put_off: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: put_off.append(number))
-    try:
-        with (directory / "error.log").open("ab") as log:
-            process = subprocess.Popen(
-                command,
-                cwd=directory,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                preexec_fn=_child(cpus),  # noqa: PLW1509 (safe: see there)
-                start_new_session=True,  # Ctrl-C is for us; we then stop the server in good order
-            )
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if put_off:
-        process.kill()
-        process.wait()
-        signal.raise_signal(signal.SIGINT)
-    return process
+def quoted(path: Path) -> str:
+    """A path as my.cnf wants it."""
+    escaped = str(path).replace("\\", "\\\\")
+    return f'"{escaped}"'
 
 
 def _child(cpus: Sequence[int]) -> Callable[[], None]:
@@ -445,47 +175,3 @@ def _child(cpus: Sequence[int]) -> Callable[[], None]:
     return prepare
 
 
-def allow_files() -> int:
-    """Allow this process, and what it starts, OPEN_FILES, or as many as it may have; returns the number."""
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    if hard == resource.RLIM_INFINITY or hard > OPEN_FILES:
-        hard = OPEN_FILES
-    with suppress(ValueError, OSError):  # only root may raise the hard limit
-        resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
-        return OPEN_FILES
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-    return hard
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _quoted(path: Path) -> str:
-    escaped = str(path).replace("\\", "\\\\")
-    return f'"{escaped}"'
-
-
-def _tail(log: Path, lines: int) -> str:
-    """A log's last lines, without notes where it has errors: a server that fails shuts down at length."""
-    with log.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - 64 * 1024))
-        found = file.read().decode(errors="replace").splitlines()
-    if any("[ERROR]" in line for line in found):
-        found = [line for line in found if "[Note]" not in line]
-    return "\n".join(found[-lines:])
-
-
-def _ending(code: int) -> str:
-    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

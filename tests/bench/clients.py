@@ -21,7 +21,7 @@ from shootout._engine import Engine
 from shootout.dataset import SCHEMAS
 from shootout.errors import MeasureError
 from shootout.model import Dataset, Program
-from shootout.servers.native import Instance
+from shootout.servers.instances import Instance
 
 LEAD_S = 0.3  # after a client (re)starts, before anything is counted
 START_TIMEOUT_S = 180.0

@@ -21,8 +21,8 @@ from shootout import dataset
 from shootout.contender import Contender
 from shootout.dataset import SCHEMAS
 from shootout.model import Dataset
-from shootout.servers import native
-from shootout.servers.native import Instance
+from shootout.servers import instances
+from shootout.servers.instances import Instance
 
 WORKLOAD = "oltp_read_write"  # which has the most statements to keep
 
@@ -54,9 +54,9 @@ def load_rows(contender: Contender, rows: int, turns: int, cpus: Sequence[int]) 
     """The same table on the same server, by us and by `sysbench prepare`, in random order of each pair."""
     table = Dataset(tables=1, rows=rows)
     with tempfile.TemporaryDirectory(prefix="shootout-") as home:
-        native.initialise(contender.tree, Path(home), contender.options)
+        instances.initialise(contender.program, Path(home), contender.options)
         options = {**contender.options, **dataset.LOADING}
-        with native.start(contender.tree, Path(home), options, cpus=cpus) as instance:
+        with instances.start(contender.program, Path(home), options, cpus=cpus) as instance:
             password = clients.account(instance)
             prepare = [*clients.arguments(WORKLOAD, instance, password, table), "prepare"]
 
@@ -85,7 +85,7 @@ def restore(contender: Contender, rows: int, times: int, cpus: Sequence[int]) ->
             with tempfile.TemporaryDirectory(prefix="shootout-") as home:
                 began = time.monotonic()
                 template.copy_to(Path(home))
-                with native.start(contender.tree, Path(home), contender.options, cpus=cpus):
+                with instances.start(contender.program, Path(home), contender.options, cpus=cpus):
                     seconds.append(time.monotonic() - began)
     return Restore(rows=rows, seconds=tuple(seconds))
 

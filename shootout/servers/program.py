@@ -1,0 +1,68 @@
+"""What it takes to run a server's program files, wherever they lie: a tree on this machine, or an image."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from shootout.settings import Family, Version
+
+
+class Process(Protocol):
+    """A server's process; as subprocess.Popen has it."""
+
+    @property
+    def pid(self) -> int:
+        """Its number on this machine, however it is called where it runs."""
+
+    def poll(self) -> int | None:
+        """The exit code, negative for a signal; None: it runs."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The exit code, once it has ended. Raises subprocess.TimeoutExpired."""
+
+    def send_signal(self, sig: int) -> None:
+        """Send it a signal; nothing where it has ended."""
+
+    def kill(self) -> None:
+        """End it at once."""
+
+
+class Program(Protocol):
+    """A server's program files: what they are, and how they are run."""
+
+    @property
+    def name(self) -> str:
+        """What error messages call it: a file, or an image."""
+
+    @property
+    def family(self) -> Family:
+        """Who made it."""
+
+    @property
+    def version(self) -> Version:
+        """As the program tells it."""
+
+    @property
+    def digest(self) -> str:
+        """Identity of the build: sha256 of the server binary, or of the image."""
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """The my.cnf options that say where its files lie."""
+
+    def shared(self, name: str) -> str | None:
+        """The text of a file below its share directory (mysql_system_tables.sql); None: there is none."""
+
+    def prepared_data(self) -> Path | None:
+        """The initialised data directory that it brings along; None: it brings none."""
+
+    def spawn(
+        self, arguments: Sequence[str], directory: Path, cpus: Sequence[int], given: Path | None = None
+    ) -> Process:
+        """Run the server with these arguments, on `cpus` (empty: on all), `given` as its standard input.
+
+        It sees `directory`, the instance directory, under the same path, writes what it prints to the
+        error.log there, and dies with this process. Call it from the main thread.
+        """

@@ -1,0 +1,110 @@
+"""A server that answers: what it is asked, and how the load gets in."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import pymysql
+from pymysql.connections import Connection
+from pymysql.cursors import Cursor
+
+from shootout.errors import MeasureError
+
+QUERY_TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """An account for the load, and where the server listens: a socket's path or host:port."""
+
+    address: str
+    user: str
+    password: str
+
+
+class Running(ABC):
+    """A running server. As a context manager it is stopped, or let go, at the end."""
+
+    version: str = ""  # as the server says, once it answers
+    pid: int | None  # on this machine; None: its process cannot be seen from here
+
+    def __init__(self) -> None:
+        self._control: Connection[Cursor] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    @abstractmethod
+    def login(self) -> Login:
+        """What the load engine logs in with."""
+
+    @abstractmethod
+    def connect(self, **options: Any) -> Connection[Cursor]:
+        """Log in to prepare and to ask: no TLS, autocommit; `options` are PyMySQL's and win."""
+
+    @abstractmethod
+    def alive(self) -> bool:
+        """Whether the server runs."""
+
+    @abstractmethod
+    def post_mortem(self) -> str:
+        """How the server has died, a line to put behind an error; empty while it lives."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End it in good order, or leave it as it was found."""
+
+    @abstractmethod
+    def kill(self) -> None:
+        """End it at once, or leave it as it was found."""
+
+    def query(self, sql: str, timeout_s: float | None = None) -> tuple[tuple[Any, ...], ...]:
+        """The rows that `sql` gives.
+
+        Raises MeasureError with the server's words where it fails, or gives no answer for `timeout_s`
+        (None: QUERY_TIMEOUT_S).
+        """
+        timeout_s = QUERY_TIMEOUT_S if timeout_s is None else timeout_s
+        try:
+            if self._control is None:
+                self._control = self.connect(read_timeout=timeout_s)
+            self._control._read_timeout = timeout_s  # type: ignore[attr-defined]  # of the next packet
+            with self._control.cursor() as cursor:
+                cursor.execute(sql)
+                return cursor.fetchall()
+        except pymysql.Error as error:
+            self._control = None
+            raise MeasureError(f"{sql}: {error}{self.post_mortem()}") from error
+
+    def status(self) -> dict[str, float]:
+        """The server's global status counters, those that are numbers."""
+        return {
+            str(name): float(value) for name, value in self.query("SHOW GLOBAL STATUS") if _is_number(value)
+        }
+
+    def variables(self) -> dict[str, str]:
+        """The server's global variables."""
+        return {str(name): str(value) for name, value in self.query("SHOW GLOBAL VARIABLES")}
+
+    def hang_up(self) -> None:
+        """Drop the connection that queries go over, without a word: a dead server must not hold us up."""
+        if self._control is not None:
+            self._control._force_close()  # type: ignore[attr-defined]
+            self._control = None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
