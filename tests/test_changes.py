@@ -1,0 +1,72 @@
+import itertools
+import math
+import random
+import statistics
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shootout import changes
+
+SHORT = st.lists(st.floats(-10, 10).map(lambda x: round(x, 2)), max_size=9)
+
+
+def total(values: list[float], cuts: tuple[int, ...], penalty: float) -> float:
+    """What a set of cuts costs, from the definition."""
+    ends = (0, *cuts, len(values))
+    pieces = [values[a:b] for a, b in itertools.pairwise(ends)]
+    return penalty * len(cuts) + sum(
+        abs(value - statistics.median(piece)) for piece in pieces for value in piece if piece
+    )
+
+
+@given(SHORT, st.floats(0, 20))
+def test_no_other_cuts_cost_less(values: list[float], penalty: float) -> None:
+    found = changes.cuts(values, penalty)
+    allowed = [
+        cuts
+        for count in range(len(values))
+        for cuts in itertools.combinations(range(1, len(values)), count)
+        if all(b - a >= changes.PIECE_MIN for a, b in itertools.pairwise((0, *cuts, len(values))))
+    ]
+    least = min((total(values, cuts, penalty) for cuts in allowed), default=total(values, (), penalty))
+    assert total(values, found, penalty) == pytest.approx(least, abs=1e-9)
+    assert not found or found in allowed
+
+
+def test_a_change_is_found_where_it_is() -> None:
+    noise = np.random.default_rng(7)
+    values = [*noise.normal(1.0, 0.01, 30), *noise.normal(0.96, 0.01, 20), *noise.normal(1.0, 0.01, 10)]
+    penalty = changes.penalty(values, random.Random(1))
+    first, second = changes.cuts(values, penalty)
+    assert abs(first - 30) <= 1
+    assert abs(second - 50) <= 1
+
+
+def test_bad_runs_are_no_change() -> None:
+    values = list(np.random.default_rng(3).normal(1.0, 0.01, 40))
+    values[10], values[25], values[26] = 0.7, 1.4, 0.8
+    assert changes.cuts(values, changes.penalty(values, random.Random(1))) == ()
+
+
+@pytest.mark.parametrize("memory", [0.0, 0.3])
+def test_false_alarms_are_as_rare_as_asked(memory: float) -> None:
+    """Series of 52 runs without a change; neighbours may resemble each other."""
+    noise, generator = np.random.default_rng(11), random.Random(11)
+    alarms = 0
+    for _ in range(150):
+        values = [0.0]
+        for shock in noise.normal(0, math.sqrt(1 - memory**2), 60):
+            values.append(memory * values[-1] + shock)
+        series = values[-52:]
+        alarms += bool(changes.cuts(series, changes.penalty(series, generator)))
+    assert alarms / 150 < 0.11  # of 5 % asked, four standard errors
+
+
+@pytest.mark.parametrize("length", range(1, 2 * changes.PIECE_MIN))
+def test_short_series_have_no_change(length: int) -> None:
+    values = [float(i) for i in range(length)]
+    assert changes.cuts(values, 0.0) == ()
+    assert changes.penalty(values, random.Random(1)) == 0
