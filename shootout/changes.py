@@ -1,10 +1,10 @@
 """Where a series of measurements changed its level: change points by least absolute deviations.
 
 The series is cut so that the absolute deviations from each piece's median, and a penalty for each cut, sum up
-to the least there is (Jackson et al. 2005, "An algorithm for optimal partitioning of data on an interval"; Bai
-1995, "Least absolute deviation estimation of a shift"). Single bad runs do not move a median. A series is as
-long as a few years of weekly runs: the exact search, quadratic in time and space, takes no longer than reading
-them.
+to the least there is (Jackson et al. 2005, "An algorithm for optimal partitioning of data on an interval";
+Bai 1995, "Least absolute deviation estimation of a shift"). Single bad runs do not move a median. A series is
+as long as a few years of weekly runs: the exact search, quadratic in time and space, takes no longer than
+reading them.
 """
 
 from __future__ import annotations

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri, stdtr, stdtrit
 
 # Fewer say nothing about steadiness: the standard error of each half would itself be a guess.
 STEADY_MIN = 8
@@ -108,9 +109,41 @@ def ratio_of_starts(log_ratios: Sequence[Sequence[float]], trim: float, confiden
     """
     if len(log_ratios) == 1:
         return rounds_effect(log_ratios[0], trim, confidence)
-    means = [trimmed_mean(rounds, trim) for rounds in log_ratios]
-    error = float(np.std(means, ddof=1) / np.sqrt(len(means)))
-    return _effect(float(np.mean(means)), error, len(means) - 1, confidence, tuple(means))
+    return _over_starts([trimmed_mean(rounds, trim) for rounds in log_ratios], confidence)
+
+
+def curve_effects(
+    per_start: Sequence[Sequence[float]], threads: Sequence[int], confidence: float
+) -> tuple[Effect, Effect]:
+    """What happened to a whole scaling curve: its level, and its tilt.
+
+    `per_start`: each start's log-ratios, one for each of `threads`. The level is their mean. The tilt is how
+    far the ratio at the most threads lies above that at the fewest, on the line through all of them over
+    log(threads): a collapse at many threads is a tilt, whatever the level. Both are linear contrasts of one
+    start's values, so their spread over starts is their whole variance, correlations between cells included
+    (repeated measures by contrasts: Maxwell and Delaney, "Designing Experiments and Analyzing Data", chapter
+    13), and Student's interval over starts holds. Needs two starts, and two numbers of threads.
+    """
+    values = np.asarray(per_start, dtype=float)
+    places = np.log(np.asarray(threads, dtype=float))
+    centred = places - places.mean()
+    slopes = values @ centred / (centred @ centred)
+    level = _over_starts(values.mean(axis=1), confidence)
+    return level, _over_starts(slopes * np.ptp(places), confidence)
+
+
+def wilson(hits: int, trials: int, confidence: float) -> Estimate:
+    """A share, and the interval it lies in by the score test (Wilson 1927; Newcombe 1998, method 3).
+
+    Without a trial nothing is known: the interval is 0 to 1.
+    """
+    if trials == 0:
+        return Estimate(0.0, 0.0, 1.0)
+    z = float(ndtri((1 + confidence) / 2))
+    share, weight = hits / trials, z * z / trials
+    centre = (share + weight / 2) / (1 + weight)
+    half = z * math.sqrt(share * (1 - share) / trials + weight / (4 * trials)) / (1 + weight)
+    return Estimate(share, max(0.0, centre - half), min(1.0, centre + half))
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
@@ -157,6 +190,13 @@ def _winsorized(values: Sequence[float], trim: float) -> NDArray[np.float64]:
     cut = int(trim * len(ordered))
     winsorized: NDArray[np.float64] = np.clip(array, ordered[cut], ordered[len(ordered) - 1 - cut])
     return winsorized
+
+
+def _over_starts(means: ArrayLike, confidence: float) -> Effect:
+    """Student's interval of the mean of what each start gave; at least two starts."""
+    values = np.asarray(means, dtype=float)
+    error = float(values.std(ddof=1) / np.sqrt(len(values)))
+    return _effect(float(values.mean()), error, len(values) - 1, confidence, tuple(map(float, values)))
 
 
 def _quantile(confidence: float, freedom: float) -> float:

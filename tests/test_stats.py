@@ -63,6 +63,15 @@ def test_holms_procedure() -> None:
     assert stats.holm((0.01, 0.04, 0.03, 0.005)) == pytest.approx((0.03, 0.06, 0.06, 0.02))
 
 
+@pytest.mark.parametrize(
+    ("hits", "trials", "low", "high"),
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_newcombes_table_of_wilsons_interval(hits: int, trials: int, low: float, high: float) -> None:
+    found = stats.wilson(hits, trials, 0.95)
+    assert found == pytest.approx((hits / trials, low, high), abs=5e-5)
+
+
 def test_inefficiency_of_an_autoregression() -> None:
     """Of AR(1) it is (1 + phi) / (1 - phi): Geyer 1992, section 2."""
     rng = np.random.default_rng(1)
@@ -74,6 +83,24 @@ def test_inefficiency_of_an_autoregression() -> None:
 
 
 # --- by hand ----------------------------------------------------------------------------------------
+
+
+def test_without_trials_nothing_is_known() -> None:
+    assert stats.wilson(0, 0, 0.95) == (0, 0, 1)
+
+
+def test_a_curve_that_moves_as_a_whole_has_a_level_and_no_tilt() -> None:
+    level, tilt = stats.curve_effects([[-0.04] * 4, [-0.06] * 4, [-0.05] * 4], (1, 4, 16, 64), 0.95)
+    assert level.estimate == pytest.approx(-0.05)
+    assert (tilt.low, tilt.high) == pytest.approx((0, 0), abs=1e-12)
+
+
+def test_a_curve_that_bends_down_is_tilted() -> None:
+    starts = [[0.3 + e, 0.1, -0.1, -0.3 - e] for e in (0.01, 0.02, 0.0, -0.01)]
+    level, tilt = stats.curve_effects(starts, (1, 4, 16, 64), 0.95)
+    assert level.estimate == pytest.approx(0.0, abs=1e-12)
+    assert tilt.estimate == pytest.approx(-0.609)  # the line through them, from its one end to the other
+    assert tilt.high < 0
 
 
 def test_trimming_cuts_whole_values_at_both_ends() -> None:
@@ -210,6 +237,17 @@ def test_the_interval_over_starts_covers_the_truth_as_often_as_it_says(starts: i
     changes = simulated_changes(np.random.default_rng(starts), starts, rounds=15)
     intervals = [stats.ratio_of_starts(run.tolist(), 0.1, 0.95) for run in changes]
     assert 0.93 <= share_covered(intervals, math.log(0.97)) <= 0.97
+
+
+def test_level_and_tilt_cover_the_truth_though_cells_resemble_each_other() -> None:
+    """Cells of one start share what the restart did to the server."""
+    rng, threads = np.random.default_rng(5), (1, 2, 8, 32)
+    shared = rng.normal(0, 0.02, (2000, 8, 1))
+    starts = -0.03 + shared + rng.normal(0, 0.01, (2000, 8, 4)) + 0.05 * np.log(threads) / np.log(32)
+    effects = [stats.curve_effects(run, threads, 0.95) for run in starts.tolist()]
+    level_truth = -0.03 + 0.05 * float(np.mean(np.log(threads))) / math.log(32)
+    assert 0.93 <= share_covered([level for level, _ in effects], level_truth) <= 0.97
+    assert 0.93 <= share_covered([tilt for _, tilt in effects], 0.05) <= 0.97
 
 
 def test_the_interval_over_rounds_covers_the_start_but_not_the_restart() -> None:
