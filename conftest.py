@@ -16,6 +16,7 @@ from shootout import cli, compare, measure, plan, terminal, workload
 from shootout.errors import InputError, MeasureError
 from shootout.model import Cell, CellComparison, RunDocument
 from shootout.places import REPORTS
+from shootout.servers import dsn
 
 PLAN = pytest.StashKey[plan.Plan]()
 CONCLUSION = pytest.StashKey[cli.Conclusion]()
@@ -34,7 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         config.stash[PLAN] = plan.make(plan.Selection.of(config.option))
     except InputError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(dsn.hidden(str(error))) from None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

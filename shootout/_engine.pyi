@@ -66,12 +66,24 @@ class Engine:
         connections to that server are closed, and every further slice on it raises the same LoadError.
         """
 
-def load_rows(address: str, user: str, password: str, schema: str, dataset: bytes, workers: int) -> int:
+def load_rows(
+    address: str,
+    user: str,
+    password: str,
+    schema: str,
+    dataset: bytes,
+    workers: int,
+    *,
+    insert_bytes: int | None = None,
+    logged: bool = False,
+) -> int:
     """Fill the dataset's tables (JSON, model.Dataset), which exist in `schema` and are empty; gives the rows.
 
-    By LOAD DATA LOCAL INFILE: `local_infile` must be on in the server. Each of `workers` connections takes
-    whole tables, whose pages are then laid out the same way every time; more workers than tables get ranges
-    of tables, whose pages mix as time has it. The GIL is released.
+    By LOAD DATA LOCAL INFILE: `local_infile` must be on in the server; or else by INSERT of many rows, in
+    packets of at most `insert_bytes`, the server's max_allowed_packet. Past the binary log where the account
+    may do that, unless `logged`. Each of `workers` connections takes whole tables, whose pages are then laid
+    out the same way every time; more workers than tables get ranges of tables, whose pages mix as time has
+    it. The GIL is released.
     Raises ValueError where `dataset` does not parse; LoadError where the server cannot be reached, refuses
     something, closes a connection or gives no sign of life for 60 s; KeyboardInterrupt on a signal.
     """

@@ -21,6 +21,7 @@ from shootout import __version__, cached, compare, document, plan, site, termina
 from shootout.errors import InputError, MeasureError
 from shootout.model import Comparison, RunDocument
 from shootout.places import REPORTS, ROOT, SUITES, cache
+from shootout.servers import dsn
 from shootout.toml import hint
 
 EXIT_CODES: dict[type[Exception], int] = {InputError: 2, MeasureError: 3}
@@ -46,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             given.parser.refuse(unknown)
         code: int = given.run(given)
     except (InputError, MeasureError) as error:
-        print(f"shootout: {error}", file=sys.stderr)
+        print(f"shootout: {dsn.hidden(str(error))}", file=sys.stderr)  # it may quote what was given
         return EXIT_CODES[type(error)]
     except KeyboardInterrupt:
         return INTERRUPTED

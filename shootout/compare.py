@@ -347,16 +347,28 @@ def _figures(header: RunHeader, pair: _Pair, policy: Policy) -> CellFigures:
     return CellFigures(
         tps=Interval(estimate=estimate, low=low, high=high),
         latency=_latency(header, pair),
-        server_cpu_s=sum(sum(s.server_cpu_s) for s in samples) / completed,
+        server_cpu_s=_server_cpu_s(samples, completed),
         client_cpu_s=sum(sum(s.client_cpu_s) for s in samples) / completed,
         reads=sum(s.reads for s in samples) / completed,
         writes=sum(s.writes for s in samples) / completed,
         other=sum(s.other for s in samples) / completed,
         errors={code: int(count) for code, count in _sums([s.errors for s in samples]).items()},
-        counters={name: total / completed for name, total in _sums([s.counters for s in samples]).items()},
+        counters=_counters(samples, completed),
         starts=len(samples),
         rounds=sum(len(s.transactions) for s in samples),
     )
+
+
+def _server_cpu_s(samples: Sequence[Samples], completed: int) -> float | None:
+    used_s = [sum(s.server_cpu_s) for s in samples if s.server_cpu_s is not None]
+    return sum(used_s) / completed if len(used_s) == len(samples) else None
+
+
+def _counters(samples: Sequence[Samples], completed: int) -> dict[str, float]:
+    """Those that were visible in every start: what is missing is not zero."""
+    every = [s.counters for s in samples]
+    sums = _sums(every)
+    return {name: sums[name] / completed for name in sums if all(name in counters for counters in every)}
 
 
 def _completed(starts: Starts) -> int:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Protocol, Self, TypeVar
 
 from shootout import cached, dataset, machine, settings
 from shootout._engine import Engine, LoadError
-from shootout.dataset import Template
+from shootout.dataset import Loaded, Template
 from shootout.errors import MeasureError
 from shootout.model import Dataset, ServerRecord, ServerReference
 from shootout.places import cache
@@ -35,6 +35,22 @@ CONNECTION_LIMITS = {
 COUNTED = ("Bytes_", "Created_tmp", "Handler_", "Innodb_", "Select_", "Sort_", "Table_locks_")
 LEVELS = ("_pages_", "_bytes_d", "_current_waits", "_avg", "_max", "_size", "_num_open_files")
 FLOWS_AMONG_LEVELS = ("_pages_flushed", "_pages_read", "_pages_written", "_pages_created")
+
+
+L = TypeVar("L", bound=Loaded)
+
+
+class Entrant(Protocol[L]):
+    """A server of a run, as measuring sees it, whether or not it has to be started."""
+
+    def load(self, held: ExitStack | None = None) -> L:
+        """The datasets on this server, until `held` is closed. Raises MeasureError."""
+
+    def start(self, template: L, home: Path, cpus: Sequence[int]) -> Running:
+        """The server, with its pages read, as often as it takes. Raises MeasureError."""
+
+    def record(self, template: L | None = None, instance: Running | None = None) -> ServerRecord:
+        """The server as it is, as far as it is known."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +117,7 @@ class Contender:
             settings=compared,
             checksum=template.checksum if template else "",
             load_s=template.load_s if template else None,
-            warnings=warnings if instance else (),
+            warnings=(*warnings, *machine.unseen(instance.pid)) if instance else (),
         )
 
 
@@ -131,10 +147,11 @@ def connect(engine: Engine, instance: Running, schema: str, connections: int) ->
 
 def subject(label: str, instance: Running) -> Subject:
     """A running server, as far as measuring reads it."""
+    seen = machine.counters(instance.pid)
     return Subject(
         label=label,
-        cpu_s=partial(machine.process_cpu_s, instance.pid),
-        counters=partial(_counters, instance),
+        cpu_s=seen.pop("server_cpu_s", None),
+        counters=partial(_counters, instance, seen),
         explain=lambda words: words + instance.post_mortem(),
     )
 
@@ -145,11 +162,9 @@ def _directory_of(reference: ServerReference, held: ExitStack | None) -> Path:
     return packages.fetch(reference.target, catalogue.load()[reference.target], cache(), held)
 
 
-def _counters(instance: Running) -> dict[str, float]:
+def _counters(instance: Running, of_host: Mapping[str, Callable[[], float]]) -> dict[str, float]:
     counted = {name: value for name, value in instance.status().items() if _is_counted(name)}
-    counted["context_switches"] = machine.context_switches(instance.pid)
-    counted["disk_written_bytes"] = machine.bytes_written(instance.pid)
-    return counted
+    return counted | {name: read() for name, read in of_host.items()}
 
 
 def _is_counted(name: str) -> bool:

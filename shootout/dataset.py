@@ -51,10 +51,10 @@ def load(instance: Running, dataset: Dataset) -> None:
 
     Raises MeasureError with the server's words where it refuses.
     """
-    schema = SCHEMAS[dataset.kind]
+    schema = schema_of(instance, dataset)
     engine = _storage_engine(instance, dataset.engine)
     creates, indexes = _statements(dataset)
-    _execute(instance, dataset, [f"CREATE DATABASE {schema}"], None)
+    _execute(instance, dataset, instance.creating(schema), None)
     _execute(instance, dataset, [f"{statement} ENGINE = {engine}" for statement in creates], schema)
     _fill(instance, dataset)
     # In InnoDB an index on all rows at once takes a third less than one that grows with them (400 000 rows:
@@ -66,19 +66,39 @@ def load(instance: Running, dataset: Dataset) -> None:
     _execute(instance, dataset, [f"ANALYZE NO_WRITE_TO_BINLOG TABLE {name}" for name in names], schema)
 
 
+def unload(instance: Running, dataset: Dataset) -> None:
+    """Remove the dataset's schema, if it is there. Raises MeasureError where that must not be."""
+    _execute(instance, dataset, instance.removing(schema_of(instance, dataset)), None)
+
+
+def schema_of(instance: Running, dataset: Dataset) -> str:
+    """Where the dataset lies on that server."""
+    return SCHEMAS[dataset.kind] + instance.suffix
+
+
 def tables(dataset: Dataset) -> list[tuple[str, list[str]]]:
     """The dataset's tables, and their columns in the order of the rows."""
     return _engine.tables(msgspec.json.encode(dataset))
 
 
+class ChangedError(MeasureError):
+    """The rows in a server are not those that were generated."""
+
+
+def verify_all(instance: Running, datasets: Iterable[Dataset]) -> str:
+    """Verify each dataset; gives one text for all of them, whatever their order. Raises as `verify` does."""
+    ordered = sorted(datasets, key=lambda dataset: dataset.key)
+    return hashlib.sha256("".join(verify(instance, each) for each in ordered).encode()).hexdigest()[:16]
+
+
 def verify(instance: Running, dataset: Dataset) -> str:
     """Sum up every row in the server and hold it against what was generated; gives one text for all tables.
 
-    Raises MeasureError naming the first table that is not as it must be.
+    Raises ChangedError naming the first table that is not as it must be.
     """
     digest = hashlib.sha256(dataset.key.encode())
     for number, (table, columns) in enumerate(tables(dataset)):
-        name = f"{SCHEMAS[dataset.kind]}.{table}"
+        name = f"{schema_of(instance, dataset)}.{table}"
         (row,) = instance.query(
             f"SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('#', {', '.join(columns)}))), 0) FROM {name}",
             SCAN_TIMEOUT_S,
@@ -86,7 +106,7 @@ def verify(instance: Running, dataset: Dataset) -> str:
         found = (int(row[0]), int(row[1]))
         expected = _engine.checksum(msgspec.json.encode(dataset), number)
         if found != expected:
-            raise MeasureError(
+            raise ChangedError(
                 f"table {name} of {dataset.key} is not as it was generated: expected "
                 f"{expected[0]} rows with checksum {expected[1]}, found {found[0]} with {found[1]}"
             )
@@ -97,7 +117,7 @@ def verify(instance: Running, dataset: Dataset) -> str:
 def warm(instance: Running, dataset: Dataset) -> None:
     """Read all rows of each table, and every page of its indexes, once."""
     for table, columns in tables(dataset):
-        name = f"{SCHEMAS[dataset.kind]}.{table}"
+        name = f"{schema_of(instance, dataset)}.{table}"
         # No index has the last column.
         instance.query(f"SELECT SUM(LENGTH({columns[-1]})) FROM {name}", SCAN_TIMEOUT_S)
         first_columns = {row[2]: row[4] for row in instance.query(f"SHOW INDEX FROM {name}") if row[3] == 1}
@@ -125,33 +145,43 @@ def _storage_engine(instance: Running, name: str) -> str:
 
 
 def _fill(instance: Running, dataset: Dataset) -> None:
-    """Let the engine make the rows, and the server take them from it."""
-    ((allowed,),) = instance.query("SELECT @@GLOBAL.local_infile")
-    instance.query("SET GLOBAL local_infile = 1")
+    """Let the engine make the rows, and the server take them from it.
+
+    A server that is not ours to set, and takes no files, gets them by INSERT.
+    """
+    ((allowed, packet_bytes),) = instance.query("SELECT @@GLOBAL.local_infile, @@GLOBAL.max_allowed_packet")
+    if instance.ours:
+        instance.query("SET GLOBAL local_infile = 1")
     login = instance.login
     try:
         _engine.load_rows(
             login.address,
             login.user,
             login.password,
-            SCHEMAS[dataset.kind],
+            schema_of(instance, dataset),
             msgspec.json.encode(dataset),
             _workers(),
+            insert_bytes=None if allowed or instance.ours else int(packet_bytes),
+            logged=not instance.ours,
         )
     except LoadError as error:
         _, code, message = error.args
         words = f"error {code}: {message}" if code else str(message)
         raise MeasureError(f"loading {dataset.key}: {words}{instance.post_mortem()}") from None
     finally:
-        if instance.alive():
+        if instance.ours and instance.alive():
             instance.query(f"SET GLOBAL local_infile = {allowed}")
 
 
 def _execute(instance: Running, dataset: Dataset, statements: Iterable[str], schema: str | None) -> None:
-    """Run the statements in the schema, over a connection of their own and past the binary log."""
+    """Run the statements in the schema, over a connection of their own.
+
+    Past the binary log, unless others may follow it: they would get the load, and not its tables.
+    """
     try:
         with closing(instance.connect(database=schema)) as connection, connection.cursor() as cursor:
-            cursor.execute("SET SESSION sql_log_bin = 0")
+            if instance.ours:
+                cursor.execute("SET SESSION sql_log_bin = 0")
             for statement in statements:
                 cursor.execute(statement)
     except pymysql.Error as error:
@@ -179,13 +209,19 @@ def _statements(dataset: Dataset) -> tuple[list[str], list[str]]:
     return creates, [statement for statement in every if statement not in creates]
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
-    """A data directory that holds loaded and verified datasets, shut down in good order."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Loaded:
+    """Datasets that are loaded and verified."""
 
-    directory: Path
     checksum: str  # of all rows
     load_s: float | None  # None: restored from the cache
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Template(Loaded):
+    """A data directory that holds them, shut down in good order."""
+
+    directory: Path
 
     def copy_to(self, instance_directory: Path) -> None:
         """Make an instance directory with a copy of the data, sharing blocks where the file system can.
@@ -241,13 +277,12 @@ def _build(
         for dataset in datasets:
             load(instance, dataset)
         load_s = time.monotonic() - began
-        checksums = "".join(verify(instance, dataset) for dataset in datasets)
+        checksum = verify_all(instance, datasets)
         instance.query("SET GLOBAL innodb_fast_shutdown = 0")  # leave no purge or merge to the copies
     data = directory / "data"
     (home / "data").rename(data)
     shutil.rmtree(home)
     (data / "auto.cnf").unlink(missing_ok=True)  # the server's UUID: each copy gets its own
-    checksum = hashlib.sha256(checksums.encode()).hexdigest()[:16]
     manifest = cached.Manifest(
         server=f"{program.family} {'.'.join(map(str, program.version))}",
         datasets=tuple(dataset.key for dataset in datasets),

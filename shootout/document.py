@@ -195,7 +195,7 @@ def _check_start(where: str, record: StartRecord, header: RunHeader) -> None:
         raise InputError(f"{where}: block {record.block!r} is not in the header")
     for s in record.samples:
         by_round = (s.transactions, s.window_s, s.server_cpu_s, s.client_cpu_s, s.completed)
-        if len(set(map(len, by_round))) != 1:
+        if len({len(values) for values in by_round if values is not None}) != 1:
             raise InputError(f"{where}: server {s.server!r}: its arrays differ in their number of rounds")
 
 

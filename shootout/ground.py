@@ -10,7 +10,7 @@ import pymysql
 from pymysql.cursors import Cursor
 
 from shootout import workload
-from shootout.dataset import SCHEMAS
+from shootout.dataset import schema_of
 from shootout.errors import MeasureError
 from shootout.model import Dataset, Workload
 from shootout.servers.running import Running
@@ -27,16 +27,20 @@ class Ground:
     @property
     def schema(self) -> str:
         """Where its statements run."""
-        return SCHEMAS[self.dataset.kind]
+        return schema_of(self.instance, self.dataset)
 
     def set_up(self, threads: int) -> None:
         """Run the workload's setup; a schema of its own is empty before. Raises MeasureError."""
         statements = workload.setup(self.workload, self.dataset, threads)
         with self._cursor() as cursor:
-            cursor.execute("SET SESSION sql_log_bin = 0")
+            if self.instance.ours:
+                cursor.execute("SET SESSION sql_log_bin = 0")
             if self.dataset.kind == "own":
-                cursor.execute(f"DROP DATABASE IF EXISTS {self.schema}")
-                cursor.execute(f"CREATE DATABASE {self.schema}")
+                for statement in (
+                    *self.instance.removing(self.schema),
+                    *self.instance.creating(self.schema),
+                ):
+                    cursor.execute(statement)
                 cursor.execute(f"SET SESSION default_storage_engine = {self.dataset.engine}")
             cursor.execute(f"USE {self.schema}")
             for statement in statements:

@@ -7,8 +7,9 @@ import os
 import platform
 import re
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from shootout.errors import MeasureError
@@ -127,6 +128,40 @@ def bytes_written(pid: int) -> int:
     if found is None:
         raise _gone(pid)
     return int(found[1])
+
+
+# What the kernel counts for a process, by the names that results have.
+COUNTERS: Mapping[str, Callable[[int], float]] = {
+    "server_cpu_s": process_cpu_s,
+    "context_switches": context_switches,
+    "disk_written_bytes": bytes_written,
+}
+_SAID = {
+    "server_cpu_s": "server CPU",
+    "context_switches": "context switches",
+    "disk_written_bytes": "bytes written to disks",
+}
+
+
+def counters(pid: int | None) -> dict[str, Callable[[], float]]:
+    """Those of COUNTERS that can be read of a process; none where it cannot be seen from here."""
+    found: dict[str, Callable[[], float]] = {}
+    if pid is None:
+        return found
+    for name, read in COUNTERS.items():
+        with suppress(MeasureError):
+            read(pid)
+            found[name] = partial(read, pid)
+    return found
+
+
+def unseen(pid: int | None, *others: str) -> tuple[Warning, ...]:
+    """A warning that names what cannot be read of a server's process, and `others`, if there is anything."""
+    seen = counters(pid)
+    missing = [*(said for name, said in _SAID.items() if name not in seen), *others]
+    if not missing:
+        return ()
+    return (Warning(code="not-visible", text=f"Not visible from here: {', '.join(missing)}."),)
 
 
 def _tasks(pid: int) -> list[int]:

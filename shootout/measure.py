@@ -15,13 +15,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from shootout import __version__, compare, document, machine
 from shootout._engine import Engine
-from shootout.contender import Contender, connect, subject
-from shootout.dataset import Template
+from shootout.contender import Contender, Entrant, connect, subject
+from shootout.dataset import Loaded
 from shootout.errors import MeasureError
 from shootout.ground import Ground
 from shootout.model import (
@@ -37,6 +38,7 @@ from shootout.model import (
 )
 from shootout.places import cache
 from shootout.plan import Plan
+from shootout.resident import Resident
 from shootout.rounds import measure_block
 from shootout.servers.running import Running
 from shootout.servers.store import locked
@@ -107,7 +109,7 @@ class _Campaign:
     observe: Observe
     journal: document.Journal = field(init=False)
     started: str = field(default_factory=_now)
-    ready: dict[str, tuple[Contender, Template]] = field(default_factory=dict)  # by label
+    ready: dict[str, tuple[Entrant[Any], Loaded]] = field(default_factory=dict)  # by label
     records: dict[str, ServerRecord] = field(default_factory=dict)  # by label
     starts: dict[str, list[StartRecord]] = field(default_factory=dict)  # by block
     half_widths: dict[str, float] = field(default_factory=dict)  # by block; missing: not known yet
@@ -116,10 +118,16 @@ class _Campaign:
 
     def prepare(self) -> None:
         """Find, initialise and load every server, and see that all hold the same rows."""
-        for index, label in enumerate(self.plan.servers):
+        residents: list[Resident] = []
+        contender: Entrant[Any]
+        for index, (label, reference) in enumerate(self.plan.servers.items()):
             self.observe(Progress(stage="prepare", detail=label))
-            port = None if self.plan.port is None else self.plan.port + index
-            contender = Contender.find(self.plan, label, port, self.held)
+            if reference.source == "dsn":
+                contender = Resident.find(self.plan, label, self.held, residents)
+                residents.append(contender)
+            else:
+                port = None if self.plan.port is None else self.plan.port + index
+                contender = Contender.find(self.plan, label, port, self.held)
             self.records[label] = contender.record()
             try:
                 self.ready[label] = contender, contender.load(self.held)
@@ -229,7 +237,8 @@ class _Campaign:
         subjects = []
         for label, instance in instances.items():
             try:
-                machine.place(instance.pid, servers)
+                if instance.ours and instance.pid is not None:
+                    machine.place(instance.pid, servers)
                 ground = self._ground(block, instance)
                 ground.set_up(block.threads)
                 connect(engine, instance, ground.schema, block.threads)

@@ -43,8 +43,8 @@ class Value(Struct, metaclass=_ValueMeta):
 class ServerReference(Value):
     """A server as the user wrote it: where it comes from, and the settings it runs under."""
 
-    source: Literal["catalogue", "path"]
-    target: str  # catalogue id, or a directory
+    source: Literal["catalogue", "path", "dsn"]
+    target: str  # catalogue id, a directory, or an address without its password
     settings: str | None = None  # a settings profile's name, or a file; None: the run's own
 
     @property
@@ -557,7 +557,7 @@ class ServerRecord(Value):
     family: str
     version: str  # as the server says
     comment: str  # its version_comment
-    build: str  # sha256 of the server binary
+    build: str  # sha256 of the server binary; "": not visible
     settings_name: str
     settings: tuple[SettingRecord, ...]
     checksum: str  # of the dataset's rows
@@ -574,7 +574,7 @@ class Samples(Value):
     drift: float  # change of log throughput over the newest half of the warm-up
     transactions: tuple[float, ...]  # in the window, fractions at its edges
     window_s: tuple[float, ...]
-    server_cpu_s: tuple[float, ...]  # whole slice
+    server_cpu_s: tuple[float, ...] | None  # whole slice; None: not visible
     client_cpu_s: tuple[float, ...]  # whole slice
     completed: tuple[int, ...]  # transactions of the whole slice: what CPU and counters are divided by
     latencies: str  # of transactions in the windows; HdrHistogram V2, nanoseconds, deflated, base64
@@ -583,7 +583,8 @@ class Samples(Value):
     writes: int
     other: int
     errors: dict[str, int]  # by the server's error code: rolled back and retried
-    counters: dict[str, float]  # the server's own, from before the first round to after the last
+    # The server's own, from before the first round to after the last; those that are visible.
+    counters: dict[str, float]
 
 
 class WorkloadRecord(Value):
@@ -686,7 +687,7 @@ class CellFigures(Value):
 
     tps: Interval  # over starts; a single start gives low = high = estimate
     latency: Latency
-    server_cpu_s: float  # these four: each transaction
+    server_cpu_s: float | None  # these five: each transaction; None: not visible
     client_cpu_s: float
     reads: float
     writes: float

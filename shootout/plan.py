@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
@@ -36,8 +36,9 @@ _SEEDS = range(2**32)
 _COUNTS = range(1, 2_000_000_001)  # model.Scale
 
 
-def _option(metavar: str, help: str, *, default: str | None = None) -> Any:
-    return field(default=default, metadata={"metavar": metavar, "help": help, "default": default})
+def _option(metavar: str, help: str, *, default: str | None = None, shown: bool = True) -> Any:
+    metadata = {"metavar": metavar, "help": help, "default": default}
+    return field(default=default, metadata=metadata, repr=shown)
 
 
 def _switch(help: str) -> Any:
@@ -49,7 +50,7 @@ class Selection:
     """The options as given, each with how it is shown; None is the profile's own."""
 
     profile: str = _option("NAME", "a profile's name, or a .toml file (default: quick)", default="quick")
-    servers: str | None = _option("A,B,…", "server references, the base first")
+    servers: str | None = _option("A,B,…", "server references, the base first", shown=False)  # passwords
     workloads: str | None = _option("W,…", "workloads by name, or .toml files")
     threads: str | None = _option("N,…", "thread counts")
     tables: str | None = _option("N", "sbtest tables")
@@ -112,6 +113,7 @@ class Plan:
     seed: int
     port: int | None  # of the first server, the next ones follow; None: any free ones
     cache_bytes: int  # what the cache may take of the disk
+    passwords: Mapping[str, str] = field(default_factory=dict, repr=False)  # by label, of running servers
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -152,7 +154,11 @@ def make(selection: Selection) -> Plan:
     profile = _selected(matrix.load_profile(selection.profile), selection)
     if not profile.servers:
         raise InputError(f"profile {selection.profile} names no servers; expected --servers A,B,…")
-    references = tuple(reference.parse(text) for text in profile.servers)
+    written_servers = profile.servers
+    references = tuple(reference.parse(text) for text in written_servers)
+    profile = msgspec.structs.replace(
+        profile, servers=tuple(map(reference.without_password, written_servers))
+    )
     for name in {each.settings or profile.settings for each in references}:
         settings.load(name)
     loaded: dict[str, Workload] = {}
@@ -173,7 +179,7 @@ def make(selection: Selection) -> Plan:
     return Plan(
         profile_name=selection.profile,
         profile=profile,
-        given=selection.given,
+        given=_shown(selection.given, profile.servers),
         servers=dict(zip(labels, references, strict=True)),
         cells=matrix.cells(profile, datasets, labels),
         workloads=workloads,
@@ -188,10 +194,20 @@ def make(selection: Selection) -> Plan:
         else options.whole("--seed", selection.seed, _SEEDS),
         port=None if selection.port is None else options.whole("--port", selection.port, ports),
         cache_bytes=cached.limit_bytes(os.environ),
+        passwords={
+            label: password
+            for label, text in zip(labels, written_servers, strict=True)
+            if (password := reference.password(text, os.environ)) is not None
+        },
     )
 
 
 # --- what wins over the profile -------------------------------------------------------------------
+
+
+def _shown(given: Mapping[str, str], servers: Sequence[str]) -> dict[str, str]:
+    """What was given, with `servers` as they may be shown."""
+    return {flag: ",".join(servers) if flag == "--servers" else text for flag, text in given.items()}
 
 
 def _selected(profile: Profile, given: Selection) -> Profile:

@@ -48,7 +48,7 @@ class Subject:
     """A running server, as far as measuring reads it."""
 
     label: str
-    cpu_s: Callable[[], float]
+    cpu_s: Callable[[], float] | None  # None: not visible
     counters: Callable[[], Mapping[str, float]]
     explain: Callable[[str], str]  # a load error's message, with what the server has to say to it
 
@@ -109,9 +109,12 @@ def measure_block(
         measured = []
         for server in planned:
             cpu_s = subjects[server].cpu_s
-            before_s = course.read(server, cpu_s, 0.0)
+            before_s = course.read(server, cpu_s, 0.0) if cpu_s else None
             if (taken := course.slice(server, window_s)) is not None:
-                tallies[server].add(taken, course.read(server, cpu_s, before_s) - before_s)
+                used_s = None
+                if cpu_s is not None and before_s is not None:
+                    used_s = course.read(server, cpu_s, before_s) - before_s
+                tallies[server].add(taken, used_s)
                 measured.append(server)
         if not measured:
             break
@@ -222,7 +225,7 @@ class _Tally:
     def __init__(self, kinds: Iterable[str]) -> None:
         self.transactions: list[float] = []
         self._window_s: list[float] = []
-        self._server_cpu_s: list[float] = []
+        self._server_cpu_s: list[float | None] = []
         self._client_cpu_s: list[float] = []
         self._completed: list[int] = []
         self._latencies = Histogram()
@@ -230,10 +233,10 @@ class _Tally:
         self._effects: Counter[str] = Counter()
         self._errors: Counter[str] = Counter()
 
-    def add(self, taken: Slice, server_cpu_s: float) -> None:
+    def add(self, taken: Slice, server_cpu_s: float | None) -> None:
         self.transactions.append(round(taken.transactions, 4))
         self._window_s.append(round(taken.window_s, 6))
-        self._server_cpu_s.append(round(server_cpu_s, 6))
+        self._server_cpu_s.append(None if server_cpu_s is None else round(server_cpu_s, 6))
         self._client_cpu_s.append(round(taken.client_cpu_s, 6))
         self._completed.append(taken.completed)
         self._latencies.add(taken.latencies)
@@ -243,6 +246,7 @@ class _Tally:
         self._errors.update({str(code): count for code, count in taken.errors.items()})
 
     def samples(self, server: str, warmup: _WarmUp, counters: Mapping[str, float]) -> Samples:
+        server_cpu_s = tuple(each for each in self._server_cpu_s if each is not None)
         return Samples(
             server=server,
             steady=warmup.steady,
@@ -250,7 +254,7 @@ class _Tally:
             drift=round(warmup.drift, 6),
             transactions=tuple(self.transactions),
             window_s=tuple(self._window_s),
-            server_cpu_s=tuple(self._server_cpu_s),
+            server_cpu_s=server_cpu_s if len(server_cpu_s) == len(self._server_cpu_s) else None,
             client_cpu_s=tuple(self._client_cpu_s),
             completed=tuple(self._completed),
             latencies=self._latencies.encode(),

@@ -46,6 +46,8 @@ Renderer = Callable[..., str]
 
 PLOTLY = f"plotly-{version('plotly')}.min.js"
 MACHINE = "the machine"
+SERVER_CPU = "server CPU, µs"
+OF_HOST = (SERVER_CPU, "context_switches", "disk_written_bytes")  # by the kernel that the server runs on
 ERRORS = compare.RETRIED | {
     "1040": "too many connections",
     "1053": "server shutting down",
@@ -297,6 +299,8 @@ class Row:
     name: str
     here: float | None
     base: float | None
+    here_hidden: bool = False  # it is counted where it cannot be seen from here: not none, but not known
+    base_hidden: bool = False
 
     @property
     def ratio(self) -> float | None:
@@ -377,7 +381,7 @@ class CellPage:
         """What one transaction takes; CPU time in seconds first."""
         return self._figures(
             lambda f: {
-                "server CPU, µs": f.server_cpu_s * 1e6,
+                SERVER_CPU: None if f.server_cpu_s is None else f.server_cpu_s * 1e6,
                 "client CPU, µs": f.client_cpu_s * 1e6,
                 "reads": f.reads,
                 "writes": f.writes,
@@ -489,12 +493,18 @@ class CellPage:
         }
 
     def _figures(
-        self, of: Callable[[CellFigures], Mapping[str, float]], absent: float | None = None
+        self, of: Callable[[CellFigures], Mapping[str, float | None]], absent: float | None = None
     ) -> tuple[Row, ...]:
         here = of(self.comparison.figures) if self.comparison.figures else {}
         there = of(self.base.figures) if self.base and self.base.figures else {}
         return tuple(
-            Row(name=name, here=here.get(name, absent), base=there.get(name, absent))
+            Row(
+                name=name,
+                here=here.get(name, absent),
+                base=there.get(name, absent),
+                here_hidden=name in OF_HOST and bool(here) and here.get(name) is None,
+                base_hidden=name in OF_HOST and bool(there) and there.get(name) is None,
+            )
             for name in dict.fromkeys((*here, *there))
         )
 
@@ -551,6 +561,7 @@ def _renderer(runs: Sequence[Run]) -> Renderer:
         "breakable": _breakable,
         "change": wording.change,
         "change_range": wording.change_range,
+        "cpu_us": wording.cpu_us,
         "dataset": wording.dataset,
         "duration": wording.duration,
         "estimate": wording.estimate,
@@ -567,6 +578,7 @@ def _renderer(runs: Sequence[Run]) -> Renderer:
     environment.globals |= {
         "MEANINGS": wording.MEANINGS,
         "NONE": wording.NONE,
+        "NOT_VISIBLE": wording.NOT_VISIBLE,
         "PLOTLY": PLOTLY,
         "ERRORS": ERRORS,
         "SYMBOLS": wording.SYMBOLS,

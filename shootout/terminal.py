@@ -24,6 +24,7 @@ STYLES = {
     Verdict.IMPROVED: "bold cyan",
 }
 BAR_CELLS = 28
+TOLD = ("not-restarted", "not-visible")  # of servers: what the table cannot show
 WIDTH_MAX = 1000  # columns, of a table; no terminal is so wide
 
 
@@ -176,6 +177,11 @@ def print_verdicts(console: Console, comparison: Comparison) -> None:
         console.print(Text(wording.visible(f"load: {said}")), soft_wrap=True)
     console.print()
     _print_whole(console, verdict_table(comparison))
+    for server in comparison.header.servers:
+        for warning in server.warnings:
+            if warning.code in TOLD:
+                line = Text(wording.visible(f"{server.label}: {warning.text}"), style="dim")
+                console.print(line, soft_wrap=True)
     for each in comparison.cells:
         if each.verdict is Verdict.FAILED:
             cell = each.cell

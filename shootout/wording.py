@@ -15,6 +15,7 @@ from shootout.model import CellComparison, Comparison, Dataset, Interval, Load, 
 MINUS = "\N{MINUS SIGN}"
 SPACE = "\N{NARROW NO-BREAK SPACE}"  # between groups of digits, and before a unit
 NONE = "\N{EN DASH}"  # where there is no number
+NOT_VISIBLE = "not visible"  # where there is one, and the machine that measured cannot see it
 
 SYMBOLS = {
     Verdict.REGRESSED: "▼",
@@ -116,6 +117,11 @@ def change_range(ratio: Interval) -> str:
 def share(part: float) -> str:
     """A part of one, such as a margin, in percent as it was written."""
     return f"{part * 100:g}{SPACE}%"
+
+
+def cpu_us(server_cpu_s: float | None) -> str:
+    """CPU time of a transaction in microseconds."""
+    return NOT_VISIBLE if server_cpu_s is None else number(server_cpu_s * 1e6)
 
 
 def p_value(p: float) -> str:

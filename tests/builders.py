@@ -303,7 +303,7 @@ def figures(samples: Sequence[Samples]) -> CellFigures:
     return CellFigures(
         tps=an_interval(means),
         latency=a_latency(merged),
-        server_cpu_s=sum(sum(s.server_cpu_s) for s in samples) / total,
+        server_cpu_s=sum(sum(s.server_cpu_s or ()) for s in samples) / total,
         client_cpu_s=sum(sum(s.client_cpu_s) for s in samples) / total,
         reads=sum(s.reads for s in samples) / total,
         writes=sum(s.writes for s in samples) / total,

@@ -9,7 +9,7 @@ use rustix::net::{SendFlags, send};
 
 use crate::address::{self, Address};
 use crate::login::{Account, Login};
-use crate::parameter::{Draws, Value, Values};
+use crate::parameter::{Draws, Escapes, Value, Values};
 use crate::program::{Program, Statement, Step, Transaction};
 use crate::random::Stream;
 use crate::wire::{Asked, Malformed, Outcome, Reply, begin_execute, begin_prepare, begin_query, finish};
@@ -139,6 +139,7 @@ pub struct Connection {
     socket: Option<OwnedFd>,
     stage: Stage,
     reply: Reply,
+    escapes: Escapes,
     draws: Draws,
     at: At,
     transaction: usize,
@@ -168,6 +169,7 @@ impl Connection {
             socket: None,
             stage: Stage::Down,
             reply: Reply::default(),
+            escapes: Escapes::default(),
             draws,
             at: At::Nothing,
             transaction: 0,
@@ -263,6 +265,7 @@ impl Connection {
         if let Stage::LoggingIn(login) = &mut self.stage {
             scratch.clear();
             let outcome = login.feed(bytes, &target.account, scratch)?;
+            self.escapes = login.escapes();
             self.answered = now();
             self.sent = self.answered;
             self.transmit(scratch)?;
@@ -457,7 +460,7 @@ impl Connection {
             }
             Some(Handle::Text) | None => {
                 begin_query(scratch);
-                program.write(statement, self.table, &self.values, scratch);
+                program.write(statement, self.table, &self.values, self.escapes, scratch);
                 Asked::Query
             }
         };

@@ -2,7 +2,7 @@
 //!
 //! Each worker has a connection of its own and sends whole tables, or ranges of one, by LOAD DATA LOCAL INFILE,
 //! a new statement every now and then: one huge transaction would only make undo. Whatever file a server asks
-//! for, it gets these rows.
+//! for, it gets these rows. Where a server takes no files, they go in by INSERT, many at a time.
 
 use std::cmp::Reverse;
 use std::io::ErrorKind;
@@ -22,12 +22,17 @@ use crate::connection::{Failure, Target};
 use crate::lane::LOOK_AROUND;
 use crate::login::Login;
 use crate::packet::{Assembler, HEADER, Packet, seal};
+use crate::parameter::{Escapes, quote};
 use crate::rows::{Field, Table, Tables};
 use crate::wire::{Malformed, Outcome, length_encoded, refusal};
 
 const PACKET: usize = 256 * 1024;
 /// After this much a statement ends, and its transaction with it.
 const STATEMENT: usize = 64 * 1024 * 1024;
+/// No INSERT gets longer, however much the server takes.
+const INSERT: usize = 1024 * 1024;
+/// What servers want to spare of the packets that they take.
+const SPARE: usize = 64;
 const READ_SIZE: usize = 4096;
 const COM_QUERY: u8 = 0x03;
 /// What loads fast and takes rows as they are; known to every version.
@@ -36,6 +41,15 @@ const SESSION: &str = "SET SESSION autocommit = 1, unique_checks = 0, foreign_ke
 const NO_BINARY_LOG: &str = "SET SESSION sql_log_bin = 0";
 /// Not every account may leave the binary log out.
 const ACCESS_DENIED: u16 = 1227;
+
+/// How rows get into a server.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Manner {
+    /// By INSERT, in packets of at most so many bytes, the server's `max_allowed_packet`; none: by LOAD DATA LOCAL.
+    pub insert: Option<usize>,
+    /// Into the server's binary log too, which others may follow; else past it, where the account may do that.
+    pub logged: bool,
+}
 
 /// Fills the tables, which exist and are empty; returns the number of rows. `timeout` is the longest wait for a
 /// sign of life; `look_around` runs on the calling thread now and then and ends the load by returning false.
@@ -47,6 +61,7 @@ pub fn load(
     timeout: Duration,
     dataset: &dyn Tables,
     workers: usize,
+    manner: Manner,
     look_around: &dyn Fn() -> bool,
 ) -> Result<u64, Failure> {
     let tables = dataset.tables();
@@ -55,12 +70,16 @@ pub fn load(
     let queue = Mutex::new(jobs.into_iter());
     let failure = OnceLock::new();
     let work = || -> Result<u64, Failure> {
-        let mut session = Session::open(target, timeout, &failure)?;
+        let mut session = Session::open(target, timeout, manner, &failure)?;
         let mut rows = 0;
         loop {
             let job = queue.lock().expect("never held across a panic").next();
             let Some(job) = job else { return Ok(rows) };
-            rows += session.fill(dataset, &tables[job.table], job)?;
+            let table = &tables[job.table];
+            rows += match manner.insert {
+                Some(longest) => session.insert(dataset, table, job, longest)?,
+                None => session.fill(dataset, table, job)?,
+            };
         }
     };
     let rows = thread::scope(|scope| {
@@ -122,7 +141,12 @@ struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    fn open(target: &Target, timeout: Duration, failure: &'a OnceLock<Failure>) -> Result<Self, Failure> {
+    fn open(
+        target: &Target,
+        timeout: Duration,
+        manner: Manner,
+        failure: &'a OnceLock<Failure>,
+    ) -> Result<Self, Failure> {
         let Target { address, account } = target;
         let lost = |error| Failure::without_code(format!("{address}: {error}"));
         let begun = Instant::now();
@@ -139,7 +163,10 @@ impl<'a> Session<'a> {
             session.wait(PollFlags::OUT)?;
             connected(&session.socket).map_err(lost)?;
         }
-        let mut login = Login::new(address.is_secure()).with_local_files();
+        let mut login = Login::new(address.is_secure());
+        if manner.insert.is_none() {
+            login = login.with_local_files();
+        }
         let mut incoming = [0; READ_SIZE];
         let mut answer = Vec::new();
         loop {
@@ -154,6 +181,9 @@ impl<'a> Session<'a> {
             }
         }
         session.execute(SESSION)?;
+        if manner.logged {
+            return Ok(session);
+        }
         match session.execute(NO_BINARY_LOG) {
             Ok(()) | Err(Failure { code: ACCESS_DENIED, .. }) => Ok(session),
             Err(failure) => Err(failure),
@@ -185,14 +215,69 @@ impl<'a> Session<'a> {
                 self.send(&mut lines)?;
             }
             self.send(&mut [0; HEADER])?;
-            let (taken, words) = done(&self.reply()?)?;
-            if taken != rows {
-                let message = format!("{} took {taken} of {rows} rows: {words}", table.name);
-                return Err(Failure::without_code(message));
-            }
+            self.taken(table, rows)?;
             total += rows;
         }
         Ok(total)
+    }
+
+    /// The same by INSERT, in packets of at most `longest` bytes where a row is not longer.
+    fn insert(
+        &mut self,
+        dataset: &dyn Tables,
+        table: &Table,
+        job: Job,
+        longest: usize,
+    ) -> Result<u64, Failure> {
+        let longest = longest.saturating_sub(SPARE).min(INSERT);
+        let head = insert_head(table);
+        let mut packet = head.clone();
+        let (mut rows, mut total) = (0, 0);
+        // Of one unit: its rows, and where each ends.
+        let (mut made, mut ends) = (Vec::new(), Vec::new());
+        for unit in job.units {
+            made.clear();
+            ends.clear();
+            dataset.write(job.table, unit, &mut |fields| {
+                tuple(fields, &mut made);
+                ends.push(made.len());
+            });
+            let mut begin = 0;
+            for &end in &ends {
+                let row = &made[begin..end];
+                begin = end;
+                if rows > 0 && packet.len() - HEADER + 1 + row.len() > longest {
+                    total += self.send_insert(table, &mut packet, rows)?;
+                    packet.truncate(head.len());
+                    rows = 0;
+                }
+                if rows > 0 {
+                    packet.push(b',');
+                }
+                packet.extend_from_slice(row);
+                rows += 1;
+            }
+        }
+        if rows > 0 {
+            total += self.send_insert(table, &mut packet, rows)?;
+        }
+        Ok(total)
+    }
+
+    fn send_insert(&mut self, table: &Table, packet: &mut [u8], rows: u64) -> Result<u64, Failure> {
+        self.sequence = 0;
+        self.send(packet)?;
+        self.taken(table, rows)?;
+        Ok(rows)
+    }
+
+    /// Waits for the end of a statement that brought so many rows.
+    fn taken(&mut self, table: &Table, rows: u64) -> Result<(), Failure> {
+        let (taken, words) = done(&self.reply()?)?;
+        if taken == rows {
+            return Ok(());
+        }
+        Err(Failure::without_code(format!("{} took {taken} of {rows} rows: {words}", table.name)))
     }
 
     fn execute(&mut self, statement: &str) -> Result<(), Failure> {
@@ -316,12 +401,38 @@ fn done(payload: &[u8]) -> Result<(u64, String), Malformed> {
 }
 
 fn statement(table: &Table) -> String {
-    let columns: Vec<String> = table.columns.iter().map(|column| format!("`{column}`")).collect();
     format!(
         "LOAD DATA LOCAL INFILE '{name}' INTO TABLE `{name}` CHARACTER SET binary ({columns})",
         name = table.name,
-        columns = columns.join(",")
+        columns = columns(table)
     )
+}
+
+fn columns(table: &Table) -> String {
+    let quoted: Vec<String> = table.columns.iter().map(|column| format!("`{column}`")).collect();
+    quoted.join(",")
+}
+
+/// An INSERT's packet up to its first row.
+fn insert_head(table: &Table) -> Vec<u8> {
+    let text = format!("INSERT INTO `{}` ({}) VALUES ", table.name, columns(table));
+    [&[0, 0, 0, 0, COM_QUERY], text.as_bytes()].concat()
+}
+
+/// Appends a row as INSERT takes it.
+fn tuple(fields: &[Field<'_>], out: &mut Vec<u8>) {
+    let mut digits = itoa::Buffer::new();
+    let mut before = b'(';
+    for field in fields {
+        out.push(before);
+        before = b',';
+        match field {
+            Field::Null => out.extend_from_slice(b"NULL"),
+            Field::Integer(number) => out.extend_from_slice(digits.format(*number).as_bytes()),
+            Field::Text(text) => quote(text, Escapes::Backslash, out), // SESSION lets it
+        }
+    }
+    out.push(b')');
 }
 
 /// Appends a row as LOAD DATA reads it by default.
@@ -373,6 +484,16 @@ mod tests {
         line(&[Field::Text(b"\\N"), Field::Text(b"tab\tnew\nzero\0back\\")], &mut lines);
         let expected = b"-5\t\\N\t\tplain\n\\\\N\ttab\\tnew\\nzero\\0back\\\\\n";
         assert_eq!(String::from_utf8(lines).unwrap(), str::from_utf8(expected).unwrap());
+    }
+
+    #[test]
+    fn a_row_is_a_tuple_that_insert_reads_back() {
+        let mut rows = Vec::new();
+        tuple(&[Field::Integer(-5), Field::Null, Field::Text(b"")], &mut rows);
+        tuple(&[Field::Text(b"it's\\")], &mut rows);
+        assert_eq!(String::from_utf8(rows).unwrap(), r"(-5,NULL,'')('it''s\\')");
+        let table = Table { name: "t".into(), columns: &["a", "b"], units: 0 };
+        assert_eq!(&insert_head(&table)[HEADER..], b"\x03INSERT INTO `t` (`a`,`b`) VALUES ");
     }
 
     #[test]

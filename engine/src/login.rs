@@ -7,7 +7,8 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 use crate::packet::{Assembler, Packet, write};
-use crate::wire::{Malformed, Outcome, refusal};
+use crate::parameter::Escapes;
+use crate::wire::{Malformed, Outcome, length_encoded, refusal};
 
 const LONG_PASSWORD: u32 = 1;
 const LONG_FLAG: u32 = 1 << 2;
@@ -26,6 +27,8 @@ const UTF8MB4_SINCE: [u32; 3] = [5, 5, 3];
 /// Longest packet that we say we take; results are read in pieces, whatever their size.
 const LONGEST_PACKET: u32 = 1 << 30;
 const SALT: usize = 20;
+/// The session's status: its sql_mode has NO_BACKSLASH_ESCAPES.
+const NO_BACKSLASH_ESCAPES: u16 = 1 << 9;
 
 // What MySQL's own client says in these cases.
 const OLD_PASSWORD: u16 = 2049;
@@ -100,6 +103,7 @@ pub struct Login {
     expect: Expect,
     sequence: u8,
     packets: Assembler,
+    escapes: Escapes,
 }
 
 impl Login {
@@ -111,6 +115,7 @@ impl Login {
             expect: Expect::Greeting,
             sequence: 0,
             packets: Assembler::default(),
+            escapes: Escapes::default(),
         }
     }
 
@@ -118,6 +123,11 @@ impl Login {
     #[must_use]
     pub fn with_local_files(self) -> Self {
         Self { wanted: self.wanted | LOCAL_FILES, ..self }
+    }
+
+    /// What the session that the server let us into reads in string literals.
+    pub fn escapes(&self) -> Escapes {
+        self.escapes
     }
 
     /// Reads what came and appends to `out` what is to be sent. `Some` at the end: the server let us in, or it
@@ -161,7 +171,12 @@ impl Login {
                 let answer = self.answer(&Greeting::read(payload)?, account)?;
                 self.send(&answer, out)?;
             }
-            (Expect::Answer(_), [0x00, ..]) => return Ok(Some(Outcome::Done)),
+            (Expect::Answer(_), [0x00, rest @ ..]) => {
+                if status(rest)? & NO_BACKSLASH_ESCAPES != 0 {
+                    self.escapes = Escapes::None;
+                }
+                return Ok(Some(Outcome::Done));
+            }
             (Expect::Answer(_), [0xFE]) => {
                 return Ok(Some(cannot(
                     OLD_PASSWORD,
@@ -309,6 +324,14 @@ fn text(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&bytes[..end], &bytes[end + 1..]))
 }
 
+/// A session's status, in what follows an OK.
+fn status(ok: &[u8]) -> Result<u16, Malformed> {
+    let (_rows, rest) = length_encoded(ok)?;
+    let (_insert_id, rest) = length_encoded(rest)?;
+    let [low, high, ..] = rest else { return Err(Malformed("an OK cut short")) };
+    Ok(u16::from_le_bytes([*low, *high]))
+}
+
 fn cannot(code: u16, message: &str) -> Outcome {
     Outcome::Refused { code, message: message.into() }
 }
@@ -362,6 +385,17 @@ mod tests {
     }
 
     const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
+
+    #[test]
+    fn an_ok_tells_what_literals_mean() {
+        for (status, escapes) in [(2, Escapes::Backslash), (0x202, Escapes::None)] {
+            let (mut login, mut out) = (Login::new(false), Vec::new());
+            let [low, high] = u16::to_le_bytes(status);
+            let stream = [packet(0, &native()), packet(2, &[0, 0, 0, low, high, 0, 0])].concat();
+            assert_eq!(login.feed(&stream, &account(), &mut out), Ok(Some(Outcome::Done)));
+            assert_eq!(login.escapes(), escapes);
+        }
+    }
 
     fn switch(plugin: &str) -> Vec<u8> {
         [b"\xFE", plugin.as_bytes(), b"\0", b"ABCDEFGHIJKLMNOPQRST", b"\0"].concat()

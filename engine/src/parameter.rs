@@ -124,7 +124,7 @@ impl Source {
     }
 
     /// Appends a value as SQL text.
-    pub fn write_text(&self, value: &Value, out: &mut Vec<u8>) {
+    pub fn write_text(&self, value: &Value, escapes: Escapes, out: &mut Vec<u8>) {
         match value {
             Value::Null => out.extend_from_slice(b"NULL"),
             Value::Number(number) if self.is_number() => {
@@ -136,7 +136,7 @@ impl Source {
                 out.push(b'\'');
             }
             Value::Bytes(bytes) if *self == (Self::Result { number: true }) => out.extend_from_slice(bytes),
-            Value::Bytes(bytes) => quote(bytes, out),
+            Value::Bytes(bytes) => quote(bytes, escapes, out),
         }
     }
 
@@ -207,15 +207,23 @@ fn generate(source: &Source, number: i64, out: &mut Vec<u8>) {
     }
 }
 
+/// What a session reads in a string literal, by its sql_mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Escapes {
+    #[default]
+    Backslash,
+    /// NO_BACKSLASH_ESCAPES: but for quotes each byte stands for itself.
+    None,
+}
+
 /// Appends a string literal.
-fn quote(bytes: &[u8], out: &mut Vec<u8>) {
+pub fn quote(bytes: &[u8], escapes: Escapes, out: &mut Vec<u8>) {
     out.push(b'\'');
     for &byte in bytes {
-        match byte {
-            // Doubled, as that is understood in every sql_mode.
-            b'\'' => out.extend_from_slice(b"''"),
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            0 => out.extend_from_slice(b"\\0"),
+        match (byte, escapes) {
+            (b'\'', _) => out.extend_from_slice(b"''"),
+            (b'\\', Escapes::Backslash) => out.extend_from_slice(b"\\\\"),
+            (0, Escapes::Backslash) => out.extend_from_slice(b"\\0"),
             _ => out.push(byte),
         }
     }
@@ -308,7 +316,7 @@ mod tests {
 
     fn text(source: &Source, value: &Value) -> String {
         let mut out = Vec::new();
-        source.write_text(value, &mut out);
+        source.write_text(value, Escapes::Backslash, &mut out);
         String::from_utf8(out).unwrap()
     }
 
@@ -372,7 +380,8 @@ mod tests {
         #[test]
         fn quoting_loses_nothing(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
             let mut out = Vec::new();
-            Source::Result { number: false }.write_text(&Value::Bytes(bytes.clone()), &mut out);
+            let source = Source::Result { number: false };
+            source.write_text(&Value::Bytes(bytes.clone()), Escapes::Backslash, &mut out);
             let (mut read, mut rest) = (Vec::new(), &out[1..out.len() - 1]);
             while let Some((&first, mut after)) = rest.split_first() {
                 let second = after.first().copied();
@@ -391,6 +400,13 @@ mod tests {
             }
             prop_assert_eq!((out[0], out[out.len() - 1], read), (b'\'', b'\'', bytes));
         }
+    }
+
+    #[test]
+    fn without_escapes_only_quotes_are_doubled() {
+        let mut out = Vec::new();
+        quote(b"it's\\\0", Escapes::None, &mut out);
+        assert_eq!(out, b"'it''s\\\0'");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::pace::Pace;
-use crate::parameter::{self, Draws, Parameter, Per, Source, Value, Values};
+use crate::parameter::{self, Draws, Escapes, Parameter, Per, Source, Value, Values};
 use crate::random::{Distribution, Rows, Stream};
 
 pub type Error = String;
@@ -283,12 +283,21 @@ impl Program {
     }
 
     /// Appends a statement's text.
-    pub fn write(&self, statement: &Statement, table: u64, values: &Values, out: &mut Vec<u8>) {
+    pub fn write(
+        &self,
+        statement: &Statement,
+        table: u64,
+        values: &Values,
+        escapes: Escapes,
+        out: &mut Vec<u8>,
+    ) {
         for piece in &statement.pieces {
             match *piece {
                 Piece::Literal(ref text) => out.extend_from_slice(text),
                 Piece::Table => out.extend_from_slice(itoa::Buffer::new().format(table).as_bytes()),
-                Piece::Parameter(index) => self.parameters[index].source.write_text(&values[index], out),
+                Piece::Parameter(index) => {
+                    self.parameters[index].source.write_text(&values[index], escapes, out);
+                }
             }
         }
     }
@@ -494,7 +503,7 @@ pub mod tests {
 
     fn text(program: &Program, statement: &Statement, table: u64, values: &Values) -> String {
         let mut text = Vec::new();
-        program.write(statement, table, values, &mut text);
+        program.write(statement, table, values, Escapes::Backslash, &mut text);
         String::from_utf8(text).unwrap()
     }
 

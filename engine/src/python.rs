@@ -14,7 +14,7 @@ use crate::dataset;
 use crate::engine;
 use crate::histogram;
 use crate::lane::Course;
-use crate::load::load;
+use crate::load::{Manner, load};
 use crate::login::Account;
 use crate::program::Program;
 use crate::rows::{self, Table, Tables};
@@ -189,6 +189,8 @@ fn dataset_of(json: &[u8]) -> PyResult<Box<dyn Tables>> {
 }
 
 #[pyfunction]
+#[pyo3(signature = (address, user, password, schema, dataset, workers, *, insert_bytes = None, logged = false))]
+#[allow(clippy::too_many_arguments)]
 fn load_rows(
     py: Python<'_>,
     address: &str,
@@ -197,11 +199,14 @@ fn load_rows(
     schema: String,
     dataset: &[u8],
     workers: usize,
+    insert_bytes: Option<usize>,
+    logged: bool,
 ) -> PyResult<u64> {
     let dataset = dataset_of(dataset)?;
     let address = Address::parse(address).map_err(PyValueError::new_err)?;
     let target = Target { address, account: Account { user, password, schema } };
-    interruptible(py, |look_around| load(&target, LOAD_TIMEOUT, &*dataset, workers, look_around))?
+    let manner = Manner { insert: insert_bytes, logged };
+    interruptible(py, |look_around| load(&target, LOAD_TIMEOUT, &*dataset, workers, manner, look_around))?
         .map_err(|failure| load_error(0, failure))
 }
 

@@ -5,22 +5,23 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 
 from shootout import toml
 from shootout.errors import InputError
 from shootout.model import ServerReference
-from shootout.servers import catalogue, native
+from shootout.servers import catalogue, dsn, native
 
-FORMS = "a catalogue id (mysql-8.0.12) or path:DIR, either with @settings"
+FORMS = "a catalogue id (mysql-8.0.12), path:DIR or dsn:mysql://USER@HOST, each with @settings"
 
 
 def parse(text: str) -> ServerReference:
-    """Read `ID[@settings]` or `path:DIR[@settings]`; directories become absolute.
+    """Read `ID[@settings]`, `path:DIR[@settings]` or `dsn:ADDRESS[@settings]`; directories become absolute.
 
     The last `@` begins the settings, except within the name of a directory that exists as written.
-    Raises InputError for an unknown id, another form, or a directory without a server in it.
+    An address loses its password here. Raises InputError for an unknown id, another form, or a directory
+    without a server in it.
     """
     kind, colon, rest = text.strip().partition(":")
     if not colon:
@@ -32,8 +33,12 @@ def parse(text: str) -> ServerReference:
                 "A build of your own is written path:DIR."
             )
         return ServerReference(source="catalogue", target=target, settings=settings)
+    if kind == "dsn":
+        written = dsn.parse(rest)
+        return ServerReference(source="dsn", target=written.dsn.text, settings=written.settings)
     if kind != "path":
-        raise InputError(f"server {text!r}: expected {FORMS}")
+        shown = f"{kind}:…" if "@" in text and "://" not in text else dsn.hidden(text)
+        raise InputError(f"server {shown!r}: expected {FORMS}")
     try:
         where, settings = (rest, None) if rest and _directory(rest).is_dir() else _split(rest, text)
         directory = _directory(where)
@@ -53,23 +58,53 @@ def parse_list(text: str) -> tuple[ServerReference, ...]:
     return tuple(parse(part) for part in parts)
 
 
+def without_password(text: str) -> str:
+    """A reference that `parse` takes, fit to be shown and written down."""
+    return parse(text).text if text.strip().startswith("dsn:") else text
+
+
+def password(text: str, environment: Mapping[str, str]) -> str | None:
+    """The password of an address, or MYSQL_PWD where it names none; None for another reference."""
+    kind, _, rest = text.strip().partition(":")
+    if kind != "dsn":
+        return None
+    found = dsn.parse(rest).password
+    return environment.get("MYSQL_PWD", "") if found is None else found
+
+
 def labels(references: Sequence[ServerReference]) -> tuple[str, ...]:
     """A short, unique, readable name for each reference, fit for pytest ids.
 
-    Directories (and settings files) go by their last part, or by as many as tell them apart; a reference
-    that comes again is the same server a second time, and gets `#2`.
+    Directories, sockets and settings files go by their last part, or by as many as tell them apart; a
+    reference that comes again is the same server a second time, and gets `#2`.
     """
     directories = _tails(each.target for each in references if each.source == "path")
+    addresses = {each.target: dsn.parse(each.target).dsn for each in references if each.source == "dsn"}
+    sockets = _tails(each.socket for each in addresses.values() if each.socket is not None)
     settings = _tails(each.settings for each in references if each.settings is not None)
     seen: Counter[str] = Counter()
     result = []
     for each in references:
-        label = f"path:{directories[each.target]}" if each.source == "path" else each.target
+        match each.source:
+            case "path":
+                label = f"path:{directories[each.target]}"
+            case "dsn":
+                label = f"dsn:{_host(addresses[each.target], sockets)}"
+            case _:
+                label = each.target
         if each.settings is not None:
             label += f"@{settings[each.settings]}"
         seen[label] += 1
         result.append(label if seen[label] == 1 else f"{label}#{seen[label]}")
     return tuple(result)
+
+
+def _host(address: dsn.Dsn, sockets: Mapping[str, str]) -> str:
+    """A host, with its port where that is not the usual one; or a socket."""
+    if address.socket is not None:
+        return sockets[address.socket]
+    host = f"ip6-{address.host.replace(':', '-')}" if ":" in address.host else address.host
+    return host if address.port == dsn.PORT else f"{host}:{address.port}"
 
 
 def _split(written: str, text: str) -> tuple[str, str | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
@@ -22,7 +22,7 @@ class Login:
 
     address: str
     user: str
-    password: str
+    password: str = field(repr=False)
 
 
 class Running(ABC):
@@ -70,6 +70,14 @@ class Running(ABC):
     @abstractmethod
     def kill(self) -> None:
         """End it at once, or leave it as it was found."""
+
+    def creating(self, schema: str) -> tuple[str, ...]:
+        """The statements that make a schema of the suite."""
+        return (f"CREATE DATABASE {schema}",)
+
+    def removing(self, schema: str) -> tuple[str, ...]:
+        """The statements that remove one, if it is there. Raises MeasureError where that must not be."""
+        return (f"DROP DATABASE IF EXISTS {schema}",)
 
     def query(self, sql: str, timeout_s: float | None = None) -> tuple[tuple[Any, ...], ...]:
         """The rows that `sql` gives.

@@ -1,0 +1,131 @@
+"""Addresses of servers that run already: what users write behind `dsn:`."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass, field
+from typing import NoReturn
+from urllib.parse import quote, unquote
+
+from shootout.errors import InputError
+
+FORM = "dsn:mysql://USER[:PASSWORD]@HOST[:PORT][?unix_socket=/PATH][@SETTINGS]"
+PORT = 3306
+SOCKET_PATH_MAX_BYTES = 107
+
+_ADDRESS = re.compile(r"(?:\[(?P<six>[^\[\]]+)\]|(?P<host>[\w.-]*))(?::(?P<port>[0-9]{1,5}))?/?")
+# Between a user's name and the last @ of a line anything may be a password.
+_PASSWORD = re.compile(r"(://[^:@\n]*):.*@")
+
+
+@dataclass(frozen=True, slots=True)
+class Dsn:
+    """Who logs in, and where; never with the password."""
+
+    user: str
+    host: str = "localhost"
+    port: int = PORT
+    socket: str | None = None  # a path: it is used, and not the host
+
+    @property
+    def text(self) -> str:
+        """As users write it, in one form only."""
+        user = quote(self.user, safe="")
+        if self.socket is not None:
+            return f"mysql://{user}@{self.host}?unix_socket={quote(self.socket, safe='/')}"
+        return f"mysql://{user}@{self.where}"
+
+    @property
+    def where(self) -> str:
+        """The socket's path, or host:port, as the load engine and error messages have it."""
+        if self.socket is not None:
+            return self.socket
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a user wrote."""
+
+    dsn: Dsn
+    password: str | None = field(repr=False)  # None: left out
+    settings: str | None
+
+
+def parse(text: str) -> Written:
+    """Read `mysql://USER[:PASSWORD]@HOST[:PORT][?unix_socket=/PATH][@SETTINGS]`.
+
+    User, password and path are percent-encoded. Raises InputError, which never shows a password.
+    """
+    shown = _shown(" ".join(text.split()))
+
+    def refuse(what: str) -> NoReturn:
+        raise InputError(f"server 'dsn:{shown}': {what}\nThe form is {FORM}.")
+
+    def plain(part: str, name: str) -> str:
+        try:
+            decoded = unquote(part, errors="strict")
+        except UnicodeDecodeError:
+            decoded = "\0"
+        if re.search("%(?![0-9A-Fa-f]{2})", part) or "\0" in decoded:
+            refuse(f"the {name} is not percent-encoded as it must be (% is %25, @ is %40, a comma is %2C)")
+        return decoded
+
+    scheme, slashes, rest = text.partition("://")
+    if scheme != "mysql" or not slashes:
+        refuse("it does not begin with mysql://")
+    account, at, rest = rest.partition("@")
+    name, colon, password = account.partition(":")
+    if not at or not name:
+        refuse("it names no user")
+    address, at, settings = rest.partition("@")
+    if at and not settings:
+        refuse("no settings follow the last @")
+    address, asks, query = address.partition("?")
+    found = _ADDRESS.fullmatch(address)
+    if found is None:
+        refuse(
+            "it names a schema, but the suite makes its own"
+            if re.fullmatch(r"[^/]+/\w+", address)
+            else "what follows the @ is no host with a port; in a user or password @ is written %40, / is %2F"
+        )
+    host, port = found["six"] or found["host"], int(found["port"] or PORT)
+    if found["six"] and not _is_address(host):
+        refuse(f"[{host}] is not an IPv6 address")
+    if not 0 < port < 65_536:
+        refuse(f"port {port}: expected 1 to 65535")
+    socket = None
+    for option in query.split("&") if asks else ():
+        key, _, value = option.partition("=")
+        if key != "unix_socket" or socket is not None:
+            refuse("the only option is unix_socket, once")
+        socket = plain(value, "socket's path")
+        if not socket.startswith("/") or len(socket.encode()) > SOCKET_PATH_MAX_BYTES:
+            refuse(f"unix_socket: expected a path from / on of at most {SOCKET_PATH_MAX_BYTES} bytes")
+    if not host and socket is None:
+        refuse("it names no host")
+    user = plain(name, "user")
+    dsn = Dsn(user=user, socket=socket) if socket is not None else Dsn(user=user, host=host, port=port)
+    return Written(dsn, plain(password, "password") if colon else None, settings or None)
+
+
+def hidden(text: str) -> str:
+    """`text` without whatever may be the password of an address in it."""
+    return _PASSWORD.sub(r"\1:…@", text)
+
+
+def _shown(text: str) -> str:
+    """What may be shown of what need not be an address: less than `hidden` does."""
+    if "://" not in text:
+        return "…"
+    return hidden(text) if "@" in text else re.sub(r"(://[^:]*):.*", r"\1:…", text)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.IPv6Address(text)
+    except ValueError:
+        return False
+    return True

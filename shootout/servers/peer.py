@@ -1,0 +1,65 @@
+"""The process at the other end of a connection, where it can be seen from here."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import socket
+import struct
+import time
+from pathlib import Path
+
+NAMES = re.compile(r"(mysqld|mariadbd)\b")
+AGE_TOLERANCE_S = 5.0  # of what a server and the kernel say about how long it has been running
+
+_CREDENTIALS = struct.Struct("3i")  # pid, uid, gid: socket(7), SO_PEERCRED
+
+
+def of_socket(link: socket.socket) -> int | None:
+    """The server process that listens on a unix socket; None: another one does, such as systemd."""
+    found = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid: int = _CREDENTIALS.unpack(found)[0]
+    return pid if pid > 0 and _is_server(pid) else None
+
+
+def of_loopback(link: socket.socket, hostname: str, pid_file: Path, uptime_s: float) -> int | None:
+    """The server process behind a TCP connection to this machine; the rest is what the server says of itself.
+
+    A forwarded port leads elsewhere, and a container has files and numbers of its own: so the process must
+    have been running as long as the server says, too.
+    """
+    address = ipaddress.ip_address(link.getpeername()[0])
+    if not address.is_loopback or hostname != socket.gethostname():
+        return None
+    try:
+        pid = int(pid_file.read_text("ascii"))
+    except (OSError, ValueError):
+        return None
+    age_s = _age_s(pid)
+    if age_s is None or abs(age_s - uptime_s) > AGE_TOLERANCE_S or not _is_server(pid):
+        return None
+    return pid
+
+
+def is_local(link: socket.socket) -> bool:
+    """Whether it ends on this machine, as far as addresses tell."""
+    return link.family == socket.AF_UNIX or ipaddress.ip_address(link.getpeername()[0]).is_loopback
+
+
+def _is_server(pid: int) -> bool:
+    """By the program's name; one that was started through a loader has it among its first arguments."""
+    try:
+        arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return any(NAMES.match(Path(os.fsdecode(argument)).name) for argument in arguments[:6])
+
+
+def _age_s(pid: int) -> float | None:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text("utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return None
+    started_s = int(fields[19]) / os.sysconf("SC_CLK_TCK")  # field 22 of proc(5), since boot
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - started_s
