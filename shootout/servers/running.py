@@ -29,6 +29,8 @@ class Running(ABC):
     """A running server. As a context manager it is stopped, or let go, at the end."""
 
     version: str = ""  # as the server says, once it answers
+    ours: bool = True  # started by this run: it may be placed, and set as loading wants it
+    suffix: str = ""  # of the names of the suite's schemas there
 
     def __init__(self) -> None:
         self._control: Connection[Cursor] | None = None
