@@ -698,6 +698,26 @@ class CellFigures(Value):
     rounds: int
 
 
+class MetricComparison(Value):
+    """A figure of each transaction (metrics.METRICS), beside its base's."""
+
+    name: str
+    base: float  # these two: means over starts, in the metric's unit
+    head: float
+    difference: Interval  # head less base
+    ratio: Interval | None  # head over base; None: one of them is 0 in some start
+    p_value: float  # of no difference, after Holm over the cell's figures
+
+
+class StatementTime(Value):
+    """How much of a mean transaction passes in one kind of statement."""
+
+    kind: str
+    base_s: float
+    head_s: float
+    difference_s: Interval
+
+
 class CellComparison(Value):
     """A cell, its base, and what can be said. `ratio` is throughput over the base's throughput."""
 

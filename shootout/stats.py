@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import ndtri, stdtr, stdtrit
 
 # Fewer say nothing about steadiness: the standard error of each half would itself be a guess.
@@ -109,7 +109,14 @@ def ratio_of_starts(log_ratios: Sequence[Sequence[float]], trim: float, confiden
     """
     if len(log_ratios) == 1:
         return rounds_effect(log_ratios[0], trim, confidence)
-    return _over_starts([trimmed_mean(rounds, trim) for rounds in log_ratios], confidence)
+    return over_starts([trimmed_mean(rounds, trim) for rounds in log_ratios], confidence)
+
+
+def over_starts(means: Sequence[float], confidence: float) -> Effect:
+    """Student's interval of the mean of what each start gave; at least two starts."""
+    values = np.asarray(means, dtype=float)
+    error = float(values.std(ddof=1) / np.sqrt(len(values)))
+    return _effect(float(values.mean()), error, len(values) - 1, confidence, tuple(map(float, values)))
 
 
 def curve_effects(
@@ -128,8 +135,8 @@ def curve_effects(
     places = np.log(np.asarray(threads, dtype=float))
     centred = places - places.mean()
     slopes = values @ centred / (centred @ centred)
-    level = _over_starts(values.mean(axis=1), confidence)
-    return level, _over_starts(slopes * np.ptp(places), confidence)
+    level = over_starts(values.mean(axis=1).tolist(), confidence)
+    return level, over_starts((slopes * np.ptp(places)).tolist(), confidence)
 
 
 def wilson(hits: int, trials: int, confidence: float) -> Estimate:
@@ -190,13 +197,6 @@ def _winsorized(values: Sequence[float], trim: float) -> NDArray[np.float64]:
     cut = int(trim * len(ordered))
     winsorized: NDArray[np.float64] = np.clip(array, ordered[cut], ordered[len(ordered) - 1 - cut])
     return winsorized
-
-
-def _over_starts(means: ArrayLike, confidence: float) -> Effect:
-    """Student's interval of the mean of what each start gave; at least two starts."""
-    values = np.asarray(means, dtype=float)
-    error = float(values.std(ddof=1) / np.sqrt(len(values)))
-    return _effect(float(values.mean()), error, len(values) - 1, confidence, tuple(map(float, values)))
 
 
 def _quantile(confidence: float, freedom: float) -> float:
