@@ -23,7 +23,8 @@ from shootout.model import EndRecord, FailureRecord, RunDocument, RunHeader, Sta
 # Format history
 #   1  first
 #   2  a profile's `dataset` is a scale for all kinds of datasets: it lost its `kind`
-FORMAT: Literal[2] = 2
+#   3  a server's CPU may be out of sight; a start may confirm others, and hold an A/A cell; a policy says more
+FORMAT: Literal[3] = 3
 
 # An estimate of twice the quick profile's longest run: a full disk is found before a server starts.
 _ROOM_BYTES = 4 << 20
@@ -126,8 +127,8 @@ def read(path: Path) -> RunDocument:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     if not lines:
         raise InputError(f"{path}: not a run document: it has no whole line")
-    if _format(path, lines[0]) == 1:
-        lines[0] = _from_format_1(lines[0])
+    if (format_ := _format(path, lines[0])) < FORMAT:
+        lines[0] = _newer(lines[0], format_)
     header, *rest = (_record(path, number, line) for number, line in enumerate(lines, 1))
     if not isinstance(header, RunHeader):
         raise InputError(f"{path}:1: expected the run's header, found another record")
@@ -180,14 +181,15 @@ def _format(path: Path, line: bytes) -> int:
     return found
 
 
-def _from_format_1(line: bytes) -> bytes:
-    """A header of format 1 as format 2 has it; what is none stays as it is."""
+def _newer(line: bytes, format_: int) -> bytes:
+    """A header of an older format as this one has it; what is none stays as it is."""
     try:
         header = msgspec.json.decode(line)
-        del header["profile"]["dataset"]["kind"]
+        if format_ == 1:
+            del header["profile"]["dataset"]["kind"]
+        return msgspec.json.encode(header | {"format": FORMAT})
     except (msgspec.DecodeError, KeyError, TypeError):
         return line
-    return msgspec.json.encode(header | {"format": 2})
 
 
 def _check_start(where: str, record: StartRecord, header: RunHeader) -> None:

@@ -63,6 +63,7 @@ METRICS = (
     Metric("buffer_pool_reads", "buffer pool reads", "", partial(_counted, ("Innodb_buffer_pool_reads",))),
     Metric("lock_waits", "row lock waits", "", partial(_counted, ("Innodb_row_lock_waits",))),
 )
+TITLES = {metric.name: metric.title for metric in METRICS}
 
 
 def compare(base: Starts, head: Starts, confidence: float) -> tuple[MetricComparison, ...]:
@@ -72,12 +73,10 @@ def compare(base: Starts, head: Starts, confidence: float) -> tuple[MetricCompar
     (a figure may be 0). p-values are Holm's over the figures. Raises ValueError for latencies that cannot be
     read.
     """
-    both = [(base[start], head[start]) for start in sorted(base.keys() & head.keys())]
     changes = {}
     for metric in METRICS:
-        values = [(metric.of(of_base), metric.of(of_head)) for of_base, of_head in both]
-        pairs = [(b, h) for b, h in values if b is not None and h is not None]
-        if len(pairs) == len(both) >= STARTS_MIN and any(map(any, pairs)):
+        pairs = _pairs(metric, base, head)
+        if pairs and len(pairs) >= STARTS_MIN and any(map(any, pairs)):
             changes[metric.name] = _change(pairs, confidence)
     p_values = stats.holm([change.p_value for change in changes.values()])
     return tuple(
@@ -91,6 +90,18 @@ def compare(base: Starts, head: Starts, confidence: float) -> tuple[MetricCompar
         )
         for (name, change), p_value in zip(changes.items(), p_values, strict=True)
     )
+
+
+def log_ratios(name: str, base: Starts, head: Starts) -> list[float] | None:
+    """One figure's log(head / base) in each start that both have; None where it is not visible in all, or 0.
+
+    Raises ValueError for latencies that cannot be read.
+    """
+    (metric,) = (each for each in METRICS if each.name == name)
+    pairs = _pairs(metric, base, head)
+    if pairs is None or not all(map(all, pairs)):
+        return None
+    return [math.log(of_head / of_base) for of_base, of_head in pairs]
 
 
 def statement_times(base: Starts, head: Starts, confidence: float) -> tuple[StatementTime, ...]:
@@ -111,6 +122,14 @@ def statement_times(base: Starts, head: Starts, confidence: float) -> tuple[Stat
             StatementTime(kind=kind, base_s=change.base, head_s=change.head, difference_s=change.difference)
         )
     return tuple(sorted(found, key=lambda each: -abs(each.difference_s.estimate)))
+
+
+def _pairs(metric: Metric, base: Starts, head: Starts) -> list[tuple[float, float]] | None:
+    """The figure of both in each start that both have; None where one of them is not visible."""
+    starts = sorted(base.keys() & head.keys())
+    values = [(metric.of(base[start]), metric.of(head[start])) for start in starts]
+    pairs = [(of_base, of_head) for of_base, of_head in values if of_base is not None and of_head is not None]
+    return pairs if len(pairs) == len(values) else None
 
 
 def _times_s(samples: Samples) -> dict[str, float]:

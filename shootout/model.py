@@ -152,12 +152,41 @@ class Sampling(Value):
     budget_s: Seconds = 310.0  # for all starts of a run, restarts included
 
 
+THROUGHPUT = "throughput"
+Metric = Literal[
+    "throughput",
+    "latency_p50",
+    "latency_p95",
+    "latency_p99",
+    "latency_p999",
+    "server_cpu",
+    "context_switches",
+    "disk_written",
+    "fsyncs",
+    "rows_read",
+    "buffer_pool_reads",
+    "lock_waits",
+]
+
+
 class Policy(Value):
     """The bar that a verdict is held against."""
 
     confidence: Share = 0.95
-    margin: Share = 0.02  # smaller changes of throughput are not worth a verdict
+    judged: Annotated[tuple[Metric, ...], Meta(min_length=1)] = ("throughput",)  # what a verdict is about
+    margin: Share = 0.02  # smaller changes are not worth a verdict
+    margins: dict[Metric, Share] = field(default_factory=dict)  # instead, for a metric
+    workloads: dict[Name, dict[Metric, Share]] = field(default_factory=dict)  # and for one of a workload
     trim: Annotated[float, Meta(ge=0, lt=0.5)] = 0.1  # share of rounds cut from each end of a start
+    floor_factor: Annotated[float, Meta(ge=0)] = 1.5  # a change is larger than so many A/A noise floors
+    confirm_starts: Annotated[int, Meta(ge=0)] = 3  # fresh ones, for what looks changed; 0: none
+    false_alarms_max: Share = 0.05  # where the runner's rate may be higher, a gate only advises
+    inconclusive_fails: bool = False  # whether a gate that cannot tell fails
+
+    def margin_of(self, metric: str, workload: str) -> float:
+        """The margin of a metric in a workload."""
+        by_name: dict[str, float] = {**self.margins, **self.workloads.get(workload, {})}  # type: ignore[dict-item]
+        return by_name.get(metric, self.margin)
 
 
 class Uniform(Value, tag="uniform"):
@@ -600,7 +629,7 @@ class WorkloadRecord(Value):
 class RunHeader(Value, tag="run", tag_field="record"):
     """A run document's first line: all that was decided before the first slice."""
 
-    format: Literal[2]  # document.FORMAT
+    format: Literal[3]  # document.FORMAT
     run: str  # unique, sorts by time
     started: str  # ISO, UTC
     shootout: str  # version
@@ -621,6 +650,8 @@ class StartRecord(Value, tag="start", tag_field="record"):
     start: int
     order: tuple[tuple[int, ...], ...]  # for each round, the block's servers in the order of their slices
     samples: tuple[Samples, ...]  # in the block's order
+    confirming: bool = False  # made to see again what the starts before it showed
+    twin: Samples | None = None  # the base's, on another instance of the same server: a hidden A/A cell
 
 
 class FailureRecord(Value, tag="failure", tag_field="record"):
@@ -718,6 +749,20 @@ class StatementTime(Value):
     difference_s: Interval
 
 
+class JudgedMetric(Value):
+    """A metric that a verdict is about, held against its bar."""
+
+    metric: Metric
+    verdict: Verdict
+    ratio: Interval  # head over base, over all starts
+    p_value: float  # of no difference, after Holm over all cells and metrics that are judged
+    margin: float
+    spread: float  # standard deviation of the starts' logarithms
+    floor: float | None  # A/A noise floor, a logarithm: what no change may look like; None: not known
+    detectable: float | None  # the smallest change for the worse that four of five such runs would have found
+    confirmed: bool | None  # it held again after fresh starts; None: there were none, or nothing to confirm
+
+
 class CellComparison(Value):
     """A cell, its base, and what can be said. `ratio` is throughput over the base's throughput."""
 
@@ -730,6 +775,29 @@ class CellComparison(Value):
     per_start: tuple[float, ...]  # each start's own ratio
     reason: str  # one sentence: why this verdict
     warnings: tuple[Warning, ...]
+    judged: tuple[JudgedMetric, ...] = ()  # what the verdict is about, the metric that decided it first
+    metrics: tuple[MetricComparison, ...] = ()
+    statements: tuple[StatementTime, ...] = ()  # where a transaction's time goes, the largest change first
+
+
+class LedgerEntry(Value):
+    """What an A/A cell showed: a server beside a second instance of itself."""
+
+    run: str
+    workload: str
+    dataset: str  # Dataset.key
+    threads: Threads
+    verdict: Verdict
+    starts: Annotated[int, Meta(ge=2)]
+    spreads: dict[Metric, float]  # standard deviations of the starts' log-ratios
+
+
+class FalseAlarms(Value):
+    """How often A/A cells were called regressed or improved."""
+
+    alarms: int
+    cells: int
+    share: Interval  # Wilson's
 
 
 class Comparison(Value):
@@ -739,6 +807,8 @@ class Comparison(Value):
     end: EndRecord | None
     policy: Policy
     cells: tuple[CellComparison, ...]  # block by block, the base's cell first in each
+    twins: tuple[CellComparison, ...] = ()  # A/A cells, judged like the others and hidden among them
+    false_alarms: FalseAlarms | None = None  # of this runner, this run included; None: no A/A cell yet
 
 
 class Progress(Value):

@@ -19,7 +19,7 @@ from typing import get_args
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from shootout import charts, compare, wording
+from shootout import charts, doubts, wording
 from shootout._engine import Histogram
 from shootout.charts import Scale, Series
 from shootout.errors import InputError
@@ -48,7 +48,7 @@ PLOTLY = f"plotly-{version('plotly')}.min.js"
 MACHINE = "the machine"
 SERVER_CPU = "server CPU, µs"
 OF_HOST = (SERVER_CPU, "context_switches", "disk_written_bytes")  # by the kernel that the server runs on
-ERRORS = compare.RETRIED | {
+ERRORS = doubts.RETRIED | {
     "1040": "too many connections",
     "1053": "server shutting down",
     "1317": "interrupted",

@@ -77,7 +77,7 @@ def mean_interval(values: Sequence[float], confidence: float) -> Estimate:
     mean = float(np.mean(values))
     if len(values) < 2:
         return Estimate(mean, mean, mean)
-    half = _quantile(confidence, len(values) - 1) * float(np.std(values, ddof=1)) / np.sqrt(len(values))
+    half = quantile(confidence, len(values) - 1) * float(np.std(values, ddof=1)) / np.sqrt(len(values))
     return Estimate(mean, mean - float(half), mean + float(half))
 
 
@@ -146,7 +146,7 @@ def wilson(hits: int, trials: int, confidence: float) -> Estimate:
     """
     if trials == 0:
         return Estimate(0.0, 0.0, 1.0)
-    z = float(ndtri((1 + confidence) / 2))
+    z = quantile(confidence)
     share, weight = hits / trials, z * z / trials
     centre = (share + weight / 2) / (1 + weight)
     half = z * math.sqrt(share * (1 - share) / trials + weight / (4 * trials)) / (1 + weight)
@@ -199,15 +199,16 @@ def _winsorized(values: Sequence[float], trim: float) -> NDArray[np.float64]:
     return winsorized
 
 
-def _quantile(confidence: float, freedom: float) -> float:
-    """How many standard errors Student's interval reaches to each side."""
-    return float(stdtrit(freedom, (1 + confidence) / 2))
+def quantile(confidence: float, freedom: float = math.inf) -> float:
+    """How many standard errors Student's interval reaches to each side; endless freedom: the normal one's."""
+    end = (1 + confidence) / 2
+    return float(ndtri(end) if freedom == math.inf else stdtrit(freedom, end))
 
 
 def _effect(
     estimate: float, error: float, freedom: float, confidence: float, per_start: tuple[float, ...]
 ) -> Effect:
-    half = _quantile(confidence, freedom) * error
+    half = quantile(confidence, freedom) * error
     if error > 0:
         p_value = float(2 * stdtr(freedom, -abs(estimate) / error))
     else:

@@ -168,7 +168,7 @@ def a_header(
     **changes: object,
 ) -> RunHeader:
     values: dict[str, object] = {
-        "format": 2,
+        "format": 3,
         "run": "20261120T024100Z-7f3a",
         "started": "2026-11-20T02:41:00+00:00",
         "shootout": "0.1.0",

@@ -121,7 +121,7 @@ def a_document(
     client: tuple[int, ...] = (0,),
 ) -> RunDocument:
     header = RunHeader(
-        format=2,
+        format=3,
         run="r",
         started="",
         shootout="0.1.0",
@@ -179,7 +179,7 @@ def test_a_slower_head_has_regressed() -> None:
     assert head.per_start == pytest.approx([math.exp((-10 + x) / 100) for x in CLOSE])
     assert head.p_value is not None
     assert head.p_value < 0.001
-    assert codes(head) == ["noise-floor-unknown"]
+    assert codes(head) == ["noise-floor-unknown", "not-confirmed"]
 
 
 def test_a_faster_head_has_improved() -> None:
@@ -268,7 +268,7 @@ def test_one_start_is_no_verdict_however_clear() -> None:
 def test_two_starts_are_judged_under_a_warning() -> None:
     head = head_of(a_document(starts_of(-20, [-0.1, 0.1])))
     assert head.verdict is Verdict.REGRESSED
-    assert codes(head) == ["few-starts", "noise-floor-unknown"]
+    assert codes(head) == ["few-starts", "noise-floor-unknown", "not-confirmed"]
 
 
 def made_unsteady(starts: list[StartRecord], server: str, *numbers: int) -> list[StartRecord]:
@@ -533,7 +533,7 @@ def test_latencies_of_all_starts_are_merged_before_percentiles() -> None:
 
 def test_latencies_that_cannot_be_read() -> None:
     broken = a_document([a_start(7, a_sample("a"), a_sample("b", latencies="nonsense"))])
-    with pytest.raises(InputError, match=r"^run r: start 7 of reads, b: latencies cannot be read: "):
+    with pytest.raises(InputError, match=r"^run r: start 7 of reads-t4, b: latencies cannot be read: "):
         compare.compare(broken)
 
 

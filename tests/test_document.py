@@ -40,7 +40,7 @@ HEADER_1 = (
     '"servers":[1],"single":1},"warnings":[]},"servers":[],"blocks":[{"workload":"reads",'
     '"dataset":"sbtest-4x25000-innodb-seed1","threads":4,"servers":["a","b"]}]}\n'
 )
-HEADER = (
+HEADER_2 = (
     '{"record":"run","format":2,"run":"20250102T030405Z-abc123","started":"2025-01-02T03:04:05Z",'
     '"shootout":"0.1.0","seed":7,"profile_name":"quick","profile":{"description":"d","workloads":["reads"],"threads":[4],'
     '"servers":["a","b"],"settings":"in-memory","dataset":{"tables":4,"rows":25000,'
@@ -52,12 +52,35 @@ HEADER = (
     '"servers":[1],"single":1},"warnings":[]},"servers":[],"blocks":[{"workload":"reads",'
     '"dataset":"sbtest-4x25000-innodb-seed1","threads":4,"servers":["a","b"]}],"workloads":[],"given":{}}\n'
 )
-RECORDS = (
+HEADER = (
+    '{"record":"run","format":3,"run":"20250102T030405Z-abc123","started":"2025-01-02T03:04:05Z",'
+    '"shootout":"0.1.0","seed":7,"profile_name":"quick","profile":{"description":"d","workloads":["reads"],"threads":[4],'
+    '"servers":["a","b"],"settings":"in-memory","dataset":{"tables":4,"rows":25000,'
+    '"warehouses":1,"seed":1,"engine":"InnoDB"},"load":{"protocol":"text","rate":null,"arrivals":"poisson","think_s":0.0,'
+    '"think":"fixed","reconnect":false},"options":{},"distribution":null,"sampling":{"starts_min":6,"starts_max":12,"slice_s":0.1,"ramp_s":0.02,'
+    '"measure_s":1.2,"warmup_max_s":6.0,"half_width":0.015,"budget_s":310.0},"policy":{"confidence":0.95,'
+    '"judged":["throughput"],"margin":0.02,"margins":{},"workloads":{},"trim":0.1,"floor_factor":1.5,'
+    '"confirm_starts":3,"false_alarms_max":0.05,"inconclusive_fails":false}},"runner":{"fingerprint":"f","cpu":"c","cpus":2,"memory_bytes":1024,'
+    '"kernel":"k","system":"s","virtual":"","filesystem":"ext4","disk":"ssd","placement":{"client":[0],'
+    '"servers":[1],"single":1},"warnings":[]},"servers":[],"blocks":[{"workload":"reads",'
+    '"dataset":"sbtest-4x25000-innodb-seed1","threads":4,"servers":["a","b"]}],"workloads":[],"given":{}}\n'
+)
+RECORDS_2 = (
     '{"record":"start","block":"reads-t4","start":1,"order":[[0,1],[1,0]],"samples":[{"server":"a",'
     '"steady":true,"warmup_rounds":8,"drift":0.001,"transactions":[100.5,99.5],"window_s":[0.1,0.1],'
     '"server_cpu_s":[0.09,0.09],"client_cpu_s":[0.02,0.02],"completed":[120,119],"latencies":"HISTF",'
     '"statements":{"point_select":"HISTF"},"reads":239,"writes":0,"other":0,"errors":{"1213":1},'
     '"counters":{"Handler_read_key":239.0}}]}\n'
+    '{"record":"failure","cell":{"workload":"reads","dataset":"sbtest-4x25000-innodb-seed1","server":"b",'
+    '"threads":4},"start":1,"reason":"it died: [ERROR] out of memory"}\n'
+    '{"record":"end","finished":"2025-01-02T03:05:05Z","elapsed_s":60.0,"interrupted":false}\n'
+)
+RECORDS = (
+    '{"record":"start","block":"reads-t4","start":1,"order":[[0,1],[1,0]],"samples":[{"server":"a",'
+    '"steady":true,"warmup_rounds":8,"drift":0.001,"transactions":[100.5,99.5],"window_s":[0.1,0.1],'
+    '"server_cpu_s":[0.09,0.09],"client_cpu_s":[0.02,0.02],"completed":[120,119],"latencies":"HISTF",'
+    '"statements":{"point_select":"HISTF"},"reads":239,"writes":0,"other":0,"errors":{"1213":1},'
+    '"counters":{"Handler_read_key":239.0}}],"confirming":false,"twin":null}\n'
     '{"record":"failure","cell":{"workload":"reads","dataset":"sbtest-4x25000-innodb-seed1","server":"b",'
     '"threads":4},"start":1,"reason":"it died: [ERROR] out of memory"}\n'
     '{"record":"end","finished":"2025-01-02T03:05:05Z","elapsed_s":60.0,"interrupted":false}\n'
@@ -69,7 +92,7 @@ BLOCK = Block(workload="reads", dataset="sbtest-4x25000-innodb-seed1", threads=4
 
 def a_header(run: str = RUN) -> RunHeader:
     return RunHeader(
-        format=2,
+        format=3,
         run=run,
         started="2025-01-02T03:04:05Z",
         shootout="0.1.0",
@@ -144,10 +167,12 @@ def files_no_larger_than(size: int) -> Iterator[None]:
 # --- writing and reading ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("header", [HEADER_1, HEADER], ids=["format 1", "format 2"])
-def test_the_golden_document_is_read(header: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "text", [HEADER_1 + RECORDS_2, HEADER_2 + RECORDS_2, GOLDEN], ids=["format 1", "format 2", "format 3"]
+)
+def test_the_golden_document_is_read(text: str, tmp_path: Path) -> None:
     path = tmp_path / "golden.jsonl"
-    path.write_text(header + RECORDS)
+    path.write_text(text)
     assert document.read(path) == RunDocument(
         header=a_header(), starts=(a_start(),), failures=(A_FAILURE,), end=AN_END
     )
@@ -197,15 +222,15 @@ def test_a_torn_last_line_is_dropped_and_the_run_counts_as_cut_short(tmp_path: P
         ("[1]\n", ":1: not a run document: no format number in its first line"),
         ('{"record":"run"}\n', ":1: not a run document: no format number in its first line"),
         (
-            GOLDEN.replace('"format":2', '"format":3'),
-            ": written in format 3; this shootout reads format 2 and before",
+            GOLDEN.replace('"format":3', '"format":4'),
+            ": written in format 4; this shootout reads format 3 and before",
         ),
         (
-            GOLDEN.replace('"format":2', '"format":0'),
-            ": written in format 0; this shootout reads format 2 and before",
+            GOLDEN.replace('"format":3', '"format":0'),
+            ": written in format 0; this shootout reads format 3 and before",
         ),
         (
-            GOLDEN.replace('"format":2', '"format":1'),
+            GOLDEN.replace('"format":3', '"format":1'),
             ":1: not a record of a run document: Invalid enum value 1 - at `$.format`",
         ),
         (

@@ -1,0 +1,88 @@
+"""The doubts about a cell: warnings that travel with its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from shootout.figures import completed
+from shootout.judge import Judgement
+from shootout.model import CellFigures, Latency, RunDocument, RunHeader, Verdict, Warning
+from shootout.pairs import Pair, Starts, unsteady
+
+# What is part of an OLTP load: rolled back by the engine, and tried again.
+RETRIED = {"1020": "record changed", "1062": "duplicate key", "1205": "lock wait timeout", "1213": "deadlock"}
+RETRIED_MAX = 0.01  # of transactions; with more, throughput is that of another workload
+CLIENT_MAX = 0.8  # of the client's CPU time; with more, the client may be what is measured
+
+
+def of_cell(
+    document: RunDocument, pair: Pair, judgement: Judgement, figures: CellFigures | None
+) -> Iterator[Warning]:
+    """What speaks against believing it, the run's own doubts first."""
+    if document.end is None or document.end.interrupted:
+        yield Warning(code="interrupted", text="The run was cut short: some starts are missing")
+    if which := unsteady(pair):
+        yield Warning(code="unsteady", text=f"{which}: not judged by that")
+    if pair.throughput is not None and len(pair.throughput.per_start) == 1:
+        text = "One start only: what a restart changes is not in the interval"
+        yield Warning(code="few-starts", text=text)
+    if pair.throughput is not None and len(pair.throughput.per_start) == 2:
+        yield Warning(code="few-starts", text="Two starts only: the interval rests on one difference")
+    if figures is not None:
+        yield from _load_warnings(document.header, pair.starts, figures)
+    yield from _shape_warnings(document.header, pair.cell.workload)
+    for each in judgement.metrics[:1]:
+        if each.verdict in (Verdict.REGRESSED, Verdict.IMPROVED) and each.floor is None:
+            text = "The cell's A/A noise floor is not known: the margin is the only bar"
+            yield Warning(code="noise-floor-unknown", text=text)
+        if each.verdict in (Verdict.REGRESSED, Verdict.IMPROVED) and each.confirmed is None:
+            text = "Seen once: no fresh starts were made to confirm it"
+            yield Warning(code="not-confirmed", text=text)
+    records = {record.label: record for record in document.header.servers}
+    for label in dict.fromkeys((pair.cell.server, pair.base.server)):
+        for warning in records[label].warnings if label in records else ():
+            yield Warning(code=warning.code, text=f"{label}: {warning.text}")
+
+
+def _shape_warnings(header: RunHeader, workload: str) -> Iterator[Warning]:
+    """Where the load is not what its options say, or does not measure what a verdict is about."""
+    load = header.profile.load
+    for record in header.workloads:
+        if record.name == workload and record.protocol != load.protocol:
+            text = f"Sent by the {record.protocol} protocol, the only one for this workload"
+            yield Warning(code="protocol", text=text)
+    if load.rate is not None:
+        text = "At a fixed rate throughput says whether a server keeps up, and no more: latencies are judged"
+        yield Warning(code="fixed-rate", text=text)
+
+
+def _codes(errors: Mapping[str, int]) -> str:
+    return ", ".join(f"error {code}: {count}" for code, count in errors.items())
+
+
+def _load_warnings(header: RunHeader, starts: Starts, figures: CellFigures) -> Iterator[Warning]:
+    """What the load itself says about how far its figures can be trusted."""
+    refused = {code: count for code, count in figures.errors.items() if code in RETRIED}
+    retried = sum(refused.values()) / completed(starts)
+    if retried > RETRIED_MAX:
+        text = f"{100 * retried:.1f} % of transactions were rolled back and retried ({_codes(refused)})"
+        yield Warning(code="errors", text=text)
+    if lost := {code: count for code, count in figures.errors.items() if code not in RETRIED}:
+        text = f"Connections were lost, or could not be opened again at once ({_codes(lost)})"
+        yield Warning(code="lost", text=text)
+    busy = _client_share(header, starts, figures.latency)
+    if busy > CLIENT_MAX:
+        text = f"The load engine used about {100 * busy:.0f} % of its CPUs: it may be what is measured"
+        yield Warning(code="client-bound", text=text)
+
+
+def _client_share(header: RunHeader, starts: Starts, latency: Latency) -> float:
+    """The client's CPU time as a share of what its CPUs had during the slices; an estimate.
+
+    A document has no wall time of whole slices: each is taken to be its window, a ramp in the profile's
+    proportion, and one mean latency for the transactions in flight at the end.
+    """
+    ramp = header.profile.sampling.ramp_s / header.profile.sampling.slice_s
+    wall_s = sum(sum(s.window_s) * (1 + ramp) + len(s.window_s) * latency.mean_s for s in starts.values())
+    cpus = len(header.runner.placement.client)
+    return sum(sum(s.client_cpu_s) for s in starts.values()) / (cpus * wall_s)

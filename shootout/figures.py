@@ -1,0 +1,83 @@
+"""A cell's absolute figures, for reading."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from shootout import stats
+from shootout._engine import Histogram
+from shootout.errors import InputError
+from shootout.model import CellFigures, Interval, Latency, Policy, RunDocument, Samples
+from shootout.pairs import Starts
+
+
+def require_readable(document: RunDocument) -> None:
+    """Raise InputError, naming the place, where a histogram of the document cannot be read."""
+    run = document.header.run
+    for record in document.starts:
+        for samples in (*record.samples, *([record.twin] if record.twin else [])):
+            where = f"run {run}: start {record.start} of {record.block}, {samples.server}"
+            for what, text in {"latencies": samples.latencies, **samples.statements}.items():
+                try:
+                    Histogram.decode(text)
+                except ValueError as error:
+                    raise InputError(f"{where}: {what} cannot be read: {error}") from None
+
+
+def of_cell(starts: Starts, policy: Policy) -> CellFigures:
+    """The figures over all starts."""
+    samples = tuple(starts.values())
+    transactions = completed(starts)
+    tps = [sum(s.transactions) / sum(s.window_s) for s in samples]
+    estimate, low, high = stats.mean_interval(tps, policy.confidence)
+    return CellFigures(
+        tps=Interval(estimate=estimate, low=low, high=high),
+        latency=_latency(samples),
+        server_cpu_s=_server_cpu_s(samples, transactions),
+        client_cpu_s=sum(sum(s.client_cpu_s) for s in samples) / transactions,
+        reads=sum(s.reads for s in samples) / transactions,
+        writes=sum(s.writes for s in samples) / transactions,
+        other=sum(s.other for s in samples) / transactions,
+        errors={code: int(count) for code, count in _sums([s.errors for s in samples]).items()},
+        counters=_counters(samples, transactions),
+        starts=len(samples),
+        rounds=sum(len(s.transactions) for s in samples),
+    )
+
+
+def _server_cpu_s(samples: Sequence[Samples], transactions: int) -> float | None:
+    used_s = [sum(s.server_cpu_s) for s in samples if s.server_cpu_s is not None]
+    return sum(used_s) / transactions if len(used_s) == len(samples) else None
+
+
+def _counters(samples: Sequence[Samples], transactions: int) -> dict[str, float]:
+    """Those that were visible in every start: what is missing is not zero."""
+    every = [s.counters for s in samples]
+    sums = _sums(every)
+    return {name: sums[name] / transactions for name in sums if all(name in counters for counters in every)}
+
+
+def completed(starts: Starts) -> int:
+    """All transactions of all slices: what is counted for each transaction is divided by them."""
+    return max(1, sum(sum(samples.completed) for samples in starts.values()))
+
+
+def _sums(counts: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    names = sorted({name for count in counts for name in count})
+    return {name: sum(count.get(name, 0) for count in counts) for name in names}
+
+
+def _latency(every: Sequence[Samples]) -> Latency:
+    """Of all starts together, from their merged histograms."""
+    merged = Histogram()
+    for samples in every:
+        merged.add(Histogram.decode(samples.latencies))
+    return Latency(
+        mean_s=merged.mean_s,
+        min_s=merged.min_s,
+        p50_s=merged.percentile(50),
+        p95_s=merged.percentile(95),
+        p99_s=merged.percentile(99),
+        p999_s=merged.percentile(99.9),
+        max_s=merged.max_s,
+    )

@@ -1,0 +1,169 @@
+"""The verdict on a cell: the rule of docs/method.md, and one sentence why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from shootout import metrics, stats
+from shootout.model import THROUGHPUT, Cell, Interval, JudgedMetric, Policy, Verdict
+from shootout.pairs import Change, Pair, unsteady
+
+POWER = 0.8  # of what is called detectable
+Key = tuple[Cell, str]  # of a judged metric
+# The worst of a cell's metrics is the cell's.
+_WORST_FIRST = (Verdict.REGRESSED, Verdict.INCONCLUSIVE, Verdict.IMPROVED, Verdict.EQUIVALENT)
+
+
+class Judgement(NamedTuple):
+    """A cell's verdict, one sentence why, and each of its metrics; the one that decided comes first."""
+
+    verdict: Verdict
+    reason: str
+    metrics: tuple[JudgedMetric, ...] = ()
+
+
+def judge(
+    pair: Pair, policy: Policy, p_values: Mapping[Key, float], spreads: Mapping[str, float]
+) -> Judgement:
+    """Judge a cell. `p_values` are adjusted; `spreads`: how much starts of A/A cells differ, by metric."""
+    if pair.failure is not None:
+        return Judgement(Verdict.FAILED, pair.failure)
+    if not pair.starts:
+        return Judgement(Verdict.UNJUDGED, "not measured: the run was cut short before it")
+    if pair.cell == pair.base:
+        instead = f"the base, in place of {pair.replaces}" if pair.replaces else "the base"
+        return Judgement(Verdict.UNJUDGED, instead)
+    if pair.base_failure is not None:
+        return Judgement(Verdict.UNJUDGED, f"its base, {pair.base.server}, failed: {pair.base_failure}")
+    if not pair.judged and (doubt := unsteady(pair)):
+        return Judgement(Verdict.INCONCLUSIVE, f"nothing is judged on unsteady samples: {doubt}")
+    if not pair.judged and pair.throughput is not None:
+        return Judgement(Verdict.UNJUDGED, "none of the metrics to judge was visible in every start")
+    if not pair.judged:
+        return Judgement(
+            Verdict.UNJUDGED, f"nothing to compare with: {pair.base.server} was not measured beside it"
+        )
+    found = [_metric(pair.cell, change, policy, p_values, spreads) for change in pair.judged]
+    found.sort(key=lambda each: _WORST_FIRST.index(each[0].verdict))
+    judged, reason = found[0]
+    return Judgement(judged.verdict, reason, tuple(each for each, _ in found))
+
+
+def _metric(
+    cell: Cell, change: Change, policy: Policy, p_values: Mapping[Key, float], spreads: Mapping[str, float]
+) -> tuple[JudgedMetric, str]:
+    floor = None
+    if (spread := spreads.get(change.metric)) is not None:
+        floor = stats.quantile(policy.confidence) * spread / math.sqrt(len(change.first.per_start))
+    margin = policy.margin_of(change.metric, cell.workload)
+    bar = max(math.log1p(margin), policy.floor_factor * (floor or 0.0))
+    hurdle = _Hurdle(margin, bar, p_values[cell, change.metric], len(p_values))
+    verdict, why, confirmed = _rule(change, policy, hurdle)
+    judged = JudgedMetric(
+        metric=change.metric,  # type: ignore[arg-type]  # a policy's, or one of them
+        verdict=verdict,
+        ratio=ratio(change.metric, change.whole),
+        p_value=hurdle.p_value,
+        margin=margin,
+        spread=float(np.std(change.whole.per_start, ddof=1)) if len(change.whole.per_start) > 1 else 0.0,
+        floor=floor,
+        detectable=_detectable(change, policy, bar),
+        confirmed=confirmed,
+    )
+    return judged, f"{measured(change.metric, change.whole, policy.confidence)}{why}"
+
+
+class _Hurdle(NamedTuple):
+    """What a change has to pass."""
+
+    margin: float
+    bar: float  # of the logarithm: the margin's, or more where noise alone shows as much
+    p_value: float  # adjusted
+    comparisons: int
+
+
+def _rule(change: Change, policy: Policy, hurdle: _Hurdle) -> tuple[Verdict, str, bool | None]:
+    """The first verdict that holds, why, and whether it was confirmed."""
+    first, again, whole = change.first, change.again, change.whole
+    beyond = first.low > 0 or first.high < 0
+    margin, margin_text = math.log1p(hurdle.margin), f"{100 * hurdle.margin:g} %"
+    if len(first.per_start) < 2:
+        return Verdict.INCONCLUSIVE, "; a verdict must hold again after a fresh start", None
+    if beyond and abs(first.estimate) >= hurdle.bar and hurdle.p_value < 1 - policy.confidence:
+        verdict = Verdict.REGRESSED if first.estimate < 0 else Verdict.IMPROVED
+        if again is None:
+            return verdict, "", None
+        if math.copysign(again.estimate, first.estimate * again.estimate) >= hurdle.bar:
+            return verdict, f", the last {_starts(again)} to confirm it", True
+        seen = measured(change.metric, again, policy.confidence)
+        return Verdict.INCONCLUSIVE, f": did not hold again after fresh starts ({seen})", False
+    if -margin <= whole.low and whole.high <= margin:
+        return Verdict.EQUIVALENT, f", all within the margin of {margin_text}", None
+    if not beyond:
+        why = f"neither beyond zero nor within the margin of {margin_text}"
+    elif abs(first.estimate) < margin:
+        why = f"a change, but perhaps below the margin of {margin_text}"
+    elif abs(first.estimate) < hurdle.bar:
+        why = f"not above {policy.floor_factor:g} times what the same server against itself shows here"
+    else:
+        why = f"not significant among {hurdle.comparisons} comparisons (p = {hurdle.p_value:.2g} after Holm)"
+    return Verdict.INCONCLUSIVE, f": {why}", None
+
+
+def _detectable(change: Change, policy: Policy, bar: float) -> float | None:
+    """The smallest worsening that `POWER` of such runs would have flagged, as a share; None with one start.
+
+    The estimate must pass the bar and its interval zero; with probability 1/2 it does where the truth lies on
+    the higher of the two, and with `POWER` so many standard errors beyond (Cohen, "Statistical Power Analysis
+    for the Behavioral Sciences", section 2.4, by Student's distribution). Holm's share is not in it.
+    """
+    starts = len(change.first.per_start)
+    if starts < 2:
+        return None
+    reach = stats.quantile(policy.confidence, starts - 1)
+    error = (change.first.high - change.first.low) / 2 / reach
+    change_ = max(bar, reach * error) + stats.quantile(2 * POWER - 1, starts - 1) * error
+    return -math.expm1(-change_) if change.metric == THROUGHPUT else math.expm1(change_)
+
+
+# --- how it is said -------------------------------------------------------------------------------
+
+
+def measured(metric: str, effect: stats.Effect, confidence: float) -> str:
+    """A change with its interval, in words."""
+    found = ratio(metric, effect)
+    low, high = sorted((found.low, found.high), key=lambda bound: abs(bound - 1))
+    less, more = ("slower", "faster") if metric == THROUGHPUT else ("less", "more")
+    title = "" if metric == THROUGHPUT else f"{metrics.TITLES[metric]} "
+    if (low < 1) == (high < 1):
+        bounds = f"{_percent(low)} to {_percent(high)} %"
+    else:
+        bounds = f"{_change(found.low, less, more)} to {_change(found.high, less, more)}"
+    change = _change(found.estimate, less, more)
+    return f"{title}{change}, {100 * confidence:g} % interval {bounds}, in {_starts(effect)}"
+
+
+def ratio(metric: str, effect: stats.Effect) -> Interval:
+    """Head over base, of an effect in which below zero is worse."""
+    logs: Sequence[float] = (effect.low, effect.high)
+    if metric != THROUGHPUT:
+        effect = effect._replace(estimate=-effect.estimate)
+        logs = (-effect.high, -effect.low)
+    return Interval(estimate=math.exp(effect.estimate), low=math.exp(logs[0]), high=math.exp(logs[1]))
+
+
+def _starts(effect: stats.Effect) -> str:
+    count = len(effect.per_start)
+    return f"{count} starts" if count > 1 else "1 start"
+
+
+def _change(found: float, less: str, more: str) -> str:
+    return f"{_percent(found)} % {less if found < 1 else more}"
+
+
+def _percent(found: float) -> str:
+    return f"{100 * abs(found - 1):.1f}"

@@ -1,0 +1,104 @@
+"""What A/A cells have shown on a runner: its noise floor for each kind of cell, and its rate of false alarms.
+
+An A/A cell compares a server with a second instance of itself, measured like any other cell: whatever it
+shows is noise. One file for each runner, JSON Lines, an entry for each A/A cell of each run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from shootout import stats
+from shootout.errors import InputError
+from shootout.model import Cell, CellComparison, FalseAlarms, Interval, LedgerEntry, Verdict
+
+
+def path_of(folder: Path, fingerprint: str) -> Path:
+    """The file of a runner."""
+    return folder / f"{fingerprint}.jsonl"
+
+
+def read(folder: Path, fingerprint: str) -> tuple[LedgerEntry, ...]:
+    """All entries of a runner, none where it has no file yet.
+
+    A last line that a crash has torn is passed over. Raises InputError, naming the line, for anything else.
+    """
+    file = path_of(folder, fingerprint)
+    try:
+        lines = file.read_bytes().split(b"\n")[:-1]
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror}") from None
+    entries = []
+    for number, line in enumerate(lines, 1):
+        try:
+            entries.append(msgspec.json.decode(line, type=LedgerEntry))
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise InputError(f"{file}:{number}: not an entry of a ledger: {error}") from None
+    return tuple(entries)
+
+
+def keep(folder: Path, fingerprint: str, entries: Iterable[LedgerEntry]) -> None:
+    """Add entries to a runner's file; those of a run that it already has are left out.
+
+    Raises InputError where it cannot be written.
+    """
+    known = {entry.run for entry in read(folder, fingerprint)}
+    new = [entry for entry in entries if entry.run not in known]
+    if not new:
+        return
+    file = path_of(folder, fingerprint)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with file.open("ab") as opened:
+            if opened.tell() and not file.read_bytes().endswith(b"\n"):
+                opened.write(b"\n")  # of a line that a crash has torn
+            opened.write(b"".join(msgspec.json.encode(entry) + b"\n" for entry in new))
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written: {error.strerror}") from None
+
+
+def of(run: str, twins: Iterable[CellComparison]) -> tuple[LedgerEntry, ...]:
+    """The entries that a run adds: those of its A/A cells that could be judged."""
+    return tuple(
+        LedgerEntry(
+            run=run,
+            workload=twin.cell.workload,
+            dataset=twin.cell.dataset,
+            threads=twin.cell.threads,
+            verdict=twin.verdict,
+            starts=len(twin.per_start),
+            spreads={each.metric: each.spread for each in twin.judged},
+        )
+        for twin in twins
+        if len(twin.per_start) > 1
+    )
+
+
+def spreads(entries: Iterable[LedgerEntry], cell: Cell) -> dict[str, float]:
+    """How much starts of an A/A cell differ, by metric: the pooled standard deviation of their logarithms."""
+    freedom: Counter[str] = Counter()
+    squares: Counter[str] = Counter()
+    for entry in entries:
+        if (entry.workload, entry.dataset, entry.threads) == (cell.workload, cell.dataset, cell.threads):
+            for metric, spread in entry.spreads.items():
+                freedom[metric] += entry.starts - 1
+                squares[metric] += (entry.starts - 1) * spread**2  # type: ignore[assignment]
+    return {metric: math.sqrt(squares[metric] / freedom[metric]) for metric in freedom}
+
+
+def false_alarms(entries: Sequence[LedgerEntry], confidence: float) -> FalseAlarms:
+    """How many A/A cells were called regressed or improved, and the interval of their share."""
+    alarms = sum(entry.verdict in (Verdict.REGRESSED, Verdict.IMPROVED) for entry in entries)
+    share = stats.wilson(alarms, len(entries), confidence)
+    return FalseAlarms(
+        alarms=alarms,
+        cells=len(entries),
+        share=Interval(estimate=share.estimate, low=share.low, high=share.high),
+    )

@@ -1,0 +1,181 @@
+"""Each cell beside its base: which starts can be compared, and what came of them.
+
+A change is formed inside each round, or at least each start, where both servers saw the same machine, as the
+logarithm of head / base: on this scale slower and faster are mirror images, and a margin of 2 % reaches from
+1 / 1.02 to 1.02 of the base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shootout import metrics, stats
+from shootout.model import (
+    THROUGHPUT,
+    Block,
+    Cell,
+    Policy,
+    RunDocument,
+    RunHeader,
+    Samples,
+    StartRecord,
+)
+
+# A slice without any transaction counts as half of one: a standstill weighs heavily, and has a logarithm.
+_STANDSTILL = 0.5
+
+Starts = Mapping[int, Samples]  # one server's samples in one block, by the number of their start
+
+
+class Change(NamedTuple):
+    """What one metric did, as logarithms; below zero is worse, whatever the metric."""
+
+    metric: str
+    first: stats.Effect  # over the starts that were measured before anything was known
+    again: stats.Effect | None  # over those that were to confirm it; None: there were none
+    whole: stats.Effect  # over all of them
+
+
+class Pair(NamedTuple):
+    """A cell beside its base, with all that is known before verdicts."""
+
+    cell: Cell
+    base: Cell
+    starts: Starts
+    base_starts: Starts
+    failure: str | None
+    base_failure: str | None
+    throughput: stats.Effect | None  # over all starts; None: not to be judged
+    judged: tuple[Change, ...]  # the metrics that the verdict is about
+    replaces: str  # the block's first server, where nothing was measured of it; else empty
+
+
+def of_block(document: RunDocument, block: Block, policy: Policy, base: str | None) -> Iterator[Pair]:
+    """The block's cells, its base's first."""
+    records = [record for record in document.starts if record.block == block.key]
+    confirming = {record.start for record in records if record.confirming}
+    starts = {server: of_server(records, server) for server in block.servers}
+    replaces = ""
+    if base is None:
+        base = next((server for server in block.servers if starts[server]), block.servers[0])
+        replaces = block.servers[0] if base != block.servers[0] else ""
+    failures = {server: _failure(document, block, server, starts[server]) for server in block.servers}
+    for server in sorted(block.servers, key=lambda server: server != base):
+        failed = failures[server] is not None or failures.get(base) is not None
+        compared = ({}, {}) if failed or server == base else (starts.get(base, {}), starts[server])
+        yield Pair(
+            cell=block.cell(server),
+            base=block.cell(base),
+            starts=starts[server],
+            base_starts=starts.get(base, {}),
+            failure=failures[server],
+            base_failure=failures.get(base),
+            throughput=throughput(*compared, policy),
+            judged=tuple(_changes(*compared, confirming, judged_metrics(document.header, policy), policy)),
+            replaces=replaces,
+        )
+
+
+def of_twin(document: RunDocument, block: Block, policy: Policy) -> Pair | None:
+    """The block's A/A cell: its first server beside a second instance of it; None where there was none."""
+    base, *_ = block.servers
+    records = [record for record in document.starts if record.block == block.key and record.twin is not None]
+    twins = {record.start: record.twin for record in records if record.twin is not None}
+    starts = of_server(records, base)
+    if not twins.keys() & starts.keys():
+        return None
+    return Pair(
+        cell=block.cell(f"{base} again"),
+        base=block.cell(base),
+        starts=twins,
+        base_starts=starts,
+        failure=None,
+        base_failure=None,
+        throughput=throughput(starts, twins, policy),
+        judged=tuple(_changes(starts, twins, set(), judged_metrics(document.header, policy), policy)),
+        replaces="",
+    )
+
+
+def judged_metrics(header: RunHeader, policy: Policy) -> tuple[str, ...]:
+    """What verdicts are about: the policy's metrics, but at a fixed rate a latency instead of throughput."""
+    if header.profile.load.rate is None:
+        return policy.judged
+    return tuple(dict.fromkeys("latency_p95" if name == THROUGHPUT else name for name in policy.judged))
+
+
+def of_server(records: Sequence[StartRecord], server: str) -> Starts:
+    """One server's samples by their start."""
+    return {r.start: samples for r in records for samples in r.samples if samples.server == server}
+
+
+def throughput(base: Starts, head: Starts, policy: Policy) -> stats.Effect | None:
+    """Throughput's log-ratio, over the starts in which both were steady; None with fewer than two rounds."""
+    log_ratios = []
+    for of_base, of_head in zip(*map(Mapping.values, both_steady(base, head)), strict=True):
+        # A server that died on the way has fewer rounds; those before have both.
+        both = zip(_log_tps(of_base), _log_tps(of_head), strict=False)
+        log_ratios.append([float(head_ - base_) for base_, head_ in both])
+    log_ratios = [rounds for rounds in log_ratios if rounds]
+    if sum(map(len, log_ratios)) < 2:
+        return None
+    return stats.ratio_of_starts(log_ratios, policy.trim, policy.confidence)
+
+
+def both_steady(base: Starts, head: Starts) -> tuple[Starts, Starts]:
+    """The samples of both in the starts in which both were steady, in order."""
+    starts = [s for s in sorted(base.keys() & head.keys()) if base[s].steady and head[s].steady]
+    return {start: base[start] for start in starts}, {start: head[start] for start in starts}
+
+
+def unsteady(pair: Pair) -> str:
+    """Which servers did not become steady, and in which starts; empty where all did."""
+    parts = []
+    for server, starts in {pair.base.server: pair.base_starts, pair.cell.server: pair.starts}.items():
+        numbers = [str(start) for start, samples in starts.items() if not samples.steady]
+        if numbers:
+            parts.append(f"{server} was not steady in start {', '.join(numbers)}")
+    return " and ".join(parts)
+
+
+def _changes(
+    base: Starts, head: Starts, confirming: Set[int], names: Sequence[str], policy: Policy
+) -> Iterator[Change]:
+    """What each metric did; one that is not visible, or is not there in each start, is left out."""
+    for name in names:
+        effects = [
+            _effect(name, _only(base, starts), _only(head, starts), policy)
+            for starts in (base.keys() - confirming, base.keys() & confirming, base.keys())
+        ]
+        first, again, whole = effects
+        if first is not None and whole is not None:
+            yield Change(name, first, again, whole)
+
+
+def _effect(name: str, base: Starts, head: Starts, policy: Policy) -> stats.Effect | None:
+    if name == THROUGHPUT:
+        return throughput(base, head, policy)
+    more = metrics.log_ratios(name, *both_steady(base, head))
+    return stats.over_starts([-each for each in more], policy.confidence) if more and len(more) > 1 else None
+
+
+def _only(starts: Starts, numbers: Set[int]) -> Starts:
+    return {start: samples for start, samples in starts.items() if start in numbers}
+
+
+def _failure(document: RunDocument, block: Block, server: str, starts: Starts) -> str | None:
+    """Why the cell failed: its own reason, or its server's where nothing at all was measured of it."""
+    for failure in document.failures:
+        if failure.cell == block.cell(server) or (failure.cell.server == server and not starts):
+            return failure.reason
+    return None
+
+
+def _log_tps(samples: Samples) -> NDArray[np.float64]:
+    transactions = np.maximum(np.asarray(samples.transactions), _STANDSTILL)
+    log_tps: NDArray[np.float64] = np.log(transactions / np.asarray(samples.window_s))
+    return log_tps
