@@ -23,7 +23,7 @@ from shootout.model import EndRecord, FailureRecord, RunDocument, RunHeader, Sta
 # Format history
 #   1  first
 #   2  a profile's `dataset` is a scale for all kinds of datasets: it lost its `kind`
-#   3  a server's CPU may be out of sight; a start may confirm others, and hold an A/A cell; a policy says more
+#   3  a server's CPU may be out of sight; a start may confirm others and hold an A/A cell; policies say more
 FORMAT: Literal[3] = 3
 
 # An estimate of twice the quick profile's longest run: a full disk is found before a server starts.

@@ -12,12 +12,13 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from shootout import __version__, compare, document, machine
 from shootout._engine import Engine
@@ -31,10 +32,12 @@ from shootout.model import (
     EndRecord,
     FailureRecord,
     Progress,
+    RunDocument,
     RunHeader,
     Runner,
     ServerRecord,
     StartRecord,
+    Verdict,
 )
 from shootout.places import cache
 from shootout.plan import Plan
@@ -45,6 +48,7 @@ from shootout.servers.store import locked
 
 Observe = Callable[[Progress], None]
 
+TWIN = ""  # the label of the A/A cell's second instance; no server has it
 LANES_MAX = 4  # engine threads; one drives some hundred thousand transactions a second
 
 
@@ -110,9 +114,11 @@ class _Campaign:
     journal: document.Journal = field(init=False)
     started: str = field(default_factory=_now)
     ready: dict[str, tuple[Entrant[Any], Loaded]] = field(default_factory=dict)  # by label
+    again: tuple[Contender, Any] | None = None  # the base, to be started a second time
     records: dict[str, ServerRecord] = field(default_factory=dict)  # by label
     starts: dict[str, list[StartRecord]] = field(default_factory=dict)  # by block
     half_widths: dict[str, float] = field(default_factory=dict)  # by block; missing: not known yet
+    failures: list[FailureRecord] = field(default_factory=list)
     failed: set[Cell] = field(default_factory=set)
     ends_s: float = math.inf  # estimated, of the monotonic clock
 
@@ -130,7 +136,10 @@ class _Campaign:
                 contender = Contender.find(self.plan, label, port, self.held)
             self.records[label] = contender.record()
             try:
-                self.ready[label] = contender, contender.load(self.held)
+                loaded = contender.load(self.held)
+                self.ready[label] = contender, loaded
+                if label == self.base and isinstance(contender, Contender):
+                    self.again = replace(contender, port=None), loaded
             except MeasureError as error:
                 self._fail_server(label, 0, str(error))  # before the first start
 
@@ -138,14 +147,21 @@ class _Campaign:
         """Start the servers until every block is known well enough, or the budget is spent."""
         began_s = time.monotonic()
         budget_s = self.plan.profile.sampling.budget_s
+        confirming = self.plan.profile.policy.confirm_starts
         start = 1
         while pending := self._pending():
             elapsed_s = time.monotonic() - began_s
-            if start > 1 and elapsed_s * start / (start - 1) > budget_s:
-                break
+            if start > 1:
+                mean_s = elapsed_s / (start - 1)
+                kept_s = confirming * mean_s * len(self._changed()) / len(self.plan.blocks)
+                if elapsed_s + mean_s + kept_s > budget_s:
+                    break
             self.ends_s = time.monotonic() + self._left_s(elapsed_s, start - 1)
             self._one_start(start, pending)
             start += 1
+        if changed := self._changed():
+            for number in range(start, start + confirming):
+                self._one_start(number, changed, confirming=True)
 
     def header(self) -> RunHeader:
         """The run document's, complete once every server has been started."""
@@ -179,6 +195,19 @@ class _Campaign:
                 pending.append(block)
         return pending
 
+    def _changed(self) -> list[Block]:
+        """Blocks in which something looks changed, so far."""
+        starts = tuple(start for every in self.starts.values() for start in every)
+        so_far = compare.compare(
+            RunDocument(header=self.header(), starts=starts, failures=tuple(self.failures), end=None)
+        )
+        seen = {
+            (cell.cell.workload, cell.cell.threads)
+            for cell in (*so_far.cells, *so_far.twins)
+            if cell.verdict in (Verdict.REGRESSED, Verdict.IMPROVED)
+        }
+        return [block for block in self.plan.blocks if (block.workload, block.threads) in seen]
+
     def _servers(self, block: Block) -> list[str]:
         """The block's servers that have not failed in it."""
         return [s for s in block.servers if s in self.ready and block.cell(s) not in self.failed]
@@ -192,7 +221,7 @@ class _Campaign:
 
     # --- one start --------------------------------------------------------------------------------
 
-    def _one_start(self, start: int, blocks: Sequence[Block]) -> None:
+    def _one_start(self, start: int, blocks: Sequence[Block], *, confirming: bool = False) -> None:
         generator = random.Random(f"{self.plan.seed}/{start}")
         needed = dict.fromkeys(label for block in blocks for label in self._servers(block))
         self._show("start", start, detail=", ".join(needed))
@@ -202,15 +231,42 @@ class _Campaign:
                 if (instance := self._start_server(label, start)) is not None:
                     held.callback(instance.kill)  # its data directory is thrown away
                     instances[label] = instance
+            if (twin := self._start_twin(blocks, instances)) is not None:
+                held.callback(twin.kill)
+                instances[TWIN] = twin
             self.journal.open()
             for block in self._in_order(blocks, generator):
                 servers = [label for label in self._servers(block) if label in instances]
                 # Without the base this start could judge nothing: the block waits for the next one.
                 if servers[:1] == self._servers(block)[:1]:
-                    self._one_block(block, start, {label: instances[label] for label in servers}, generator)
+                    twins = [TWIN] if TWIN in instances and self._has_twin(block) else []
+                    taking_part = {label: instances[label] for label in (*servers, *twins)}
+                    record = self._one_block(block, start, taking_part, generator)
+                    if record is not None:
+                        self._keep(block, structs.replace(record, confirming=confirming))
                 instances = {label: each for label, each in instances.items() if each.alive()}
-        for label in needed:
+        for label in (*needed, TWIN):
             shutil.rmtree(self._home(label), ignore_errors=True)
+
+    # --- A/A cells ----------------------------------------------------------------------------------
+
+    @property
+    def base(self) -> str:
+        """The server that a twin is made of: the first."""
+        return next(iter(self.plan.servers))
+
+    def _has_twin(self, block: Block) -> bool:
+        return block.key in self.plan.twins and self._servers(block)[:1] == [self.base]
+
+    def _start_twin(self, blocks: Sequence[Block], instances: Mapping[str, Running]) -> Running | None:
+        """A second instance of the base, where one of the blocks wants it; one that fails is done without."""
+        if self.again is None or self.base not in instances or not any(map(self._has_twin, blocks)):
+            return None
+        contender, template = self.again
+        try:
+            return contender.start(template, self._home(TWIN), self.runner.placement.servers)
+        except MeasureError:
+            return None
 
     def _in_order(self, blocks: Sequence[Block], generator: random.Random) -> list[Block]:
         """Reads before writes, whose purging would go on beside them; at random apart from that."""
@@ -230,7 +286,7 @@ class _Campaign:
 
     def _one_block(
         self, block: Block, start: int, instances: Mapping[str, Running], generator: random.Random
-    ) -> None:
+    ) -> StartRecord | None:
         program = self.plan.programs[block.workload]
         client, servers = self.runner.placement.of(block.threads, writes=program.writes)
         engine = Engine(msgspec.json.encode(program), generator.getrandbits(64), min(LANES_MAX, len(client)))
@@ -258,11 +314,6 @@ class _Campaign:
                 generator=generator,
                 watch=lambda stage, *rounds: self._show(stage, start, block, rounds),
             )
-        if measured.record is not None:
-            self.journal.keep(measured.record)
-            starts = self.starts.setdefault(block.key, [])
-            starts.append(measured.record)
-            self.half_widths[block.key] = compare.half_width(starts, self.plan.profile.policy)
         for label, reason in measured.failures.items():
             self._fail_cell(block.cell(label), start, reason)
         for each in subjects:
@@ -271,6 +322,17 @@ class _Campaign:
                     self._ground(block, instances[each.label]).check()
                 except MeasureError as error:
                     self._fail_cell(block.cell(each.label), start, str(error))
+        return measured.record
+
+    def _keep(self, block: Block, record: StartRecord) -> None:
+        """Keep what a start gave; the A/A cell's samples stand apart from those of the servers."""
+        twins = [structs.replace(each, server=self.base) for each in record.samples if each.server == TWIN]
+        samples = tuple(each for each in record.samples if each.server != TWIN)
+        record = structs.replace(record, samples=samples, twin=next(iter(twins), None))
+        self.journal.keep(record)
+        starts = self.starts.setdefault(block.key, [])
+        starts.append(record)
+        self.half_widths[block.key] = compare.half_width(starts, self.plan.profile.policy)
 
     def _ground(self, block: Block, instance: Running) -> Ground:
         return Ground(instance, self.plan.workloads[block.workload], self.plan.datasets[block.workload])
@@ -285,13 +347,14 @@ class _Campaign:
                 self._fail_cell(block.cell(label), start, reason)
 
     def _fail_cell(self, cell: Cell, start: int, reason: str) -> None:
-        if cell not in self.failed:
+        if cell.server != TWIN and cell not in self.failed:
             self.failed.add(cell)
-            self.journal.keep(FailureRecord(cell=cell, start=start, reason=reason))
+            self.failures.append(FailureRecord(cell=cell, start=start, reason=reason))
+            self.journal.keep(self.failures[-1])
 
     def _home(self, label: str) -> Path:
         """The server's instance directory; its name is short, as a socket's path must be."""
-        return self.directory / str(list(self.plan.servers).index(label))
+        return self.directory / ("twin" if label == TWIN else str(list(self.plan.servers).index(label)))
 
     def _show(
         self,

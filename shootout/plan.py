@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -119,6 +120,15 @@ class Plan:
     def blocks(self) -> tuple[Block, ...]:
         """The cells' blocks."""
         return matrix.blocks(self.cells)
+
+    @property
+    def twins(self) -> frozenset[str]:
+        """The keys of the blocks that get an A/A cell, drawn by the seed: at most a tenth of slices."""
+        slices = sum(len(block.servers) for block in self.blocks)
+        generator = random.Random(f"{self.seed}/twins")
+        return frozenset(
+            block.key for block in generator.sample(self.blocks, min(slices // 9, len(self.blocks)))
+        )
 
     @property
     def loaded(self) -> tuple[Dataset, ...]:
