@@ -30,8 +30,8 @@ def compare(
 ) -> Comparison:
     """The document's cells judged under `policy` (default: the profile's) against the server `base`.
 
-    By default the base of a block is the first of its servers that was measured. `history`: what A/A cells of
-    other runs have shown on this runner. Raises InputError for a label that the document does not have, and
+    By default the base of a block is the first of its servers that was measured. `history`: what A/A cells
+    have shown on this runner; only runs before this one count, so that a verdict stays what it was. Raises InputError for a label that the document does not have, and
     for a histogram that cannot be read.
     """
     header = document.header
@@ -43,7 +43,7 @@ def compare(
     cells = [pair for block in header.blocks for pair in pairs.of_block(document, block, policy, base)]
     twins = [twin for block in header.blocks if (twin := pairs.of_twin(document, block, policy)) is not None]
     p_values = _adjusted([*cells, *twins])
-    known = [entry for entry in history if entry.run != header.run]
+    known = [entry for entry in history if entry.run < header.run]
     of_twins = tuple(_judged(document, policy, pair, p_values, known) for pair in twins)
     known += ledger.of(header.run, of_twins)
     return Comparison(
@@ -70,11 +70,28 @@ def half_width(starts: Sequence[StartRecord], policy: Policy) -> float:
 
 
 def exit_code(comparison: Comparison) -> int:
-    """3 where a cell failed, else 1 where one regressed, else 0."""
+    """3 where a cell failed; 1 where one regressed; 4 where the policy fails what cannot be told; else 0.
+
+    Where the runner cries wolf too often (`advisory`), a regression is told and fails nothing.
+    """
     verdicts = {cell.verdict for cell in comparison.cells}
     if Verdict.FAILED in verdicts:
         return 3
-    return 1 if Verdict.REGRESSED in verdicts else 0
+    if Verdict.REGRESSED in verdicts and not advisory(comparison):
+        return 1
+    return 4 if Verdict.INCONCLUSIVE in verdicts and comparison.policy.inconclusive_fails else 0
+
+
+def advisory(comparison: Comparison) -> bool:
+    """Whether the runner's rate of false alarms may be above the policy's.
+
+    That is where the upper bound of its interval is, once there are so many A/A cells that the bound could be
+    below at all: with fewer it is above whatever they showed.
+    """
+    known, most = comparison.false_alarms, comparison.policy.false_alarms_max
+    if known is None or stats.wilson(0, known.cells, comparison.policy.confidence).high > most:
+        return False
+    return known.share.high > most
 
 
 def _adjusted(compared: Iterable[Pair]) -> dict[Key, float]:

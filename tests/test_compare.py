@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shootout import compare, stats
+from shootout import compare, ledger, stats
 from shootout._engine import Histogram
 from shootout.errors import InputError
 from shootout.model import (
@@ -19,6 +19,7 @@ from shootout.model import (
     Comparison,
     EndRecord,
     FailureRecord,
+    LedgerEntry,
     Load,
     Placement,
     Policy,
@@ -341,6 +342,167 @@ def test_swapping_base_and_head_swaps_the_verdict(change: float, effects: list[f
     assert mirror.ratio is not None
     assert head.ratio is not None
     assert mirror.ratio.estimate == pytest.approx(1 / head.ratio.estimate)
+
+
+# --- confirmation, noise floors, other metrics --------------------------------------------------------
+
+
+def confirming(starts: Sequence[StartRecord]) -> list[StartRecord]:
+    """The same as fresh starts after the five that showed something."""
+    return [msgspec.structs.replace(each, start=each.start + 5, confirming=True) for each in starts]
+
+
+def test_what_holds_again_is_confirmed() -> None:
+    head = head_of(a_document(starts_of(-10) + confirming(starts_of(-9, (-0.3, 0.0, 0.3)))))
+    assert head.verdict is Verdict.REGRESSED
+    assert head.judged[0].confirmed is True
+    assert head.reason.endswith("in 8 starts, the last 3 starts to confirm it")
+    assert codes(head) == ["noise-floor-unknown"]
+
+
+@pytest.mark.parametrize("later", [0, -1, 10], ids=["nothing", "less than the margin", "the other way"])
+def test_what_does_not_hold_again_is_no_verdict(later: float) -> None:
+    head = head_of(a_document(starts_of(-10) + confirming(starts_of(later, (-0.3, 0.0, 0.3)))))
+    assert head.verdict is Verdict.INCONCLUSIVE
+    assert head.judged[0].confirmed is False
+    assert "did not hold again after fresh starts" in head.reason
+
+
+def test_fresh_starts_alone_do_not_make_a_verdict() -> None:
+    """They are made for another server of the block: what only they show was not there before."""
+    head = head_of(a_document(starts_of(0, APART) + confirming(starts_of(-30))))
+    assert head.verdict is Verdict.INCONCLUSIVE
+    assert head.judged[0].confirmed is None
+
+
+def an_entry(spread: float, starts: int = 5, verdict: Verdict = Verdict.EQUIVALENT) -> LedgerEntry:
+    return LedgerEntry(
+        run=f"before {spread}",
+        workload="reads",
+        dataset="d",
+        threads=4,
+        verdict=verdict,
+        starts=starts,
+        spreads={"throughput": spread},
+    )
+
+
+def test_a_change_must_rise_above_what_nothing_looks_like_here() -> None:
+    """1.5 floors of 1.96 · 0.1 / √5 are 13.1 %: a drop of 10 % is not enough, one of 15 % is."""
+    for change, verdict in ((-10, Verdict.INCONCLUSIVE), (-15, Verdict.REGRESSED)):
+        found = compare.compare(a_document(starts_of(change)), history=[an_entry(0.1)])
+        head = found.cells[1]
+        assert head.verdict is verdict
+        assert head.judged[0].floor == pytest.approx(1.96 * 0.1 / math.sqrt(5), rel=1e-3)
+        assert "noise-floor-unknown" not in codes(head)
+    assert (
+        "the same server against itself"
+        in compare.compare(a_document(starts_of(-10)), history=[an_entry(0.1)]).cells[1].reason
+    )
+
+
+def test_what_another_cell_shows_is_no_floor_of_this_one() -> None:
+    other = msgspec.structs.replace(an_entry(0.1), threads=8)
+    head = compare.compare(a_document(starts_of(-10)), history=[other]).cells[1]
+    assert (head.verdict, head.judged[0].floor) == (Verdict.REGRESSED, None)
+
+
+def with_twins(starts: Sequence[StartRecord], change_percent: float) -> list[StartRecord]:
+    """A second instance of `a` in each start, so much faster."""
+    twins = [each.samples[1] for each in starts_of(change_percent)]
+    return [
+        msgspec.structs.replace(each, twin=msgspec.structs.replace(twin, server="a"))
+        for each, twin in zip(starts, twins, strict=True)
+    ]
+
+
+def test_an_a_a_cell_is_judged_like_the_others_but_not_one_of_them() -> None:
+    found = compare.compare(a_document(with_twins(starts_of(-10), 0.5)))
+    assert [cell.cell.server for cell in found.cells] == ["a", "b"]
+    (twin,) = found.twins
+    assert (twin.cell.server, twin.base.server, twin.verdict) == ("a again", "a", Verdict.EQUIVALENT)
+    assert found.cells[1].judged[0].floor is not None
+    assert found.false_alarms is not None
+    assert (found.false_alarms.alarms, found.false_alarms.cells) == (0, 1)
+
+
+def test_a_false_alarm_is_counted() -> None:
+    history = [an_entry(0.005), an_entry(0.006, verdict=Verdict.IMPROVED)]
+    found = compare.compare(a_document(with_twins(starts_of(0), -10)), history=history)
+    assert found.twins[0].verdict is Verdict.REGRESSED
+    assert found.false_alarms is not None
+    assert (found.false_alarms.alarms, found.false_alarms.cells) == (2, 3)
+    assert compare.exit_code(found) == 0  # nothing was done to a server
+
+
+def test_a_run_judged_again_does_not_count_twice() -> None:
+    document = a_document(with_twins(starts_of(0), 0))
+    first = compare.compare(document)
+    again = compare.compare(document, history=ledger.of("r", first.twins))
+    assert again == first
+
+
+def test_any_metric_can_be_judged() -> None:
+    """The same throughput, a quarter more CPU for each transaction."""
+    starts = starts_of(0)
+    costly = [
+        msgspec.structs.replace(
+            each,
+            samples=(
+                each.samples[0],
+                msgspec.structs.replace(
+                    each.samples[1],
+                    server_cpu_s=tuple(1.25 * cpu_s for cpu_s in each.samples[1].server_cpu_s or ()),
+                ),
+            ),
+        )
+        for each in starts
+    ]
+    assert head_of(a_document(costly)).verdict is Verdict.EQUIVALENT
+    head = head_of(a_document(costly), Policy(judged=("throughput", "server_cpu")))
+    assert head.verdict is Verdict.REGRESSED
+    assert [(each.metric, each.verdict) for each in head.judged] == [
+        ("server_cpu", Verdict.REGRESSED),
+        ("throughput", Verdict.EQUIVALENT),
+    ]
+    assert head.reason.startswith("server CPU 24.9 % more, 95 % interval")
+    assert head.ratio is not None
+    assert head.ratio.estimate == pytest.approx(1, abs=0.01)  # of throughput, whatever decided
+    lenient = Policy(judged=("throughput", "server_cpu"), workloads={"reads": {"server_cpu": 0.3}})
+    assert head_of(a_document(costly), lenient).verdict is Verdict.EQUIVALENT
+
+
+def test_margins_are_the_metrics_and_the_workloads() -> None:
+    policy = Policy(margin=0.02, margins={"latency_p99": 0.1}, workloads={"reads": {"throughput": 0.05}})
+    assert policy.margin_of("throughput", "reads") == 0.05
+    assert policy.margin_of("throughput", "writes") == 0.02
+    assert policy.margin_of("latency_p99", "reads") == 0.1
+
+
+def test_at_a_fixed_rate_the_latency_is_judged() -> None:
+    document = a_document(starts_of(0, latencies=histogram(2, 4, 6, 8)))
+    profile = msgspec.structs.replace(document.header.profile, load=Load(rate=100.0))
+    header = msgspec.structs.replace(document.header, profile=profile)
+    head = head_of(msgspec.structs.replace(document, header=header))
+    assert head.judged[0].metric == "latency_p95"
+    assert head.verdict is Verdict.REGRESSED
+    assert head.reason.startswith("95 % latency 100.0 % more")
+
+
+def test_what_could_have_been_seen_is_what_is_seen_in_four_of_five_runs() -> None:
+    """By simulation: starts that differ by 1 % about a true change of just the size that was named."""
+    rng = np.random.default_rng(4)
+    quiet = head_of(a_document(starts_of(0, [float(x) for x in rng.normal(0, 1, 8)])))
+    named = quiet.judged[0].detectable
+    assert named is not None
+    spread = 100 * quiet.judged[0].spread
+    found = [
+        head_of(
+            a_document(starts_of(100 * math.log1p(-named), [float(x) for x in rng.normal(0, spread, 8)]))
+        ).verdict
+        for _ in range(200)
+    ]
+    assert 0.7 < found.count(Verdict.REGRESSED) / 200 < 0.9
 
 
 # --- base, failures, what was not measured ----------------------------------------------------------
