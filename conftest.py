@@ -12,7 +12,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from rich.console import Console
 
-from shootout import cli, compare, measure, plan, terminal, workload
+from shootout import cli, compare, github, measure, plan, terminal, workload
 from shootout.errors import InputError, MeasureError
 from shootout.model import Cell, CellComparison, RunDocument
 from shootout.places import REPORTS
@@ -27,6 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for option in plan.OPTIONS:
         group.addoption(option.flag, **option.shown)
     group.addoption("--out", metavar="DIR", default=str(REPORTS), help="for results/ and site/")
+    group.addoption("--markdown", metavar="FILE", help="write the verdicts as Markdown")
     group.addoption("--json", action="store_true", help="print the conclusion as JSON")
 
 
@@ -74,6 +75,8 @@ def run(request: pytest.FixtureRequest) -> cli.Conclusion:
             with terminal.Display(Console(stderr=True)) as display:
                 path = measure.measure(config.stash[PLAN].only(cells), reports / "results", display.show)
             config.stash[CONCLUSION] = cli.conclude(path, reports / "site")
+            if config.option.markdown:
+                cli.write(Path(config.option.markdown), github.summary(config.stash[CONCLUSION].comparison))
         except (InputError, MeasureError) as error:
             pytest.exit(str(error), returncode=cli.EXIT_CODES[type(error)])
     return config.stash[CONCLUSION]
@@ -119,7 +122,7 @@ def clock(request: pytest.FixtureRequest) -> ReplayClock:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Give the exit code its meaning: 1 is a regression, 3 what could not be measured."""
+    """Give the exit code its meaning: compare.exit_code's."""
     conclusion = session.config.stash.get(CONCLUSION, None)
     if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) and conclusion:
         session.exitstatus = compare.exit_code(conclusion.comparison)

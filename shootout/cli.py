@@ -1,6 +1,7 @@
 """The command line: the only printer, and the only one that exits.
 
-Exit codes: 0 nothing regressed, 1 regressed, 2 usage or configuration, 3 could not measure.
+Exit codes: 0 nothing regressed, 1 regressed, 2 usage or configuration, 3 could not measure, 4 could not tell
+where the policy says that this fails.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from shootout import __version__, cached, compare, document, plan, site, terminal
+from shootout import __version__, cached, compare, document, ledger, plan, site, terminal
 from shootout.errors import InputError, MeasureError
 from shootout.model import Comparison, RunDocument
 from shootout.places import REPORTS, ROOT, SUITES, cache
@@ -26,6 +27,8 @@ from shootout.toml import hint
 
 EXIT_CODES: dict[type[Exception], int] = {InputError: 2, MeasureError: 3}
 INTERRUPTED = 130
+GATE_PROFILE = "a profile's name, or a .toml file (default: gate)"
+LEDGER = "ledger"  # beside the run documents: what A/A cells have shown, a file for each runner
 LOG_WIDTH = 132  # columns, where the output is no terminal
 
 
@@ -55,9 +58,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def conclude(path: Path, out: Path) -> Conclusion:
-    """Judge the run at `path`, and publish it with all others beside it."""
+    """Judge the run at `path`, keep what its A/A cells showed, and publish it with all others beside it."""
     document_ = document.read(path)
-    return Conclusion(path, publish(path.parent, out), document_, compare.compare(document_))
+    comparison = judged(document_, path.parent)
+    fingerprint = document_.header.runner.fingerprint
+    ledger.keep(path.parent / LEDGER, fingerprint, ledger.of(document_.header.run, comparison.twins))
+    return Conclusion(path, publish(path.parent, out), document_, comparison)
+
+
+def judged(read: RunDocument, results: Path, base: str | None = None) -> Comparison:
+    """A run judged by what its runner's A/A cells have shown before it."""
+    history = ledger.read(results / LEDGER, read.header.runner.fingerprint)
+    return compare.compare(read, base=base, history=history)
 
 
 def publish(results: Path, out: Path) -> Path:
@@ -66,12 +78,20 @@ def publish(results: Path, out: Path) -> Path:
     for path in document.find(results):
         try:
             read = document.read(path)
-            runs.append((read, compare.compare(read)))
+            runs.append((read, judged(read, results)))
         except InputError as error:
             print(f"shootout: left out: {error}", file=sys.stderr)
     if not runs:
         raise InputError(f"{results}: no run document in it; `shootout run` makes one")
     return site.build(runs, out)
+
+
+def write(file: Path, text: str) -> None:
+    """Write a file that was asked for. Raises InputError where that cannot be."""
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written: {error.strerror}") from None
 
 
 def show(conclusion: Conclusion, *, as_json: bool) -> None:
@@ -89,10 +109,21 @@ def show(conclusion: Conclusion, *, as_json: bool) -> None:
 
 
 def _run(given: argparse.Namespace) -> int:
-    selection = plan.Selection.of(given)
+    return _measure(plan.Selection.of(given), given)
+
+
+def _gate(given: argparse.Namespace) -> int:
+    given.servers = f"{given.base},{given.head}"
+    return _measure(plan.Selection.of(given), given)
+
+
+def _measure(selection: plan.Selection, given: argparse.Namespace) -> int:
+    """Run the suites under pytest; returns the exit code."""
     plan.make(selection)  # what is wrong is said before pytest begins
     options = [f"{flag}={text}" if text else flag for flag, text in selection.given.items()]
     options += [f"--out={given.out}", *(["--json"] if given.json else [])]
+    options += [f"--junit-xml={given.junit_xml}"] if given.junit_xml else []
+    options += [f"--markdown={given.markdown}"] if given.markdown else []
     front = _Front()
     place = ["-c", str(ROOT / "pyproject.toml"), f"--rootdir={ROOT}", "-p", "no:cacheprovider"]
     code = pytest.main([str(SUITES), *place, "-p", "no:terminal", *options], plugins=[front])
@@ -104,7 +135,7 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _compare(given: argparse.Namespace) -> int:
-    comparisons = [compare.compare(document.read(path), base=given.base) for path in given.documents]
+    comparisons = [judged(document.read(path), path.parent, given.base) for path in given.documents]
     for path, comparison in zip(given.documents, comparisons, strict=True):
         if given.json:
             _print_json(comparison, document=str(path))
@@ -193,7 +224,22 @@ def _parser() -> argparse.ArgumentParser:
     run.set_defaults(run=_run, parser=run)
     for option in plan.OPTIONS:
         run.add_argument(option.flag, **option.shown)
-    run.add_argument("--out", metavar="DIR", type=Path, default=REPORTS, help="for results/ and site/")
+    gate = commands.add_parser("gate", help="is the head slower than the base?", allow_abbrev=False)
+    gate.set_defaults(run=_gate, parser=gate, servers=None)
+    gate.add_argument("--base", metavar="REF", required=True, help="the server to compare with")
+    gate.add_argument("--head", metavar="REF", required=True, help="the server that may have become slower")
+    for option in plan.OPTIONS:
+        if option.name == "profile":
+            gate.add_argument(option.flag, **{**option.shown, "default": "gate", "help": GATE_PROFILE})
+        elif option.name != "servers":
+            gate.add_argument(option.flag, **option.shown)
+    for command in (run, gate):
+        where = "for results/ and site/"
+        command.add_argument("--out", metavar="DIR", type=Path, default=REPORTS, help=where)
+        command.add_argument(
+            "--junit-xml", metavar="FILE", type=Path, help="write each cell as a JUnit test case"
+        )
+        command.add_argument("--markdown", metavar="FILE", type=Path, help="write the verdicts as Markdown")
 
     compare_ = commands.add_parser("compare", help="judge run documents again", allow_abbrev=False)
     compare_.set_defaults(run=_compare, parser=compare_)
@@ -214,7 +260,7 @@ def _parser() -> argparse.ArgumentParser:
     clear = actions.add_parser("clear", help="remove all that is not in use", allow_abbrev=False)
     clear.set_defaults(run=_cache_clear, parser=clear)
 
-    for command in (run, compare_, site_, list_, clear):
+    for command in (run, gate, compare_, site_, list_, clear):
         command.add_argument("--json", action="store_true", help="print JSON")
     return parser
 

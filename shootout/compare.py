@@ -31,8 +31,8 @@ def compare(
     """The document's cells judged under `policy` (default: the profile's) against the server `base`.
 
     By default the base of a block is the first of its servers that was measured. `history`: what A/A cells
-    have shown on this runner; only runs before this one count, so that a verdict stays what it was. Raises InputError for a label that the document does not have, and
-    for a histogram that cannot be read.
+    have shown on this runner; only runs before this one count, so that a verdict stays what it was. Raises
+    InputError for a label that the document does not have, and for a histogram that cannot be read.
     """
     header = document.header
     policy = header.profile.policy if policy is None else policy

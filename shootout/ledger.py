@@ -57,8 +57,7 @@ def keep(folder: Path, fingerprint: str, entries: Iterable[LedgerEntry]) -> None
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with file.open("ab") as opened:
-            if opened.tell() and not file.read_bytes().endswith(b"\n"):
-                opened.write(b"\n")  # of a line that a crash has torn
+            opened.truncate(file.read_bytes().rfind(b"\n") + 1)  # less a line that a crash has torn
             opened.write(b"".join(msgspec.json.encode(entry) + b"\n" for entry in new))
     except OSError as error:
         raise InputError(f"{file}: cannot be written: {error.strerror}") from None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from shootout import toml
 from shootout.errors import InputError
-from shootout.model import Block, Cell, Dataset, Profile
+from shootout.model import Block, Cell, Dataset, Policy, Profile
 from shootout.places import FIXTURES
 
 FOLDER = FIXTURES / "profiles"
@@ -33,6 +34,14 @@ def load_profile(name_or_file: str) -> Profile:
             f"found {sampling.starts_max}"
         )
     return profile
+
+
+def load_policy(file: str) -> Policy:
+    """The policy in a .toml file. Raises InputError where it is none."""
+    path = Path(file)
+    if path.suffix != ".toml":
+        raise InputError(f"--policy {file}: expected a .toml file")
+    return toml.load(path, Policy)
 
 
 def parse_threads(text: str) -> tuple[int, ...]:

@@ -31,6 +31,7 @@ from shootout.model import (
 )
 from shootout.servers import reference
 
+BUDGET_MAX_MIN = 10_080.0  # a week
 PORTS = range(1024, 65_536)
 
 _SEEDS = range(2**32)
@@ -67,6 +68,8 @@ class Selection:
     arrivals: str | None = _option("NAME", "of that rate: poisson, or uniform")
     think: str | None = _option("S", "seconds between a connection's transactions, fixed or exponential:S")
     reconnect: bool = _switch("open lost connections again, and count them, instead of failing the cell")
+    policy: str | None = _option("FILE", "the bar that verdicts are held against, a .toml file")
+    budget: str | None = _option("MIN", "minutes for all starts together")
     seed: str | None = _option("N", "of everything random (default: a new one)")
     port: str | None = _option("N", "the first server's TCP port, the next ones follow (default: free ones)")
 
@@ -229,6 +232,13 @@ def _selected(profile: Profile, given: Selection) -> Profile:
         changes["workloads"] = options.items("--workloads", given.workloads)
     if given.threads is not None:
         changes["threads"] = matrix.parse_threads(given.threads)
+    if given.policy is not None:
+        changes["policy"] = matrix.load_policy(given.policy)
+    if given.budget is not None:
+        minutes = options.decimal("--budget", given.budget, BUDGET_MAX_MIN)
+        if not minutes:
+            raise InputError("--budget 0: expected more than no time")
+        changes["sampling"] = msgspec.structs.replace(profile.sampling, budget_s=60 * minutes)
     if given.option is not None:
         changes["options"] = profile.options | options.numbers("--option", given.option)
     if given.rand_type is not None:

@@ -105,6 +105,7 @@ def verdict_table(comparison: Comparison) -> Table:
         ("tps", "right"),
         ("change", "right"),
         ("interval", "left"),
+        ("detectable", "right"),
         ("verdict", "left"),
     ):
         table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
@@ -121,6 +122,7 @@ def verdict_table(comparison: Comparison) -> Table:
             wording.number(each.figures.tps.estimate) if each.figures else wording.NONE,
             wording.change(each.ratio) if each.ratio else wording.NONE,
             wording.change_range(each.ratio) if each.ratio else "",
+            wording.detectable(each),
             Text(f"{wording.SYMBOLS[each.verdict]} {each.verdict}", style=STYLES[each.verdict]),
         )
     return table

@@ -10,7 +10,17 @@ from datetime import datetime
 
 from msgspec import structs
 
-from shootout.model import CellComparison, Comparison, Dataset, Interval, Load, Policy, RunHeader, Verdict
+from shootout.model import (
+    THROUGHPUT,
+    CellComparison,
+    Comparison,
+    Dataset,
+    Interval,
+    Load,
+    Policy,
+    RunHeader,
+    Verdict,
+)
 
 MINUS = "\N{MINUS SIGN}"
 SPACE = "\N{NARROW NO-BREAK SPACE}"  # between groups of digits, and before a unit
@@ -112,6 +122,15 @@ def change_range(ratio: Interval) -> str:
     places = max(_places(ratio, scale=100) or 0, 0)
     low, high = (_signed((end - 1) * 100, places) for end in (ratio.low, ratio.high))
     return f"{low} to {high}{SPACE}%"
+
+
+def detectable(cell: CellComparison) -> str:
+    """The smallest loss that the cell's run could have seen: `−1.4 %`; nothing where that is not known."""
+    seen = [each.detectable for each in cell.judged if each.detectable is not None]
+    if not seen:
+        return ""
+    sign = MINUS if cell.judged[0].metric == THROUGHPUT else "+"
+    return f"{sign}{number(seen[0] * 100, 1)}{SPACE}%"
 
 
 def share(part: float) -> str:

@@ -61,13 +61,14 @@ def test_the_table_has_a_row_for_every_head() -> None:
     lines = printed(compare.compare(a_document()))
     assert f"{HEAD} is slower than {BASE} in 2 of 2 cells: worst" in lines[1]
     assert re.split(r"  +", lines[3]) == [
-        "workload", "threads", "server", "base, tps", "tps", "change", "interval", "verdict",
+        "workload", "threads", "server", "base, tps", "tps", "change", "interval", "detectable",
+        "verdict",
     ]  # fmt: skip
     one, eight = rows(lines)
     space = wording.SPACE
     assert one == [
         "oltp_point_select", "1", HEAD, f"18{space}899", f"14{space}333", f"−24.2{space}%",
-        f"−25.6 to −22.8{space}%", "▼ regressed",
+        f"−25.6 to −22.8{space}%", f"−2.9{space}%", "▼ regressed",
     ]  # fmt: skip
     assert eight[:3] == ["oltp_point_select", "8", HEAD]
 

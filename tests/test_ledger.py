@@ -1,0 +1,87 @@
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shootout import ledger
+from shootout.errors import InputError
+from shootout.model import Cell, LedgerEntry, Verdict
+
+CELL = Cell(workload="reads", dataset="d", server="a", threads=4)
+
+
+def an_entry(run: str = "r1", spread: float = 0.01, starts: int = 5, **fields: object) -> LedgerEntry:
+    values: dict[str, object] = {
+        "run": run,
+        "workload": "reads",
+        "dataset": "d",
+        "threads": 4,
+        "verdict": Verdict.EQUIVALENT,
+        "starts": starts,
+        "spreads": {"throughput": spread},
+    }
+    return LedgerEntry(**(values | fields))  # type: ignore[arg-type]
+
+
+def test_entries_are_kept_once_for_each_run_and_apart_for_each_runner(tmp_path: Path) -> None:
+    first, second = an_entry("r1"), an_entry("r2", verdict=Verdict.REGRESSED)
+    ledger.keep(tmp_path / "ledger", "f1", [first])
+    ledger.keep(tmp_path / "ledger", "f1", [first])
+    ledger.keep(tmp_path / "ledger", "f1", [second, second])
+    ledger.keep(tmp_path / "ledger", "f2", [])
+    assert ledger.read(tmp_path / "ledger", "f1") == (first, second, second)
+    assert ledger.read(tmp_path / "ledger", "f2") == ()
+    assert [path.name for path in (tmp_path / "ledger").iterdir()] == ["f1.jsonl"]
+
+
+def test_a_torn_line_loses_only_itself(tmp_path: Path) -> None:
+    ledger.keep(tmp_path, "f", [an_entry("r1"), an_entry("r1", threads=8)])
+    file = ledger.path_of(tmp_path, "f")
+    file.write_bytes(file.read_bytes()[:-5])
+    assert ledger.read(tmp_path, "f") == (an_entry("r1"),)
+    ledger.keep(tmp_path, "f", [an_entry("r2")])
+    assert ledger.read(tmp_path, "f") == (an_entry("r1"), an_entry("r2"))
+
+
+def test_what_is_no_entry_is_named(tmp_path: Path) -> None:
+    ledger.path_of(tmp_path, "f").write_text('{"run": 1}\n')
+    with pytest.raises(InputError, match=r"f\.jsonl:1: not an entry of a ledger: "):
+        ledger.read(tmp_path, "f")
+
+
+def test_a_ledger_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "ledger").write_text("")
+    with pytest.raises(InputError, match="cannot be"):
+        ledger.keep(tmp_path / "ledger", "f", [an_entry()])
+
+
+def test_the_spread_of_many_runs_is_that_of_all_their_starts() -> None:
+    """Runs of 3 to 8 starts, each about a mean of its own."""
+    rng = np.random.default_rng(1)
+    entries = []
+    for number in range(400):
+        starts = rng.normal(rng.normal(0, 0.1), 0.02, rng.integers(3, 9))
+        entries.append(an_entry(f"r{number}", float(starts.std(ddof=1)), len(starts)))
+    assert ledger.spreads(entries, CELL)["throughput"] == pytest.approx(0.02, rel=0.05)
+
+
+def test_spreads_are_those_of_the_same_cell_and_metric() -> None:
+    entries = [
+        an_entry(spread=0.01),
+        an_entry(spread=0.5, threads=8),
+        an_entry(spread=0.5, workload="writes"),
+        an_entry(spread=0.5, dataset="large"),
+        an_entry(spreads={"latency_p99": 0.3}),
+    ]
+    assert ledger.spreads(entries, CELL) == pytest.approx({"throughput": 0.01, "latency_p99": 0.3})
+    assert ledger.spreads([], CELL) == {}
+
+
+def test_false_alarms_are_counted_with_wilsons_interval() -> None:
+    verdicts = [Verdict.EQUIVALENT] * 26 + [Verdict.INCONCLUSIVE, Verdict.REGRESSED, Verdict.IMPROVED]
+    found = ledger.false_alarms([an_entry(verdict=verdict) for verdict in verdicts], 0.95)
+    assert (found.alarms, found.cells) == (2, 29)
+    assert found.share.estimate == pytest.approx(2 / 29)
+    assert 0 < found.share.low < 2 / 29 < found.share.high < 0.25
+    assert math.isclose(ledger.false_alarms([an_entry(verdict=Verdict.REGRESSED)], 0.95).share.high, 1.0)
