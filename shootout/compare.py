@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from shootout import doubts, figures, judge, ledger, metrics, pairs, stats, toml
+from shootout import curves, doubts, figures, judge, ledger, metrics, pairs, stats, toml
 from shootout.errors import InputError
 from shootout.judge import Key
 from shootout.model import (
@@ -51,6 +51,7 @@ def compare(
         end=document.end,
         policy=policy,
         cells=tuple(_judged(document, policy, pair, p_values, known) for pair in cells),
+        curves=curves.compare(cells, policy),
         twins=of_twins,
         false_alarms=ledger.false_alarms(known, policy.confidence) if known else None,
     )

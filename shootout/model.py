@@ -780,6 +780,29 @@ class CellComparison(Value):
     statements: tuple[StatementTime, ...] = ()  # where a transaction's time goes, the largest change first
 
 
+class ScalingLaw(Value):
+    """The universal scalability law that a server's throughputs follow (scaling.py)."""
+
+    one: float  # λ: of one thread, transactions/s
+    contention: float  # σ
+    coherency: float  # κ
+    peak_threads: float | None  # None: it has none
+    peak_tps: float | None
+
+
+class CurveComparison(Value):
+    """A workload's scaling curve on a server beside its base's, as ratios of throughput."""
+
+    workload: str
+    dataset: str
+    server: str
+    base: str
+    threads: tuple[int, ...]
+    level: Interval  # over all threads
+    tilt: Interval  # the ratio at the most threads over that at the fewest, on the line through all of them
+    p_value: float  # of neither, after Holm over the run's curves
+
+
 class LedgerEntry(Value):
     """What an A/A cell showed: a server beside a second instance of itself."""
 
@@ -807,6 +830,7 @@ class Comparison(Value):
     end: EndRecord | None
     policy: Policy
     cells: tuple[CellComparison, ...]  # block by block, the base's cell first in each
+    curves: tuple[CurveComparison, ...] = ()
     twins: tuple[CellComparison, ...] = ()  # A/A cells, judged like the others and hidden among them
     false_alarms: FalseAlarms | None = None  # of this runner, this run included; None: no A/A cell yet
 

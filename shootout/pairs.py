@@ -115,15 +115,26 @@ def of_server(records: Sequence[StartRecord], server: str) -> Starts:
 
 def throughput(base: Starts, head: Starts, policy: Policy) -> stats.Effect | None:
     """Throughput's log-ratio, over the starts in which both were steady; None with fewer than two rounds."""
-    log_ratios = []
-    for of_base, of_head in zip(*map(Mapping.values, both_steady(base, head)), strict=True):
-        # A server that died on the way has fewer rounds; those before have both.
-        both = zip(_log_tps(of_base), _log_tps(of_head), strict=False)
-        log_ratios.append([float(head_ - base_) for base_, head_ in both])
-    log_ratios = [rounds for rounds in log_ratios if rounds]
-    if sum(map(len, log_ratios)) < 2:
+    by_start = _log_ratios(base, head)
+    if sum(map(len, by_start.values())) < 2:
         return None
-    return stats.ratio_of_starts(log_ratios, policy.trim, policy.confidence)
+    return stats.ratio_of_starts([*by_start.values()], policy.trim, policy.confidence)
+
+
+def log_ratios(pair: Pair) -> dict[int, list[float]]:
+    """Throughput's log-ratio in each round of the starts in which both were steady, by start."""
+    return _log_ratios(pair.base_starts, pair.starts)
+
+
+def _log_ratios(base: Starts, head: Starts) -> dict[int, list[float]]:
+    found = {}
+    steady_base, steady_head = both_steady(base, head)
+    for start, of_base in steady_base.items():
+        # A server that died on the way has fewer rounds; those before have both.
+        both = zip(_log_tps(of_base), _log_tps(steady_head[start]), strict=False)
+        if rounds := [float(head_ - base_) for base_, head_ in both]:
+            found[start] = rounds
+    return found
 
 
 def both_steady(base: Starts, head: Starts) -> tuple[Starts, Starts]:
