@@ -18,16 +18,17 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from shootout import __version__, cached, compare, document, ledger, plan, site, terminal
+from shootout import __version__, cached, compare, document, ledger, plan, site, terminal, triage
 from shootout.errors import InputError, MeasureError
 from shootout.model import Comparison, RunDocument
-from shootout.places import REPORTS, ROOT, SUITES, cache
+from shootout.places import FIXTURES, REPORTS, ROOT, SUITES, cache
 from shootout.servers import dsn
 from shootout.toml import hint
 
 EXIT_CODES: dict[type[Exception], int] = {InputError: 2, MeasureError: 3}
 INTERRUPTED = 130
 GATE_PROFILE = "a profile's name, or a .toml file (default: gate)"
+ACKNOWLEDGED = FIXTURES / "acknowledged.toml"
 LEDGER = "ledger"  # beside the run documents: what A/A cells have shown, a file for each runner
 LOG_WIDTH = 132  # columns, where the output is no terminal
 
@@ -69,7 +70,8 @@ def conclude(path: Path, out: Path) -> Conclusion:
 def judged(read: RunDocument, results: Path, base: str | None = None) -> Comparison:
     """A run judged by what its runner's A/A cells have shown before it."""
     history = ledger.read(results / LEDGER, read.header.runner.fingerprint)
-    return compare.compare(read, base=base, history=history)
+    known = triage.load(ACKNOWLEDGED)
+    return compare.compare(read, base=base, history=history, acknowledged=known)
 
 
 def publish(results: Path, out: Path) -> Path:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from shootout import curves, doubts, figures, judge, ledger, metrics, pairs, stats, toml
+from shootout import curves, doubts, figures, judge, ledger, metrics, pairs, stats, toml, triage
 from shootout.errors import InputError
 from shootout.judge import Key
 from shootout.model import (
     THROUGHPUT,
+    Acknowledgement,
     CellComparison,
     Comparison,
     Interval,
@@ -27,12 +28,14 @@ def compare(
     policy: Policy | None = None,
     base: str | None = None,
     history: Iterable[LedgerEntry] = (),
+    acknowledged: Sequence[Acknowledgement] = (),
 ) -> Comparison:
     """The document's cells judged under `policy` (default: the profile's) against the server `base`.
 
     By default the base of a block is the first of its servers that was measured. `history`: what A/A cells
-    have shown on this runner; only runs before this one count, so that a verdict stays what it was. Raises
-    InputError for a label that the document does not have, and for a histogram that cannot be read.
+    have shown on this runner; only runs before this one count, so that a verdict stays what it was.
+    `acknowledged`: regressions that are known. Raises InputError for a label that the document does not have,
+    and for a histogram that cannot be read.
     """
     header = document.header
     policy = header.profile.policy if policy is None else policy
@@ -50,7 +53,10 @@ def compare(
         header=header,
         end=document.end,
         policy=policy,
-        cells=tuple(_judged(document, policy, pair, p_values, known) for pair in cells),
+        cells=tuple(
+            triage.applied(_judged(document, policy, pair, p_values, known), acknowledged, header.started)
+            for pair in cells
+        ),
         curves=curves.compare(cells, policy),
         twins=of_twins,
         false_alarms=ledger.false_alarms(known, policy.confidence) if known else None,
@@ -73,9 +79,10 @@ def half_width(starts: Sequence[StartRecord], policy: Policy) -> float:
 def exit_code(comparison: Comparison) -> int:
     """3 where a cell failed; 1 where one regressed; 4 where the policy fails what cannot be told; else 0.
 
-    Where the runner cries wolf too often (`advisory`), a regression is told and fails nothing.
+    What is acknowledged counts as told. Where the runner cries wolf too often (`advisory`), a regression fails
+    nothing.
     """
-    verdicts = {cell.verdict for cell in comparison.cells}
+    verdicts = {cell.verdict for cell in comparison.cells if cell.acknowledged is None}
     if Verdict.FAILED in verdicts:
         return 3
     if Verdict.REGRESSED in verdicts and not advisory(comparison):

@@ -45,7 +45,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
             wording.change(each.ratio) if each.ratio else wording.NONE,
             wording.change_range(each.ratio) if each.ratio else "",
             wording.detectable(each),
-            f"{wording.SYMBOLS[each.verdict]} {each.verdict}",
+            wording.verdict(each),
         )
         yield f"| {' | '.join(cells)} |"
     yield ""

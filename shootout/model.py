@@ -6,6 +6,7 @@ bytes unless it says otherwise. The words are the glossary's (README, "Words").
 
 from __future__ import annotations
 
+from datetime import date
 from enum import StrEnum
 from typing import Annotated, Any, Literal, dataclass_transform
 
@@ -749,6 +750,19 @@ class StatementTime(Value):
     difference_s: Interval
 
 
+class Acknowledgement(Value):
+    """A regression that is known and accepted. Names are patterns with `*` and `?`."""
+
+    workload: str
+    server: str
+    at_most: Annotated[float, Meta(gt=0)]  # by how much it may be worse, as a share of the base
+    expires: date  # the last day on which it holds
+    owner: Annotated[str, Meta(min_length=1)]
+    reason: Annotated[str, Meta(min_length=1)]
+    threads: Threads | None = None  # None: any
+    metric: Metric = "throughput"
+
+
 class JudgedMetric(Value):
     """A metric that a verdict is about, held against its bar."""
 
@@ -778,6 +792,7 @@ class CellComparison(Value):
     judged: tuple[JudgedMetric, ...] = ()  # what the verdict is about, the metric that decided it first
     metrics: tuple[MetricComparison, ...] = ()
     statements: tuple[StatementTime, ...] = ()  # where a transaction's time goes, the largest change first
+    acknowledged: Acknowledgement | None = None  # its regression is known, and fails nothing
 
 
 class ScalingLaw(Value):

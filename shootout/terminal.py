@@ -123,7 +123,7 @@ def verdict_table(comparison: Comparison) -> Table:
             wording.change(each.ratio) if each.ratio else wording.NONE,
             wording.change_range(each.ratio) if each.ratio else "",
             wording.detectable(each),
-            Text(f"{wording.SYMBOLS[each.verdict]} {each.verdict}", style=STYLES[each.verdict]),
+            Text(wording.verdict(each), style="dim" if each.acknowledged else STYLES[each.verdict]),
         )
     return table
 

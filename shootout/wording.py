@@ -133,6 +133,12 @@ def detectable(cell: CellComparison) -> str:
     return f"{sign}{number(seen[0] * 100, 1)}{SPACE}%"
 
 
+def verdict(cell: CellComparison) -> str:
+    """The verdict as a sign and a word, and whether it is known."""
+    known = " (acknowledged)" if cell.acknowledged else ""
+    return f"{SYMBOLS[cell.verdict]} {cell.verdict}{known}"
+
+
 def share(part: float) -> str:
     """A part of one, such as a margin, in percent as it was written."""
     return f"{part * 100:g}{SPACE}%"
