@@ -18,7 +18,19 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from shootout import __version__, cached, compare, document, ledger, plan, site, terminal, triage
+from shootout import (
+    __version__,
+    baseline,
+    cached,
+    compare,
+    document,
+    history,
+    ledger,
+    plan,
+    site,
+    terminal,
+    triage,
+)
 from shootout.errors import InputError, MeasureError
 from shootout.model import Comparison, RunDocument
 from shootout.places import FIXTURES, REPORTS, ROOT, SUITES, cache
@@ -28,6 +40,7 @@ from shootout.toml import hint
 EXIT_CODES: dict[type[Exception], int] = {InputError: 2, MeasureError: 3}
 INTERRUPTED = 130
 GATE_PROFILE = "a profile's name, or a .toml file (default: gate)"
+BASELINES = FIXTURES / "baselines"
 ACKNOWLEDGED = FIXTURES / "acknowledged.toml"
 LEDGER = "ledger"  # beside the run documents: what A/A cells have shown, a file for each runner
 LOG_WIDTH = 132  # columns, where the output is no terminal
@@ -76,16 +89,23 @@ def judged(read: RunDocument, results: Path, base: str | None = None) -> Compari
 
 def publish(results: Path, out: Path) -> Path:
     """Make the site of all run documents in `results`; what is none is named on stderr and left out."""
+    return site.build(_judged_all(results), out)
+
+
+def _judged_all(results: Path, base: str | None = None) -> list[tuple[RunDocument, Comparison]]:
+    """Every run of a folder; with `base`, those that have it."""
     runs = []
     for path in document.find(results):
         try:
             read = document.read(path)
-            runs.append((read, judged(read, results)))
+            if base is None or any(base in block.servers for block in read.header.blocks):
+                runs.append((read, judged(read, results, base)))
         except InputError as error:
             print(f"shootout: left out: {error}", file=sys.stderr)
     if not runs:
-        raise InputError(f"{results}: no run document in it; `shootout run` makes one")
-    return site.build(runs, out)
+        which = f" with the server {base!r}" if base else ""
+        raise InputError(f"{results}: no run document{which} in it; `shootout run` makes one")
+    return runs
 
 
 def write(file: Path, text: str) -> None:
@@ -138,12 +158,32 @@ def _measure(selection: plan.Selection, given: argparse.Namespace) -> int:
 
 def _compare(given: argparse.Namespace) -> int:
     comparisons = [judged(document.read(path), path.parent, given.base) for path in given.documents]
+    if given.baseline is not None:
+        comparisons = [
+            baseline.judged(each, baseline.find(given.baseline, each.header)) for each in comparisons
+        ]
     for path, comparison in zip(given.documents, comparisons, strict=True):
         if given.json:
             _print_json(comparison, document=str(path))
         else:
             terminal.print_verdicts(_console(), comparison)
     return max(compare.exit_code(comparison) for comparison in comparisons)
+
+
+def _baseline_accept(given: argparse.Namespace) -> int:
+    comparison = judged(document.read(given.document), given.document.parent, given.anchor)
+    paths = [str(path) for path in baseline.accept(given.to, baseline.of(comparison))]
+    print(msgspec.json.encode({"accepted": paths}).decode() if given.json else "\n".join(paths))
+    return 0
+
+
+def _history(given: argparse.Namespace) -> int:
+    found = history.series(each for _, each in _judged_all(given.results, given.anchor))
+    if given.json:
+        print(msgspec.json.encode(found).decode())
+    else:
+        terminal.print_history(_console(), found)
+    return 0
 
 
 def _site(given: argparse.Namespace) -> int:
@@ -247,6 +287,25 @@ def _parser() -> argparse.ArgumentParser:
     compare_.set_defaults(run=_compare, parser=compare_)
     compare_.add_argument("documents", metavar="DOC", type=Path, nargs="+")
     compare_.add_argument("--base", metavar="SERVER", help="the label to compare with (default: the first)")
+    bar = "hold against stored baselines instead: a file, or a folder of them; --base is the anchor"
+    compare_.add_argument("--baseline", metavar="PATH", type=Path, help=bar)
+
+    baseline_ = commands.add_parser("baseline", help="the bar for later runs", allow_abbrev=False)
+    steps = baseline_.add_subparsers(metavar="ACTION", required=True)
+    accept = steps.add_parser("accept", help="store what a run measured", allow_abbrev=False)
+    accept.set_defaults(run=_baseline_accept, parser=accept)
+    accept.add_argument("document", metavar="DOC", type=Path)
+    accept.add_argument("--anchor", metavar="SERVER", help="what ratios are relative to (default: the first)")
+    accept.add_argument(
+        "--to", metavar="DIR", type=Path, default=BASELINES, help="fixtures/baselines, or another"
+    )
+
+    history_ = commands.add_parser("history", help="ratios to the anchor over all runs", allow_abbrev=False)
+    history_.set_defaults(run=_history, parser=history_)
+    history_.add_argument("--results", metavar="DIR", type=Path, default=REPORTS / "results")
+    history_.add_argument(
+        "--anchor", metavar="SERVER", help="the label that ratios are to (default: the first)"
+    )
 
     site_ = commands.add_parser("site", help="make the pages of all runs in a folder", allow_abbrev=False)
     site_.set_defaults(run=_site, parser=site_)
@@ -262,7 +321,7 @@ def _parser() -> argparse.ArgumentParser:
     clear = actions.add_parser("clear", help="remove all that is not in use", allow_abbrev=False)
     clear.set_defaults(run=_cache_clear, parser=clear)
 
-    for command in (run, gate, compare_, site_, list_, clear):
+    for command in (run, gate, compare_, accept, history_, site_, list_, clear):
         command.add_argument("--json", action="store_true", help="print JSON")
     return parser
 

@@ -79,15 +79,19 @@ def half_width(starts: Sequence[StartRecord], policy: Policy) -> float:
 def exit_code(comparison: Comparison) -> int:
     """3 where a cell failed; 1 where one regressed; 4 where the policy fails what cannot be told; else 0.
 
-    What is acknowledged counts as told. Where the runner cries wolf too often (`advisory`), a regression fails
-    nothing.
+    What is acknowledged counts as told. Where the runner cries wolf too often (`advisory`), a regression
+    fails nothing.
     """
     verdicts = {cell.verdict for cell in comparison.cells if cell.acknowledged is None}
     if Verdict.FAILED in verdicts:
         return 3
     if Verdict.REGRESSED in verdicts and not advisory(comparison):
         return 1
-    return 4 if Verdict.INCONCLUSIVE in verdicts and comparison.policy.inconclusive_fails else 0
+    untold = any(
+        cell.verdict is Verdict.INCONCLUSIVE or (cell.verdict is Verdict.UNJUDGED and cell.cell != cell.base)
+        for cell in comparison.cells
+    )
+    return 4 if untold and comparison.policy.inconclusive_fails else 0
 
 
 def advisory(comparison: Comparison) -> bool:

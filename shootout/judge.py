@@ -47,15 +47,16 @@ def judge(
         return Judgement(
             Verdict.UNJUDGED, f"nothing to compare with: {pair.base.server} was not measured beside it"
         )
-    found = [_metric(pair.cell, change, policy, p_values, spreads) for change in pair.judged]
+    found = [metric(pair.cell, change, policy, p_values, spreads) for change in pair.judged]
     found.sort(key=lambda each: _WORST_FIRST.index(each[0].verdict))
     judged, reason = found[0]
     return Judgement(judged.verdict, reason, tuple(each for each, _ in found))
 
 
-def _metric(
+def metric(
     cell: Cell, change: Change, policy: Policy, p_values: Mapping[Key, float], spreads: Mapping[str, float]
 ) -> tuple[JudgedMetric, str]:
+    """Judge one metric of a cell; and why, in words."""
     floor = None
     if (spread := spreads.get(change.metric)) is not None:
         floor = stats.quantile(policy.confidence) * spread / math.sqrt(len(change.first.per_start))

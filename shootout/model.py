@@ -818,6 +818,73 @@ class CurveComparison(Value):
     p_value: float  # of neither, after Holm over the run's curves
 
 
+class BaselineServer(Value):
+    """What a server was when its baseline was accepted."""
+
+    version: str
+    build: str
+    settings: dict[str, str]  # effective ones
+
+
+class BaselineCell(Value):
+    """A cell's throughput relative to the anchor's, which does not change when the machine does."""
+
+    dataset: str  # Dataset.key
+    server: str
+    threads: Threads
+    log_ratio: float  # mean over starts of ln(server / anchor)
+    error: float  # standard error of that mean
+    starts: Annotated[int, Meta(ge=2)]
+    floor: float | None  # A/A noise floor at that time
+    tps: float  # these two: for reading
+    anchor_tps: float
+    run: str
+
+
+class Baseline(Value):
+    """The bar for later runs of one workload on one runner: a file of fixtures/baselines/."""
+
+    format: Literal[1]
+    runner: str  # fingerprint
+    anchor: str
+    workload: WorkloadRecord
+    load: Load
+    servers: dict[str, BaselineServer]
+    cells: tuple[BaselineCell, ...]
+
+
+class HistoryPoint(Value):
+    """What one run says of a cell."""
+
+    run: str
+    started: str  # ISO, UTC
+    ratio: float  # of throughput, server over anchor
+    tps: float
+
+
+class ChangePoint(Value):
+    """Where a series changed its level."""
+
+    last_good: str  # runs: the last one before it, and the first one of the new level
+    first_bad: str
+    before: float  # ratios: medians of both levels
+    after: float
+    confirmed: bool  # enough runs lie on the new level; else it is a suspicion
+
+
+class HistorySeries(Value):
+    """A cell's ratio to the anchor over the runs of one runner."""
+
+    runner: str  # fingerprint
+    workload: str
+    dataset: str
+    server: str
+    anchor: str
+    threads: Threads
+    points: tuple[HistoryPoint, ...]
+    changes: tuple[ChangePoint, ...]
+
+
 class LedgerEntry(Value):
     """What an A/A cell showed: a server beside a second instance of itself."""
 

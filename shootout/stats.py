@@ -119,6 +119,21 @@ def over_starts(means: Sequence[float], confidence: float) -> Effect:
     return _effect(float(values.mean()), error, len(values) - 1, confidence, tuple(map(float, values)))
 
 
+def difference(
+    now: Sequence[float], then: float, then_error: float, then_starts: int, confidence: float
+) -> Effect:
+    """How far the mean of what each start gave now lies from a mean that was measured before.
+
+    Welch's interval, with the degrees of freedom of both (Welch 1947; Satterthwaite 1946). At least two
+    starts on both sides.
+    """
+    mean, variance = float(np.mean(now)), float(np.var(now, ddof=1)) / len(now)
+    total = variance + then_error**2
+    parts = variance**2 / (len(now) - 1) + then_error**4 / (then_starts - 1)
+    freedom = total**2 / parts if parts > 0 else float(len(now) + then_starts - 2)
+    return _effect(mean - then, math.sqrt(total), freedom, confidence, tuple(each - then for each in now))
+
+
 def curve_effects(
     per_start: Sequence[Sequence[float]], threads: Sequence[int], confidence: float
 ) -> tuple[Effect, Effect]:

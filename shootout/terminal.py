@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -13,7 +14,7 @@ from rich.text import Text
 
 from shootout import wording
 from shootout.cached import Cleared, Contents, Entry
-from shootout.model import Comparison, Progress, Verdict
+from shootout.model import ChangePoint, Comparison, HistorySeries, Progress, Verdict
 
 STYLES = {
     Verdict.REGRESSED: "bold red",
@@ -126,6 +127,39 @@ def verdict_table(comparison: Comparison) -> Table:
             Text(wording.verdict(each), style="dim" if each.acknowledged else STYLES[each.verdict]),
         )
     return table
+
+
+def print_history(console: Console, found: Sequence[HistorySeries]) -> None:
+    """A line for each series, and one for each of its changes."""
+    table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
+    for name in ("workload", "threads", "server", "anchor", "runs", "first", "newest", "change"):
+        table.add_column(
+            name, justify="left" if name in ("workload", "server", "anchor", "change") else "right"
+        )
+    for each in found:
+        said = [_change_point(change) for change in each.changes] or [Text("none", style="dim")]
+        table.add_row(
+            Text(wording.visible(each.workload)),
+            str(each.threads),
+            Text(wording.visible(each.server)),
+            Text(wording.visible(each.anchor)),
+            str(len(each.points)),
+            wording.percent(each.points[0].ratio),
+            wording.percent(each.points[-1].ratio),
+            said[0],
+        )
+        for more in said[1:]:
+            table.add_row(*[""] * 7, more)
+    _print_whole(console, table)
+
+
+def _change_point(change: ChangePoint) -> Text:
+    worse = change.after < change.before
+    size = wording.percent(change.after / change.before)
+    state = "confirmed" if change.confirmed else "suspected"
+    where = f"last good {change.last_good}, first {'bad' if worse else 'better'} {change.first_bad}"
+    verdict = Verdict.REGRESSED if worse else Verdict.IMPROVED
+    return Text(f"{wording.SYMBOLS[verdict]} {size}, {state}: {where}", style=STYLES[verdict])
 
 
 def cache_table(contents: Contents) -> Table:

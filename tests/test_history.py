@@ -1,0 +1,69 @@
+import math
+
+import numpy as np
+import pytest
+from msgspec import structs
+from test_compare import a_document, starts_of
+
+from shootout import compare, history
+from shootout.model import Comparison, HistorySeries
+
+
+def a_run(number: int, change_percent: float, fingerprint: str = "f") -> Comparison:
+    document = a_document(starts_of(change_percent, (-0.1, 0.1)))
+    header = document.header
+    runner = structs.replace(header.runner, fingerprint=fingerprint)
+    header = structs.replace(header, run=f"r{number:03}", started=f"2026-01-{number:02}", runner=runner)
+    return compare.compare(structs.replace(document, header=header))
+
+
+def runs(*changes_percent: float) -> list[Comparison]:
+    noise = np.random.default_rng(1)
+    return [a_run(i, change + float(noise.normal(0, 0.3))) for i, change in enumerate(changes_percent, 1)]
+
+
+def only(comparisons: list[Comparison]) -> HistorySeries:
+    (found,) = history.series(comparisons)
+    return found
+
+
+def test_a_change_names_the_last_good_and_the_first_bad_run() -> None:
+    (change,) = only(runs(*[-5] * 8, *[-12] * 5)).changes
+    assert (change.last_good, change.first_bad, change.confirmed) == ("r008", "r009", True)
+    assert change.before == pytest.approx(math.exp(-0.05), abs=0.005)
+    assert change.after == pytest.approx(math.exp(-0.12), abs=0.005)
+
+
+def test_the_newest_runs_are_suspected_before_they_are_a_level() -> None:
+    for count in (1, 2):
+        (change,) = only(runs(*[-5] * 10, *[-12] * count)).changes
+        assert (change.last_good, change.first_bad, change.confirmed) == ("r010", "r011", False)
+
+
+def test_a_bad_run_that_is_over_is_no_change() -> None:
+    assert only(runs(*[-5] * 6, -15, *[-5] * 6)).changes == ()
+
+
+def test_a_recovery_is_a_change_as_well() -> None:
+    first, second = only(runs(*[0] * 30, *[-9] * 20, *[0] * 20)).changes
+    assert first.after < first.before
+    assert second.after > second.before
+
+
+def test_series_are_apart_by_runner_and_in_the_order_of_runs() -> None:
+    found = history.series([a_run(2, 0), a_run(1, 0), a_run(3, 0, "g")])
+    assert [(each.runner, [point.run for point in each.points]) for each in found] == [
+        ("f", ["r001", "r002"]),
+        ("g", ["r003"]),
+    ]
+    assert found[0].points[0].tps > 0
+
+
+def test_few_runs_have_no_changes() -> None:
+    assert only(runs(0, -20)).changes == ()
+    assert history.series([]) == ()
+
+
+def test_the_same_runs_give_the_same_changes() -> None:
+    many = runs(*[-5] * 8, *[-6] * 8)
+    assert only(many) == only(many[::-1])
