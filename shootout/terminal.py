@@ -218,6 +218,12 @@ def print_verdicts(console: Console, comparison: Comparison) -> None:
             if warning.code in TOLD:
                 line = Text(wording.visible(f"{server.label}: {warning.text}"), style="dim")
                 console.print(line, soft_wrap=True)
+    for reason in dict.fromkeys(
+        each.reason
+        for each in comparison.cells
+        if each.verdict is Verdict.UNJUDGED and each.cell != each.base and each.figures
+    ):
+        console.print(Text(wording.visible(f"unjudged: {reason}"), style="dim"), soft_wrap=True)
     for each in comparison.cells:
         if each.verdict is Verdict.FAILED:
             cell = each.cell
