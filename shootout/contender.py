@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Self
 
-from shootout import cached, dataset, machine, settings
+from shootout import cached, dataset, machine, settings, settings_check
 from shootout._engine import Engine, LoadError
 from shootout.dataset import Template
 from shootout.errors import MeasureError
@@ -22,6 +22,7 @@ from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
 from shootout.servers.program import Program
 from shootout.servers.running import Running
+from shootout.settings import Compiled
 
 CONNECT_TIMEOUT_S = 60.0  # for each answer
 # What may be in the way of connections, and of their prepared statements: by error code.
@@ -45,7 +46,7 @@ class Contender:
     reference: ServerReference
     settings_name: str
     program: Program
-    options: Mapping[str, str]  # my.cnf
+    compiled: Compiled
     datasets: Sequence[Dataset]
     port: int | None
     cache_bytes: int
@@ -59,17 +60,20 @@ class Contender:
         if port is not None:
             instances.require_port(port)  # before anything is fetched or loaded
         reference = plan.servers[label]
-        program = Tree.inspect(_directory_of(reference, held))
+        program: Program = Tree.inspect(_directory_of(reference, held))
+        plugins = program.plugins if isinstance(program, Tree) else frozenset()
         name = reference.settings or plan.profile.settings
-        options = settings.compile(settings.load(name), program.family, program.version)
-        return cls(label, reference, name, program, options, plan.loaded, port, plan.cache_bytes)
+        compiled = settings.compile(
+            settings.load(name), program.family, program.version, plan.loaded, plugins
+        )
+        return cls(label, reference, name, program, compiled, plan.loaded, port, plan.cache_bytes)
 
     def load(self, held: ExitStack | None = None) -> Template:
         """The datasets on this server, from the cache or loaded now. Raises MeasureError.
 
         They stay in the cache until `held` is closed; others may go to make room for new ones.
         """
-        template = dataset.template(self.program, self.options, self.datasets, cache(), held)
+        template = dataset.template(self.program, self.compiled.options, self.datasets, cache(), held)
         if template.load_s is not None:
             cached.bound(cache(), self.cache_bytes)
         return template
@@ -77,7 +81,7 @@ class Contender:
     def start(self, template: Template, home: Path, cpus: Sequence[int]) -> Instance:
         """Start it in a new instance directory and read its pages. Raises as instances.start does."""
         template.copy_to(home)
-        instance = instances.start(self.program, home, self.options, port=self.port, cpus=cpus)
+        instance = instances.start(self.program, home, self.compiled.options, port=self.port, cpus=cpus)
         try:
             for each in self.datasets:
                 dataset.warm(instance, each)
@@ -89,7 +93,10 @@ class Contender:
     def record(self, template: Template | None = None, instance: Running | None = None) -> ServerRecord:
         """The server as it is; before it has started, as its files say."""
         variables = instance.variables() if instance else {}
-        compared, warnings = settings.compare(self.options, variables)
+        compared, warnings = settings_check.compare(self.compiled, variables)
+        if isinstance(instance, Instance):
+            log = (instance.directory / "error.log").read_text("utf-8", errors="replace")
+            warnings += settings_check.complaints(log, self.compiled)
         return ServerRecord(
             label=self.label,
             reference=self.reference.text,

@@ -20,6 +20,8 @@ Share = Annotated[float, Meta(gt=0, lt=1)]
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")]  # $ would let a line break end it
 Protocol = Literal["text", "prepared"]
 Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+Family = Literal["mysql", "mariadb", "percona"]
+Version = tuple[int, int, int]
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
@@ -55,6 +57,8 @@ class ServerReference(Value):
 
 
 DatasetKind = Literal["sbtest", "tpcc", "own"]
+SBTEST_ROW_BYTES = 240
+TPCC_WAREHOUSE_BYTES = 100_000_000
 
 
 class Dataset(Value):
@@ -81,6 +85,17 @@ class Dataset(Value):
                 return f"tpcc-{self.warehouses}w-{engine}-seed{self.seed}"
             case "own":
                 return f"own-{engine}"
+
+    @property
+    def nominal_bytes(self) -> int:
+        """About what the rows and indexes take in InnoDB; the same for every server. 0: not known before."""
+        match self.kind:
+            case "sbtest":
+                return self.tables * self.rows * SBTEST_ROW_BYTES
+            case "tpcc":
+                return self.warehouses * TPCC_WAREHOUSE_BYTES
+            case "own":
+                return 0
 
 
 class Cell(Value, order=True):
@@ -543,10 +558,13 @@ class Runner(Value):
 class SettingRecord(Value):
     """One setting, requested and as the server reports it; None: not requested, or not known there."""
 
-    name: str
+    name: str  # of a settings profile; or the server's own variable, where profiles have no name for it
     requested: str | None
     effective: str | None
     differs: bool
+    variables: tuple[str, ...] = ()  # what this version calls it
+    lacking: bool = False  # the version has no such thing; `effective` is then what comes nearest
+    note: str = ""  # why it is lacking, or how the value came about
 
 
 class ServerRecord(Value):

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shootout.errors import InputError
+from shootout.model import Family, Version
 from shootout.servers.packages import require_libraries
-from shootout.settings import Family, Version
 
 # The same for every server, whatever this process was given: servers size their caches, and an array, by it.
 OPEN_FILES = 262_144
@@ -74,6 +74,18 @@ class Tree:
     def options(self) -> dict[str, str]:
         """The my.cnf options that say where its files lie."""
         return {"basedir": quoted(self.basedir), "lc-messages-dir": quoted(self.share)}
+
+    @property
+    def plugins(self) -> frozenset[str]:
+        """The names of the plugin files that it brings along."""
+        folders = (
+            "lib/plugin",
+            "lib64/plugin",
+            "lib/mysql/plugin",
+            "lib64/mysql/plugin",
+            "usr/lib/mysql/plugin",
+        )
+        return frozenset(file.name for folder in folders for file in (self.basedir / folder).glob("*.so"))
 
     def shared(self, name: str) -> str | None:
         """The text of a file below its share directory; None: there is none."""
@@ -173,5 +185,3 @@ def _child(cpus: Sequence[int]) -> Callable[[], None]:
         allow_files()
 
     return prepare
-
-

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from shootout.settings import Family, Version
+from shootout.model import Family, Version
 
 
 class Process(Protocol):
