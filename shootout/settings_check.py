@@ -50,7 +50,7 @@ def _requested(
 ) -> SettingRecord:
     setting = SETTINGS[name]
     wanted, found = setting.shown(request.value), setting.read(effective)
-    unknown = bool(effective) and not loose.isdisjoint(request.variables)
+    unknown = bool(effective) and any(each in loose for each in request.variables)
     differs = unknown if found is None else not _fits(setting, wanted, found)
     reading = setting.reading(effective)
     return SettingRecord(
@@ -58,7 +58,7 @@ def _requested(
         requested=wanted,
         effective=found,
         differs=differs and not request.lacking,
-        variables=request.variables or (reading.variables if reading else ()),
+        variables=reading.variables if reading else request.variables,
         lacking=request.lacking,
         note=request.note,
     )

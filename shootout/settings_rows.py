@@ -95,7 +95,7 @@ class Setting(NamedTuple):
         return self.shown(reading.words.get(normalise(found), found))
 
     def shown(self, value: Scalar) -> str:
-        """A value as reports have it: ON or OFF, sizes and numbers in digits, texts as the choices are spelled."""
+        """A value as reports have it: ON, OFF, digits, or a text as its choice is spelled."""
         text = str(value)
         plain = normalise(text)
         if self.kind == "switch":

@@ -25,11 +25,11 @@ _V5_1: Version = (5, 1, 0)  # XtraDB, a richer InnoDB, came with Percona Server 
 _V5_5: Version = (5, 5, 4)  # MySQL's InnoDB has its options from here on
 _V5_5_3: Version = (5, 5, 3)  # utf8mb4, and the performance schema
 
-_UTF8 = "utf8mb4 came with 5.5.3; utf8, of at most three bytes, stands in for it"
+_UTF8 = "utf8mb4 came with 5.5.3; utf8, of three bytes at most, stands in for it"
 _POOL = "pool-of-threads"
 _PLUGIN = "thread_pool.so"
-_NO_PLUGIN = f"MySQL's thread pool is a plugin, {_PLUGIN}, and this server comes without it"
-_NO_POOL = "the thread pool came with MariaDB 5.1, Percona Server 5.5.29, and a plugin for MySQL 5.5.16"
+_NO_PLUGIN = f"MySQL has it in a plugin, {_PLUGIN}, which this server comes without"
+_NO_POOL = "came with MariaDB 5.1, Percona Server 5.5.29, and a plugin for MySQL 5.5.16"
 
 
 def _fixed(
@@ -88,6 +88,7 @@ _MEMORY: Mapping[str, Setting] = {
         "parts of the buffer pool with locks of their own; a pool of less than 1 GiB has one",
         *_fixed("one buffer pool before 5.5", 1, before=_V5_5),
         *_fixed("one buffer pool since MariaDB 10.5", 1, since=(10, 5, 0), families=_MARIADB),
+        words={"0": "1"},  # MariaDB 10.5 has a variable still
     ),
     "additional_mem_pool_bytes": _one(
         "bytes",
@@ -391,7 +392,7 @@ _SERVER: Mapping[str, Setting] = {
                 since=(5, 5, 16),
                 families=_MYSQL,
                 plugin=_PLUGIN,
-                lacks="MySQL's thread pool has no such limit",
+                lacks="MySQL's plugin has no such limit",
             ),
             Row(since=(5, 5, 16), families=_MYSQL, lacks=_NO_PLUGIN),
             Row(lacks=_NO_POOL),
@@ -403,7 +404,7 @@ _SERVER: Mapping[str, Setting] = {
         "what goes before other work in the pool: statements of transactions that have begun, all, or none",
         rows=(
             Row({"thread-pool-priority": "auto"}, since=(10, 2, 2), families=_MARIADB, when="transactions"),
-            Row(families=_MARIADB, lacks="MariaDB has no such mode but transactions, and that since 10.2"),
+            Row(families=_MARIADB, lacks="MariaDB has transactions alone, since 10.2"),
             Row({"thread-pool-high-prio-mode": "{}"}, since=(5, 6, 15), families=_PERCONA),
             Row(
                 {"thread-pool-high-prio-mode": "{}"},
@@ -417,7 +418,7 @@ _SERVER: Mapping[str, Setting] = {
                 since=(5, 5, 16),
                 families=_MYSQL,
                 plugin=_PLUGIN,
-                lacks="MySQL's thread pool has no such mode",
+                lacks="MySQL's plugin has no such mode",
             ),
             Row(since=(5, 5, 16), families=_MYSQL, lacks=_NO_PLUGIN),
             Row(lacks=_NO_POOL),
@@ -456,7 +457,7 @@ _SERVER: Mapping[str, Setting] = {
             Row({"collation-server": f"utf8_{tail}"}, before=_V5_5_3, when=f"utf8mb4_{tail}", lacks=_UTF8)
             for tail in ("bin", "general_ci", "unicode_ci")
         ),
-        Row(before=_V5_5_3, when="utf8mb4_*", lacks="utf8mb4 came with 5.5.3"),
+        Row(before=_V5_5_3, when="utf8mb4_*", lacks="came with 5.5.3"),
         Row(before=(8, 0, 1), families=_ORACLE, when="utf8mb4_0900_*", lacks="came with MySQL 8.0"),
         Row(families=_MARIADB, when="utf8mb4_0900_*", lacks="a collation of MySQL"),
         Row(families=_ORACLE, when="*uca1400_*", lacks="a collation of MariaDB"),

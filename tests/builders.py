@@ -119,7 +119,7 @@ def a_server(label: str = BASE, **changes: object) -> ServerRecord:
     def setting(
         name: str, requested: str | None, effective: str | None, *variables: str, **changes: Any
     ) -> SettingRecord:
-        values = {"differs": False, "variables": variables or (name,)} | changes
+        values: dict[str, Any] = {"differs": False, "variables": variables or (name,)} | changes
         return SettingRecord(name=name, requested=requested, effective=effective, **values)
 
     lacking = "no query cache since 8.0.3; it is empty in this load"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from shootout import places, settings, settings_check
 from shootout.errors import InputError
 from shootout.model import Dataset, Family, Version
-from shootout.servers import catalogue, packages
+from shootout.servers import catalogue, instances, packages
 from shootout.servers.native import Tree
 from shootout.settings import DIRECTORY, SettingsProfile
 from shootout.settings_rows import Scalar, Setting, variable
@@ -231,7 +231,7 @@ VALUE = {"bytes": "bytes", "number": "number", "switch": "`true`, `false`", "tex
 
 def documented(name: str, setting: Setting) -> str:
     called = dict.fromkeys(
-        " × ".join(f"`{variable(option)}`" for option in row.options) for row in setting.rows if row.options
+        " and ".join(f"`{variable(option)}`" for option in row.options) for row in setting.rows if row.options
     )
     value = ", ".join(f"`{choice}`" for choice in setting.choices) or VALUE[setting.kind]
     lacks = "; ".join(dict.fromkeys(row.lacks for row in setting.rows if row.lacks))
@@ -318,3 +318,22 @@ def test_servers_know_no_option_for_what_they_lack(name: str, tmp_path: Path) ->
         if any(row.lacks for row in rows) and not any(row.options for row in rows):
             ignored = IGNORED.get((server.family, server.version[:2]), set()) | {"thread_handling"}
             assert setting in ignored or each.variables.isdisjoint(known), setting
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", EVERY_SERVER)
+def test_servers_run_with_what_profiles_ask(name: str, tmp_path: Path) -> None:
+    server = tree(name)
+    home = tmp_path / "home"
+    for profile in ("in-memory", "io-bound", "durable", "relaxed"):
+        compiled = settings.compile(settings.load(profile), server.family, server.version, [DATA])
+        if not home.exists():
+            instances.initialise(server, home, compiled.options)
+        with instances.start(server, home, compiled.options) as instance:
+            records, warnings = settings_check.compare(compiled, instance.variables())
+        assert [warning.text for warning in warnings if warning.code == "settings-differ"] == [], profile
+        read = {record.name for record in records if record.effective is not None}
+        for setting, request in compiled.requests.items():
+            assert setting in read or request.lacking or not request.variables, (profile, setting)
+        told = settings_check.complaints((home / "error.log").read_text(errors="replace"), compiled)
+        assert [warning.text for warning in told] == [], profile

@@ -191,10 +191,11 @@ def test_the_settings_of_all_servers_stand_side_by_side(built: Path) -> None:
     text = built.read_text("utf-8")
     rows = rows_of(text)
     assert rows["buffer_pool_bytes innodb_buffer_pool_size"] == ["512M", "512M", "512M"]
-    assert rows["redo_capacity_bytes innodb_log_file_size × innodb_log_files_in_group"] == ["256M"] * 3
+    assert rows["redo_capacity_bytes innodb_log_file_size and innodb_log_files_in_group"] == ["256M"] * 3
     assert rows["max_connections"] == ["1024", "1024", "214 requested 1024"]
-    assert rows["query_cache_bytes query_cache_type × query_cache_size"] == [
-        "1M", "1M", "lacking no query cache since 8.0.3; it is empty in this load",
+    assert rows["query_cache_bytes"] == [
+        "1M", "1M query_cache_type and query_cache_size",
+        "lacking no query cache since 8.0.3; it is empty in this load",
     ]  # fmt: skip
     assert rows["character_set character_set_server"] == ["–", "latin1", "utf8mb4"]
     assert rows["isolation"] == ["–", "REPEATABLE-READ tx_isolation", "REPEATABLE-READ transaction_isolation"]
@@ -220,7 +221,7 @@ def test_settings_of_different_profiles_are_told_apart(tmp_path: Path) -> None:
     text = site.build([builders.a_result(builders.a_run(header, failing=False))], tmp_path).read_text("utf-8")
     rows = rows_of(text)
     assert rows["buffer_pool_bytes innodb_buffer_pool_size"] == ["512M, 128M", "512M", "128M"]
-    assert rows["default_storage_engine"] == ["–", "InnoDB", "– not known there"]
+    assert rows["default_storage_engine"] == ["–", "InnoDB", "–"]
     assert "mysql-8.0.12 small" in Document(text).text
 
 
