@@ -57,7 +57,7 @@ class ServerReference(Value):
 
 
 DatasetKind = Literal["sbtest", "tpcc", "own"]
-SBTEST_ROW_BYTES = 240
+SBTEST_ROW_BYTES = 250
 TPCC_WAREHOUSE_BYTES = 100_000_000
 
 

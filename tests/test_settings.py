@@ -277,8 +277,8 @@ def test_a_share_of_the_data_is_a_pool_that_no_server_rounds(
 def test_a_quarter_of_the_data_is_told_as_such() -> None:
     profile = settings.load("io-bound")
     compiled = settings.compile(profile, "mysql", (8, 0, 12), [DATA])
-    assert compiled.requests["buffer_pool_bytes"].value == 57 * 2**20
-    assert compiled.requests["buffer_pool_bytes"].note == "0.25 of about 240000000 bytes of data"
+    assert compiled.requests["buffer_pool_bytes"].value == 60 * 2**20
+    assert compiled.requests["buffer_pool_bytes"].note == "0.25 of about 250000000 bytes of data"
     with pytest.raises(InputError, match=r"0\.25 of 0 bytes of data"):
         settings.compile(profile, "mysql", (8, 0, 12))
 
