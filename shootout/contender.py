@@ -17,7 +17,7 @@ from shootout.model import Dataset, ServerRecord, ServerReference
 from shootout.places import cache
 from shootout.plan import Plan
 from shootout.rounds import Subject
-from shootout.servers import catalogue, instances, native, packages
+from shootout.servers import catalogue, instances, native
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
 from shootout.servers.program import Program
@@ -140,9 +140,7 @@ def subject(label: str, instance: Running) -> Subject:
 
 
 def _directory_of(reference: ServerReference, held: ExitStack | None) -> Path:
-    if reference.source == "path":
-        return Path(reference.target)
-    return packages.fetch(reference.target, catalogue.load()[reference.target], cache(), held)
+    return catalogue.bring(reference, cache(), held)
 
 
 def _counters(instance: Running) -> dict[str, float]:
