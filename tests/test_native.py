@@ -14,7 +14,9 @@ import pytest
 
 from shootout import places
 from shootout.errors import InputError, MeasureError
-from shootout.servers import catalogue, instances, packages, running as running_server
+from shootout.servers import catalogue, instances, packages
+from shootout.servers import running as running_server
+from shootout.servers.accounts import LOAD_USER
 from shootout.servers.native import Tree
 
 pytestmark = pytest.mark.real
@@ -105,7 +107,7 @@ def test_a_server_that_stands_still_is_not_waited_for(
 
 
 def test_nobody_gets_in_without_the_password(running: instances.Instance) -> None:
-    for user in ("root", instances.LOAD_USER):
+    for user in ("root", LOAD_USER):
         with pytest.raises(pymysql.err.OperationalError, match="Access denied"):
             running.connect(user=user, password="")
 
@@ -182,8 +184,9 @@ def test_no_server_outlives_a_killed_parent(home: tuple[Tree, Path]) -> None:
 import time
 from pathlib import Path
 from shootout.servers import instances
+from shootout.servers.accounts import LOAD_USER
 from shootout.servers.native import Tree
-tree = Tree.inspect(Path({str(tree.basedir)!r}))
+tree = Tree.inspect(Path({str(tree.files.top)!r}))
 instance = instances.start(tree, Path({str(directory)!r}), {SMALL!r})
 print(instance.pid, flush=True)
 time.sleep(60)
@@ -199,27 +202,31 @@ time.sleep(60)
     assert not exists(server)
 
 
-def test_what_cannot_be_initialised_yet_is_refused(home: tuple[Tree, Path], tmp_path: Path) -> None:
+def test_an_old_server_without_its_sql_is_refused(home: tuple[Tree, Path], tmp_path: Path) -> None:
     tree, _ = home
-    for other in (replace(tree, version=(5, 5, 34)), replace(tree, family="mariadb", version=(10, 11, 5))):
-        with pytest.raises(InputError, match="is not supported yet; expected MySQL or Percona Server"):
-            instances.initialise(other, tmp_path / "instance", SMALL)
+    torn = replace(tree.files, share=tmp_path, scripts=())
+    old = replace(tree, files=torn, version=(5, 5, 34))
+    with pytest.raises(InputError, match=r"mysql 5\.5\.34 cannot be initialised: it brings neither its SQL"):
+        instances.initialise(old, tmp_path / "instance", SMALL)
     assert not (tmp_path / "instance").exists()
 
 
 def test_a_failing_initialisation_says_why(home: tuple[Tree, Path], tmp_path: Path) -> None:
-    with pytest.raises(MeasureError, match=r"(?s)initialising failed:.*no-such-option"):
+    with pytest.raises(
+        MeasureError,
+        match=r"(?s)initialising failed \(exit code \d+\): it does not know the setting no-such-option=1; .*\[ERROR\]",
+    ):
         instances.initialise(home[0], tmp_path / "instance", SMALL | {"no-such-option": "1"})
 
 
 def test_a_tree_is_found_out(home: tuple[Tree, Path], tmp_path: Path) -> None:
     tree, _ = home
-    (tmp_path / "libexec").symlink_to(tree.mysqld.parent)
+    (tmp_path / "libexec").symlink_to(tree.files.mysqld.parent)
     (tmp_path / "share").mkdir()
-    (tmp_path / "share" / "mysql").symlink_to(tree.share)
+    (tmp_path / "share" / "mysql").symlink_to(tree.files.share)
     found = Tree.inspect(tmp_path)
-    assert found.mysqld == tmp_path / "libexec" / "mysqld"
-    assert found.share == tmp_path / "share" / "mysql"
+    assert found.files.mysqld == tmp_path / "libexec" / "mysqld"
+    assert found.files.share == tmp_path / "share" / "mysql"
     assert (found.version, found.family, found.digest) == (tree.version, tree.family, tree.digest)
 
 
@@ -227,6 +234,8 @@ def test_what_is_no_server_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     with pytest.raises(InputError, match="no server in it"):
         Tree.inspect(tmp_path)
+    (tmp_path / "share" / "english").mkdir(parents=True)
+    (tmp_path / "share" / "english" / "errmsg.sys").touch()
     server = tmp_path / "bin" / "mysqld"
     server.write_text("#!/bin/sh\necho I am a teapot >&2\nexit 1\n")
     server.chmod(0o755)
