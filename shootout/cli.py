@@ -17,7 +17,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from shootout import __version__, cached, compare, document, plan, site, terminal
+from shootout import __version__, cached, compare, document, look, plan, site, terminal
 from shootout.errors import InputError, MeasureError
 from shootout.model import Comparison, RunDocument, ServerReference
 from shootout.places import REPORTS, ROOT, SUITES, cache
@@ -168,6 +168,17 @@ def _fetched(server: ServerReference, directory: Path) -> Fetched:
     return Fetched(reference=server.text, family=tree.family, version=version, directory=str(directory))
 
 
+def _servers_start(given: argparse.Namespace) -> int:
+    with look.running(reference.parse(given.reference), given.settings, given.port) as instance:
+        access = look.access(instance)
+        if given.json:
+            print(msgspec.json.encode(access).decode(), flush=True)
+        else:
+            terminal.print_access(_console(), given.reference, access)
+        look.until_interrupted(instance)
+    return 0
+
+
 class _Front:
     """Stands in for pytest's own reporter: says only what the verdict table does not."""
 
@@ -254,8 +265,13 @@ def _parser() -> argparse.ArgumentParser:
     fetch = acts.add_parser("fetch", help="bring servers here; prints where they are", allow_abbrev=False)
     fetch.set_defaults(run=_servers_fetch, parser=fetch)
     fetch.add_argument("references", metavar="REF", nargs="+", help="a catalogue id, or path:…")
+    start = acts.add_parser("start", help="keep one running for a look, until Ctrl-C", allow_abbrev=False)
+    start.set_defaults(run=_servers_start, parser=start)
+    start.add_argument("reference", metavar="SERVER", help="a server reference")
+    start.add_argument("--settings", metavar="NAME", default="defaults", help="a profile's name, or a file")
+    start.add_argument("--port", metavar="N", type=int, help="TCP port on 127.0.0.1 (default: a free one)")
 
-    for command in (run, compare_, site_, list_, clear, known, fetch):
+    for command in (run, compare_, site_, list_, clear, known, fetch, start):
         command.add_argument("--json", action="store_true", help="print JSON")
     return parser
 

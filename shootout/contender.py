@@ -59,9 +59,10 @@ class Contender:
         if port is not None:
             instances.require_port(port)  # before anything is fetched or loaded
         reference = plan.servers[label]
-        program = Tree.inspect(_directory_of(reference, held))
+        program = program_of(reference, held)
         name = reference.settings or plan.profile.settings
         options = settings.compile(settings.load(name), program.family, program.version)
+        options = dataset.with_engines(options, program.family, plan.loaded)
         return cls(label, reference, name, program, options, plan.loaded, port, plan.cache_bytes)
 
     def load(self, held: ExitStack | None = None) -> Template:
@@ -105,6 +106,14 @@ class Contender:
         )
 
 
+def program_of(reference: ServerReference, held: ExitStack | None = None) -> Program:
+    """The server's program files, fetched where they are not here yet. Raises InputError.
+
+    They stay in the cache until `held` is closed.
+    """
+    return Tree.inspect(catalogue.bring(reference, cache(), held))
+
+
 def connect(engine: Engine, instance: Running, schema: str, connections: int) -> int:
     """Open the engine's connections to a server; returns the server's number in the engine.
 
@@ -137,10 +146,6 @@ def subject(label: str, instance: Running) -> Subject:
         counters=partial(_counters, instance),
         explain=lambda words: words + instance.post_mortem(),
     )
-
-
-def _directory_of(reference: ServerReference, held: ExitStack | None) -> Path:
-    return catalogue.bring(reference, cache(), held)
 
 
 def _counters(instance: Running) -> dict[str, float]:

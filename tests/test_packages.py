@@ -18,7 +18,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shootout import places
 from shootout.errors import InputError, MeasureError
 from shootout.model import Archive, CatalogueEntry, Debian, Maven, Npm, Source
 from shootout.servers import catalogue, packages
@@ -352,24 +351,6 @@ def test_a_place_that_may_not_be_written_is_said_in_a_sentence(tmp_path: Path) -
     source = an_archive(tmp_path / "any.tar.gz", "bin/mysqld")
     with pytest.raises(MeasureError, match="cannot be made: Not a directory"):
         fetch_archive(source, tmp_path / "any.tar.gz")
-
-
-# --- libraries ------------------------------------------------------------------------------------
-
-
-@pytest.mark.real
-def test_missing_libraries_are_named_with_what_brings_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = packages.fetch(NAMES[1], an_entry(name=NAMES[1]), places.cache())
-    torn = shutil.copytree(whole, tmp_path / "torn", symlinks=True)
-    for library in torn.rglob("libssl.so*"):
-        library.unlink()
-    with pytest.raises(InputError, match=r"missing shared libraries: libssl\.so\.1\.0\.0$"):
-        Tree.inspect(torn)
-    monkeypatch.setitem(packages.DEBIAN_PACKAGES, "libssl.so.1.0.0", "libssl-of-old")
-    with pytest.raises(InputError, match="apt-get install libssl-of-old"):
-        Tree.inspect(torn)
 
 
 # --- building once --------------------------------------------------------------------------------

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -19,9 +17,6 @@ from shootout.servers import archive, debian, maven, npm, unpack
 from shootout.servers.clients import Client, Missing
 from shootout.servers.store import build_once
 from shootout.servers.unpack import ArchiveError, Destination
-
-# Debian's packages for libraries that servers stand on and minimal systems lack.
-DEBIAN_PACKAGES = {"libaio.so.1": "libaio1", "libnuma.so.1": "libnuma1"}
 
 Whole = Maven | Npm | Archive  # sources of one file with a checksum
 Tell = Callable[[str], None]  # is called with what happens now
@@ -90,19 +85,6 @@ def what(source: Source) -> str:
             return f"{' '.join(source.packages)} of Debian {source.series}"
         case Archive():
             return source.url
-
-
-def require_libraries(binary: Path) -> None:
-    """Raise InputError naming the shared libraries that `binary` wants and the system lacks."""
-    listing = subprocess.run(["ldd", binary], capture_output=True, text=True, check=False).stdout
-    absent = sorted(set(re.findall(r"(\S+) => not found", listing)))
-    if not absent:
-        return
-    message = f"{binary}: missing shared libraries: {', '.join(absent)}"
-    packages = [DEBIAN_PACKAGES[name] for name in absent if name in DEBIAN_PACKAGES]
-    if packages:
-        message += f"\nOn Debian: apt-get install {' '.join(packages)}"
-    raise InputError(message)
 
 
 def _kept(source: Source, directory: Path, held: ExitStack | None, tell: Tell) -> Path:
