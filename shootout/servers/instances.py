@@ -133,8 +133,6 @@ def begin(
 class Instance(Running):
     """A server that runs in an instance directory of ours."""
 
-    pid: int
-
     def __init__(
         self,
         *,
@@ -151,7 +149,6 @@ class Instance(Running):
         self.directory = directory
         self.socket = address
         self.port = port
-        self.pid = process.pid
         self._process = process
         self._passwords = passwords
         self._charset = charset
@@ -162,6 +159,11 @@ class Instance(Running):
     def connect(self, **options: Any) -> Connection[Cursor]:
         """Log in as root over the socket: no TLS, autocommit, UTF-8; `options` are PyMySQL's and win."""
         return self._login("root", options)
+
+    @property
+    def pid(self) -> int:
+        """Its process on this machine."""
+        return self._process.pid
 
     @property
     def login(self) -> Login:
