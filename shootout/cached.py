@@ -16,7 +16,7 @@ import msgspec
 
 from shootout.errors import InputError
 from shootout.model import Value
-from shootout.servers import native, store
+from shootout.servers import layout, store
 from shootout.settings_rows import normalise
 
 LIMIT_VARIABLE = "SHOOTOUT_CACHE_BYTES"
@@ -159,7 +159,7 @@ def _entry(target: Path) -> Entry:
 
 def _is_server(directory: Path) -> bool:
     try:
-        native.find_mysqld(directory)
+        layout.find_mysqld(directory)
     except InputError:
         return False
     return True

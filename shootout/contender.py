@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -17,7 +17,7 @@ from shootout.model import Dataset, ServerRecord, ServerReference
 from shootout.places import cache
 from shootout.plan import Plan
 from shootout.rounds import Subject
-from shootout.servers import catalogue, instances, native, packages
+from shootout.servers import catalogue, instances, native
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
 from shootout.servers.program import Program
@@ -60,12 +60,14 @@ class Contender:
         if port is not None:
             instances.require_port(port)  # before anything is fetched or loaded
         reference = plan.servers[label]
-        program: Program = Tree.inspect(_directory_of(reference, held))
+        program = program_of(reference, held)
         plugins = program.plugins if isinstance(program, Tree) else frozenset()
         name = reference.settings or plan.profile.settings
         compiled = settings.compile(
             settings.load(name), program.family, program.version, plan.loaded, plugins
         )
+        options = dataset.with_engines(compiled.options, program.family, plan.loaded)
+        compiled = replace(compiled, options=options)
         return cls(label, reference, name, program, compiled, plan.loaded, port, plan.cache_bytes)
 
     def load(self, held: ExitStack | None = None) -> Template:
@@ -112,6 +114,14 @@ class Contender:
         )
 
 
+def program_of(reference: ServerReference, held: ExitStack | None = None) -> Program:
+    """The server's program files, fetched where they are not here yet. Raises InputError.
+
+    They stay in the cache until `held` is closed.
+    """
+    return Tree.inspect(catalogue.bring(reference, cache(), held))
+
+
 def connect(engine: Engine, instance: Running, schema: str, connections: int) -> int:
     """Open the engine's connections to a server; returns the server's number in the engine.
 
@@ -144,12 +154,6 @@ def subject(label: str, instance: Running) -> Subject:
         counters=partial(_counters, instance),
         explain=lambda words: words + instance.post_mortem(),
     )
-
-
-def _directory_of(reference: ServerReference, held: ExitStack | None) -> Path:
-    if reference.source == "path":
-        return Path(reference.target)
-    return packages.fetch(reference.target, catalogue.load()[reference.target], cache(), held)
 
 
 def _counters(instance: Running) -> dict[str, float]:
