@@ -10,7 +10,7 @@ import configparser
 import re
 import reprlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 import msgspec
@@ -90,9 +90,9 @@ class Request:
 class Compiled:
     """A profile written for one version; an empty option is written bare."""
 
-    options: Mapping[str, str]  # my.cnf
-    requests: Mapping[str, Request]  # by setting
-    own: Mapping[str, str]  # those options that the profile says verbatim
+    options: Mapping[str, str] = field(default_factory=dict)  # my.cnf
+    requests: Mapping[str, Request] = field(default_factory=dict)  # by setting
+    own: Mapping[str, str] = field(default_factory=dict)  # those options that the profile says verbatim
 
 
 def load(name_or_file: str) -> SettingsProfile:
@@ -173,9 +173,12 @@ def _pool_of_data(profile: SettingsProfile, datasets: Sequence[Dataset]) -> tupl
     data_bytes = sum(dataset.nominal_bytes for dataset in datasets)
     wanted = share * data_bytes
     if wanted < POOL_LEAST_BYTES:
+        where = f"setting buffer_pool_of_data of profile {profile.name}"
+        if data_bytes == 0:
+            raise InputError(f"{where}: there is no dataset of known size to take {share:g} of")
         raise InputError(
-            f"setting buffer_pool_of_data of profile {profile.name}: {share:g} of {data_bytes} bytes of data "
-            f"is less than the smallest buffer pool, {POOL_LEAST_BYTES} bytes; make the dataset larger"
+            f"{where}: {share:g} of {data_bytes} bytes of data is less than the smallest buffer pool, "
+            f"{POOL_LEAST_BYTES} bytes; make the dataset larger"
         )
     instances = int(profile.settings.get("buffer_pool_instances", POOL_INSTANCES))
     shared = POOL_CHUNK_BYTES * max(1, instances)
