@@ -187,6 +187,7 @@ _DURABILITY: Mapping[str, Setting] = {
         "binlog-format",
         "what that log holds",
         *_fixed("statements alone before 5.1.5", "STATEMENT", before=(5, 1, 5)),
+        Row(since=(8, 0, 34), families=_ORACLE, when="ROW"),  # the default; the option is deprecated
         choices=("ROW", "STATEMENT", "MIXED"),
     ),
     "sync_binlog": _one(
