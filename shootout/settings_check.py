@@ -13,6 +13,7 @@ from shootout.settings_table import NOTABLE, SETTINGS
 COMPLAINTS_MAX = 8  # more of them would bury everything else
 
 _COMPLAINT = re.compile(r"^.*?\[(?:warning|error)\] *(?:\[[\w-]+\] *)*", re.IGNORECASE)  # time, level, codes
+_BESIDE = "in --skip-name-resolve mode"  # said of accounts
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
@@ -38,7 +39,7 @@ def compare(
 def complaints(log: str, compiled: Compiled) -> tuple[Warning, ...]:
     """The warnings and errors in a server's log that are about options it was given."""
     given = {variable(option) for option in compiled.options}
-    lines = [line for line in log.splitlines() if _COMPLAINT.match(line)]
+    lines = [line for line in log.splitlines() if _COMPLAINT.match(line) and _BESIDE not in line]
     told = dict.fromkeys(_COMPLAINT.sub("", line).strip() for line in lines if given & _variables(line))
     return tuple(
         Warning(code="settings-told", text=f"The server says: {words}") for words in [*told][:COMPLAINTS_MAX]

@@ -155,6 +155,16 @@ def test_the_redo_log_is_equally_large_everywhere() -> None:
         assert int(size) * files == 256 * 2**20, (family, version)
 
 
+@given(units=st.integers(4, 2**20), server=st.sampled_from(SERVERS))
+def test_any_redo_log_is_read_back_as_what_was_asked(units: int, server: tuple[Family, Version]) -> None:
+    asked = units * 2 * 2**20
+    compiled = settings.compile(SettingsProfile(name="any", settings={"redo_capacity_bytes": asked}), *server)
+    variables = {variable(option): value for option, value in compiled.options.items()}
+    (record,), warnings = settings_check.compare(compiled, variables)
+    assert record.requested == record.effective == str(asked)
+    assert not warnings
+
+
 some_settings = st.fixed_dictionaries(
     {}, optional={name: st.sampled_from(values(name, setting)) for name, setting in written()}
 )
@@ -247,6 +257,21 @@ def test_the_documentation_has_every_setting_as_it_is(tmp_path: Path) -> None:
     actual = tmp_path / "settings.md"
     actual.write_text(re.sub(r"\| setting \| .*?\n(?=\n)", lambda _: table, text, flags=re.DOTALL), "utf-8")
     assert table in text, f"If it is meant: cp {actual} {document}"
+
+
+def test_the_documented_profile_is_one_and_is_refused_as_documented(tmp_path: Path) -> None:
+    text = (places.ROOT / "docs" / "settings.md").read_text("utf-8")
+    found = re.search(r"```toml\n(.*?)```", text, flags=re.DOTALL)
+    assert found
+    mine = tmp_path / "mine.toml"
+    mine.write_text(found[1])
+    profile = settings.load(str(mine))
+    for family, version in EDGES:
+        assert settings.compile(profile, family, version).options["innodb-lru-scan-depth"] == "256"
+    mine.write_text(re.sub(r"\[lacking\].*?\n\n", "", found[1], flags=re.DOTALL))
+    with pytest.raises(InputError) as caught:
+        settings.compile(settings.load(str(mine)), "mysql", (8, 0, 12))
+    assert "".join(f"    {line}\n" for line in f"shootout: {caught.value}".splitlines()) in text
 
 
 def test_the_documentation_names_every_profile() -> None:
