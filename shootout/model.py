@@ -267,7 +267,10 @@ class Debian(Value, tag="debian"):
 
 
 class Archive(Packed, tag="archive"):
-    """An archive that lies somewhere; where `folder` is empty, its single top folder is the tree."""
+    """An archive that lies somewhere; with no `folder` its single top one, where it has, is the tree.
+
+    `keep` then counts from the archive's own top.
+    """
 
     url: str  # http, https or file
 

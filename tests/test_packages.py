@@ -48,6 +48,13 @@ def an_archive(path: Path, *names: str) -> Archive:
     return Archive(url=path.as_uri(), sha256=sha256(path.read_bytes()).hexdigest())
 
 
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[Path]:
+    """An empty cache, for trees that are too large to be left behind."""
+    yield tmp_path / "cache"
+    shutil.rmtree(tmp_path / "cache")
+
+
 def directories(cache: Path) -> list[str]:
     return [each.name for each in (cache / "servers").iterdir() if each.is_dir()]
 
@@ -70,15 +77,15 @@ def a_fetched_server(name: str, cache: Path) -> None:
 
 @pytest.mark.real
 @pytest.mark.parametrize("name", SMALL)
-def test_a_server_is_fetched_into_an_empty_cache_once(name: str, tmp_path: Path) -> None:
-    a_fetched_server(name, tmp_path)
+def test_a_server_is_fetched_into_an_empty_cache_once(name: str, cache: Path) -> None:
+    a_fetched_server(name, cache)
 
 
 @pytest.mark.real
 @pytest.mark.large
 @pytest.mark.parametrize("name", LARGE)
-def test_a_large_server_is_fetched_into_an_empty_cache_once(name: str, tmp_path: Path) -> None:
-    a_fetched_server(name, tmp_path)
+def test_a_large_server_is_fetched_into_an_empty_cache_once(name: str, cache: Path) -> None:
+    a_fetched_server(name, cache)
 
 
 @pytest.mark.real
@@ -91,9 +98,9 @@ def test_a_large_server_is_fetched_into_an_empty_cache_once(name: str, tmp_path:
         for source in entry.sources[1:]
     ],
 )
-def test_every_other_source_has_the_server_too(name: str, source: Source, tmp_path: Path) -> None:
+def test_every_other_source_has_the_server_too(name: str, source: Source, cache: Path) -> None:
     entry = an_entry(source, name=name)
-    tree = Tree.inspect(packages.fetch(name, entry, tmp_path))
+    tree = Tree.inspect(packages.fetch(name, entry, cache))
     assert f"{'.'.join(map(str, tree.version))}.".startswith(f"{entry.version}.")
 
 
@@ -136,6 +143,56 @@ def test_what_a_client_cannot_find_is_said_in_its_words(source: Source, words: s
     assert "said nothing" not in message
     assert "\n" not in message
     assert directories(tmp_path) == []
+
+
+NPM_SAYS = """\
+npm error code ECONNREFUSED
+npm error syscall connect
+npm error errno ECONNREFUSED
+npm error FetchError: request to http://127.0.0.1:1/any failed, reason: connect ECONNREFUSED 127.0.0.1:1
+npm error     at ClientRequest.<anonymous> (index.js:130:14)
+"""
+APT_SAYS = """\
+Get:1 http://127.0.0.1/debian sid InRelease
+W: Some index files failed to download.
+E: Unable to fetch some archives, maybe run apt-get update or try with --fix-missing?
+E: Something else
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "said", "words"),
+    [
+        (
+            Npm(package="any@1", sha256="0" * 64),
+            NPM_SAYS,
+            "cannot download any@1: FetchError: request to http://127.0.0.1:1/any failed, "
+            "reason: connect ECONNREFUSED 127.0.0.1:1",
+        ),
+        (Npm(package="any@1", sha256="0" * 64), "", "cannot download any@1: npm said nothing"),
+        (
+            Debian(series="sid", packages=("any", "other")),
+            APT_SAYS,
+            "cannot download any other of Debian sid: "
+            "Unable to fetch some archives, maybe run apt-get update or try with --fix-missing?",
+        ),
+    ],
+)
+def test_of_all_that_a_client_says_the_reason_is_told(
+    source: Source, said: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "said").write_text(said)
+    script = tmp_path / "bin" / packages.client(source)
+    script.parent.mkdir()
+    targets = "http://127.0.0.1/debian\tsid\tmain\tDebian"
+    script.write_text(
+        f'#!/bin/sh\n[ "$1" = indextargets ] && echo "{targets}" && exit\ncat {tmp_path}/said\nexit 1\n'
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{script.parent}:{os.environ['PATH']}")
+    with pytest.raises(MeasureError) as caught:
+        packages.fetch("any", an_entry(source), tmp_path)
+    assert str(caught.value) == words
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -70,7 +72,7 @@ def tree(directory: Path) -> dict[str, str]:
         if path.is_symlink():
             found[name] = f"-> {path.readlink()}"
         else:
-            found[name] = "folder" if path.is_dir() else path.read_text()
+            found[name] = "folder" if path.is_dir() else path.read_bytes().decode(errors="replace")
     return found
 
 
@@ -188,6 +190,36 @@ def test_what_is_no_whole_archive_is_said(tmp_path: Path) -> None:
         (tmp_path / "archive").write_bytes(content)
         with pytest.raises(ArchiveError, match="not a whole tar"):
             unpacked(tmp_path / "archive", tmp_path / "tree")
+
+
+@cache
+def whole(kind: str) -> bytes:
+    """An archive of that kind, of files that do not compress away."""
+    members = [*MEMBERS, a_file("noise", "".join(chr(33 + n * n % 89) for n in range(3000)))]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "archive"
+        made = a_zip(members, path) if kind == "zip" else a_tar(members, path, kind)
+        return made.read_bytes()
+
+
+@given(
+    st.sampled_from(["w", "w:gz", "w:bz2", "w:xz", "zip"]),
+    st.floats(0, 1, exclude_max=True),
+    st.integers(0, 255),
+    st.booleans(),
+)
+def test_a_damaged_archive_is_a_whole_one_or_no_archive(
+    kind: str, where: float, byte: int, cut: bool
+) -> None:
+    content = bytearray(whole(kind))
+    index = int(where * len(content))
+    content[index] = byte
+    with tempfile.TemporaryDirectory() as outer:
+        archive = Path(outer) / "archive"
+        archive.write_bytes(content[:index] if cut else content)
+        with suppress(ArchiveError):
+            unpacked(archive, Path(outer) / "tree")
+        assert {each.name for each in Path(outer).iterdir()} == {"archive", "tree"}
 
 
 def test_an_archive_in_an_archive(tmp_path: Path) -> None:

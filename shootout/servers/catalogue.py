@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Literal
 
 from shootout import toml
 from shootout.errors import InputError
-from shootout.model import CatalogueEntry, ServerReference, Value
+from shootout.model import CatalogueEntry, ServerReference, Source, Value
 from shootout.places import FIXTURES
 from shootout.servers import archive, packages
 from shootout.servers.clients import Missing
@@ -87,12 +88,18 @@ def bring(
 
 def offers(cache: Path) -> tuple[Offer, ...]:
     """Every entry, and what it takes to have it here."""
-    return tuple(_offer(name, entry, cache) for name, entry in load().items())
+    entries = load()
+    # Asked once for each kind: apt takes half a second to answer.
+    kinds = {type(source): source for entry in entries.values() for source in entry.sources}
+    missing = {kind: packages.missing(source) for kind, source in kinds.items()}
+    return tuple(_offer(name, entry, missing, cache) for name, entry in entries.items())
 
 
-def _offer(name: str, entry: CatalogueEntry, cache: Path) -> Offer:
+def _offer(
+    name: str, entry: CatalogueEntry, missing: Mapping[type[Source], Missing | None], cache: Path
+) -> Offer:
     ways = tuple(
-        Way(source=packages.what(each), client=packages.client(each), missing=packages.missing(each))
+        Way(source=packages.what(each), client=packages.client(each), missing=missing[type(each)])
         for each in entry.sources
     )
     targets = (packages.target(name, each, cache) for each in entry.sources)

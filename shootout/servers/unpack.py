@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import lzma
 import os
 import shutil
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -23,10 +25,10 @@ _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
     lzma.LZMAError,
+    struct.error,
     EOFError,
-    UnicodeError,
-    NotImplementedError,  # of zipfile: a method of compression
-    RuntimeError,  # of zipfile: a password
+    ValueError,
+    RuntimeError,  # of zipfile: an unknown compression, or a password
 )
 _CONTRADICTIONS = (FileExistsError, NotADirectoryError, IsADirectoryError)
 
@@ -196,5 +198,13 @@ def _said() -> Iterator[None]:
     except _CONTRADICTIONS as error:
         name = Path(error.filename).name
         raise ArchiveError(f"{name!r} in it is there twice, as different things") from None
+    except OSError as error:
+        if error.errno not in (None, errno.EINVAL):  # the place's fault; EINVAL: a seek to nowhere
+            raise
+        raise _damaged(error) from None
     except _DAMAGE as error:
-        raise ArchiveError(f"not a whole tar (plain, .gz, .bz2, .xz) or zip: {error}") from None
+        raise _damaged(error) from None
+
+
+def _damaged(error: Exception) -> ArchiveError:
+    return ArchiveError(f"not a whole tar (plain, .gz, .bz2, .xz) or zip: {error}")
