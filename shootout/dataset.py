@@ -20,13 +20,12 @@ import pymysql
 from shootout import _engine, cached, settings
 from shootout._engine import LoadError
 from shootout.errors import MeasureError
-from shootout.model import Dataset, DatasetKind
+from shootout.model import Dataset, DatasetKind, Family
 from shootout.places import FIXTURES
 from shootout.servers import instances
 from shootout.servers.program import Program
 from shootout.servers.running import Running
 from shootout.servers.store import build_once
-from shootout.model import Family
 
 SCHEMAS: Mapping[DatasetKind, str] = {
     "sbtest": "shootout",
