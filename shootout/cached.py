@@ -14,10 +14,10 @@ from typing import Literal
 
 import msgspec
 
-from shootout import settings
 from shootout.errors import InputError
 from shootout.model import Value
-from shootout.servers import native, store
+from shootout.servers import layout, store
+from shootout.settings_rows import normalise
 
 LIMIT_VARIABLE = "SHOOTOUT_CACHE_BYTES"
 LIMIT_BYTES = 20 * 10**9
@@ -68,7 +68,7 @@ def limit_bytes(environment: Mapping[str, str]) -> int:
     written = environment.get(LIMIT_VARIABLE, "")
     if not written:
         return LIMIT_BYTES
-    size = settings.normalise(written)
+    size = normalise(written)
     if not size.isdecimal():
         raise InputError(f"{LIMIT_VARIABLE}: expected a size in bytes (20000000000, 20G), found {written!r}")
     return int(size)
@@ -159,7 +159,7 @@ def _entry(target: Path) -> Entry:
 
 def _is_server(directory: Path) -> bool:
     try:
-        native.find_mysqld(directory)
+        layout.find_mysqld(directory)
     except InputError:
         return False
     return True

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -26,15 +26,18 @@ from shootout import (
     document,
     history,
     ledger,
+    look,
     plan,
     site,
     terminal,
     triage,
 )
 from shootout.errors import InputError, MeasureError
-from shootout.model import Comparison, RunDocument
+from shootout.model import Comparison, RunDocument, ServerReference
 from shootout.places import FIXTURES, REPORTS, ROOT, SUITES, cache
-from shootout.servers import dsn
+from shootout.servers import catalogue, dsn, reference
+from shootout.servers.catalogue import Fetched
+from shootout.servers.native import Tree
 from shootout.toml import hint
 
 EXIT_CODES: dict[type[Exception], int] = {InputError: 2, MeasureError: 3}
@@ -210,6 +213,46 @@ def _cache_clear(given: argparse.Namespace) -> int:
     return 0
 
 
+def _servers_list(given: argparse.Namespace) -> int:
+    offers = catalogue.offers(cache())
+    if given.json:
+        print(msgspec.json.encode(offers).decode())
+    else:
+        terminal.print_servers(_console(), offers)
+    return 0
+
+
+def _servers_fetch(given: argparse.Namespace) -> int:
+    references = [reference.parse(text) for text in given.references]
+    fetched = []
+    for each in references:
+        with terminal.fetching(Console(stderr=True)) as tell:
+            directory = catalogue.bring(each, cache(), tell=tell)
+        fetched.append(_fetched(each, directory))
+        if not given.json:
+            terminal.print_fetched(_console(), fetched[-1])
+    if given.json:
+        print(msgspec.json.encode(fetched).decode())
+    return 0
+
+
+def _fetched(server: ServerReference, directory: Path) -> Fetched:
+    tree = Tree.inspect(directory)
+    version = ".".join(map(str, tree.version))
+    return Fetched(reference=server.text, family=tree.family, version=version, directory=str(directory))
+
+
+def _servers_start(given: argparse.Namespace) -> int:
+    with look.running(reference.parse(given.reference), given.settings, given.port) as instance:
+        access = look.access(instance)
+        if given.json:
+            print(msgspec.json.encode(access).decode(), flush=True)
+        else:
+            terminal.print_access(_console(), given.reference, access)
+        look.until_interrupted(instance)
+    return 0
+
+
 class _Front:
     """Stands in for pytest's own reporter: says only what the verdict table does not."""
 
@@ -253,6 +296,9 @@ class _Parser(argparse.ArgumentParser):
         self.error(f"unrecognized arguments: {' '.join(words)}{near}")
 
 
+Commands = argparse._SubParsersAction  # argparse names it nowhere else
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="shootout",
@@ -261,68 +307,85 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"shootout {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    _add_measuring(commands)
+    _add_judging(commands)
+    _add_cache(_group(commands, "cache", "what is kept of servers and loaded datasets"))
+    _add_servers(_group(commands, "servers", "what can be measured"))
+    return parser
 
-    run = commands.add_parser("run", help="measure servers, publish the report", allow_abbrev=False)
-    run.set_defaults(run=_run, parser=run)
-    for option in plan.OPTIONS:
-        run.add_argument(option.flag, **option.shown)
-    gate = commands.add_parser("gate", help="is the head slower than the base?", allow_abbrev=False)
-    gate.set_defaults(run=_gate, parser=gate, servers=None)
+
+def _add_measuring(commands: Commands[_Parser]) -> None:
+    run = _command(commands, "run", _run, "measure servers, publish the report")
+    gate = _command(commands, "gate", _gate, "is the head slower than the base?")
+    gate.set_defaults(servers=None)
     gate.add_argument("--base", metavar="REF", required=True, help="the server to compare with")
     gate.add_argument("--head", metavar="REF", required=True, help="the server that may have become slower")
     for option in plan.OPTIONS:
+        run.add_argument(option.flag, **option.shown)
         if option.name == "profile":
             gate.add_argument(option.flag, **{**option.shown, "default": "gate", "help": GATE_PROFILE})
         elif option.name != "servers":
             gate.add_argument(option.flag, **option.shown)
-    for command in (run, gate):
-        where = "for results/ and site/"
-        command.add_argument("--out", metavar="DIR", type=Path, default=REPORTS, help=where)
-        command.add_argument(
-            "--junit-xml", metavar="FILE", type=Path, help="write each cell as a JUnit test case"
-        )
-        command.add_argument("--markdown", metavar="FILE", type=Path, help="write the verdicts as Markdown")
+    for each in (run, gate):
+        each.add_argument("--out", metavar="DIR", type=Path, default=REPORTS, help="for results/ and site/")
+        each.add_argument("--markdown", metavar="FILE", type=Path, help="write the verdicts as Markdown")
+        cases = "write each cell as a JUnit test case"
+        each.add_argument("--junit-xml", metavar="FILE", type=Path, help=cases)
 
-    compare_ = commands.add_parser("compare", help="judge run documents again", allow_abbrev=False)
-    compare_.set_defaults(run=_compare, parser=compare_)
+
+def _add_judging(commands: Commands[_Parser]) -> None:
+    compare_ = _command(commands, "compare", _compare, "judge run documents again")
     compare_.add_argument("documents", metavar="DOC", type=Path, nargs="+")
     compare_.add_argument("--base", metavar="SERVER", help="the label to compare with (default: the first)")
     bar = "hold against stored baselines instead: a file, or a folder of them; --base is the anchor"
     compare_.add_argument("--baseline", metavar="PATH", type=Path, help=bar)
 
-    baseline_ = commands.add_parser("baseline", help="the bar for later runs", allow_abbrev=False)
-    steps = baseline_.add_subparsers(metavar="ACTION", required=True)
-    accept = steps.add_parser("accept", help="store what a run measured", allow_abbrev=False)
-    accept.set_defaults(run=_baseline_accept, parser=accept)
+    steps = _group(commands, "baseline", "the bar for later runs")
+    accept = _command(steps, "accept", _baseline_accept, "store what a run measured")
     accept.add_argument("document", metavar="DOC", type=Path)
-    accept.add_argument("--anchor", metavar="SERVER", help="what ratios are relative to (default: the first)")
     accept.add_argument(
-        "--to", metavar="DIR", type=Path, default=BASELINES, help="fixtures/baselines, or another"
+        "--to", metavar="DIR", type=Path, default=BASELINES, help="default: fixtures/baselines"
     )
 
-    history_ = commands.add_parser("history", help="ratios to the anchor over all runs", allow_abbrev=False)
-    history_.set_defaults(run=_history, parser=history_)
-    history_.add_argument("--results", metavar="DIR", type=Path, default=REPORTS / "results")
+    history_ = _command(commands, "history", _history, "ratios to the anchor over all runs")
     history_.add_argument(
-        "--anchor", metavar="SERVER", help="the label that ratios are to (default: the first)"
+        "--anchor", metavar="SERVER", help="what ratios are relative to (default: the first)"
     )
-
-    site_ = commands.add_parser("site", help="make the pages of all runs in a folder", allow_abbrev=False)
-    site_.set_defaults(run=_site, parser=site_)
-    site_.add_argument("--results", metavar="DIR", type=Path, default=REPORTS / "results")
+    for each in (accept, history_):
+        anchor = "what ratios are relative to (default: the first)"
+        each.add_argument("--anchor", metavar="SERVER", help=anchor)
+    site_ = _command(commands, "site", _site, "make the pages of all runs in a folder")
     site_.add_argument("--out", metavar="DIR", type=Path, default=REPORTS / "site")
+    for each in (history_, site_):
+        each.add_argument("--results", metavar="DIR", type=Path, default=REPORTS / "results")
 
-    cache_ = commands.add_parser(
-        "cache", help="what is kept of servers and loaded datasets", allow_abbrev=False
-    )
-    actions = cache_.add_subparsers(metavar="ACTION", required=True)
-    list_ = actions.add_parser("list", help="what there is, and how large", allow_abbrev=False)
-    list_.set_defaults(run=_cache_list, parser=list_)
-    clear = actions.add_parser("clear", help="remove all that is not in use", allow_abbrev=False)
-    clear.set_defaults(run=_cache_clear, parser=clear)
 
-    for command in (run, gate, compare_, accept, history_, site_, list_, clear):
-        command.add_argument("--json", action="store_true", help="print JSON")
+def _add_cache(actions: Commands[_Parser]) -> None:
+    _command(actions, "list", _cache_list, "what there is, and how large")
+    _command(actions, "clear", _cache_clear, "remove all that is not in use")
+
+
+def _add_servers(actions: Commands[_Parser]) -> None:
+    _command(actions, "list", _servers_list, "the catalogue: what is here, what can be fetched")
+    fetch = _command(actions, "fetch", _servers_fetch, "bring servers here; prints where they are")
+    fetch.add_argument("references", metavar="REF", nargs="+", help="a catalogue id, or path:…")
+    start = _command(actions, "start", _servers_start, "keep one running for a look, until Ctrl-C")
+    start.add_argument("reference", metavar="SERVER", help="a server reference")
+    start.add_argument("--settings", metavar="NAME", default="defaults", help="a profile's name, or a file")
+    start.add_argument("--port", metavar="N", type=int, help="TCP port on 127.0.0.1 (default: a free one)")
+
+
+def _group(commands: Commands[_Parser], name: str, help: str) -> Commands[_Parser]:
+    parser = commands.add_parser(name, help=help, allow_abbrev=False)
+    return parser.add_subparsers(metavar="ACTION", required=True)
+
+
+def _command(
+    commands: Commands[_Parser], name: str, run: Callable[[argparse.Namespace], int], help: str
+) -> _Parser:
+    parser = commands.add_parser(name, help=help, allow_abbrev=False)
+    parser.set_defaults(run=run, parser=parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
 
 

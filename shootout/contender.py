@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol, Self, TypeVar
 
-from shootout import cached, dataset, machine, settings
+from shootout import cached, dataset, machine, settings, settings_check
 from shootout._engine import Engine, LoadError
 from shootout.dataset import Loaded, Template
 from shootout.errors import MeasureError
@@ -17,11 +17,12 @@ from shootout.model import Dataset, ServerRecord, ServerReference
 from shootout.places import cache
 from shootout.plan import Plan
 from shootout.rounds import Subject
-from shootout.servers import catalogue, instances, native, packages
+from shootout.servers import catalogue, instances, native
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
 from shootout.servers.program import Program
 from shootout.servers.running import Running
+from shootout.settings import Compiled
 
 CONNECT_TIMEOUT_S = 60.0  # for each answer
 # What may be in the way of connections, and of their prepared statements: by error code.
@@ -61,7 +62,7 @@ class Contender:
     reference: ServerReference
     settings_name: str
     program: Program
-    options: Mapping[str, str]  # my.cnf
+    compiled: Compiled
     datasets: Sequence[Dataset]
     port: int | None
     cache_bytes: int
@@ -75,17 +76,22 @@ class Contender:
         if port is not None:
             instances.require_port(port)  # before anything is fetched or loaded
         reference = plan.servers[label]
-        program = Tree.inspect(_directory_of(reference, held))
+        program = program_of(reference, held)
+        plugins = program.plugins if isinstance(program, Tree) else frozenset()
         name = reference.settings or plan.profile.settings
-        options = settings.compile(settings.load(name), program.family, program.version)
-        return cls(label, reference, name, program, options, plan.loaded, port, plan.cache_bytes)
+        compiled = settings.compile(
+            settings.load(name), program.family, program.version, plan.loaded, plugins
+        )
+        options = dataset.with_engines(compiled.options, program.family, plan.loaded)
+        compiled = replace(compiled, options=options)
+        return cls(label, reference, name, program, compiled, plan.loaded, port, plan.cache_bytes)
 
     def load(self, held: ExitStack | None = None) -> Template:
         """The datasets on this server, from the cache or loaded now. Raises MeasureError.
 
         They stay in the cache until `held` is closed; others may go to make room for new ones.
         """
-        template = dataset.template(self.program, self.options, self.datasets, cache(), held)
+        template = dataset.template(self.program, self.compiled.options, self.datasets, cache(), held)
         if template.load_s is not None:
             cached.bound(cache(), self.cache_bytes)
         return template
@@ -93,7 +99,7 @@ class Contender:
     def start(self, template: Template, home: Path, cpus: Sequence[int]) -> Instance:
         """Start it in a new instance directory and read its pages. Raises as instances.start does."""
         template.copy_to(home)
-        instance = instances.start(self.program, home, self.options, port=self.port, cpus=cpus)
+        instance = instances.start(self.program, home, self.compiled.options, port=self.port, cpus=cpus)
         try:
             for each in self.datasets:
                 dataset.warm(instance, each)
@@ -105,7 +111,10 @@ class Contender:
     def record(self, template: Template | None = None, instance: Running | None = None) -> ServerRecord:
         """The server as it is; before it has started, as its files say."""
         variables = instance.variables() if instance else {}
-        compared, warnings = settings.compare(self.options, variables)
+        compared, warnings = settings_check.compare(self.compiled, variables)
+        if isinstance(instance, Instance):
+            log = (instance.directory / "error.log").read_text("utf-8", errors="replace")
+            warnings += settings_check.complaints(log, self.compiled)
         return ServerRecord(
             label=self.label,
             reference=self.reference.text,
@@ -119,6 +128,14 @@ class Contender:
             load_s=template.load_s if template else None,
             warnings=(*warnings, *machine.unseen(instance.pid)) if instance else (),
         )
+
+
+def program_of(reference: ServerReference, held: ExitStack | None = None) -> Program:
+    """The server's program files, fetched where they are not here yet. Raises InputError.
+
+    They stay in the cache until `held` is closed.
+    """
+    return Tree.inspect(catalogue.bring(reference, cache(), held))
 
 
 def connect(engine: Engine, instance: Running, schema: str, connections: int) -> int:
@@ -154,12 +171,6 @@ def subject(label: str, instance: Running) -> Subject:
         counters=partial(_counters, instance, seen),
         explain=lambda words: words + instance.post_mortem(),
     )
-
-
-def _directory_of(reference: ServerReference, held: ExitStack | None) -> Path:
-    if reference.source == "path":
-        return Path(reference.target)
-    return packages.fetch(reference.target, catalogue.load()[reference.target], cache(), held)
 
 
 def _counters(instance: Running, of_host: Mapping[str, Callable[[], float]]) -> dict[str, float]:

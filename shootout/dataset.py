@@ -20,7 +20,7 @@ import pymysql
 from shootout import _engine, cached, settings
 from shootout._engine import LoadError
 from shootout.errors import MeasureError
-from shootout.model import Dataset, DatasetKind
+from shootout.model import Dataset, DatasetKind, Family
 from shootout.places import FIXTURES
 from shootout.servers import instances
 from shootout.servers.program import Program
@@ -44,6 +44,9 @@ _UNFIT_ENGINES = {
     *("ARCHIVE", "BLACKHOLE", "CSV", "FEDERATED", "MEMORY", "MRG_MYISAM", "PERFORMANCE_SCHEMA", "SEQUENCE"),
 }
 _CLUSTERED = {"innodb", "rocksdb"}  # their primary key holds the rows
+_LOAD = "plugin-load-add"
+# The plugins that have storage engines, in the families that have them.
+_PLUGINS: Mapping[str, tuple[str, tuple[Family, ...]]] = {"rocksdb": ("ha_rocksdb", ("mariadb", "percona"))}
 
 
 def load(instance: Running, dataset: Dataset) -> None:
@@ -74,6 +77,20 @@ def unload(instance: Running, dataset: Dataset) -> None:
 def schema_of(instance: Running, dataset: Dataset) -> str:
     """Where the dataset lies on that server."""
     return SCHEMAS[dataset.kind] + instance.suffix
+
+
+def with_engines(options: Mapping[str, str], family: Family, datasets: Iterable[Dataset]) -> dict[str, str]:
+    """The my.cnf options, and what loads the plugins with the datasets' storage engines."""
+    named = {dataset.engine.lower() for dataset in datasets}
+    needed = [
+        plugin for engine, (plugin, families) in _PLUGINS.items() if engine in named and family in families
+    ]
+    given = next((name for name in options if name.replace("_", "-") == _LOAD), _LOAD)
+    loaded = options.get(given, "")
+    missing = [plugin for plugin in needed if plugin not in loaded]
+    if not missing:
+        return dict(options)
+    return {**options, given: ";".join([*filter(None, [loaded.strip("\"'")]), *missing])}
 
 
 def tables(dataset: Dataset) -> list[tuple[str, list[str]]]:
@@ -278,7 +295,8 @@ def _build(
             load(instance, dataset)
         load_s = time.monotonic() - began
         checksum = verify_all(instance, datasets)
-        instance.query("SET GLOBAL innodb_fast_shutdown = 0")  # leave no purge or merge to the copies
+        if "innodb_fast_shutdown" in instance.variables():
+            instance.query("SET GLOBAL innodb_fast_shutdown = 0")  # leave no purge or merge to the copies
     data = directory / "data"
     (home / "data").rename(data)
     shutil.rmtree(home)

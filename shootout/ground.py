@@ -29,6 +29,12 @@ class Ground:
         """Where its statements run."""
         return schema_of(self.instance, self.dataset)
 
+    @property
+    def _engine_variable(self) -> str:
+        """The variable that says in which storage engine tables are made; it was renamed in MySQL 5.5."""
+        names = ("default_storage_engine", "storage_engine")
+        return next(name for name in names if name in self.instance.variables())
+
     def set_up(self, threads: int) -> None:
         """Run the workload's setup; a schema of its own is empty before. Raises MeasureError."""
         statements = workload.setup(self.workload, self.dataset, threads)
@@ -41,7 +47,7 @@ class Ground:
                     *self.instance.creating(self.schema),
                 ):
                     cursor.execute(statement)
-                cursor.execute(f"SET SESSION default_storage_engine = {self.dataset.engine}")
+                cursor.execute(f"SET SESSION {self._engine_variable} = {self.dataset.engine}")
             cursor.execute(f"USE {self.schema}")
             for statement in statements:
                 with self._named(f"setup: {statement}"):

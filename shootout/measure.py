@@ -10,8 +10,8 @@ import math
 import random
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,8 +43,8 @@ from shootout.places import cache
 from shootout.plan import Plan
 from shootout.resident import Resident
 from shootout.rounds import measure_block
+from shootout.servers.leftovers import workplace
 from shootout.servers.running import Running
-from shootout.servers.store import locked
 
 Observe = Callable[[Progress], None]
 
@@ -61,7 +61,7 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
     began_s = time.monotonic()
     run = document.new_run(datetime.now(UTC))
     writer = document.Writer(results, run)
-    with _instances_directory(run) as directory, ExitStack() as held:
+    with workplace(cache(), run) as directory, ExitStack() as held:
         campaign = _Campaign(plan, machine.inspect(directory), run, directory, held, observe)
         journal = campaign.journal = document.Journal(writer, campaign.header)
         interrupted = True
@@ -77,28 +77,6 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-@contextmanager
-def _instances_directory(run: str) -> Iterator[Path]:
-    """A place for the run's instances, gone afterwards; what killed runs left behind goes with it."""
-    instances = cache() / "instances"
-    instances.mkdir(parents=True, exist_ok=True)
-    for lock in instances.glob("*.lock"):
-        try:
-            with locked(lock, wait=False):  # its owner is gone, and so are its servers
-                shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
-                lock.unlink()
-        except BlockingIOError:
-            continue
-    directory = instances / run
-    with locked(directory.with_suffix(".lock")):
-        directory.mkdir()
-        try:
-            yield directory
-        finally:
-            shutil.rmtree(directory, ignore_errors=True)
-            directory.with_suffix(".lock").unlink()
 
 
 @dataclass

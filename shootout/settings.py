@@ -1,7 +1,7 @@
-"""One settings profile, written for each server family and version as options of its my.cnf.
+"""A settings profile, and what it is in the my.cnf of each family and version.
 
-Profiles name settings by what they mean (`redo_capacity_bytes`); the table `SETTINGS` knows how each is
-written in which versions. A new version, family or setting is a row there.
+Profiles name settings by what they mean (`redo_capacity_bytes`); settings_table.py knows how each is written
+in which versions. What a version cannot express is refused, unless the profile says that it may lack it.
 """
 
 from __future__ import annotations
@@ -9,123 +9,27 @@ from __future__ import annotations
 import configparser
 import re
 import reprlib
-from collections.abc import Mapping
-from decimal import Decimal, InvalidOperation, Overflow
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import Literal, NamedTuple
 
 import msgspec
 
 from shootout import toml
 from shootout.errors import InputError
-from shootout.model import SettingRecord, Value, Warning
+from shootout.model import Dataset, Family, Value, Version
 from shootout.places import FIXTURES
-
-Family = Literal["mysql", "mariadb", "percona"]
-Version = tuple[int, int, int]
-Scalar = bool | int | str
+from shootout.settings_rows import Scalar, normalise, variable
+from shootout.settings_table import MIB, SETTINGS
 
 DIRECTORY = FIXTURES / "settings"
 
-
-class SettingsFile(Value):
-    """What a settings file says."""
-
-    description: str = ""
-    settings: dict[str, Scalar] = msgspec.field(default_factory=dict)  # names as in SETTINGS
-    # my.cnf options, for the server verbatim; they win over `settings`
-    options: dict[str, str] = msgspec.field(default_factory=dict)
-
-
-class SettingsProfile(SettingsFile, kw_only=True):
-    """What a server is configured to, in words that hold for every version."""
-
-    name: str
-
-
-class Row(NamedTuple):
-    """How a setting is written where since ≤ version < before; `{}` is its value, `{half}` half of it."""
-
-    options: Mapping[str, str]
-    since: Version = (0, 0, 0)
-    before: Version = (1000, 0, 0)
-    families: tuple[Family, ...] = ("mysql", "mariadb", "percona")
-    when: Scalar | None = None  # the row is for this value only
-
-
-class Setting(NamedTuple):
-    """A setting's type and its rows."""
-
-    kind: Literal["bytes", "number", "switch", "text"]
-    rows: tuple[Row, ...]
-    in_files: bool = False  # shapes the data files: one made under another value is another one
-
-
-SETTINGS: Mapping[str, Setting] = {
-    "binary_log": Setting(
-        "switch",
-        (
-            Row({"skip-log-bin": ""}, when=False),
-            Row({"log-bin": "binlog", "server-id": "1"}, when=True),
-        ),
-    ),
-    "buffer_pool_bytes": Setting("bytes", (Row({"innodb-buffer-pool-size": "{}"}),)),
-    "character_set": Setting("text", (Row({"character-set-server": "{}"}),), in_files=True),
-    "collation": Setting("text", (Row({"collation-server": "{}"}),), in_files=True),
-    "doublewrite": Setting("switch", (Row({"innodb-doublewrite": "{}"}),)),
-    "flush_log_at_trx_commit": Setting("number", (Row({"innodb-flush-log-at-trx-commit": "{}"}),)),
-    "flush_method": Setting("text", (Row({"innodb-flush-method": "{}"}),)),
-    "max_connections": Setting("number", (Row({"max-connections": "{}"}),)),
-    "page_bytes": Setting("bytes", (Row({"innodb-page-size": "{}"}),), in_files=True),
-    "performance_schema": Setting("switch", (Row({"performance-schema": "{}"}),)),
-    "redo_capacity_bytes": Setting(
-        "bytes",
-        (
-            Row(
-                {"innodb-log-file-size": "{half}", "innodb-log-files-in-group": "2"},
-                before=(8, 0, 30),
-                families=("mysql", "percona"),
-            ),
-            Row({"innodb-redo-log-capacity": "{}"}, since=(8, 0, 30), families=("mysql", "percona")),
-        ),
-        in_files=True,  # another size would be made, and written out, at every start
-    ),
-    "sync_binlog": Setting("number", (Row({"sync-binlog": "{}"}),)),
-    "table_open_cache": Setting("number", (Row({"table-open-cache": "{}"}),)),
-}
-
-# Variables that explain differences between servers, recorded though nobody asked for them.
-NOTABLE = (
-    "binlog_format",
-    "character_set_server",
-    "collation_server",
-    "innodb_adaptive_hash_index",
-    "innodb_buffer_pool_instances",
-    "innodb_buffer_pool_size",
-    "innodb_change_buffering",
-    "innodb_doublewrite",
-    "innodb_flush_log_at_trx_commit",
-    "innodb_flush_method",
-    "innodb_flush_neighbors",
-    "innodb_io_capacity",
-    "innodb_log_file_size",
-    "innodb_log_files_in_group",
-    "innodb_page_size",
-    "innodb_redo_log_capacity",
-    "innodb_spin_wait_delay",
-    "innodb_thread_concurrency",
-    "innodb_undo_tablespaces",
-    "innodb_use_native_aio",
-    "log_bin",
-    "max_connections",
-    "performance_schema",
-    "query_cache_type",
-    "sync_binlog",
-    "table_open_cache",
-    "thread_handling",
-    "transaction_isolation",
-    "tx_isolation",
-)
+# Servers make a buffer pool a multiple of this, times its instances; one smaller than this stays as it is.
+POOL_CHUNK_BYTES = 128 * MIB
+POOL_INSTANCES = 8  # where nothing else is said: of a pool of …
+POOL_SHARED_BYTES = 1024 * MIB  # … so much or more; a smaller one has one
+POOL_LEAST_BYTES = 6 * MIB
+SHARE_MAX = 100  # of the data
 
 # Where an instance lies is the suite's business: a .cnf file's word on it is passed over.
 _PLACEMENT = {
@@ -145,8 +49,50 @@ _WRITTEN_TO = {
 }
 _OPTION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SIZE = re.compile(r"[0-9]{1,20}")
-_UNITS = {unit: 1024**power for power, unit in enumerate("KMGTPE", start=1)}
-_SWITCH = {"on": "1", "true": "1", "yes": "1", "off": "0", "false": "0", "no": "0"}
+_HARMLESS = {
+    name
+    for setting in SETTINGS.values()
+    if not setting.in_files
+    for row in setting.rows
+    for name in map(variable, row.options)
+    if not name.startswith("plugin_load")  # it may load a storage engine
+}
+
+
+class SettingsFile(Value):
+    """What a settings file says."""
+
+    description: str = ""
+    settings: dict[str, Scalar] = msgspec.field(default_factory=dict)  # names as in SETTINGS
+    # names of those that a version may lack, each with the reason why that does no harm
+    lacking: dict[str, str] = msgspec.field(default_factory=dict)
+    # my.cnf options, for the server verbatim; a setting that is about the same variable gives way
+    options: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class SettingsProfile(SettingsFile, kw_only=True):
+    """What a server is configured to, in words that hold for every version."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One setting as it was asked of one version."""
+
+    value: Scalar
+    variables: tuple[str, ...]  # what the version calls it; none: it is so without being told
+    lacking: bool = False  # the version has no such thing
+    note: str = ""  # why, or how the value came about
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A profile written for one version; an empty option is written bare."""
+
+    options: Mapping[str, str] = field(default_factory=dict)  # my.cnf
+    requests: Mapping[str, Request] = field(default_factory=dict)  # by setting
+    own: Mapping[str, str] = field(default_factory=dict)  # those options that the profile says verbatim
 
 
 def load(name_or_file: str) -> SettingsProfile:
@@ -160,80 +106,90 @@ def load(name_or_file: str) -> SettingsProfile:
     else:
         file = toml.find(name_or_file, DIRECTORY, "settings profile")
         written = toml.load(file, SettingsFile)
+    if {"buffer_pool_bytes", "buffer_pool_of_data"} <= written.settings.keys():
+        raise InputError(f"{file}: settings.buffer_pool_bytes and buffer_pool_of_data exclude each other")
+    for name, why in written.lacking.items():
+        if name not in written.settings:
+            raise InputError(f"{file}: lacking: {name!r} is not among its settings")
+        _require_printable(file, f"lacking.{name}", why)
     return SettingsProfile(
         name=file.stem,
         description=written.description,
         settings={name: _checked(file, name, value) for name, value in written.settings.items()},
+        lacking=written.lacking,
         options=_checked_options(file, written.options),
     )
 
 
-def compile(profile: SettingsProfile, family: Family, version: Version) -> dict[str, str]:
-    """The profile as my.cnf options of one version; an empty value is an option written bare.
+def compile(
+    profile: SettingsProfile,
+    family: Family,
+    version: Version,
+    datasets: Sequence[Dataset] = (),
+    plugins: Collection[str] = (),
+) -> Compiled:
+    """The profile as one version writes it, for a server that holds `datasets` and has these plugin files.
 
-    Raises InputError for a setting that the version has no way to express.
+    Raises InputError for a setting that the version lacks, where the profile does not say that it may, and
+    for a share of too little data.
     """
+    own = {variable(option) for option in profile.options}
+    own |= {re.sub("^(skip|disable|enable)_", "", name) for name in own}
     options: dict[str, str] = {}
-    for name, value in profile.settings.items():
-        row = _row(name, value, family, version)
-        half = str(value // 2) if isinstance(value, int) else ""
-        text = str(int(value)) if isinstance(value, bool) else str(value)
-        options |= {option: form.format(text, half=half) for option, form in row.options.items()}
-    return options | profile.options
+    requests: dict[str, Request] = {}
+    for name, asked in profile.settings.items():
+        target, value, note = name, asked, ""
+        if name == "buffer_pool_of_data":
+            target = "buffer_pool_bytes"
+            value, note = _pool_of_data(profile, datasets)
+        setting = SETTINGS[target]
+        row = setting.row(value, family, version, plugins)
+        written = row.written(value)
+        variables = tuple(variable(option) for option in written)
+        if own & {*variables, *setting.variables}:
+            continue
+        if row.lacks:
+            if name not in profile.lacking:
+                server = f"{family} {'.'.join(map(str, version))}"
+                raise InputError(
+                    f"setting {name} of profile {profile.name}: {server} cannot be given "
+                    f"{setting.shown(value)}: {row.lacks}\n"
+                    f'Where the profile can do without, let it say so: [lacking] {name} = "why"'
+                )
+            note = "; ".join(filter(None, (row.lacks, profile.lacking[name])))
+        options |= written
+        requests[target] = Request(value=value, variables=variables, lacking=bool(row.lacks), note=note)
+    return Compiled(options=options | profile.options, requests=requests, own=profile.options)
 
 
 def in_files(options: Mapping[str, str]) -> dict[str, str]:
     """Those of a server's options that shape its data files; one that this module does not know may."""
-    harmless = {
-        option
-        for setting in SETTINGS.values()
-        if not setting.in_files
-        for row in setting.rows
-        for option in row.options
-    }
-    return {option: value for option, value in options.items() if option.replace("_", "-") not in harmless}
+    return {option: value for option, value in options.items() if variable(option) not in _HARMLESS}
 
 
-def compare(
-    requested: Mapping[str, str], effective: Mapping[str, str]
-) -> tuple[tuple[SettingRecord, ...], tuple[Warning, ...]]:
-    """Hold the requested my.cnf options against the server's variables.
-
-    Gives a record for each option and for each notable variable nobody asked for, and a warning for each
-    difference. An option that is no variable cannot be checked: servers refuse one they do not know,
-    unless it is written `loose-`.
-    """
-    records: dict[str, SettingRecord] = {}
-    for option, value in requested.items():
-        record = _record(option, value, effective)
-        records[record.name] = record
-    for name in NOTABLE:
-        if name in effective and name not in records:
-            records[name] = SettingRecord(name=name, requested=None, effective=effective[name], differs=False)
-    warnings = tuple(
-        Warning(
-            code="settings-differ",
-            text=f"{each.name}: requested {each.requested}, the server has {each.effective or 'nothing'}.",
+def _pool_of_data(profile: SettingsProfile, datasets: Sequence[Dataset]) -> tuple[int, str]:
+    """The buffer pool's bytes for a share of the data, such as no server rounds, and how it came about."""
+    share = float(profile.settings["buffer_pool_of_data"])
+    data_bytes = sum(dataset.nominal_bytes for dataset in datasets)
+    wanted = share * data_bytes
+    if wanted < POOL_LEAST_BYTES:
+        where = f"setting buffer_pool_of_data of profile {profile.name}"
+        if data_bytes == 0:
+            raise InputError(f"{where}: there is no dataset of known size to take {share:g} of")
+        raise InputError(
+            f"{where}: {share:g} of {data_bytes} bytes of data is less than the smallest buffer pool, "
+            f"{POOL_LEAST_BYTES} bytes; make the dataset larger"
         )
-        for each in records.values()
-        if each.differs
+    instances = int(profile.settings.get("buffer_pool_instances", POOL_INSTANCES))
+    shared = POOL_CHUNK_BYTES * max(1, instances)
+    nearest = (
+        min(round(wanted / MIB) * MIB, POOL_CHUNK_BYTES),
+        min(
+            max(1, round(wanted / POOL_CHUNK_BYTES)) * POOL_CHUNK_BYTES, POOL_SHARED_BYTES - POOL_CHUNK_BYTES
+        ),
+        max(round(wanted / shared), -(-POOL_SHARED_BYTES // shared)) * shared,
     )
-    return tuple(records.values()), warnings
-
-
-def normalise(value: str) -> str:
-    """One form for all ways to write a value: 1/ON/true, 512M/536870912, dir/ and ./dir, 90 and 90.000."""
-    text = value.strip().strip("'\"").casefold()
-    if text in _SWITCH:
-        return _SWITCH[text]
-    sized = re.fullmatch(r"([+-]?\d{1,20})([kmgtpe])", text)
-    if sized:
-        return str(int(sized[1]) * _UNITS[sized[2].upper()])
-    try:
-        number = Decimal(text).normalize()
-    except (InvalidOperation, Overflow):
-        return str(PurePath(text)) if "/" in text else text
-    return format(number, "f") if number.is_finite() else text
+    return min(nearest, key=lambda size: abs(size - wanted)), f"{share:g} of about {data_bytes} bytes of data"
 
 
 def _read_cnf(file: Path) -> SettingsFile:
@@ -275,77 +231,54 @@ def _read_cnf(file: Path) -> SettingsFile:
 def _checked(file: Path, name: str, value: Scalar) -> Scalar:
     if name not in SETTINGS:
         raise InputError(f"{file}: unknown setting {name!r}{toml.hint(name, SETTINGS)}")
-    kind = SETTINGS[name].kind
-    if kind == "bytes" and isinstance(value, str):
+    setting = SETTINGS[name]
+    if setting.kind == "bytes" and isinstance(value, str):
         plain = normalise(value)
         value = int(plain) if _SIZE.fullmatch(plain) else value
-    fits = {
-        "bytes": isinstance(value, int) and not isinstance(value, bool),
-        "number": isinstance(value, int) and not isinstance(value, bool),
-        "switch": isinstance(value, bool),
-        "text": isinstance(value, str),
-    }
-    if not fits[kind]:
-        form = {
-            "bytes": "a size (512M)",
-            "number": "a whole number",
-            "switch": "true or false",
-            "text": "a text",
-        }
-        raise InputError(f"{file}: {name}: expected {form[kind]}, found {reprlib.repr(value)}")
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    expected = {
+        "bytes": "" if whole else "a size (512M)",
+        "number": "" if whole else "a whole number",
+        "switch": "" if isinstance(value, bool) else "true or false",
+        "text": "" if isinstance(value, str) else "a text",
+        "share": ""
+        if isinstance(value, float | int) and 0 < value <= SHARE_MAX
+        else f"a number up to {SHARE_MAX}",
+    }[setting.kind]
+    if whole and not expected and int(value) < setting.least:
+        expected = f"{setting.least} or more"
+    elif whole and not expected and int(value) % setting.step:
+        expected = f"a multiple of {setting.step}, which no server rounds"
+    if expected:
+        raise InputError(f"{file}: {name}: expected {expected}, found {reprlib.repr(value)}")
     if isinstance(value, str):
         _require_printable(file, name, value)
+        value = setting.shown(value)
+        if setting.choices and value not in setting.choices:
+            choices = ", ".join(setting.choices)
+            raise InputError(f"{file}: {name}: expected one of {choices}; found {reprlib.repr(value)}")
     return value
 
 
 def _checked_options(file: Path, options: Mapping[str, str]) -> dict[str, str]:
-    """The options without those that only say where the instance lies."""
-    kept = {}
+    """The options without those that only say where the instance lies; of two spellings, the later one."""
+    kept: dict[str, tuple[str, str]] = {}
     for option, value in options.items():
         if not _OPTION.fullmatch(option):
             raise InputError(f"{file}: {reprlib.repr(option)} is not the name of an option")
         _require_printable(file, option, value)
-        name = _variable(option)
+        name = variable(option)
         if name in _PLACEMENT:
             continue
         where = value.strip("'\"")
         if name in _WRITTEN_TO and (where.startswith("/") or ".." in PurePath(where).parts):
             raise InputError(f"{file}: {option} = {value} lies outside the instance directory; leave it out")
-        kept[option] = value
-    return kept
+        kept.pop(name, None)
+        kept[name] = option, value
+    return dict(kept.values())
 
 
 def _require_printable(file: Path, name: str, value: str) -> None:
     """A line break would begin another option, or group, of the server's my.cnf."""
     if not value.isprintable():
         raise InputError(f"{file}: {name}: expected printable characters, found {reprlib.repr(value)}")
-
-
-def _row(name: str, value: Scalar, family: Family, version: Version) -> Row:
-    for row in SETTINGS[name].rows:
-        if family in row.families and row.since <= version < row.before and row.when in (None, value):
-            return row
-    raise InputError(f"setting {name}: not known how {family} {'.'.join(map(str, version))} expresses it")
-
-
-def _record(option: str, value: str, effective: Mapping[str, str]) -> SettingRecord:
-    name = _variable(option)
-    wanted = value
-    if name not in effective and (opposite := re.fullmatch(r"(?:skip|disable)_(.+)", name)):
-        name, wanted = opposite[1], "OFF"
-    elif name not in effective and (same := re.fullmatch(r"enable_(.+)", name)):
-        name, wanted = same[1], "ON"
-    elif value == "":
-        wanted = "ON"
-    found = effective.get(name)
-    if found is None:
-        differs = option.replace("-", "_").startswith("loose_")
-    elif name == "log_bin":  # the option holds a file's name, the variable whether there is one
-        differs = (normalise(wanted) == "0") != (normalise(found) == "0")
-    else:
-        differs = normalise(wanted) != normalise(found)
-    return SettingRecord(name=name, requested=wanted, effective=found, differs=differs)
-
-
-def _variable(option: str) -> str:
-    return option.replace("-", "_").casefold().removeprefix("loose_")

@@ -48,6 +48,12 @@ PLOTLY = f"plotly-{version('plotly')}.min.js"
 MACHINE = "the machine"
 SERVER_CPU = "server CPU, µs"
 OF_HOST = (SERVER_CPU, "context_switches", "disk_written_bytes")  # by the kernel that the server runs on
+SETTING_GROUPS = (
+    "Not as requested, or lacking",
+    "As requested",
+    "Not requested, and not the same",
+    "Not requested, and the same",
+)
 ERRORS = doubts.RETRIED | {
     "1040": "too many connections",
     "1053": "server shutting down",
@@ -200,6 +206,20 @@ class Run:
         return tuple(dataset for dataset in known if dataset.key in ran_on)
 
     @cached_property
+    def settings(self) -> tuple[tuple[str, tuple[SettingRow, ...]], ...]:
+        """Every setting of any server, by what is to be said of it; what matters most first."""
+        servers = self.document.header.servers
+        by_name = [{record.name: record for record in server.settings} for server in servers]
+        asked_first = sorted(
+            (record for server in servers for record in server.settings), key=lambda r: r.requested is None
+        )
+        groups: dict[str, list[SettingRow]] = {title: [] for title in SETTING_GROUPS}
+        for name in dict.fromkeys(record.name for record in asked_first):
+            row = SettingRow(name=name, records=tuple(records.get(name) for records in by_name))
+            groups[row.group].append(row)
+        return tuple((title, tuple(rows)) for title, rows in groups.items() if rows)
+
+    @cached_property
     def told_of_servers(self) -> frozenset[Warning]:
         """The servers' warnings in the form in which their cells repeat them."""
         return frozenset(
@@ -241,6 +261,45 @@ class Run:
     def failures(self, cell: Cell) -> tuple[FailureRecord, ...]:
         """Why it could not be measured (any further)."""
         return tuple(failure for failure in self.document.failures if failure.cell == cell)
+
+
+@dataclass(frozen=True)
+class SettingRow:
+    """One setting on every server, in the run's order; None: nothing is known of it there."""
+
+    name: str
+    records: tuple[SettingRecord | None, ...]
+
+    @property
+    def known(self) -> tuple[SettingRecord, ...]:
+        """Those of servers that have it."""
+        return tuple(record for record in self.records if record is not None)
+
+    @property
+    def group(self) -> str:
+        """Which of SETTING_GROUPS it belongs to."""
+        deviating, asked, differing, same = SETTING_GROUPS
+        if any(record.differs or record.lacking for record in self.known):
+            return deviating
+        if any(record.requested is not None for record in self.known):
+            return asked
+        return differing if len({record and record.effective for record in self.records}) > 1 else same
+
+    @property
+    def requested(self) -> tuple[str | None, ...]:
+        """What was asked for, each value once."""
+        return tuple(dict.fromkeys(record.requested for record in self.known))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How values came about, each once."""
+        return tuple(dict.fromkeys(r.note for r in self.known if r.note and not r.lacking))
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """What every version calls it; empty where they do not agree."""
+        names = {record.variables for record in self.known if record.variables}
+        return next(iter(names)) if len(names) == 1 else ()
 
 
 @dataclass(frozen=True)
@@ -419,7 +478,8 @@ class CellPage:
         )
         mine = self.run.servers[self.cell.server].settings
         rows = [(setting, theirs.get(setting.name)) for setting in mine]
-        return tuple(sorted(rows, key=lambda row: (not row[0].differs, row[0].requested is None)))
+        fine = {setting.name: not (setting.differs or setting.lacking) for setting in mine}
+        return tuple(sorted(rows, key=lambda row: (fine[row[0].name], row[0].requested is None)))
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
@@ -572,6 +632,7 @@ def _renderer(runs: Sequence[Run]) -> Renderer:
         "p_value": wording.p_value,
         "percent": wording.percent,
         "sentence": wording.sentence,
+        "setting": wording.setting,
         "share": wording.share,
         "threads": wording.threads,
     }
@@ -581,6 +642,7 @@ def _renderer(runs: Sequence[Run]) -> Renderer:
         "NOT_VISIBLE": wording.NOT_VISIBLE,
         "PLOTLY": PLOTLY,
         "ERRORS": ERRORS,
+        "SAME_SETTINGS": SETTING_GROUPS[-1],
         "SYMBOLS": wording.SYMBOLS,
         "cell_stem": cell_stem,
         "runs": runs,

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
+import rich.progress
 from rich.console import Console
 from rich.live import Live
 from rich.measure import Measurement
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from shootout import wording
 from shootout.cached import Cleared, Contents, Entry
+from shootout.look import Access
 from shootout.model import ChangePoint, Comparison, HistorySeries, Progress, Verdict
+from shootout.servers.catalogue import Fetched, Offer
 
 STYLES = {
     Verdict.REGRESSED: "bold red",
@@ -24,6 +29,7 @@ STYLES = {
     Verdict.EQUIVALENT: "green",
     Verdict.IMPROVED: "bold cyan",
 }
+OFFER_STYLES = {"ready": "green", "fetchable": "", "unavailable": "yellow"}
 BAR_CELLS = 28
 TOLD = ("not-restarted", "not-visible")  # of servers: what the table cannot show
 WIDTH_MAX = 1000  # columns, of a table; no terminal is so wide
@@ -162,6 +168,59 @@ def _change_point(change: ChangePoint) -> Text:
     return Text(f"{wording.SYMBOLS[verdict]} {size}, {state}: {where}", style=STYLES[verdict])
 
 
+@contextmanager
+def fetching(console: Console) -> Iterator[Callable[[str], None]]:
+    """Show what is told, and for how long it goes on, in one line on a terminal; elsewhere nothing."""
+    if not console.is_terminal:
+        yield lambda now: None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with rich.progress.Progress(*columns, console=console, transient=True) as line:
+        task = line.add_task("", start=False)
+
+        def tell(now: str) -> None:
+            line.reset(task, description=wording.visible(now))
+
+        yield tell
+
+
+def server_table(offers: Sequence[Offer]) -> Table:
+    """Every entry of the catalogue, and what it takes to have it here."""
+    table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
+    for name in ("server", "released", "edition", "state", "note"):
+        table.add_column(name, no_wrap=True)
+    for offer in offers:
+        style = OFFER_STYLES[offer.state]
+        table.add_row(
+            offer.id, offer.released, offer.edition, Text(_state(offer), style=style), Text(offer.note)
+        )
+    return table
+
+
+def print_servers(console: Console, offers: Sequence[Offer]) -> None:
+    """The table."""
+    _print_whole(console, server_table(offers))
+
+
+def print_fetched(console: Console, fetched: Fetched) -> None:
+    """The server, its version, and where it is."""
+    said = f"{fetched.reference}  {fetched.family} {fetched.version}  {fetched.directory}"
+    console.print(Text(wording.visible(said)), soft_wrap=True)
+
+
+def _state(offer: Offer) -> str:
+    """Whether it is here; else what brings it, or what is missing for that."""
+    if offer.state == "ready":
+        return "ready"
+    if offer.state == "fetchable":
+        clients = [way.client for way in offer.ways if way.missing is None]
+        return f"can be fetched with {clients[0]}" if clients[0] else "can be fetched"
+    absent = [way.missing for way in offer.ways if way.missing is not None]
+    return "; or ".join(
+        f"needs {each.what}" + (f": {each.install}" if each.install else "") for each in absent
+    )
+
+
 def cache_table(contents: Contents) -> Table:
     """Every entry, the most recently used first."""
     table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
@@ -193,6 +252,22 @@ def print_cleared(console: Console, cleared: Cleared) -> None:
     console.print(f"removed {entries}, {wording.size(cleared.freed_bytes)} freed", highlight=False)
 
 
+def print_access(console: Console, server: str, access: Access) -> None:
+    """How a server that is kept running is reached."""
+    lines = {
+        f"{server} runs": f"version {access.version}, until Ctrl-C",
+        "client": access.command,
+        "socket": access.socket,
+        "address": f"{access.host}:{access.port}",
+        "user": access.user,
+        "password": access.password,
+        "error log": access.error_log,
+    }
+    width = max(map(len, lines))
+    for name, value in lines.items():
+        console.print(Text(wording.visible(f"{name:{width}}  {value}")), soft_wrap=True)
+
+
 def _what(entry: Entry) -> str:
     """What it holds; its name where that is not known."""
     return f"{entry.server}: {', '.join(entry.datasets)}" if entry.datasets else entry.name
@@ -218,12 +293,9 @@ def print_verdicts(console: Console, comparison: Comparison) -> None:
             if warning.code in TOLD:
                 line = Text(wording.visible(f"{server.label}: {warning.text}"), style="dim")
                 console.print(line, soft_wrap=True)
-    for reason in dict.fromkeys(
-        each.reason
-        for each in comparison.cells
-        if each.verdict is Verdict.UNJUDGED and each.cell != each.base and each.figures
-    ):
-        console.print(Text(wording.visible(f"unjudged: {reason}"), style="dim"), soft_wrap=True)
+    unjudged = [each for each in comparison.cells if each.verdict is Verdict.UNJUDGED and each.figures]
+    for why in dict.fromkeys(each.reason for each in unjudged if each.cell != each.base):
+        console.print(Text(wording.visible(f"unjudged: {why}"), style="dim"), soft_wrap=True)
     for each in comparison.cells:
         if each.verdict is Verdict.FAILED:
             cell = each.cell

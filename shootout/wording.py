@@ -184,6 +184,15 @@ def size(bytes_: int) -> str:
     return f"{bytes_}{SPACE}B"
 
 
+def setting(value: str, name: str) -> str:
+    """A setting's value; bytes in the largest unit, as my.cnf has it, that does not round them."""
+    if value.isdecimal() and name.endswith(("_bytes", "_size")):
+        for power, unit in ((30, "G"), (20, "M"), (10, "K")):
+            if int(value) and int(value) % 2**power == 0:
+                return f"{int(value) >> power}{unit}"
+    return value
+
+
 def dataset(dataset: Dataset) -> str:
     """What the tables are, and how large."""
     match dataset.kind:

@@ -27,7 +27,11 @@ from shootout.servers import reference
 Table = dict[str, Any]
 
 TAGGED = [*get_args(model.Parameter), *get_args(model.Distribution)]
-VERSIONS: tuple[settings.Version, ...] = ((5, 7, 22), (8, 0, 12), (8, 4, 0))
+SERVERS: tuple[tuple[model.Family, model.Version], ...] = (
+    ("mysql", (5, 0, 15)),
+    ("mysql", (8, 0, 12)),
+    ("mariadb", (11, 8, 2)),
+)
 
 often = examples(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -184,8 +188,9 @@ def read_workload(file: Path) -> None:
 
 def read_settings(file: Path) -> None:
     profile = settings.load(str(file))
-    for version in VERSIONS:
-        for line in settings.compile(profile, "mysql", version).items():
+    for family, version in SERVERS:
+        compiled = settings.compile(profile, family, version, [Dataset(rows=10**6)])
+        for line in compiled.options.items():
             assert not re.search(r"[\n\r\0]", "".join(line)), line  # each is one line of a my.cnf
 
 

@@ -1,14 +1,27 @@
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shootout import settings
+from shootout import settings, settings_check
 from shootout.errors import InputError
+from shootout.model import Dataset, Family, Version
+from shootout.settings import SettingsProfile
+from shootout.settings_rows import Scalar, normalise
 
 Write = Callable[[str, str], str]
+
+DATA = Dataset(tables=4, rows=250_000)
+SERVERS: list[tuple[Family, Version]] = [
+    ("mysql", (5, 0, 92)),
+    ("mysql", (5, 7, 22)),
+    ("mysql", (8, 4, 0)),
+    ("percona", (5, 5, 40)),
+    ("mariadb", (5, 5, 68)),
+    ("mariadb", (11, 8, 2)),
+]
 
 
 @pytest.fixture
@@ -20,39 +33,57 @@ def write(tmp_path: Path) -> Write:
     return to
 
 
+def options(profile: str, family: Family, version: Version) -> Mapping[str, str]:
+    return settings.compile(settings.load(profile), family, version, [DATA]).options
+
+
 def test_redo_capacity_is_written_as_each_version_wants_it() -> None:
-    profile = settings.load("in-memory")
-    assert profile.name == "in-memory"
-    old = settings.compile(profile, "mysql", (5, 7, 22))
+    old = options("in-memory", "mysql", (5, 7, 22))
     assert old["innodb-log-file-size"] == str(128 * 2**20)
     assert old["innodb-log-files-in-group"] == "2"
-    new = settings.compile(profile, "percona", (8, 0, 30))
+    new = options("in-memory", "percona", (8, 0, 30))
     assert new["innodb-redo-log-capacity"] == str(256 * 2**20)
     assert "innodb-log-file-size" not in new
+    one_file = options("in-memory", "mariadb", (10, 5, 29))
+    assert one_file["innodb-log-file-size"] == str(256 * 2**20)
+    assert "innodb-log-files-in-group" not in one_file
 
 
 def test_in_memory_is_the_same_on_both_sides_of_8_0() -> None:
-    profile = settings.load("in-memory")
-    versions: list[settings.Version] = [(5, 7, 22), (8, 0, 12)]
-    old, new = (settings.compile(profile, "mysql", version) for version in versions)
+    old, new = (options("in-memory", "mysql", version) for version in ((5, 7, 22), (8, 0, 12)))
     assert old == new
     assert old["character-set-server"] == "utf8mb4"
     assert old["skip-log-bin"] == ""
 
 
 def test_defaults_ask_for_nothing() -> None:
-    assert settings.compile(settings.load("defaults"), "mysql", (8, 0, 12)) == {}
+    assert options("defaults", "mysql", (8, 0, 12)) == {}
 
 
 def test_a_binary_log_can_be_asked_for(write: Write) -> None:
-    profile = settings.load(write("logged.toml", "[settings]\nbinary_log = true\n"))
-    assert settings.compile(profile, "mysql", (5, 7, 22)) == {"log-bin": "binlog", "server-id": "1"}
+    logged = write("logged.toml", "[settings]\nbinary_log = true\n")
+    assert options(logged, "mysql", (5, 7, 22)) == {"log-bin": "binlog", "server-id": "1"}
 
 
-def test_own_options_go_through_and_win(write: Write) -> None:
-    text = '[settings]\nbuffer_pool_bytes = "1G"\n[options]\ninnodb-buffer-pool-size = "2G"\n'
-    profile = settings.load(write("own.toml", text))
-    assert settings.compile(profile, "mysql", (8, 0, 12)) == {"innodb-buffer-pool-size": "2G"}
+@pytest.mark.parametrize(
+    ("setting", "option"),
+    [
+        ('buffer_pool_bytes = "1G"', 'innodb_buffer_pool_size = "2G"'),
+        ('redo_capacity_bytes = "1G"', 'innodb_log_file_size = "2G"'),
+        ("binary_log = true", 'skip-log-bin = ""'),
+        ("max_connections = 10", 'loose-max_connections = "20"'),
+    ],
+)
+def test_own_options_go_through_and_win(write: Write, setting: str, option: str) -> None:
+    own = write("own.toml", f"[settings]\n{setting}\n[options]\n{option}\n")
+    name, value = option.replace('"', "").split(" = ")
+    for version in ((5, 5, 34), (8, 0, 12), (8, 0, 33)):
+        assert options(own, "mysql", version) == {name: value}
+
+
+def test_of_two_spellings_the_later_one_counts(write: Write) -> None:
+    twice = write("twice.toml", '[options]\nmax-connections = "1"\nmax_connections = "2"\n')
+    assert options(twice, "mysql", (8, 0, 12)) == {"max_connections": "2"}
 
 
 def test_a_cnf_file(write: Write) -> None:
@@ -68,7 +99,7 @@ def test_a_cnf_file(write: Write) -> None:
     """
     profile = settings.load(write("my.cnf", text))
     assert profile.name == "my"
-    assert settings.compile(profile, "mysql", (8, 0, 12)) == {
+    assert settings.compile(profile, "mysql", (8, 0, 12)).options == {
         "skip-name-resolve": "",
         "innodb_io_capacity": "2000",
         "init_connect": '""',
@@ -83,6 +114,19 @@ def test_a_cnf_file(write: Write) -> None:
         ("a.toml", '[settings]\nbinary_log = "no"\n', "expected true or false, found 'no'"),
         ("a.toml", '[settings]\nbuffer_pool_bytes = "big"\n', "expected a size"),
         ("a.toml", "[settings]\nmax_connections = true\n", "expected a whole number"),
+        ("a.toml", '[settings]\nbuffer_pool_of_data = "1G"\n', "expected a number up to 100"),
+        ("a.toml", "[settings]\nbuffer_pool_of_data = nan\n", "expected a number up to 100"),
+        ("a.toml", "[settings]\nbuffer_pool_of_data = 0\n", "expected a number up to 100"),
+        ("a.toml", "[settings]\nmax_connections = 1.5\n", "expected a whole number"),
+        ("a.toml", '[settings]\nredo_capacity_bytes = "3M"\n', "expected 8388608 or more"),
+        ("a.toml", '[settings]\nredo_capacity_bytes = "33M"\n', "expected a multiple of 2097152"),
+        ("a.toml", '[settings]\nflush_method = "direct"\n', "expected one of fsync, O_DSYNC, O_DIRECT"),
+        ("a.toml", "[lacking]\nisolation = 'x'\n", "'isolation' is not among its settings"),
+        (
+            "a.toml",
+            "[settings]\nbuffer_pool_bytes = 1\nbuffer_pool_of_data = 1\n",
+            "buffer_pool_bytes and buffer_pool_of_data exclude each other",
+        ),
         ("a.toml", "[settings\n", "not TOML"),
         ("a.cnf", "max_connections = 1\n", "line 1: no [mysqld] group begins before it"),
         (
@@ -123,9 +167,123 @@ def test_a_profile_that_is_not_there(name: str) -> None:
     assert name != "in-memry" or "'in-memory'" in str(caught.value)
 
 
-def test_what_a_version_cannot_express_is_refused() -> None:
-    with pytest.raises(InputError, match=r"redo_capacity_bytes: not known how mariadb 10\.11\.5"):
-        settings.compile(settings.load("in-memory"), "mariadb", (10, 11, 5))
+def test_what_a_version_lacks_is_refused_by_name(write: Write) -> None:
+    cached = write("cached.toml", '[settings]\nquery_cache_bytes = "1M"\n')
+    with pytest.raises(InputError) as caught:
+        options(cached, "mysql", (8, 0, 12))
+    for words in ("query_cache_bytes", "cached", "mysql 8.0.12", "1048576", "since 8.0.3", "[lacking]"):
+        assert words in str(caught.value)
+    assert options(cached, "mysql", (5, 7, 22))["query-cache-size"] == "1048576"
+
+
+def test_what_a_version_may_lack_is_recorded_and_warned_of(write: Write) -> None:
+    text = '[settings]\nquery_cache_bytes = "1M"\n[lacking]\nquery_cache_bytes = "we can do without"\n'
+    profile = settings.load(write("cached.toml", text))
+    compiled = settings.compile(profile, "mysql", (8, 0, 12))
+    assert compiled.options == {}
+    (record,), (warning,) = settings_check.compare(compiled, {})
+    assert (record.name, record.requested, record.effective) == ("query_cache_bytes", "1048576", None)
+    assert record.lacking
+    assert not record.differs
+    assert warning.code == "settings-lacking"
+    assert "no query cache since 8.0.3; we can do without" in warning.text
+
+
+def test_what_comes_nearest_stands_in_for_what_is_lacking() -> None:
+    compiled = settings.compile(settings.load("in-memory"), "mysql", (5, 1, 73))
+    assert compiled.options["character-set-server"] == "utf8"
+    records, warnings = settings_check.compare(compiled, {"character_set_server": "utf8"})
+    record = next(record for record in records if record.name == "character_set")
+    assert (record.requested, record.effective, record.lacking) == ("utf8mb4", "utf8", True)
+    assert any("it has utf8." in warning.text for warning in warnings)
+
+
+def test_a_version_that_is_so_anyway_lacks_nothing(write: Write) -> None:
+    text = """
+        [settings]
+        query_cache_bytes = 0
+        performance_schema = false
+        buffer_pool_instances = 1
+        thread_concurrency = 0
+        key_cache_segments = 0
+        thread_handling = "one-thread-per-connection"
+    """
+    plain = write("plain.toml", text)
+    assert options(plain, "mysql", (5, 1, 73)) == {
+        "query-cache-type": "0",
+        "query-cache-size": "0",
+        "innodb-thread-concurrency": "0",
+    }
+    assert options(plain, "mariadb", (11, 4, 5)) == {
+        "query-cache-type": "0",
+        "query-cache-size": "0",
+        "performance-schema": "0",
+        "key-cache-segments": "0",
+    }
+
+
+def test_the_thread_pool_of_mysql_is_a_plugin() -> None:
+    profile = settings.load("scaling-thread-pool-36")
+    with pytest.raises(InputError, match=r"thread_pool\.so"):
+        settings.compile(profile, "mysql", (5, 6, 21))
+    compiled = settings.compile(profile, "mysql", (5, 6, 21), plugins={"thread_pool.so"})
+    assert compiled.options["plugin-load-add"] == "thread_pool.so"
+    assert compiled.options["loose-thread-pool-size"] == "36"
+    variables = {"thread_handling": "loaded-dynamically", "thread_pool_size": "36"}
+    assert settings_check.compare(compiled, variables)[1] == ()
+    not_loaded = {"thread_handling": "one-thread-per-connection"}
+    told = [warning.text for warning in settings_check.compare(compiled, not_loaded)[1]]
+    assert told == [
+        "thread_handling: requested pool-of-threads, the server has one-thread-per-connection.",
+        "thread_pool_size: requested 36, the server has nothing.",
+    ]
+
+
+# --- a share of the data --------------------------------------------------------------------------
+
+
+@given(
+    share=st.floats(0.01, 4),
+    rows=st.integers(1, 500_000_000),
+    instances=st.none() | st.integers(1, 64),
+)
+def test_a_share_of_the_data_is_a_pool_that_no_server_rounds(
+    share: float, rows: int, instances: int | None
+) -> None:
+    asked: dict[str, Scalar] = {"buffer_pool_of_data": share}
+    if instances is not None:
+        asked["buffer_pool_instances"] = instances
+    lacking = {"buffer_pool_instances": ""} if instances else {}
+    profile = SettingsProfile(name="shared", settings=asked, lacking=lacking)
+    data = Dataset(tables=1, rows=rows)
+    wanted = share * data.nominal_bytes
+    if wanted < settings.POOL_LEAST_BYTES:
+        with pytest.raises(InputError, match="make the dataset larger"):
+            settings.compile(profile, "mysql", (8, 0, 12), [data])
+        return
+    sizes = {
+        settings.compile(profile, family, version, [data]).options["innodb-buffer-pool-size"]
+        for family, version in SERVERS
+    }
+    (size,) = map(int, sizes)
+    parts = 1 if size < 2**30 else instances or 8
+    chunk = min(128 * 2**20, size // parts)
+    assert size % (chunk * parts) == 0
+    assert size % 2**20 == 0
+    grain = 2**20 if wanted <= 2**27 else 2**27 * max(8, instances or 8)
+    assert abs(size - wanted) <= grain / 2
+
+
+def test_a_quarter_of_the_data_is_told_as_such() -> None:
+    profile = settings.load("io-bound")
+    compiled = settings.compile(profile, "mysql", (8, 0, 12), [DATA])
+    assert compiled.requests["buffer_pool_bytes"].value == 60 * 2**20
+    assert compiled.requests["buffer_pool_bytes"].note == "0.25 of about 250000000 bytes of data"
+    with pytest.raises(InputError, match=r"no dataset of known size to take 0\.25 of"):
+        settings.compile(profile, "mysql", (8, 0, 12))
+
+
+# --- what only shapes files -----------------------------------------------------------------------
 
 
 def test_only_what_shapes_files_keeps_templates_apart() -> None:
@@ -134,8 +292,15 @@ def test_only_what_shapes_files_keeps_templates_apart() -> None:
         "skip-log-bin": "",
         "collation-server": "utf8mb4_bin",
         "innodb_file_per_table": "0",
+        "plugin-load-add": "ha_rocksdb.so",
+        "loose-unheard-of": "1",
     }
-    assert settings.in_files(options).keys() == {"collation-server", "innodb_file_per_table"}
+    assert settings.in_files(options).keys() == {*options} - {"innodb_buffer_pool_size", "skip-log-bin"}
+
+
+def own(options: Mapping[str, str]) -> settings.Compiled:
+    profile = SettingsProfile(name="own", options=dict(options))
+    return settings.compile(profile, "mysql", (8, 0, 12))
 
 
 def test_requested_and_effective_are_held_against_each_other() -> None:
@@ -156,12 +321,13 @@ def test_requested_and_effective_are_held_against_each_other() -> None:
         "max_connections": "214",
         "sync_binlog": "1",
     }
-    records, warnings = settings.compare(requested, effective)
+    records, warnings = settings_check.compare(own(requested), effective)
     by_name = {record.name: record for record in records}
     assert {name for name, record in by_name.items() if record.differs} == {
         "max_connections",
         "thread_pool_size",
     }
+    assert by_name["buffer_pool_bytes"].requested == "536870912"
     assert by_name["early_plugin_load"].effective is None
     assert by_name["sync_binlog"].requested is None
     assert [warning.text for warning in warnings] == [
@@ -171,10 +337,99 @@ def test_requested_and_effective_are_held_against_each_other() -> None:
 
 
 def test_the_binary_logs_name_is_not_its_variable() -> None:
-    records, warnings = settings.compare({"log-bin": "binlog"}, {"log_bin": "ON"})
+    (record,), warnings = settings_check.compare(own({"log-bin": "binlog"}), {"log_bin": "ON"})
     assert not warnings
-    assert not records[0].differs
-    assert settings.compare({"log-bin": "binlog"}, {"log_bin": "OFF"})[1]
+    assert (record.name, record.requested, record.differs) == ("binary_log", "ON", False)
+    assert settings_check.compare(own({"log-bin": "binlog"}), {"log_bin": "OFF"})[1]
+
+
+@pytest.mark.parametrize(
+    ("variables", "effective"),
+    [
+        ({"innodb_log_file_size": "134217728", "innodb_log_files_in_group": "2"}, "268435456"),
+        ({"innodb_redo_log_capacity": "268435456", "innodb_log_file_size": "50331648"}, "268435456"),
+        ({"innodb_log_file_size": "268435456"}, "268435456"),
+        ({"innodb_log_file_size": "268435456", "innodb_log_files_in_group": "1"}, "268435456"),
+        ({"innodb_log_file_size": "134217728"}, "134217728"),
+    ],
+)
+def test_redo_logs_are_compared_by_their_total(variables: dict[str, str], effective: str) -> None:
+    compiled = settings.compile(settings.load("in-memory"), "mariadb", (10, 11, 5))
+    records, warnings = settings_check.compare(compiled, variables)
+    record = next(record for record in records if record.name == "redo_capacity_bytes")
+    assert (record.requested, record.effective) == ("268435456", effective)
+    assert record.differs == (effective != "268435456") == bool(warnings)
+
+
+@pytest.mark.parametrize(
+    ("setting", "variables", "fits"),
+    [
+        ("doublewrite = true", {"innodb_doublewrite": "DETECT_AND_RECOVER"}, True),
+        ("doublewrite = true", {"innodb_doublewrite": "DETECT_ONLY"}, False),
+        ('flush_method = "fsync"', {"innodb_flush_method": ""}, True),
+        ('flush_method = "O_DIRECT"', {"innodb_flush_method": "fsync"}, False),
+        ("flush_neighbors = 2", {"innodb_flush_neighbors": "2"}, True),
+        ('isolation = "read-committed"', {"tx_isolation": "READ-COMMITTED"}, True),
+        ('tmp_table_bytes = "1M"', {"tmp_table_size": "1048576", "max_heap_table_size": "16384"}, False),
+        ("query_cache_bytes = 0", {"query_cache_type": "OFF", "query_cache_size": "1048576"}, True),
+        ("open_files_limit = 8192", {"open_files_limit": "262144"}, True),
+        ("open_files_limit = 8192", {"open_files_limit": "4096"}, False),
+        ("max_dirty_pages_pct = 90", {"innodb_max_dirty_pages_pct": "90.000000"}, True),
+        ("table_open_cache = 4000", {"table_open_cache": "431"}, False),
+    ],
+)
+def test_what_each_version_calls_it_is_the_same(
+    write: Write, setting: str, variables: dict[str, str], fits: bool
+) -> None:
+    compiled = settings.compile(
+        settings.load(write("a.toml", f"[settings]\n{setting}\n")), "mysql", (5, 7, 22)
+    )
+    _, warnings = settings_check.compare(compiled, variables)
+    assert [warning.code for warning in warnings] == ([] if fits else ["settings-differ"])
+
+
+def test_what_nobody_asked_for_goes_by_the_same_names() -> None:
+    defaults = settings.compile(settings.load("defaults"), "mysql", (5, 7, 22))
+    variables = {
+        "tx_isolation": "REPEATABLE-READ",
+        "innodb_log_file_size": "50331648",
+        "innodb_log_files_in_group": "2",
+        "innodb_page_cleaners": "4",
+        "datadir": "/var/lib/mysql",
+    }
+    records, warnings = settings_check.compare(defaults, variables)
+    assert {record.name: record.effective for record in records} == {
+        "isolation": "REPEATABLE-READ",
+        "redo_capacity_bytes": "100663296",
+        "innodb_page_cleaners": "4",
+    }
+    assert {record.variables for record in records} >= {("innodb_log_file_size", "innodb_log_files_in_group")}
+    assert not any(record.requested or record.differs for record in records)
+    assert not warnings
+
+
+LOGS = """
+141121 15:02:11 [Warning] The option innodb (skip-innodb) is deprecated and will be removed
+141121 15:02:11 [Note] Server hostname (bind-address): '127.0.0.1'; innodb-flush-method is new
+2026-11-21 15:02:11 0 [Warning] 'innodb-flush-method' was removed. It does nothing now
+2026-11-21T15:02:11.1Z 0 [Warning] [MY-013907] [InnoDB] Deprecated: innodb_flush_method is going away.
+2026-11-21T15:02:12.2Z 0 [Warning] [MY-013907] [InnoDB] Deprecated: innodb_flush_method is going away.
+2026-11-21T15:02:12.2Z 0 [ERROR] [MY-000067] [Server] unknown variable 'loose-thread_pool_size=8'.
+2026-11-21T15:02:12.2Z 0 [Warning] [MY-010068] [Server] CA certificate ca.pem is self signed.
+2026-11-21 15:02:12 0 [Warning] 'proxies_priv' entry '@% root@vm' ignored in --skip-name-resolve mode.
+"""
+
+
+def test_what_a_server_says_of_its_options_is_passed_on() -> None:
+    compiled = own({"innodb-flush-method": "fsync", "loose-thread_pool_size": "8", "skip-name-resolve": ""})
+    warnings = settings_check.complaints(LOGS, compiled)
+    assert [warning.text for warning in warnings] == [
+        "The server says: 'innodb-flush-method' was removed. It does nothing now",
+        "The server says: Deprecated: innodb_flush_method is going away.",
+        "The server says: unknown variable 'loose-thread_pool_size=8'.",
+    ]
+    assert {warning.code for warning in warnings} == {"settings-told"}
+    assert settings_check.complaints(LOGS, own({})) == ()
 
 
 sizes = st.tuples(st.integers(0, 10**6), st.sampled_from(["", "K", "M", "G"]))
@@ -185,16 +440,16 @@ def test_sizes_are_equal_in_every_unit(size: tuple[int, str], lower: bool) -> No
     number, unit = size
     plain = number * {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}[unit]
     written = f"{number}{unit.lower() if lower else unit}"
-    assert settings.normalise(written) == settings.normalise(str(plain)) == str(plain)
+    assert normalise(written) == normalise(str(plain)) == str(plain)
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-(10**9), max_value=10**9))
 def test_numbers_are_equal_however_many_zeros_they_end_in(number: object) -> None:
-    assert settings.normalise(f"{number}") == settings.normalise(f"{number}000")
+    assert normalise(f"{number}") == normalise(f"{number}000")
 
 
 @pytest.mark.parametrize(
     ("one", "other"), [("ON", "1"), ("TRUE", "yes"), ("off", "0"), ("O_DIRECT", "o_direct")]
 )
 def test_words_are_equal_in_any_spelling(one: str, other: str) -> None:
-    assert settings.normalise(one) == settings.normalise(other)
+    assert normalise(one) == normalise(other)

@@ -174,6 +174,57 @@ def test_a_cell_page_has_its_evidence(built: Path) -> None:
         assert words in text, words
 
 
+def rows_of(text: str) -> dict[str, list[str]]:
+    """The cells of the overview's settings, by the name in the first; each as its visible text."""
+    section = re.search(r'<section aria-labelledby="settings">.*?</section>', text, flags=re.DOTALL)
+    assert section
+    found = {}
+    for row in re.findall(r"<tr>.*?</tr>", section[0], flags=re.DOTALL):
+        name, *cells = (
+            Document(cell).text for cell in re.findall(r"<t[hd].*?</t[hd]>", row, flags=re.DOTALL)
+        )
+        found[name] = cells
+    return found
+
+
+def test_the_settings_of_all_servers_stand_side_by_side(built: Path) -> None:
+    text = built.read_text("utf-8")
+    rows = rows_of(text)
+    assert rows["buffer_pool_bytes innodb_buffer_pool_size"] == ["512M", "512M", "512M"]
+    assert rows["redo_capacity_bytes innodb_log_file_size and innodb_log_files_in_group"] == ["256M"] * 3
+    assert rows["max_connections"] == ["1024", "1024", "214 requested 1024"]
+    assert rows["query_cache_bytes"] == [
+        "1M", "1M query_cache_type and query_cache_size",
+        "lacking no query cache since 8.0.3; it is empty in this load",
+    ]  # fmt: skip
+    assert rows["character_set character_set_server"] == ["–", "latin1", "utf8mb4"]
+    assert rows["isolation"] == ["–", "REPEATABLE-READ tx_isolation", "REPEATABLE-READ transaction_isolation"]
+    groups = re.findall(r'<tr class="group">.*?</tr>', text, flags=re.DOTALL)
+    assert [Document(group).text for group in groups] == list(site.SETTING_GROUPS)
+    order = list(rows)
+    assert order.index("max_connections") < order.index("buffer_pool_bytes innodb_buffer_pool_size")
+    assert text.count('class="differs">214') == 1
+    assert text.count('<td class="lacking">lacking') == 1
+
+
+def test_settings_of_different_profiles_are_told_apart(tmp_path: Path) -> None:
+    header = builders.a_header(workloads=["oltp_read_only"], threads=[1])
+    base, head = header.servers
+    small = tuple(
+        msgspec.structs.replace(s, requested="134217728", effective="134217728")
+        if s.name == "buffer_pool_bytes"
+        else s
+        for s in head.settings
+    )
+    servers = (base, msgspec.structs.replace(head, settings_name="small", settings=small[:-1]))
+    header = msgspec.structs.replace(header, servers=servers)
+    text = site.build([builders.a_result(builders.a_run(header, failing=False))], tmp_path).read_text("utf-8")
+    rows = rows_of(text)
+    assert rows["buffer_pool_bytes innodb_buffer_pool_size"] == ["512M, 128M", "512M", "128M"]
+    assert rows["default_storage_engine"] == ["–", "InnoDB", "–"]
+    assert "mysql-8.0.12 small" in Document(text).text
+
+
 def test_an_interrupted_and_a_cut_run_say_so(tmp_path: Path) -> None:
     stopped = builders.a_run(interrupted=True)
     index = site.build([builders.a_result(stopped)], tmp_path / "stopped")
@@ -216,7 +267,10 @@ def hostile_result() -> RunDocument:
             label, reference=HOSTILE, version=HOSTILE, comment=HOSTILE, build=HOSTILE,
             settings_name=HOSTILE, checksum=HOSTILE, warnings=(warning,),
             settings=tuple(
-                msgspec.structs.replace(s, name=s.name + HOSTILE, requested=HOSTILE, effective=HOSTILE)
+                msgspec.structs.replace(
+                    s, name=s.name + HOSTILE, requested=HOSTILE, effective=HOSTILE, note=HOSTILE,
+                    variables=(HOSTILE, HOSTILE),
+                )
                 for s in builders.a_server().settings
             ),
         )

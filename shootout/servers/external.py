@@ -19,10 +19,10 @@ from pymysql.constants import CR, ER
 from pymysql.cursors import Cursor
 
 from shootout.errors import InputError, MeasureError
+from shootout.model import Family, Version
 from shootout.servers import peer
 from shootout.servers.dsn import Dsn
 from shootout.servers.running import Login, Running
-from shootout.settings import Family, Version
 
 MARK = "shootout_mark"
 CREATOR = "made by shootout, and dropped when its run is over"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from shootout.settings import Family, Version
+from shootout.model import Family, Version
 
 
 class Process(Protocol):
@@ -66,3 +66,8 @@ class Program(Protocol):
         It sees `directory`, the instance directory, under the same path, writes what it prints to the
         error.log there, and dies with this process. Call it from the main thread.
         """
+
+
+def is_mysql_since(family: Family, version: Version, since: Version) -> bool:
+    """Whether it is MySQL or Percona Server at `since` or later; MySQL 6.0 was given up before 5.5 came."""
+    return family != "mariadb" and since <= version and version[0] != 6

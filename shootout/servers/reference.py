@@ -8,16 +8,20 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 
-from shootout import toml
 from shootout.errors import InputError
 from shootout.model import ServerReference
-from shootout.servers import catalogue, dsn, native
+from shootout.servers import archive, catalogue, dsn, layout
 
-FORMS = "a catalogue id (mysql-8.0.12), path:DIR or dsn:mysql://USER@HOST, each with @settings"
+FORMS = (
+    "a catalogue id (mysql-8.0.12), path:DIR, path:URL#sha256=HEX or dsn:mysql://USER@HOST, "
+    "each with @settings or without"
+)
 
 
 def parse(text: str) -> ServerReference:
-    """Read `ID[@settings]`, `path:DIR[@settings]` or `dsn:ADDRESS[@settings]`; directories become absolute.
+    """Read `ID`, `path:DIR`, `path:URL#sha256=HEX` or `dsn:ADDRESS`, each with `@settings` or without.
+
+    An id may be cut short where it stays unique; directories become absolute.
 
     The last `@` begins the settings, except within the name of a directory that exists as written.
     An address loses its password here. Raises InputError for an unknown id, another form, or a directory
@@ -26,23 +30,19 @@ def parse(text: str) -> ServerReference:
     kind, colon, rest = text.strip().partition(":")
     if not colon:
         target, settings = _split(kind, text)
-        known = catalogue.load()
-        if target not in known:
-            raise InputError(
-                f"unknown server {target!r}{toml.hint(target, known)}\n"
-                "A build of your own is written path:DIR."
-            )
-        return ServerReference(source="catalogue", target=target, settings=settings)
+        return ServerReference(source="catalogue", target=catalogue.find(target), settings=settings)
     if kind == "dsn":
         written = dsn.parse(rest)
         return ServerReference(source="dsn", target=written.dsn.text, settings=written.settings)
     if kind != "path":
         shown = f"{kind}:…" if "@" in text and "://" not in text else dsn.hidden(text)
         raise InputError(f"server {shown!r}: expected {FORMS}")
+    if archive.is_url(rest):
+        return _archive(rest)
     try:
         where, settings = (rest, None) if rest and _directory(rest).is_dir() else _split(rest, text)
         directory = _directory(where)
-        native.find_mysqld(directory)
+        layout.find_mysqld(directory)
     except OSError as error:
         raise InputError(f"server {text!r}: cannot be read: {error.strerror}") from None
     except (ValueError, RuntimeError):  # NUL in it, or a home directory that is not there
@@ -78,7 +78,7 @@ def labels(references: Sequence[ServerReference]) -> tuple[str, ...]:
     Directories, sockets and settings files go by their last part, or by as many as tell them apart; a
     reference that comes again is the same server a second time, and gets `#2`.
     """
-    directories = _tails(each.target for each in references if each.source == "path")
+    directories = _tails(_shown(each) for each in references if each.source == "path")
     addresses = {each.target: dsn.parse(each.target).dsn for each in references if each.source == "dsn"}
     sockets = _tails(each.socket for each in addresses.values() if each.socket is not None)
     settings = _tails(each.settings for each in references if each.settings is not None)
@@ -87,7 +87,7 @@ def labels(references: Sequence[ServerReference]) -> tuple[str, ...]:
     for each in references:
         match each.source:
             case "path":
-                label = f"path:{directories[each.target]}"
+                label = f"path:{directories[_shown(each)]}"
             case "dsn":
                 label = f"dsn:{_host(addresses[each.target], sockets)}"
             case _:
@@ -105,6 +105,22 @@ def _host(address: dsn.Dsn, sockets: Mapping[str, str]) -> str:
         return sockets[address.socket]
     host = f"ip6-{address.host.replace(':', '-')}" if ":" in address.host else address.host
     return host if address.port == dsn.PORT else f"{host}:{address.port}"
+
+
+def _archive(written: str) -> ServerReference:
+    """`URL#sha256=HEX[@settings]`; an `@` of the URL's own stands before the checksum."""
+    url, hash, rest = written.partition("#")
+    checksum, at, settings = rest.partition("@")
+    target = archive.written(archive.read(url + hash + checksum))
+    if at and not settings:
+        raise InputError(f"server 'path:{written}': expected {FORMS}")
+    return ServerReference(source="path", target=target, settings=settings or None)
+
+
+def _shown(reference: ServerReference) -> str:
+    """What a label is made of: a directory, or as if the archive were one."""
+    target = reference.target
+    return archive.shown(archive.read(target)) if archive.is_url(target) else target
 
 
 def _split(written: str, text: str) -> tuple[str, str | None]:

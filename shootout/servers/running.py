@@ -116,6 +116,14 @@ class Running(ABC):
             self._control = None
 
 
+def version_of(connection: Connection[Cursor]) -> str:
+    """The server's own version; MariaDB's greeting puts the one before it that it shows to replicas."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT VERSION()")
+        ((version,),) = cursor.fetchall()
+    return str(version)
+
+
 def _is_number(text: str) -> bool:
     try:
         float(text)

@@ -54,8 +54,8 @@ def load_rows(contender: Contender, rows: int, turns: int, cpus: Sequence[int]) 
     """The same table on the same server, by us and by `sysbench prepare`, in random order of each pair."""
     table = Dataset(tables=1, rows=rows)
     with tempfile.TemporaryDirectory(prefix="shootout-") as home:
-        instances.initialise(contender.program, Path(home), contender.options)
-        options = {**contender.options, **dataset.LOADING}
+        instances.initialise(contender.program, Path(home), contender.compiled.options)
+        options = {**contender.compiled.options, **dataset.LOADING}
         with instances.start(contender.program, Path(home), options, cpus=cpus) as instance:
             password = clients.account(instance)
             prepare = [*clients.arguments(WORKLOAD, instance, password, table), "prepare"]
@@ -85,7 +85,7 @@ def restore(contender: Contender, rows: int, times: int, cpus: Sequence[int]) ->
             with tempfile.TemporaryDirectory(prefix="shootout-") as home:
                 began = time.monotonic()
                 template.copy_to(Path(home))
-                with instances.start(contender.program, Path(home), contender.options, cpus=cpus):
+                with instances.start(contender.program, Path(home), contender.compiled.options, cpus=cpus):
                     seconds.append(time.monotonic() - began)
     return Restore(rows=rows, seconds=tuple(seconds))
 
