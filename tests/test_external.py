@@ -77,13 +77,8 @@ def state(server: Instance) -> dict[str, Any]:
         "schemas": server.query("SHOW DATABASES"),
         "users": server.query("SELECT * FROM mysql.user ORDER BY user, host"),
         "grants": server.query("SELECT * FROM mysql.db ORDER BY user, db, host"),
-        "cpus": os.sched_getaffinity(pid_of(server)),
+        "cpus": os.sched_getaffinity(server.pid),
     }
-
-
-def pid_of(server: Instance) -> int:
-    assert server.pid is not None
-    return server.pid
 
 
 def a_run(lab: Lab, out: Path, *options: str) -> list[str]:
@@ -425,10 +420,10 @@ def test_one_run_has_a_server_until_it_gives_it_up(server: Instance) -> None:
 
 def test_the_process_is_found_where_it_can_be_seen(server: Instance) -> None:
     with a_visit(by_socket(server)) as visit:
-        assert visit.pid == pid_of(server)
+        assert visit.pid == server.pid
         assert visit.local
     with a_visit(by_tcp(server)) as visit:
-        assert visit.pid == pid_of(server)
+        assert visit.pid == server.pid
     pid_file = server.directory / "mysqld.pid"
     content = pid_file.read_text()
     try:

@@ -14,7 +14,8 @@ import pytest
 
 from shootout import places
 from shootout.errors import InputError, MeasureError
-from shootout.servers import catalogue, instances, packages, running as running_server
+from shootout.servers import catalogue, instances, packages
+from shootout.servers import running as running_server
 from shootout.servers.native import Tree
 
 pytestmark = pytest.mark.real

@@ -45,7 +45,7 @@ class External(Running):
     def __init__(self, dsn: Dsn, password: str, token: str = "", suffix: str = "") -> None:
         super().__init__()
         self.dsn = dsn
-        self.pid: int | None = None
+        self._pid: int | None = None
         self.local = False  # whether it runs on this machine, as far as its address tells
         self.suffix = suffix
         self.token = token or secrets.token_hex(16)
@@ -63,15 +63,20 @@ class External(Running):
         link: socket.socket = self._control._sock  # type: ignore[attr-defined]
         self.local = peer.is_local(link)
         if self.dsn.socket is not None:
-            self.pid = peer.of_socket(link)
+            self._pid = peer.of_socket(link)
         elif self.local and (uptime_s := self.status().get("Uptime")) is not None:
-            self.pid = peer.of_loopback(link, hostname, Path(datadir, pid_file), uptime_s)
+            self._pid = peer.of_loopback(link, hostname, Path(datadir, pid_file), uptime_s)
 
     def again(self) -> External:
         """Another session, which may do all that this one may. Raises MeasureError as `look` does."""
         other = External(self.dsn, self._password, self.token, self.suffix)
         other.look()
         return other
+
+    @property
+    def pid(self) -> int | None:
+        """Its process on this machine, if `look` has found it."""
+        return self._pid
 
     @property
     def login(self) -> Login:

@@ -149,7 +149,6 @@ class Instance(Running):
         self.directory = directory
         self.socket = address
         self.port = port
-        self.pid = process.pid
         self._process = process
         self._passwords = passwords
         self._held = held  # lock and socket directory, given back at the end
@@ -157,6 +156,11 @@ class Instance(Running):
     def connect(self, **options: Any) -> Connection[Cursor]:
         """Log in as root over the socket: no TLS, autocommit, utf8mb4; `options` are PyMySQL's and win."""
         return self._login("root", options)
+
+    @property
+    def pid(self) -> int:
+        """Its process on this machine."""
+        return self._process.pid
 
     @property
     def login(self) -> Login:
@@ -294,5 +298,3 @@ def _tail(log: Path, lines: int) -> str:
 
 def _ending(code: int) -> str:
     return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-
-

@@ -173,5 +173,3 @@ def _child(cpus: Sequence[int]) -> Callable[[], None]:
         allow_files()
 
     return prepare
-
-

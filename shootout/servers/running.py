@@ -29,7 +29,6 @@ class Running(ABC):
     """A running server. As a context manager it is stopped, or let go, at the end."""
 
     version: str = ""  # as the server says, once it answers
-    pid: int | None  # on this machine; None: its process cannot be seen from here
     ours: bool = True  # started by this run: it may be placed, and set as loading wants it
     suffix: str = ""  # of the names of the suite's schemas there
 
@@ -43,6 +42,11 @@ class Running(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+    @property
+    @abstractmethod
+    def pid(self) -> int | None:
+        """Its process on this machine; None: it cannot be seen from here."""
 
     @property
     @abstractmethod
