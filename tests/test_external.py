@@ -195,7 +195,8 @@ def test_no_process_shows_the_password(lab: Lab, server: Instance, tmp_path: Pat
 
 def test_the_same_server_several_times_and_by_two_ways(lab: Lab, server: Instance, tmp_path: Path) -> None:
     servers = f"{by_socket(server)},{by_socket(server)},{by_tcp(server)}"
-    options = ("--workloads", "oltp_read_write,bulk_insert", "--threads", "2")
+    workloads = ("--workloads", "oltp_read_write,bulk_insert", "--option", "rows_per_insert=10")
+    options = (*workloads, "--threads", "2")
     done = lab.run(*a_run(lab, tmp_path, "--servers", servers, *options))
     assert done.returncode in (0, 1), done.stderr + done.stdout
     found = document.read(document_in(tmp_path))
