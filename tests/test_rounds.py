@@ -136,6 +136,24 @@ def test_cpu_time_that_cannot_be_seen_is_none() -> None:
     assert two.transactions == (100.0,) * 12
 
 
+def test_a_counter_that_was_reset_is_left_out() -> None:
+    readings = iter([{"reset": 9.0, "grew": 1.0, "went": 2.0}, {"reset": 3.0, "grew": 4.0, "came": 5.0}])
+    subject = Subject("a", None, lambda: next(readings), str)
+    result = measure_block(
+        "block",
+        1,
+        [subject],
+        kinds=["select"],
+        driver=FakeDriver(tps=lambda server, number: 1000.0),
+        sampling=SAMPLING,
+        load=CLOSED,
+        generator=random.Random(1),
+        watch=lambda stage, round_, rounds: None,
+    )
+    assert result.record is not None
+    assert result.record.samples[0].counters == {"grew": 3.0}
+
+
 def test_rounds_are_counted_from_after_the_warm_up() -> None:
     driver = FakeDriver(tps=lambda server, number: 1000.0)
     result = measured(driver)

@@ -200,6 +200,24 @@ def test_what_cannot_be_seen_is_said_and_not_zero(tmp_path: Path) -> None:
     assert cells[2] == wording.NONE  # it is not new there
 
 
+def test_counters_of_any_size_are_shown(tmp_path: Path) -> None:
+    """Those of old documents may have gone back."""
+    values = {builders.BASE: -0.5, builders.HEAD: 0.0}
+    document = builders.a_run(failing=False)
+    starts = tuple(
+        msgspec.structs.replace(
+            start,
+            samples=tuple(
+                msgspec.structs.replace(each, counters={"pending": values[each.server]})
+                for each in start.samples
+            ),
+        )
+        for start in document.starts
+    )
+    document = msgspec.structs.replace(document, starts=starts)
+    site.build([(document, compare.compare(document))], tmp_path)
+
+
 def test_an_interrupted_and_a_cut_run_say_so(tmp_path: Path) -> None:
     stopped = builders.a_run(interrupted=True)
     index = site.build([builders.a_result(stopped)], tmp_path / "stopped")
