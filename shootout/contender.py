@@ -34,7 +34,7 @@ CONNECTION_LIMITS = {
 }
 # What the server counts about its work, and not the levels that it reports beside it.
 COUNTED = ("Bytes_", "Created_tmp", "Handler_", "Innodb_", "Select_", "Sort_", "Table_locks_")
-LEVELS = ("_pages_", "_bytes_d", "_current_waits", "_avg", "_max", "_size", "_num_open_files")
+LEVELS = ("_pages_", "_bytes_d", "_current_waits", "_pending_", "_avg", "_max", "_size", "_num_open_files")
 FLOWS_AMONG_LEVELS = ("_pages_flushed", "_pages_read", "_pages_written", "_pages_created")
 
 

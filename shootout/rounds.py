@@ -123,11 +123,18 @@ def measure_block(
     for server, tally in tallies.items():
         if tally.transactions:
             after = course.read(server, subjects[server].counters, none)
-            change = {name: after[name] - value for name, value in before[server].items() if name in after}
-            samples.append(tally.samples(subjects[server].label, warmups[server], change))
+            samples.append(
+                tally.samples(subjects[server].label, warmups[server], _counted(before[server], after))
+            )
     record = StartRecord(block=block, start=start, order=tuple(order), samples=tuple(samples))
     failures = {subjects[server].label: reason for server, reason in course.failures.items()}
     return Measured(record if samples else None, failures)
+
+
+def _counted(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
+    """What came to each counter; one that went back was reset meanwhile, and says nothing."""
+    known = ((name, value, after[name]) for name, value in before.items() if name in after)
+    return {name: now - then for name, then, now in known if now >= then}
 
 
 @dataclass

@@ -370,7 +370,7 @@ class Row:
     def weight(self) -> float:
         """Size of the change in either direction; below one event in 1000 transactions it hardly counts."""
         rare = 0.001
-        return abs(math.log(((self.here or 0) + rare) / ((self.base or 0) + rare)))
+        return abs(math.log((max(self.here or 0, 0) + rare) / (max(self.base or 0, 0) + rare)))
 
 
 @dataclass(frozen=True)

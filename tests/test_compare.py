@@ -672,6 +672,17 @@ def test_figures_are_for_each_transaction() -> None:
     assert (figures.starts, figures.rounds) == (2, 20)
 
 
+def test_what_was_not_visible_in_each_start_is_not_there_and_not_zero() -> None:
+    seen = a_sample("b", counters={"fsyncs": 2400.0, "reads": 1200.0})
+    unseen = a_sample("b", counters={"reads": 1200.0}, server_cpu_s=None)
+    for samples, counters in (((seen, unseen), {"reads": 1.0}), ((unseen, unseen), {"reads": 1.0})):
+        starts = [a_start(n, a_sample("a"), each) for n, each in enumerate(samples)]
+        figures = head_of(a_document(starts)).figures
+        assert figures is not None
+        assert figures.server_cpu_s is None
+        assert figures.counters == counters
+
+
 def test_throughput_is_an_interval_over_starts() -> None:
     tps = (990.0, 1000.0, 1010.0)
     starts = [a_start(n, a_sample("a"), a_sample("b", (x,) * 10)) for n, x in enumerate(tps)]

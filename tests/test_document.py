@@ -167,6 +167,14 @@ def files_no_larger_than(size: int) -> Iterator[None]:
 # --- writing and reading ----------------------------------------------------------------------------
 
 
+def test_what_was_not_visible_is_read_back_as_that(tmp_path: Path) -> None:
+    (samples,) = a_start().samples
+    hidden = msgspec.structs.replace(samples, server_cpu_s=None)
+    start = msgspec.structs.replace(a_start(), samples=(hidden,))
+    path = written(tmp_path, a_header(), start)
+    assert document.read(path).starts == (start,)
+
+
 @pytest.mark.parametrize(
     "text", [HEADER_1 + RECORDS_2, HEADER_2 + RECORDS_2, GOLDEN], ids=["format 1", "format 2", "format 3"]
 )

@@ -79,6 +79,7 @@ def test_what_is_no_address_is_said_without_the_password(text: str, said: str) -
     assert dsn.FORM in str(caught.value)
     assert "s3cret" not in str(caught.value)
     assert len(str(caught.value).splitlines()) <= 3
+    assert dsn.hidden(str(caught.value)) == str(caught.value)
 
 
 @given(TEXT, st.text("abc@:/?\n", max_size=8))

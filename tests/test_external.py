@@ -15,9 +15,13 @@ import msgspec
 import pytest
 from runs import BASE, HEAD, PYTEST, SHOOTOUT, Lab, document_in
 
-from shootout import dataset, document, machine, places
+from shootout import dataset, document, machine, places, plan, workload
+from shootout._engine import Engine
+from shootout.contender import connect
 from shootout.errors import MeasureError
-from shootout.model import Dataset, ServerRecord
+from shootout.model import Dataset, Result, ServerRecord, Step, Transaction, Workload, WorkloadStatement
+from shootout.plan import Selection
+from shootout.resident import Resident
 from shootout.servers import catalogue, dsn, instances, packages
 from shootout.servers.dsn import Dsn
 from shootout.servers.external import MARK, Claim, External, family_of, numbers_of
@@ -77,13 +81,8 @@ def state(server: Instance) -> dict[str, Any]:
         "schemas": server.query("SHOW DATABASES"),
         "users": server.query("SELECT * FROM mysql.user ORDER BY user, host"),
         "grants": server.query("SELECT * FROM mysql.db ORDER BY user, db, host"),
-        "cpus": os.sched_getaffinity(pid_of(server)),
+        "cpus": os.sched_getaffinity(server.pid),
     }
-
-
-def pid_of(server: Instance) -> int:
-    assert server.pid is not None
-    return server.pid
 
 
 def a_run(lab: Lab, out: Path, *options: str) -> list[str]:
@@ -196,7 +195,8 @@ def test_no_process_shows_the_password(lab: Lab, server: Instance, tmp_path: Pat
 
 def test_the_same_server_several_times_and_by_two_ways(lab: Lab, server: Instance, tmp_path: Path) -> None:
     servers = f"{by_socket(server)},{by_socket(server)},{by_tcp(server)}"
-    options = ("--workloads", "oltp_read_write,bulk_insert", "--threads", "2")
+    workloads = ("--workloads", "oltp_read_write,bulk_insert", "--option", "rows_per_insert=10")
+    options = (*workloads, "--threads", "2")
     done = lab.run(*a_run(lab, tmp_path, "--servers", servers, *options))
     assert done.returncode in (0, 1), done.stderr + done.stdout
     found = document.read(document_in(tmp_path))
@@ -370,10 +370,94 @@ def test_rows_go_in_by_insert_where_files_are_not_taken(server: Instance, kind: 
         dataset.unload(visit, each)
         dataset.unload(visit, each)  # not there any more
     assert server.status()["Com_load"] == files
-    dataset.load(server, each)  # ours: it is set for the time of the load
+    server.query("SET GLOBAL local_infile = 1")
+    with a_visit(by_socket(server)) as visit:
+        dataset.load(visit, each)
+        assert dataset.verify(visit, each) == found
+        dataset.unload(visit, each)
     assert server.status()["Com_load"] > files
-    assert dataset.verify(server, each) == found
-    dataset.unload(server, each)
+    server.query("SET GLOBAL local_infile = 0")
+
+
+def test_packets_are_as_small_as_the_server_wants_them(server: Instance) -> None:
+    server.query("SET GLOBAL max_allowed_packet = 1024")
+    server.hang_up()
+    try:
+        with a_visit(by_tcp(server)) as visit:
+            dataset.load(visit, SMALL)
+            assert dataset.verify(visit, SMALL) != ""
+            dataset.unload(visit, SMALL)
+    finally:
+        server.query("SET GLOBAL max_allowed_packet = 4194304")
+        server.hang_up()
+
+
+def test_each_start_begins_on_the_rows_of_a_fresh_load(lab: Lab, server: Instance) -> None:
+    made = plan.make(Selection(profile=str(lab.profile), servers=by_socket(server), workloads="oltp_delete"))
+    (label,) = made.servers
+
+    def tables() -> set[Any]:
+        """Each table's number: a new one is given to each that is made."""
+        found = server.query(
+            "SELECT name, table_id FROM information_schema.innodb_sys_tables WHERE name LIKE 'shootout/%'"
+        )
+        return set(found)
+
+    with ExitStack() as held:
+        resident = Resident.find(made, label, held, [])
+        loaded = resident.load(held)
+        fresh = tables()
+        assert len(fresh) == 3  # two, and the mark
+        for _ in range(2):
+            with resident.start(loaded, Path(), ()) as visit:
+                assert tables() == fresh
+                visit.query("SELECT COUNT(*) FROM shootout.sbtest1")
+        with resident.start(loaded, Path(), ()) as visit:
+            visit.query("DELETE FROM shootout.sbtest2 WHERE id = 7")
+        with resident.start(loaded, Path(), ()) as visit:
+            again = tables()
+            assert not again & fresh
+            assert visit.query("SELECT COUNT(*) FROM shootout.sbtest2") == ((500,),)
+            visit.query("CREATE TABLE shootout.more (a INT)")
+        with resident.start(loaded, Path(), ()):
+            assert len(tables()) == 3
+            assert not tables() & again
+        assert resident.record(loaded).checksum == dataset.verify_all(resident.server, resident.datasets)
+
+
+@pytest.mark.parametrize("mode", ["", "NO_BACKSLASH_ESCAPES"])
+def test_texts_read_from_rows_are_quoted_as_the_server_reads_them(server: Instance, mode: str) -> None:
+    words = ["it's", "back\\slash", "\\", "'\\''", "nul\0", "%\\_"]
+    statements = (
+        WorkloadStatement(name="read", sql="SELECT word FROM words ORDER BY RAND() LIMIT 1", into=("word",)),
+        WorkloadStatement(name="write", sql="INSERT INTO copies VALUES ({word})"),
+    )
+    made = Workload(
+        title="t",
+        description="d",
+        dataset="own",
+        transactions=(Transaction(steps=(Step(statements=statements),), skip_trx=1),),
+        parameters={"word": Result()},
+    )
+    program = msgspec.json.encode(workload.compile("test", made, Dataset(kind="own")))
+    before = server.query("SELECT @@GLOBAL.sql_mode")[0][0]
+    server.query("CREATE DATABASE shootout_own")
+    server.query("CREATE TABLE shootout_own.words (word VARBINARY(20))")
+    server.query("CREATE TABLE shootout_own.copies LIKE shootout_own.words")
+    for word in words:
+        server.query(f"INSERT INTO shootout_own.words VALUES (x'{word.encode().hex()}')")
+    server.query(f"SET GLOBAL sql_mode = '{mode}'")
+    try:
+        with a_visit(by_socket(server)) as visit:
+            engine = Engine(program, 1)
+            engine.slice(connect(engine, visit, "shootout_own", 1), 0.01, 0.3, 10.0)
+        found = {
+            bytes(row[0]).decode() for row in server.query("SELECT DISTINCT word FROM shootout_own.copies")
+        }
+        assert found == set(words)
+    finally:
+        server.query(f"SET GLOBAL sql_mode = '{before}'")
+        server.query("DROP DATABASE shootout_own")
 
 
 def test_what_is_done_there_goes_into_the_binary_log(server: Instance) -> None:
@@ -425,10 +509,10 @@ def test_one_run_has_a_server_until_it_gives_it_up(server: Instance) -> None:
 
 def test_the_process_is_found_where_it_can_be_seen(server: Instance) -> None:
     with a_visit(by_socket(server)) as visit:
-        assert visit.pid == pid_of(server)
+        assert visit.pid == server.pid
         assert visit.local
     with a_visit(by_tcp(server)) as visit:
-        assert visit.pid == pid_of(server)
+        assert visit.pid == server.pid
     pid_file = server.directory / "mysqld.pid"
     content = pid_file.read_text()
     try:

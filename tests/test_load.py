@@ -160,6 +160,16 @@ def test_thousands_of_connections(instance: Instance) -> None:
     assert not taken.errors
 
 
+def test_over_tcp_a_greeting_may_come_with_the_connection(instance: Instance) -> None:
+    """As it nearly always does where hundreds of connections are opened at once."""
+    login = instance.login
+    engine = Engine(program("oltp_point_select"), 1)
+    for _ in range(3):
+        address = f"127.0.0.1:{instance.port}"
+        server = engine.connect(address, login.user, login.password, SCHEMA, 300, TIMEOUT_S)
+        assert engine.slice(server, 0.01, 0.2, TIMEOUT_S).completed > 0
+
+
 def test_what_the_server_does_not_take_is_said_with_its_limit(instance: Instance) -> None:
     instance.query("SET GLOBAL max_connections = 100")
     files = len(list(Path("/proc/self/fd").iterdir()))

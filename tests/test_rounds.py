@@ -60,21 +60,26 @@ class FakeDriver:
 
 
 def measured(
-    driver: FakeDriver, servers: int = 2, sampling: Sampling = SAMPLING, load: Load = CLOSED
+    driver: FakeDriver,
+    servers: int = 2,
+    sampling: Sampling = SAMPLING,
+    load: Load = CLOSED,
+    hidden: tuple[int, ...] = (),
 ) -> Measured:
-    cpu_s = [0.0] * servers
+    used_s = [0.0] * servers
     work = [0.0] * servers
 
     def subject(index: int) -> Subject:
         def spend() -> float:
-            cpu_s[index] += 0.005
-            return cpu_s[index]
+            used_s[index] += 0.005
+            return used_s[index]
 
         def count() -> dict[str, float]:
             work[index] += 7
             return {"Handler_read_key": work[index]}
 
-        return Subject("abcdefgh"[index], spend, count, lambda words: f"server says: {words}")
+        cpu_s = None if index in hidden else spend
+        return Subject("abcdefgh"[index], cpu_s, count, lambda words: f"server says: {words}")
 
     return measure_block(
         "block",
@@ -120,6 +125,33 @@ def test_a_steady_block_is_measured_for_the_time_asked() -> None:
     assert one.counters == {"Handler_read_key": 7.0}
     assert one.reads == 36
     assert Histogram.decode(one.latencies).count == 12
+
+
+def test_cpu_time_that_cannot_be_seen_is_none() -> None:
+    result = measured(FakeDriver(tps=lambda server, number: 1000.0), hidden=(1,))
+    assert result.record is not None
+    one, two = result.record.samples
+    assert one.server_cpu_s == (0.005,) * 12
+    assert two.server_cpu_s is None
+    assert two.transactions == (100.0,) * 12
+
+
+def test_a_counter_that_was_reset_is_left_out() -> None:
+    readings = iter([{"reset": 9.0, "grew": 1.0, "went": 2.0}, {"reset": 3.0, "grew": 4.0, "came": 5.0}])
+    subject = Subject("a", None, lambda: next(readings), str)
+    result = measure_block(
+        "block",
+        1,
+        [subject],
+        kinds=["select"],
+        driver=FakeDriver(tps=lambda server, number: 1000.0),
+        sampling=SAMPLING,
+        load=CLOSED,
+        generator=random.Random(1),
+        watch=lambda stage, round_, rounds: None,
+    )
+    assert result.record is not None
+    assert result.record.samples[0].counters == {"grew": 3.0}
 
 
 def test_rounds_are_counted_from_after_the_warm_up() -> None:

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from shootout import site
+from shootout import compare, site, wording
 from shootout.errors import InputError
-from shootout.model import Cell, FailureRecord, Load, RunDocument, Warning
+from shootout.model import Cell, FailureRecord, Load, RunDocument, Samples, Warning
 
 GOLDEN = Path(__file__).parent / "golden"
 VOID = {"meta", "link", "br", "wbr", "img", "input", "hr"}
@@ -223,6 +223,50 @@ def test_settings_of_different_profiles_are_told_apart(tmp_path: Path) -> None:
     assert rows["buffer_pool_bytes innodb_buffer_pool_size"] == ["512M, 128M", "512M", "128M"]
     assert rows["default_storage_engine"] == ["–", "InnoDB", "–"]
     assert "mysql-8.0.12 small" in Document(text).text
+
+
+def test_what_cannot_be_seen_is_said_and_not_zero(tmp_path: Path) -> None:
+    document = builders.a_run(failing=False)
+    hidden = ("context_switches", "write_bytes")
+
+    def unseen(samples: Samples) -> Samples:
+        if samples.server != builders.BASE:
+            return samples
+        left = {name: value for name, value in samples.counters.items() if name not in hidden}
+        return msgspec.structs.replace(samples, server_cpu_s=None, counters=left)
+
+    starts = tuple(
+        msgspec.structs.replace(start, samples=tuple(map(unseen, start.samples))) for start in document.starts
+    )
+    document = msgspec.structs.replace(document, starts=starts)
+    index = site.build([(document, compare.compare(document))], tmp_path)
+    base = a_page(index, f"oltp_point_select-t1-{builders.BASE}").read_text()
+    head = a_page(index, f"oltp_point_select-t1-{builders.HEAD}").read_text()
+    assert "<dt>server CPU, µs / transaction</dt><dd>not visible</dd>" in base
+    assert '<dd class="than">base not visible</dd>' in head
+    (row,) = re.findall(r"<tr><th scope=\"row\">context_<wbr>switches</th>(.*?)</tr>", head, re.DOTALL)
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", row)
+    assert cells[0] == "not visible"
+    assert cells[1] != "not visible"
+    assert cells[2] == wording.NONE  # it is not new there
+
+
+def test_counters_of_any_size_are_shown(tmp_path: Path) -> None:
+    """Those of old documents may have gone back."""
+    values = {builders.BASE: -0.5, builders.HEAD: 0.0}
+    document = builders.a_run(failing=False)
+    starts = tuple(
+        msgspec.structs.replace(
+            start,
+            samples=tuple(
+                msgspec.structs.replace(each, counters={"pending": values[each.server]})
+                for each in start.samples
+            ),
+        )
+        for start in document.starts
+    )
+    document = msgspec.structs.replace(document, starts=starts)
+    site.build([(document, compare.compare(document))], tmp_path)
 
 
 def test_an_interrupted_and_a_cut_run_say_so(tmp_path: Path) -> None:

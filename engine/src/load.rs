@@ -44,7 +44,7 @@ const ACCESS_DENIED: u16 = 1227;
 
 /// How rows get into a server.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Manner {
+pub struct Way {
     /// By INSERT, in packets of at most so many bytes, the server's `max_allowed_packet`; none: by LOAD DATA LOCAL.
     pub insert: Option<usize>,
     /// Into the server's binary log too, which others may follow; else past it, where the account may do that.
@@ -61,7 +61,7 @@ pub fn load(
     timeout: Duration,
     dataset: &dyn Tables,
     workers: usize,
-    manner: Manner,
+    way: Way,
     look_around: &dyn Fn() -> bool,
 ) -> Result<u64, Failure> {
     let tables = dataset.tables();
@@ -70,13 +70,13 @@ pub fn load(
     let queue = Mutex::new(jobs.into_iter());
     let failure = OnceLock::new();
     let work = || -> Result<u64, Failure> {
-        let mut session = Session::open(target, timeout, manner, &failure)?;
+        let mut session = Session::open(target, timeout, way, &failure)?;
         let mut rows = 0;
         loop {
             let job = queue.lock().expect("never held across a panic").next();
             let Some(job) = job else { return Ok(rows) };
             let table = &tables[job.table];
-            rows += match manner.insert {
+            rows += match way.insert {
                 Some(longest) => session.insert(dataset, table, job, longest)?,
                 None => session.fill(dataset, table, job)?,
             };
@@ -144,7 +144,7 @@ impl<'a> Session<'a> {
     fn open(
         target: &Target,
         timeout: Duration,
-        manner: Manner,
+        way: Way,
         failure: &'a OnceLock<Failure>,
     ) -> Result<Self, Failure> {
         let Target { address, account } = target;
@@ -164,7 +164,7 @@ impl<'a> Session<'a> {
             connected(&session.socket).map_err(lost)?;
         }
         let mut login = Login::new(address.is_secure());
-        if manner.insert.is_none() {
+        if way.insert.is_none() {
             login = login.with_local_files();
         }
         let mut incoming = [0; READ_SIZE];
@@ -181,7 +181,7 @@ impl<'a> Session<'a> {
             }
         }
         session.execute(SESSION)?;
-        if manner.logged {
+        if way.logged {
             return Ok(session);
         }
         match session.execute(NO_BINARY_LOG) {

@@ -14,7 +14,7 @@ use crate::dataset;
 use crate::engine;
 use crate::histogram;
 use crate::lane::Course;
-use crate::load::{Manner, load};
+use crate::load::{Way, load};
 use crate::login::Account;
 use crate::program::Program;
 use crate::rows::{self, Table, Tables};
@@ -205,8 +205,8 @@ fn load_rows(
     let dataset = dataset_of(dataset)?;
     let address = Address::parse(address).map_err(PyValueError::new_err)?;
     let target = Target { address, account: Account { user, password, schema } };
-    let manner = Manner { insert: insert_bytes, logged };
-    interruptible(py, |look_around| load(&target, LOAD_TIMEOUT, &*dataset, workers, manner, look_around))?
+    let way = Way { insert: insert_bytes, logged };
+    interruptible(py, |look_around| load(&target, LOAD_TIMEOUT, &*dataset, workers, way, look_around))?
         .map_err(|failure| load_error(0, failure))
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use _engine::address::Address;
 use _engine::connection::{Failure, Target};
-use _engine::load::load;
+use _engine::load::{Way, load};
 use _engine::login::Account;
 use _engine::rows::{Field, Table, Tables};
 
@@ -82,6 +82,8 @@ enum Manner {
     ClosesWithWords,
     IsSilent,
     StopsReading,
+    /// By replicas, which must be sent everything.
+    IsFollowed,
 }
 
 /// What was loaded: each statement with the rows it brought, in the order of their ends.
@@ -128,7 +130,15 @@ fn serve(mut stream: UnixStream, manner: Manner, heard: &Heard) -> Option<()> {
         let (_, statement) = read_packet(&mut stream)?;
         let statement = String::from_utf8(statement[1..].to_vec()).unwrap();
         if statement.contains("sql_log_bin") {
+            assert!(manner != Manner::IsFollowed);
             stream.write_all(&packet(1, &error(REFUSED, "Access denied; you need SUPER"))).ok()?;
+            continue;
+        }
+        if let Some((head, rows)) = statement.split_once(" VALUES ") {
+            let count = rows.matches("),(").count() + 1 - usize::from(manner == Manner::TakesOneLess);
+            heard.lock().unwrap().push((head.into(), rows.into()));
+            let reply = [&[0, 0xFD], &(count as u32).to_le_bytes()[..3], &[0, 2, 0, 0, 0], b"Records: some"];
+            stream.write_all(&packet(1, &reply.concat())).ok()?;
             continue;
         }
         if !statement.starts_with("LOAD DATA LOCAL INFILE") {
@@ -186,7 +196,7 @@ fn target(path: PathBuf) -> Target {
 
 fn load_within(server: &Played, dataset: &Pairs, workers: usize, timeout: Duration) -> Result<u64, Failure> {
     let began = Instant::now();
-    let result = load(&server.target, timeout, dataset, workers, &|| true);
+    let result = load(&server.target, timeout, dataset, workers, Way::default(), &|| true);
     assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
     result
 }
@@ -227,8 +237,8 @@ fn every_row_arrives_once_however_many_workers_send_them() {
 #[test]
 fn a_dataset_without_tables_is_loaded_without_a_server() {
     let nobody = target("/nonexistent".into());
-    assert_eq!(load(&nobody, TIMEOUT, &Pairs { tables: 0, ..FEW }, 2, &|| true), Ok(0));
-    let failure = load(&nobody, TIMEOUT, &FEW, 2, &|| true).unwrap_err();
+    assert_eq!(load(&nobody, TIMEOUT, &Pairs { tables: 0, ..FEW }, 2, Way::default(), &|| true), Ok(0));
+    let failure = load(&nobody, TIMEOUT, &FEW, 2, Way::default(), &|| true).unwrap_err();
     assert_eq!(failure.message, "/nonexistent: No such file or directory (os error 2)");
 }
 
@@ -286,7 +296,51 @@ fn an_interrupt_ends_a_load() {
     let server = played(|_| Manner::StopsReading);
     let began = Instant::now();
     let wide = Pairs { width: 5000, ..FEW };
-    let failure = load(&server.target, TIMEOUT, &wide, 2, &|| began.elapsed() < SOON / 20).unwrap_err();
+    let failure =
+        load(&server.target, TIMEOUT, &wide, 2, Way::default(), &|| began.elapsed() < SOON / 20).unwrap_err();
     assert_eq!(failure, Failure::interrupted());
     assert!(began.elapsed() < SOON);
+}
+
+#[test]
+fn rows_go_in_by_insert_in_packets_that_the_server_takes() {
+    for (tables, workers, longest) in
+        [(1, 1, 4096), (1, 3, 4096), (2, 2, 1024), (1, 1, usize::MAX), (1, 1, 0)]
+    {
+        let server = played(|_| Manner::IsFollowed);
+        let way = Way { insert: Some(longest), logged: true };
+        let dataset = Pairs { tables, ..FEW };
+        let loaded = load(&server.target, TIMEOUT, &dataset, workers, way, &|| true);
+        assert_eq!(loaded, Ok(2000 * tables as u64));
+        let heard = server.heard.lock().unwrap();
+        for table in 0..tables {
+            let mut ids = Vec::new();
+            for (head, rows) in heard.iter() {
+                if *head != format!("INSERT INTO `t{table}` (`id`,`text`)") {
+                    continue;
+                }
+                let rows = str::from_utf8(rows).unwrap();
+                let length = 1 + head.len() + " VALUES ".len() + rows.len();
+                assert!(length <= longest || !rows.contains("),("), "{length}");
+                for row in rows[1..rows.len() - 1].split("),(") {
+                    let (id, text) = row.split_once(',').unwrap();
+                    assert_eq!(text, format!("'{}'", ["a", "b"][table].repeat(100)));
+                    ids.push(id.parse::<u64>().unwrap());
+                }
+            }
+            ids.sort_unstable();
+            assert!(ids.into_iter().eq(0..2000));
+        }
+        let each = 2000 * tables / heard.len();
+        assert!(if longest == 0 { each == 1 } else { each > 5 }, "{each}");
+    }
+}
+
+#[test]
+fn rows_that_an_insert_loses_are_missed() {
+    let server = played(|_| Manner::TakesOneLess);
+    let way = Way { insert: Some(4096), logged: false };
+    let failure = load(&server.target, TIMEOUT, &FEW, 1, way, &|| true).unwrap_err();
+    assert!(failure.message.starts_with("t0 took "), "{}", failure.message);
+    assert!(failure.message.ends_with(" rows: Records: some"), "{}", failure.message);
 }

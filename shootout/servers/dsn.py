@@ -10,13 +10,13 @@ from urllib.parse import quote, unquote
 
 from shootout.errors import InputError
 
-FORM = "dsn:mysql://USER[:PASSWORD]@HOST[:PORT][?unix_socket=/PATH][@SETTINGS]"
+FORM = "dsn:mysql://USER@HOST[:PORT][?unix_socket=/PATH][@SETTINGS], with USER:PASSWORD where there is one"
 PORT = 3306
 SOCKET_PATH_MAX_BYTES = 107
 
 _ADDRESS = re.compile(r"(?:\[(?P<six>[^\[\]]+)\]|(?P<host>[\w.-]*))(?::(?P<port>[0-9]{1,5}))?/?")
 # Between a user's name and the last @ of a line anything may be a password.
-_PASSWORD = re.compile(r"(://[^:@\n]*):.*@")
+_PASSWORD = re.compile(r"(://[^:@\n]*):(?!…@).*@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,9 @@ class Written:
 
 
 def parse(text: str) -> Written:
-    """Read `mysql://USER[:PASSWORD]@HOST[:PORT][?unix_socket=/PATH][@SETTINGS]`.
+    """Read what follows `dsn:` in FORM; user, password and path are percent-encoded.
 
-    User, password and path are percent-encoded. Raises InputError, which never shows a password.
+    Raises InputError, which never shows a password.
     """
     shown = _shown(" ".join(text.split()))
 

@@ -75,7 +75,7 @@ class External(Running):
 
     @property
     def pid(self) -> int | None:
-        """Its process, where it runs on this machine and truly is visible."""
+        """Its process on this machine, if `look` has found it."""
         return self._pid
 
     @property
