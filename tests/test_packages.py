@@ -141,6 +141,7 @@ def test_what_a_client_cannot_find_is_said_in_its_words(source: Source, words: s
     assert message.startswith(words)
     assert len(message) > len(words) or "locate" in words
     assert "said nothing" not in message
+    assert "[" not in message  # no marks of Maven's, no colours
     assert "\n" not in message
     assert directories(tmp_path) == []
 

@@ -19,11 +19,11 @@ from shootout.servers.unpack import ArchiveError, Destination, unpack_stream
 
 CLIENT = "apt-get"
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+SYSTEM = Path("/etc/os-release")
 ARCHITECTURE = "amd64"
 
 # Folders of the root that are one with those of the same name in usr: libc of older releases lies in them.
 _MERGED = ("bin", "lib", "lib64", "sbin")
-_SYSTEM = Path("/etc/os-release")
 _UNKNOWN = "$(ORIGIN)"
 _TARGETS = f"$(REPO_URI)\t$(RELEASE)\t$(COMPONENT)\t{_UNKNOWN}"
 _CONFIGURATION = """\
@@ -74,7 +74,7 @@ def mirror() -> str | None:
     code, said = clients.ask([CLIENT, "indextargets", "--format", _TARGETS, "Created-By: Packages"])
     if code != 0:
         return None
-    is_debian = re.search(r"^ID=\"?debian\"?$", _SYSTEM.read_text(), re.MULTILINE) is not None
+    is_debian = re.search(r"^ID=\"?debian\"?$", SYSTEM.read_text(), re.MULTILINE) is not None
     for line in said.splitlines():
         uri, release, component, origin = line.split("\t")
         # Before its first `apt-get update` a system does not know whose the archives are.

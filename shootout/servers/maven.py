@@ -12,6 +12,9 @@ from shootout.servers.clients import Missing
 
 CLIENT = "mvn"
 
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_HELP = " -> [Help 1]"
+
 
 def missing() -> Missing | None:
     """What it takes, and this machine lacks."""
@@ -31,7 +34,8 @@ def download(source: Maven, directory: Path) -> Path:
 
 def _reason(output: str) -> str:
     """The line that says why: the first error, without the goal that it was in."""
-    lines = [line.removeprefix("[ERROR]").strip() for line in output.splitlines() if "[ERROR]" in line]
-    lines = lines or output.split("\n")
+    plain = _COLOURS.sub("", output)  # it sends some even where it is to send none
+    lines = [line.removeprefix("[ERROR]").strip() for line in plain.splitlines() if "[ERROR]" in line]
+    lines = lines or plain.split("\n")
     first = next((line for line in lines if line), "mvn said nothing")
-    return re.sub(r"^Failed to execute goal \S+ \(\S+\) on project \S+: ", "", first)
+    return re.sub(r"^Failed to execute goal \S+ \(\S+\) on project \S+: ", "", first).removesuffix(_HELP)
