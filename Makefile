@@ -16,6 +16,7 @@ bench: $(INSTALLED)
 
 test: $(INSTALLED)
 	@$(call need,mvn,apt-get install maven)
+	@$(call need,npm,apt-get install npm)
 	@$(call need,chromium,apt-get install chromium)
 	@$(call need,sysbench,apt-get install sysbench)
 	$(BIN)/ruff check

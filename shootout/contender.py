@@ -17,7 +17,7 @@ from shootout.model import Dataset, ServerRecord, ServerReference
 from shootout.places import cache
 from shootout.plan import Plan
 from shootout.rounds import Subject
-from shootout.servers import catalogue, instances, native, packages
+from shootout.servers import catalogue, instances, native
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
 from shootout.servers.program import Program
@@ -109,12 +109,9 @@ class Contender:
 def program_of(reference: ServerReference, held: ExitStack | None = None) -> Program:
     """The server's program files, fetched where they are not here yet. Raises InputError.
 
-    What it takes from the cache stays there until `held` is closed.
+    They stay in the cache until `held` is closed.
     """
-    if reference.source == "path":
-        return Tree.inspect(Path(reference.target))
-    entry = catalogue.load()[reference.target]
-    return Tree.inspect(packages.fetch(reference.target, entry, cache(), held))
+    return Tree.inspect(catalogue.bring(reference, cache(), held))
 
 
 def connect(engine: Engine, instance: Running, schema: str, connections: int) -> int:

@@ -8,16 +8,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 
-from shootout import toml
 from shootout.errors import InputError
 from shootout.model import ServerReference
-from shootout.servers import catalogue, layout
+from shootout.servers import archive, catalogue, layout
 
-FORMS = "a catalogue id (mysql-8.0.12) or path:DIR, either with @settings"
+FORMS = "a catalogue id (mysql-8.0.12), path:DIR or path:URL#sha256=HEX, each with @settings or without"
 
 
 def parse(text: str) -> ServerReference:
-    """Read `ID[@settings]` or `path:DIR[@settings]`; directories become absolute.
+    """Read `ID`, `path:DIR` or `path:URL#sha256=HEX`, each with `@settings` or without.
+
+    An id may be cut short where it stays unique; directories become absolute.
 
     The last `@` begins the settings, except within the name of a directory that exists as written.
     Raises InputError for an unknown id, another form, or a directory without a server in it.
@@ -25,15 +26,11 @@ def parse(text: str) -> ServerReference:
     kind, colon, rest = text.strip().partition(":")
     if not colon:
         target, settings = _split(kind, text)
-        known = catalogue.load()
-        if target not in known:
-            raise InputError(
-                f"unknown server {target!r}{toml.hint(target, known)}\n"
-                "A build of your own is written path:DIR."
-            )
-        return ServerReference(source="catalogue", target=target, settings=settings)
+        return ServerReference(source="catalogue", target=catalogue.find(target), settings=settings)
     if kind != "path":
         raise InputError(f"server {text!r}: expected {FORMS}")
+    if archive.is_url(rest):
+        return _archive(rest)
     try:
         where, settings = (rest, None) if rest and _directory(rest).is_dir() else _split(rest, text)
         directory = _directory(where)
@@ -59,17 +56,33 @@ def labels(references: Sequence[ServerReference]) -> tuple[str, ...]:
     Directories (and settings files) go by their last part, or by as many as tell them apart; a reference
     that comes again is the same server a second time, and gets `#2`.
     """
-    directories = _tails(each.target for each in references if each.source == "path")
+    directories = _tails(_shown(each) for each in references if each.source == "path")
     settings = _tails(each.settings for each in references if each.settings is not None)
     seen: Counter[str] = Counter()
     result = []
     for each in references:
-        label = f"path:{directories[each.target]}" if each.source == "path" else each.target
+        label = f"path:{directories[_shown(each)]}" if each.source == "path" else each.target
         if each.settings is not None:
             label += f"@{settings[each.settings]}"
         seen[label] += 1
         result.append(label if seen[label] == 1 else f"{label}#{seen[label]}")
     return tuple(result)
+
+
+def _archive(written: str) -> ServerReference:
+    """`URL#sha256=HEX[@settings]`; an `@` of the URL's own stands before the checksum."""
+    url, hash, rest = written.partition("#")
+    checksum, at, settings = rest.partition("@")
+    target = archive.written(archive.read(url + hash + checksum))
+    if at and not settings:
+        raise InputError(f"server 'path:{written}': expected {FORMS}")
+    return ServerReference(source="path", target=target, settings=settings or None)
+
+
+def _shown(reference: ServerReference) -> str:
+    """What a label is made of: a directory, or as if the archive were one."""
+    target = reference.target
+    return archive.shown(archive.read(target)) if archive.is_url(target) else target
 
 
 def _split(written: str, text: str) -> tuple[str, str | None]:
