@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +18,7 @@ from shootout.places import cache
 from shootout.plan import Plan
 from shootout.rounds import Subject
 from shootout.servers import catalogue, instances, native, packages
+from shootout.servers.container import Image
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
 from shootout.servers.program import Program
@@ -51,15 +52,26 @@ class Contender:
     cache_bytes: int
 
     @classmethod
-    def find(cls, plan: Plan, label: str, port: int | None = None, held: ExitStack | None = None) -> Self:
+    def find(
+        cls,
+        plan: Plan,
+        label: str,
+        port: int | None = None,
+        held: ExitStack | None = None,
+        tell: Callable[[str], None] = lambda words: None,
+    ) -> Self:
         """Fetch the server where it is not here yet, and write the settings for it. Raises InputError.
 
-        What it takes from the cache stays there until `held` is closed.
+        What it takes from the cache stays there until `held` is closed; `tell` hears what takes its time.
         """
         if port is not None:
             instances.require_port(port)  # before anything is fetched or loaded
         reference = plan.servers[label]
-        program = Tree.inspect(_directory_of(reference, held))
+        program: Program
+        if reference.source == "image":
+            program = Image.inspect(reference.target, plan.profile.container, tell)
+        else:
+            program = Tree.inspect(_directory_of(reference, held))
         name = reference.settings or plan.profile.settings
         options = settings.compile(settings.load(name), program.family, program.version)
         return cls(label, reference, name, program, options, plan.loaded, port, plan.cache_bytes)
@@ -102,6 +114,7 @@ class Contender:
             checksum=template.checksum if template else "",
             load_s=template.load_s if template else None,
             warnings=warnings if instance else (),
+            image=self.program.origin if isinstance(self.program, Image) else "",
         )
 
 

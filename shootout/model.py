@@ -18,6 +18,7 @@ RATE_MAX = 10_000_000.0  # transactions/s
 THINK_MAX_S = 60.0
 Share = Annotated[float, Meta(gt=0, lt=1)]
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")]  # $ would let a line break end it
+Size = Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,15}[KMG]?\Z")]  # bytes: 512M, 8G
 Protocol = Literal["text", "prepared"]
 Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
@@ -43,8 +44,8 @@ class Value(Struct, metaclass=_ValueMeta):
 class ServerReference(Value):
     """A server as the user wrote it: where it comes from, and the settings it runs under."""
 
-    source: Literal["catalogue", "path"]
-    target: str  # catalogue id, or a directory
+    source: Literal["catalogue", "path", "image"]
+    target: str  # catalogue id, a directory, or an image's name
     settings: str | None = None  # a settings profile's name, or a file; None: the run's own
 
     @property
@@ -205,6 +206,21 @@ class Load(Value):
     reconnect: bool = False  # a lost connection is counted and opened again; else it fails the cell
 
 
+class Container(Value):
+    """What surrounds the servers that run from an image."""
+
+    network: Literal["host", "bridge"] = "host"  # bridge: of its own, and the load goes over TCP
+    memory: Size | None = None  # that each of them may take; None: no limit
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """The limit, swap included."""
+        if self.memory is None:
+            return None
+        unit = {"K": 2**10, "M": 2**20, "G": 2**30}.get(self.memory[-1])
+        return int(self.memory) if unit is None else int(self.memory[:-1]) * unit
+
+
 class Profile(Value):
     """One reproducible run: what, on which servers, under which settings, how thoroughly."""
 
@@ -219,6 +235,7 @@ class Profile(Value):
     distribution: Distribution | None = None
     sampling: Sampling = field(default_factory=Sampling)
     policy: Policy = field(default_factory=Policy)
+    container: Container = field(default_factory=Container)
 
 
 class Maven(Value, tag="maven"):
@@ -557,12 +574,13 @@ class ServerRecord(Value):
     family: str
     version: str  # as the server says
     comment: str  # its version_comment
-    build: str  # sha256 of the server binary
+    build: str  # sha256 of the server binary, or an image's id
     settings_name: str
     settings: tuple[SettingRecord, ...]
     checksum: str  # of the dataset's rows
     load_s: float | None  # None: restored from the cache
     warnings: tuple[Warning, ...] = ()
+    image: str = ""  # by which its registry gives the same again: name@sha256:…
 
 
 class Samples(Value):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from shootout import toml
 from shootout.errors import InputError
-from shootout.model import Distribution, Name
+from shootout.model import Distribution, Name, Size
 
 _DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
@@ -40,6 +42,28 @@ def word(flag: str, text: str, known: Sequence[str]) -> str:
     if text not in known:
         raise InputError(f"{flag}: unknown {text!r}{toml.hint(text, known)}")
     return text
+
+
+def size(flag: str, text: str) -> str:
+    """Bytes: `N`, or with one of the units K, M and G."""
+    try:
+        found: str = toml.value(text.upper(), Size)
+    except InputError:
+        raise InputError(f"{flag} {text!r}: expected a size, such as 512M or 8G") from None
+    return found
+
+
+def directory(flag: str, text: str) -> Path:
+    """An existing directory that can be written to; it becomes absolute."""
+    try:
+        found = Path(text).expanduser().absolute()
+        if not found.is_dir():
+            raise InputError(f"{flag} {text!r}: no such directory; expected one that exists")
+    except (OSError, RuntimeError, ValueError):  # RuntimeError: no such home directory; ValueError: NUL in it
+        raise InputError(f"{flag} {text!r}: not the name of a directory") from None
+    if not os.access(found, os.W_OK | os.X_OK):
+        raise InputError(f"{flag} {text!r}: cannot be written to")
+    return found
 
 
 def name(flag: str, text: str) -> str:

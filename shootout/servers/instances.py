@@ -24,7 +24,7 @@ from pymysql.cursors import Cursor
 
 from shootout.errors import InputError, MeasureError
 from shootout.servers.native import quoted
-from shootout.servers.program import Process, Program
+from shootout.servers.program import Address, Process, Program
 from shootout.servers.running import Login, Running
 from shootout.servers.store import locked
 
@@ -99,27 +99,26 @@ def start(
                 f"{directory}: another process runs a server in this instance directory"
             ) from None
         port = _free_port() if port is None else require_port(port)
-        address = directory / "mysqld.sock"
-        if len(os.fsencode(address)) > SOCKET_PATH_MAX_BYTES:
-            address = (
-                Path(held.enter_context(tempfile.TemporaryDirectory(prefix="shootout-"))) / "mysqld.sock"
-            )
+        place = directory / "mysqld.sock"
+        if len(os.fsencode(place)) > SOCKET_PATH_MAX_BYTES:
+            place = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="shootout-"))) / "mysqld.sock"
+        address = Address(place, port)
         passwords = {"root": secrets.token_urlsafe(24), LOAD_USER: secrets.token_urlsafe(24)}
-        _write_accounts(directory / "accounts.sql", passwords)
+        _write_accounts(directory / "accounts.sql", passwords, program)
         pid_file = directory / "mysqld.pid"
         timeout_s = RECOVERY_TIMEOUT_S if pid_file.exists() else START_TIMEOUT_S
         placed = {
-            "socket": quoted(address),
+            "socket": quoted(address.socket),
             "port": str(port),
             "pid-file": quoted(pid_file),
             "init-file": quoted(directory / "accounts.sql"),
         }
         config = _write_config(program, directory, settings, placed)
-        process = program.spawn([f"--defaults-file={config}"], directory, cpus)
+        process = program.spawn([f"--defaults-file={config}"], directory, cpus, address=address)
         instance = Instance(
             directory=directory,
             address=address,
-            port=port,
+            over_tcp=program.over_tcp,
             process=process,
             passwords=passwords,
             held=held.pop_all(),
@@ -139,16 +138,17 @@ class Instance(Running):
         self,
         *,
         directory: Path,
-        address: Path,
-        port: int,
+        address: Address,
+        over_tcp: bool,
         process: Process,
         passwords: Mapping[str, str],
         held: ExitStack,
     ) -> None:
         super().__init__()
         self.directory = directory
-        self.socket = address
-        self.port = port
+        self.socket = address.socket
+        self.port = address.port
+        self.over_tcp = over_tcp
         self.pid = process.pid
         self._process = process
         self._passwords = passwords
@@ -161,7 +161,8 @@ class Instance(Running):
     @property
     def login(self) -> Login:
         """What the load engine logs in with."""
-        return Login(str(self.socket), LOAD_USER, self._passwords[LOAD_USER])
+        address = f"127.0.0.1:{self.port}" if self.over_tcp else str(self.socket)
+        return Login(address, LOAD_USER, self._passwords[LOAD_USER])
 
     def alive(self) -> bool:
         """Whether the server process runs."""
@@ -194,6 +195,9 @@ class Instance(Running):
             try:
                 with self.connect(read_timeout=5) as connection:
                     self.version = str(connection.server_version)  # type: ignore[attr-defined]
+                if self.over_tcp:
+                    # Now caching_sha2_password knows the password, and need not ask for it in clear.
+                    self._login(LOAD_USER, {"read_timeout": 5}, over_tcp=True).close()
                 return
             except pymysql.OperationalError as error:
                 code = self._process.poll()
@@ -216,7 +220,9 @@ class Instance(Running):
             self._process.wait()
         self._held.close()
 
-    def _login(self, user: str, options: Mapping[str, Any]) -> Connection[Cursor]:
+    def _login(
+        self, user: str, options: Mapping[str, Any], *, over_tcp: bool = False
+    ) -> Connection[Cursor]:
         # Without a collation PyMySQL's SET NAMES picks the version's own default, which differs from 8.0 on.
         common: dict[str, Any] = {
             "user": user,
@@ -228,13 +234,14 @@ class Instance(Running):
         }
         connection = Connection(**common | dict(options) | {"defer_connect": True})
         # PyMySQL forgets to close a socket of its own that found no server.
-        link = socket.socket(socket.AF_UNIX)
+        link = socket.socket(socket.AF_INET if over_tcp else socket.AF_UNIX)
+        address = ("127.0.0.1", self.port) if over_tcp else str(self.socket)
         try:
-            link.connect(str(self.socket))
+            link.connect(address)
         except OSError as error:
             link.close()
-            raise pymysql.OperationalError(CR_CONNECTION_ERROR, f"{self.socket}: {error.strerror}") from error
-        connection._secure = True  # type: ignore[attr-defined]  # so it would know of a socket of its own
+            raise pymysql.OperationalError(CR_CONNECTION_ERROR, f"{address}: {error.strerror}") from error
+        connection._secure = not over_tcp  # type: ignore[attr-defined]  # as it would know of its own socket
         connection.connect(link)
         return connection
 
@@ -247,7 +254,7 @@ def _write_config(
         **program.options,
         "datadir": quoted(directory / "data"),
         "log-error": quoted(directory / "error.log"),
-        "bind-address": "127.0.0.1",
+        "bind-address": "0.0.0.0" if program.over_tcp else "127.0.0.1",
         "secure-file-priv": '""',  # its compiled-in directory need not exist here
     }
     if program.family != "mariadb" and program.version >= (8, 0, 11):
@@ -262,15 +269,16 @@ def _write_config(
     return config
 
 
-def _write_accounts(file: Path, passwords: Mapping[str, str]) -> None:
+def _write_accounts(file: Path, passwords: Mapping[str, str], program: Program) -> None:
     """Write what the server runs before it listens: so there is no moment in which root has no password."""
-    load = f"{LOAD_USER}@localhost"
-    lines = [
-        f"ALTER USER root@localhost IDENTIFIED BY '{passwords['root']}';",
-        f"CREATE USER IF NOT EXISTS {load} IDENTIFIED BY '{passwords[LOAD_USER]}';",
-        f"ALTER USER {load} IDENTIFIED BY '{passwords[LOAD_USER]}';",
-        f"GRANT ALL ON *.* TO {load};",
-    ]
+    lines = [f"ALTER USER root@localhost IDENTIFIED BY '{passwords['root']}';"]
+    for host in ("localhost", "%") if program.over_tcp else ("localhost",):
+        load = f"{LOAD_USER}@'{host}'"
+        lines += [
+            f"CREATE USER IF NOT EXISTS {load} IDENTIFIED BY '{passwords[LOAD_USER]}';",
+            f"ALTER USER {load} IDENTIFIED BY '{passwords[LOAD_USER]}';",
+            f"GRANT ALL ON *.* TO {load};",
+        ]
     with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as opened:  # noqa: PTH123
         opened.write("\n".join(lines) + "\n")
 

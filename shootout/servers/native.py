@@ -16,6 +16,7 @@ from pathlib import Path
 
 from shootout.errors import InputError
 from shootout.servers.packages import require_libraries
+from shootout.servers.program import Address
 from shootout.settings import Family, Version
 
 # The same for every server, whatever this process was given: servers size their caches, and an array, by it.
@@ -49,19 +50,18 @@ class Tree:
             errors="replace",
             check=False,
         )
-        found = re.search(r"\bVer (\d+)\.(\d+)\.(\d+)", asked.stdout)
-        if asked.returncode != 0 or found is None:
+        told = told_version(asked.stdout)
+        if asked.returncode != 0 or told is None:
             said = (asked.stderr or asked.stdout).strip().splitlines() or [f"exit code {asked.returncode}"]
             raise InputError(f"{mysqld}: does not tell its version: {said[-1]}")
         with mysqld.open("rb") as binary:
             digest = hashlib.file_digest(binary, "sha256").hexdigest()
-        major, minor, patch = map(int, found.groups())
         return cls(
             basedir=directory,
             mysqld=mysqld,
             share=_find_share(directory),
-            version=(major, minor, patch),
-            family=_family(asked.stdout),
+            version=told[0],
+            family=told[1],
             digest=digest,
         )
 
@@ -75,6 +75,11 @@ class Tree:
         """The my.cnf options that say where its files lie."""
         return {"basedir": quoted(self.basedir), "lc-messages-dir": quoted(self.share)}
 
+    @property
+    def over_tcp(self) -> bool:
+        """It shares this machine's file system: its socket will do."""
+        return False
+
     def shared(self, name: str) -> str | None:
         """The text of a file below its share directory; None: there is none."""
         file = self.share / name
@@ -86,7 +91,12 @@ class Tree:
         return data if (data / "mysql").is_dir() else None
 
     def spawn(
-        self, arguments: Sequence[str], directory: Path, cpus: Sequence[int], given: Path | None = None
+        self,
+        arguments: Sequence[str],
+        directory: Path,
+        cpus: Sequence[int],
+        given: Path | None = None,
+        address: Address | None = None,
     ) -> subprocess.Popen[bytes]:
         """Run the server, as Program says.
 
@@ -141,10 +151,18 @@ def allow_files() -> int:
     return hard
 
 
-def _family(version_text: str) -> Family:
-    if "mariadb" in version_text.lower():
-        return "mariadb"
-    return "percona" if "percona" in version_text.lower() else "mysql"
+def told_version(words: str) -> tuple[Version, Family] | None:
+    """What a server answers to --version; None: nothing of the kind."""
+    found = re.search(r"\bVer (\d+)\.(\d+)\.(\d+)", words)
+    if found is None:
+        return None
+    family: Family = "mysql"
+    for other in ("mariadb", "percona"):
+        if other in words.lower():
+            family = other
+            break
+    major, minor, patch = map(int, found.groups())
+    return (major, minor, patch), family
 
 
 def _find_share(directory: Path) -> Path:

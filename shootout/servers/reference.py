@@ -13,13 +13,25 @@ from shootout.errors import InputError
 from shootout.model import ServerReference
 from shootout.servers import catalogue, native
 
-FORMS = "a catalogue id (mysql-8.0.12) or path:DIR, either with @settings"
+FORMS = "a catalogue id (mysql-8.0.12), path:DIR or image:NAME, each with @settings where wanted"
+
+# As the Docker engine reads it: host:port/path/name:tag@digest
+_IMAGE = re.compile(
+    r"(?P<name>"
+    r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?/)?"
+    r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*"
+    r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?"
+    r"(?:@sha256:[0-9a-f]{64})?)"
+    r"(?:@(?P<settings>(?!sha256:).+))?"
+)
+_DIGEST = re.compile(r"@sha256:([0-9a-f]{12})[0-9a-f]{52}\Z")
 
 
 def parse(text: str) -> ServerReference:
-    """Read `ID[@settings]` or `path:DIR[@settings]`; directories become absolute.
+    """Read `ID[@settings]`, `path:DIR[@settings]` or `image:NAME[@settings]`; directories become absolute.
 
-    The last `@` begins the settings, except within the name of a directory that exists as written.
+    The last `@` begins the settings, except within the name of a directory that exists as written; an image's
+    `@sha256:…` belongs to its name, and what follows it, or the first `@` of another one, to the settings.
     Raises InputError for an unknown id, another form, or a directory without a server in it.
     """
     kind, colon, rest = text.strip().partition(":")
@@ -32,6 +44,8 @@ def parse(text: str) -> ServerReference:
                 "A build of your own is written path:DIR."
             )
         return ServerReference(source="catalogue", target=target, settings=settings)
+    if kind == "image":
+        return _image(rest, text)
     if kind != "path":
         raise InputError(f"server {text!r}: expected {FORMS}")
     try:
@@ -56,20 +70,37 @@ def parse_list(text: str) -> tuple[ServerReference, ...]:
 def labels(references: Sequence[ServerReference]) -> tuple[str, ...]:
     """A short, unique, readable name for each reference, fit for pytest ids.
 
-    Directories (and settings files) go by their last part, or by as many as tell them apart; a reference
-    that comes again is the same server a second time, and gets `#2`.
+    Directories, images and settings files go by their last part, or by as many as tell them apart, and an
+    image's digest by its beginning; a reference that comes again is the same server a second time, and
+    gets `#2`.
     """
     directories = _tails(each.target for each in references if each.source == "path")
+    images = _tails(_image_name(each.target) for each in references if each.source == "image")
     settings = _tails(each.settings for each in references if each.settings is not None)
     seen: Counter[str] = Counter()
     result = []
     for each in references:
-        label = f"path:{directories[each.target]}" if each.source == "path" else each.target
+        match each.source:
+            case "path":
+                label = f"path:{directories[each.target]}"
+            case "image":
+                label = f"image:{images[_image_name(each.target)]}"
+            case _:
+                label = each.target
         if each.settings is not None:
             label += f"@{settings[each.settings]}"
         seen[label] += 1
         result.append(label if seen[label] == 1 else f"{label}#{seen[label]}")
     return tuple(result)
+
+
+def _image(written: str, text: str) -> ServerReference:
+    found = _IMAGE.fullmatch(written)
+    if found is None:
+        raise InputError(
+            f"server {text!r}: expected image:NAME[:TAG][@sha256:…][@settings], the name in small letters"
+        )
+    return ServerReference(source="image", target=found["name"], settings=found["settings"])
 
 
 def _split(written: str, text: str) -> tuple[str, str | None]:
@@ -85,6 +116,10 @@ def _directory(text: str) -> Path:
     return Path(os.path.abspath(Path(text).expanduser()))  # noqa: PTH100 (a link's own name makes the better label)
 
 
+def _image_name(target: str) -> str:
+    return _DIGEST.sub(r":\1", target)
+
+
 def _tails(paths: Iterable[str]) -> dict[str, str]:
     """For each path as few of its last parts as make it unlike every other, joined and cleaned."""
     parts = {path: PurePath(path).parts or (path,) for path in paths}
@@ -94,5 +129,5 @@ def _tails(paths: Iterable[str]) -> dict[str, str]:
         length = next(
             (n for n in range(1, len(mine)) if all(theirs[-n:] != mine[-n:] for theirs in others)), len(mine)
         )
-        result[path] = re.sub(r"[^A-Za-z0-9._+-]+", "-", "-".join(mine[-length:])).strip("-") or "root"
+        result[path] = re.sub(r"[^A-Za-z0-9._+:-]+|::+", "-", "-".join(mine[-length:])).strip("-:") or "root"
     return result
