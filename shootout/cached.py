@@ -17,7 +17,7 @@ import msgspec
 from shootout import settings
 from shootout.errors import InputError
 from shootout.model import Value
-from shootout.servers import native, store
+from shootout.servers import layout, store
 
 LIMIT_VARIABLE = "SHOOTOUT_CACHE_BYTES"
 LIMIT_BYTES = 20 * 10**9
@@ -159,7 +159,7 @@ def _entry(target: Path) -> Entry:
 
 def _is_server(directory: Path) -> bool:
     try:
-        native.find_mysqld(directory)
+        layout.find_mysqld(directory)
     except InputError:
         return False
     return True

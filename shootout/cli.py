@@ -17,10 +17,11 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from shootout import __version__, cached, compare, document, plan, site, terminal
+from shootout import __version__, cached, compare, document, look, plan, site, terminal
 from shootout.errors import InputError, MeasureError
 from shootout.model import Comparison, RunDocument
 from shootout.places import REPORTS, ROOT, SUITES, cache
+from shootout.servers import reference
 from shootout.toml import hint
 
 EXIT_CODES: dict[type[Exception], int] = {InputError: 2, MeasureError: 3}
@@ -136,6 +137,17 @@ def _cache_clear(given: argparse.Namespace) -> int:
     return 0
 
 
+def _servers_start(given: argparse.Namespace) -> int:
+    with look.running(reference.parse(given.reference), given.settings, given.port) as instance:
+        access = look.access(instance)
+        if given.json:
+            print(msgspec.json.encode(access).decode(), flush=True)
+        else:
+            terminal.print_access(_console(), given.reference, access)
+        look.until_interrupted(instance)
+    return 0
+
+
 class _Front:
     """Stands in for pytest's own reporter: says only what the verdict table does not."""
 
@@ -213,7 +225,15 @@ def _parser() -> argparse.ArgumentParser:
     clear = actions.add_parser("clear", help="remove all that is not in use", allow_abbrev=False)
     clear.set_defaults(run=_cache_clear, parser=clear)
 
-    for command in (run, compare_, site_, list_, clear):
+    servers = commands.add_parser("servers", help="the servers there are", allow_abbrev=False)
+    doings = servers.add_subparsers(metavar="ACTION", required=True)
+    start = doings.add_parser("start", help="keep one running for a look, until Ctrl-C", allow_abbrev=False)
+    start.set_defaults(run=_servers_start, parser=start)
+    start.add_argument("reference", metavar="SERVER", help="a server reference")
+    start.add_argument("--settings", metavar="NAME", default="defaults", help="a profile's name, or a file")
+    start.add_argument("--port", metavar="N", type=int, help="TCP port on 127.0.0.1 (default: a free one)")
+
+    for command in (run, compare_, site_, list_, clear, start):
         command.add_argument("--json", action="store_true", help="print JSON")
     return parser
 

@@ -13,7 +13,7 @@ from shootout import cached, dataset, machine, settings
 from shootout._engine import Engine, LoadError
 from shootout.dataset import Template
 from shootout.errors import MeasureError
-from shootout.model import Dataset, ServerRecord, ServerReference
+from shootout.model import Container, Dataset, ServerRecord, ServerReference
 from shootout.places import cache
 from shootout.plan import Plan
 from shootout.rounds import Subject
@@ -23,6 +23,8 @@ from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
 from shootout.servers.program import Program
 from shootout.servers.running import Running
+
+Tell = Callable[[str], None]
 
 CONNECT_TIMEOUT_S = 60.0  # for each answer
 # What may be in the way of connections, and of their prepared statements: by error code.
@@ -58,7 +60,7 @@ class Contender:
         label: str,
         port: int | None = None,
         held: ExitStack | None = None,
-        tell: Callable[[str], None] = lambda words: None,
+        tell: Tell = lambda words: None,
     ) -> Self:
         """Fetch the server where it is not here yet, and write the settings for it. Raises InputError.
 
@@ -67,13 +69,10 @@ class Contender:
         if port is not None:
             instances.require_port(port)  # before anything is fetched or loaded
         reference = plan.servers[label]
-        program: Program
-        if reference.source == "image":
-            program = Image.inspect(reference.target, plan.profile.container, tell)
-        else:
-            program = Tree.inspect(_directory_of(reference, held))
+        program = program_of(reference, held, plan.profile.container, tell)
         name = reference.settings or plan.profile.settings
         options = settings.compile(settings.load(name), program.family, program.version)
+        options = dataset.with_engines(options, program.family, plan.loaded)
         return cls(label, reference, name, program, options, plan.loaded, port, plan.cache_bytes)
 
     def load(self, held: ExitStack | None = None) -> Template:
@@ -118,6 +117,25 @@ class Contender:
         )
 
 
+def program_of(
+    reference: ServerReference,
+    held: ExitStack | None = None,
+    around: Container | None = None,
+    tell: Tell = lambda words: None,
+) -> Program:
+    """The server's program files, fetched where they are not here yet. Raises InputError.
+
+    What it takes from the cache stays there until `held` is closed; `around`: what surrounds those from an
+    image; `tell` hears what takes its time.
+    """
+    if reference.source == "image":
+        return Image.inspect(reference.target, around or Container(), tell)
+    if reference.source == "path":
+        return Tree.inspect(Path(reference.target))
+    entry = catalogue.load()[reference.target]
+    return Tree.inspect(packages.fetch(reference.target, entry, cache(), held))
+
+
 def connect(engine: Engine, instance: Running, schema: str, connections: int) -> int:
     """Open the engine's connections to a server; returns the server's number in the engine.
 
@@ -150,12 +168,6 @@ def subject(label: str, instance: Running) -> Subject:
         counters=partial(_counters, instance),
         explain=lambda words: words + instance.post_mortem(),
     )
-
-
-def _directory_of(reference: ServerReference, held: ExitStack | None) -> Path:
-    if reference.source == "path":
-        return Path(reference.target)
-    return packages.fetch(reference.target, catalogue.load()[reference.target], cache(), held)
 
 
 def _counters(instance: Running) -> dict[str, float]:

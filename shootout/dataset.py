@@ -26,6 +26,7 @@ from shootout.servers import instances
 from shootout.servers.program import Program
 from shootout.servers.running import Running
 from shootout.servers.store import build_once
+from shootout.settings import Family
 
 SCHEMAS: Mapping[DatasetKind, str] = {
     "sbtest": "shootout",
@@ -44,6 +45,9 @@ _UNFIT_ENGINES = {
     *("ARCHIVE", "BLACKHOLE", "CSV", "FEDERATED", "MEMORY", "MRG_MYISAM", "PERFORMANCE_SCHEMA", "SEQUENCE"),
 }
 _CLUSTERED = {"innodb", "rocksdb"}  # their primary key holds the rows
+_LOAD = "plugin-load-add"
+# The plugins that have storage engines, in the families that have them.
+_PLUGINS: Mapping[str, tuple[str, tuple[Family, ...]]] = {"rocksdb": ("ha_rocksdb", ("mariadb", "percona"))}
 
 
 def load(instance: Running, dataset: Dataset) -> None:
@@ -64,6 +68,20 @@ def load(instance: Running, dataset: Dataset) -> None:
             pass
     names = [table for table, _ in tables(dataset)]
     _execute(instance, dataset, [f"ANALYZE NO_WRITE_TO_BINLOG TABLE {name}" for name in names], schema)
+
+
+def with_engines(options: Mapping[str, str], family: Family, datasets: Iterable[Dataset]) -> dict[str, str]:
+    """The my.cnf options, and what loads the plugins with the datasets' storage engines."""
+    named = {dataset.engine.lower() for dataset in datasets}
+    needed = [
+        plugin for engine, (plugin, families) in _PLUGINS.items() if engine in named and family in families
+    ]
+    given = next((name for name in options if name.replace("_", "-") == _LOAD), _LOAD)
+    loaded = options.get(given, "")
+    missing = [plugin for plugin in needed if plugin not in loaded]
+    if not missing:
+        return dict(options)
+    return {**options, given: ";".join([*filter(None, [loaded.strip("\"'")]), *missing])}
 
 
 def tables(dataset: Dataset) -> list[tuple[str, list[str]]]:
@@ -242,7 +260,8 @@ def _build(
             load(instance, dataset)
         load_s = time.monotonic() - began
         checksums = "".join(verify(instance, dataset) for dataset in datasets)
-        instance.query("SET GLOBAL innodb_fast_shutdown = 0")  # leave no purge or merge to the copies
+        if "innodb_fast_shutdown" in instance.variables():
+            instance.query("SET GLOBAL innodb_fast_shutdown = 0")  # leave no purge or merge to the copies
     data = directory / "data"
     (home / "data").rename(data)
     shutil.rmtree(home)

@@ -29,6 +29,12 @@ class Ground:
         """Where its statements run."""
         return SCHEMAS[self.dataset.kind]
 
+    @property
+    def _engine_variable(self) -> str:
+        """The variable that says in which storage engine tables are made; it was renamed in MySQL 5.5."""
+        names = ("default_storage_engine", "storage_engine")
+        return next(name for name in names if name in self.instance.variables())
+
     def set_up(self, threads: int) -> None:
         """Run the workload's setup; a schema of its own is empty before. Raises MeasureError."""
         statements = workload.setup(self.workload, self.dataset, threads)
@@ -37,7 +43,7 @@ class Ground:
             if self.dataset.kind == "own":
                 cursor.execute(f"DROP DATABASE IF EXISTS {self.schema}")
                 cursor.execute(f"CREATE DATABASE {self.schema}")
-                cursor.execute(f"SET SESSION default_storage_engine = {self.dataset.engine}")
+                cursor.execute(f"SET SESSION {self._engine_variable} = {self.dataset.engine}")
             cursor.execute(f"USE {self.schema}")
             for statement in statements:
                 with self._named(f"setup: {statement}"):

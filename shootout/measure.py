@@ -7,12 +7,11 @@ each takes seconds. Every start begins from a copy of the same loaded data direc
 from __future__ import annotations
 
 import math
-import os
 import random
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -24,7 +23,7 @@ from shootout import __version__, compare, document, machine
 from shootout._engine import Engine
 from shootout.contender import Contender, connect, subject
 from shootout.dataset import Template
-from shootout.errors import InputError, MeasureError
+from shootout.errors import MeasureError
 from shootout.ground import Ground
 from shootout.model import (
     Block,
@@ -40,13 +39,11 @@ from shootout.model import (
 from shootout.places import cache
 from shootout.plan import Plan
 from shootout.rounds import measure_block
-from shootout.servers import container
+from shootout.servers.leftovers import workplace
 from shootout.servers.running import Running
-from shootout.servers.store import locked
 
 Observe = Callable[[Progress], None]
 
-PREFIX = "shootout-"  # of the names of runs' places: --data may be anybody's directory
 LANES_MAX = 4  # engine threads; one drives some hundred thousand transactions a second
 
 
@@ -59,7 +56,7 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
     began_s = time.monotonic()
     run = document.new_run(datetime.now(UTC))
     writer = document.Writer(results, run)
-    with _instances_directory(run, plan.data) as directory, ExitStack() as held:
+    with workplace(cache(), run, plan.data) as directory, ExitStack() as held:
         campaign = _Campaign(plan, machine.inspect(directory), run, directory, held, observe)
         journal = campaign.journal = document.Journal(writer, campaign.header)
         interrupted = True
@@ -75,37 +72,6 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-@contextmanager
-def _instances_directory(run: str, data: Path | None) -> Iterator[Path]:
-    """A place for the run's instances, gone afterwards; what killed runs left behind goes with it.
-
-    It is in `data`, among what is none of our business, or else in the cache. Raises InputError.
-    """
-    container.clear_leftovers()
-    instances = cache() / "instances" if data is None else data
-    try:
-        if data is None:
-            instances.mkdir(parents=True, exist_ok=True)
-        for lock in instances.glob(f"{PREFIX}*.lock"):
-            if lock.stat().st_uid != os.geteuid():
-                continue
-            with suppress(BlockingIOError), locked(lock, wait=False):  # its owner is gone, and its servers
-                shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
-                lock.unlink()
-        directory = instances / f"{PREFIX}{run}"
-        held = ExitStack()
-        held.enter_context(locked(directory.with_suffix(".lock")))
-        directory.mkdir(mode=0o700)
-    except OSError as error:
-        raise InputError(f"{instances}: cannot hold the servers' data: {error.strerror}") from None
-    with held:
-        try:
-            yield directory
-        finally:
-            shutil.rmtree(directory, ignore_errors=True)
-            directory.with_suffix(".lock").unlink()
 
 
 @dataclass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -54,15 +53,13 @@ def size(flag: str, text: str) -> str:
 
 
 def directory(flag: str, text: str) -> Path:
-    """An existing directory that can be written to; it becomes absolute."""
+    """A directory that exists; it becomes absolute."""
     try:
         found = Path(text).expanduser().absolute()
-        if not found.is_dir():
-            raise InputError(f"{flag} {text!r}: no such directory; expected one that exists")
-    except (OSError, RuntimeError, ValueError):  # RuntimeError: no such home directory; ValueError: NUL in it
-        raise InputError(f"{flag} {text!r}: not the name of a directory") from None
-    if not os.access(found, os.W_OK | os.X_OK):
-        raise InputError(f"{flag} {text!r}: cannot be written to")
+    except RuntimeError as error:
+        raise InputError(f"{flag} {text!r}: {error}") from None
+    if not found.is_dir():
+        raise InputError(f"{flag} {text!r}: no such directory; expected one that exists")
     return found
 
 

@@ -258,9 +258,7 @@ def _load(load: Load, given: Selection) -> Load:
 def _container(container: Container, given: Selection) -> Container:
     changes: dict[str, Any] = {}
     if given.container_network is not None:
-        changes["network"] = options.word(
-            "--container-network", given.container_network, ("host", "bridge")
-        )
+        changes["network"] = options.word("--container-network", given.container_network, ("host", "bridge"))
     if given.container_memory is not None:
         changes["memory"] = options.size("--container-memory", given.container_memory)
     return msgspec.structs.replace(container, **changes)

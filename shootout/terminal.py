@@ -13,6 +13,7 @@ from rich.text import Text
 
 from shootout import wording
 from shootout.cached import Cleared, Contents, Entry
+from shootout.look import Access
 from shootout.model import Comparison, Progress, Verdict
 
 STYLES = {
@@ -154,6 +155,22 @@ def print_cleared(console: Console, cleared: Cleared) -> None:
     count = len(cleared.removed)
     entries = "1 entry" if count == 1 else f"{count} entries"
     console.print(f"removed {entries}, {wording.size(cleared.freed_bytes)} freed", highlight=False)
+
+
+def print_access(console: Console, server: str, access: Access) -> None:
+    """How a server that is kept running is reached."""
+    lines = {
+        f"{server} runs": f"version {access.version}, until Ctrl-C",
+        "client": access.command,
+        "socket": access.socket,
+        "address": f"{access.host}:{access.port}",
+        "user": access.user,
+        "password": access.password,
+        "error log": access.error_log,
+    }
+    width = max(map(len, lines))
+    for name, value in lines.items():
+        console.print(Text(wording.visible(f"{name:{width}}  {value}")), soft_wrap=True)
 
 
 def _what(entry: Entry) -> str:

@@ -37,13 +37,13 @@ AS_IMAGES_ARE = (
 
 @pytest.fixture(scope="session")
 def engine() -> Iterator[docker.DockerClient]:
-    """The engine that answers, or one that ends with the tests. Without either tests fail in CI, and skip elsewhere."""
+    """The engine that answers, or one that ends with the tests. Without either: they fail in CI, or skip."""
     if _listens(os.environ.get("DOCKER_HOST", container.DEFAULT_HOST)):
         with closing(docker.from_env()) as client:
             yield client
         return
     if os.geteuid() != 0 or shutil.which("dockerd") is None:
-        missing = "no Docker engine answers, and none can be started here (it takes root and Debian's docker.io)"
+        missing = "no Docker engine answers, and none can be started: it takes root and Debian's docker.io"
         if os.environ.get("CI") == "true":
             pytest.fail(missing)
         pytest.skip(missing)
@@ -67,8 +67,8 @@ def _dockerd() -> Iterator[str]:
     try:
         deadline = time.monotonic() + START_S
         while not _listens(host):
-            ended = process.poll() is not None
-            assert not ended and time.monotonic() < deadline, f"dockerd: {log.read_text()[-2000:]}"
+            late = process.poll() is not None or time.monotonic() > deadline
+            assert not late, f"dockerd: {log.read_text()[-2000:]}"
             time.sleep(0.2)
         yield host
     finally:
@@ -104,7 +104,7 @@ def an_image(
     program: Path,
     changes: Sequence[str] = AS_IMAGES_ARE,
 ) -> str:
-    """Make an image of files and directories, by the paths that they have in it, and what the program needs."""
+    """Make an image of files and directories, by their paths in it, and of what the program needs."""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for path, file in files.items() | {(str(each), each) for each in _libraries(program)}:
@@ -114,7 +114,9 @@ def an_image(
         about.size = len(passwd)
         tar.addfile(about, io.BytesIO(passwd))
     repository, _, tag = name.partition(":")
-    engine.api.import_image_from_data(archive.getvalue(), repository=repository, tag=tag, changes=list(changes))
+    engine.api.import_image_from_data(
+        archive.getvalue(), repository=repository, tag=tag, changes=list(changes)
+    )
     return name
 
 

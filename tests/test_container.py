@@ -1,4 +1,4 @@
-"""Servers from images, on a real Docker engine: images made here of the catalogue's trees, and official ones."""
+"""Servers from images, on a real Docker engine: images made of the catalogue's trees, and official ones."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import docker
 import pymysql
 import pytest
-from docker_engine import an_image
 from docker.errors import DockerException
+from docker_engine import an_image
 from runs import HEAD, PATIENCE_S, SHOOTOUT, Lab, document_in, until
 
 from shootout import dataset, document, places
 from shootout.errors import InputError, MeasureError
 from shootout.model import Container, Dataset
 from shootout.servers import catalogue, container, instances, packages
+from shootout.servers.accounts import LOAD_USER
 from shootout.servers.container import Image
 from shootout.servers.native import Tree
 
@@ -52,21 +53,24 @@ def tree_of(name: str) -> Tree:
 
 def image_of(engine: docker.DockerClient, name: str) -> str:
     """An image of a catalogue's server, under a name of the tests."""
-    basedir = tree_of(name).basedir
+    basedir = tree_of(name).files.basedir
     files = {f"/opt/mysql/{each.name}": each for each in basedir.iterdir() if each.is_dir()}
     return an_image(engine, f"shootout-test/{name.replace('-', ':')}", files, basedir / "bin" / "mysqld")
 
 
 def left(engine: docker.DockerClient) -> list[str]:
     """What must not be there when no server runs: containers of ours, and what tells of them."""
-    containers = [each["Names"][0] for each in engine.api.containers(all=True) if "/shootout-" in each["Names"][0]]
+    containers = [
+        each["Names"][0] for each in engine.api.containers(all=True) if "/shootout-" in each["Names"][0]
+    ]
     locks = [each.name for each in (places.cache() / "containers").glob("*")]
     return containers + locks
 
 
-def the_container(engine: docker.DockerClient, instance: instances.Instance) -> docker.models.containers.Container:
+def about(engine: docker.DockerClient, instance: instances.Instance) -> dict[str, Any]:
+    """What the engine knows of the instance's container."""
     (found,) = engine.containers.list(filters={"label": f"shootout.instance={instance.directory}"})
-    return found
+    return dict(found.attrs)
 
 
 @pytest.fixture(autouse=True)
@@ -85,8 +89,8 @@ def reference(request: pytest.FixtureRequest, engine: docker.DockerClient) -> st
 
 @pytest.fixture(scope="module")
 def home(reference: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An initialised instance directory of the image's server; a colon in its path must not matter."""
-    directory = tmp_path_factory.mktemp("a:b") / "instance"
+    """An initialised instance directory of the image's server; what stands in its path must not matter."""
+    directory = tmp_path_factory.mktemp("a b,c") / "instance"
     instances.initialise(Image.inspect(reference, HOST, heard), directory, SMALL)
     return directory
 
@@ -100,7 +104,7 @@ def test_an_image_is_found_out(engine: docker.DockerClient, reference: str) -> N
     assert (image.mysqld, image.share) == ("/opt/mysql/bin/mysqld", "/opt/mysql/share")
     assert image.name == f"image:{reference}"
     errors = image.shared("errmsg-utf8.txt") or ""
-    assert (tree.share / "errmsg-utf8.txt").read_text(errors="replace") == errors
+    assert (tree.files.share / "errmsg-utf8.txt").read_text(errors="replace") == errors
     assert image.shared("no_such.sql") is None
     assert left(engine) == []
 
@@ -122,12 +126,12 @@ def test_a_server_runs_as_one_of_this_machine_does(
         assert instance.pid is not None
         assert os.sched_getaffinity(instance.pid) == {cpu}
         assert f"{os.geteuid()}\t" in Path(f"/proc/{instance.pid}/status").read_text().partition("Uid:\t")[2]
-        about = the_container(engine, instance).attrs["HostConfig"]
-        assert about["CpusetCpus"] == str(cpu)
-        assert (about["Memory"], about["MemorySwap"]) == (2**30, 2**30)
-        assert about["NetworkMode"] == "host"
-        assert not about["PortBindings"]
-        assert about["RestartPolicy"]["Name"] in ("", "no")
+        host = about(engine, instance)["HostConfig"]
+        assert host["CpusetCpus"] == str(cpu)
+        assert (host["Memory"], host["MemorySwap"]) == (2**30, 2**30)
+        assert host["NetworkMode"] == "host"
+        assert not host["PortBindings"]
+        assert host["RestartPolicy"]["Name"] in ("", "no")
         assert len(engine.volumes.list()) == volumes + 1  # the image asks for it
         dataset.load(instance, DATASET)
         dataset.verify(instance, DATASET)
@@ -144,11 +148,10 @@ def test_a_server_with_a_network_of_its_own(engine: docker.DockerClient, referen
     image = Image.inspect(reference, BRIDGE, heard)
     with instances.start(image, home, SMALL) as instance:
         assert instance.login.address == f"127.0.0.1:{instance.port}"
-        about = the_container(engine, instance).attrs
-        published = about["NetworkSettings"]["Ports"][f"{instance.port}/tcp"]
+        published = about(engine, instance)["NetworkSettings"]["Ports"][f"{instance.port}/tcp"]
         assert published == [{"HostIp": "127.0.0.1", "HostPort": str(instance.port)}]
-        for user in ("root", instances.LOAD_USER):
-            with pytest.raises(pymysql.err.OperationalError, match="denied|not allowed"):
+        for user in ("root", LOAD_USER):
+            with pytest.raises(pymysql.err.OperationalError, match=r"denied|not allowed"):
                 pymysql.connect(host="127.0.0.1", port=instance.port, user=user, password="")
         dataset.load(instance, DATASET)  # over TCP
         dataset.verify(instance, DATASET)
@@ -184,7 +187,7 @@ def test_a_server_that_cannot_start_says_why(engine: docker.DockerClient, refere
     image = Image.inspect(reference, HOST, heard)
     with pytest.raises(MeasureError, match=r"(?s)ended while starting \(exit code \d+\).*no-such-option"):
         instances.start(image, home, SMALL | {"no-such-option": "1"})
-    with pytest.raises(MeasureError, match="the Docker engine cannot run it: .*[Cc][Pp][Uu]"):
+    with pytest.raises(MeasureError, match=r"the Docker engine cannot run it: .*(?i:cpu)"):
         instances.start(image, home, SMALL, cpus=[4711])
     assert left(engine) == []
 
@@ -213,6 +216,7 @@ import sys, time
 from pathlib import Path
 from shootout.model import Container
 from shootout.servers import instances
+from shootout.servers.accounts import LOAD_USER
 from shootout.servers.container import Image
 image = Image.inspect(sys.argv[1], Container(network=sys.argv[3]), print)
 instance = instances.start(image, Path(sys.argv[2]), {settings!r})
@@ -281,7 +285,7 @@ def test_what_is_no_server_is_refused(engine: docker.DockerClient, tmp_path: Pat
 
 def test_an_image_that_cannot_be_had(engine: docker.DockerClient) -> None:
     said: list[str] = []
-    with pytest.raises(InputError, match="^image:localhost:9/no/such:1: not on this machine, and cannot be"):
+    with pytest.raises(InputError, match=r"^image:localhost:9/no/such:1: not on this machine, and cannot be"):
         Image.inspect("localhost:9/no/such:1", HOST, said.append)
     assert said == ["pulling its image"]
 
@@ -319,6 +323,14 @@ def test_a_run_of_an_image_beside_its_tree(engine: docker.DockerClient, lab: Lab
     assert [cell["cell"]["server"] for cell in json.loads(done.stdout)["cells"]][:2] == labels
     assert left(engine) == []
     assert [*data.iterdir()] == []
+
+
+def test_a_place_that_cannot_hold_data_is_named(lab: Lab, tmp_path: Path) -> None:
+    command = [SHOOTOUT, "run", "--profile", str(lab.profile), "--out", str(tmp_path), "--data", "/proc"]
+    done = lab.run(*command)
+    assert done.returncode == 2
+    assert done.stderr.startswith("shootout: /proc: cannot hold the servers' data: ")
+    assert [*(tmp_path / "results").iterdir()] == []
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])

@@ -7,6 +7,7 @@ from shootout import cached, dataset, places
 from shootout.errors import MeasureError
 from shootout.model import Dataset
 from shootout.servers import catalogue, instances, packages
+from shootout.servers.accounts import LOAD_USER
 from shootout.servers.native import Tree
 
 pytestmark = pytest.mark.real
@@ -123,7 +124,7 @@ def test_a_load_that_the_server_refuses_is_told_in_its_words(tmp_path: Path) -> 
         with pytest.raises(MeasureError, match=rf"^loading {DATASET.key}: .*database exists"):
             dataset.load(instance, DATASET)
         instance.query("DROP DATABASE shootout")
-        instance.query(f"REVOKE ALL ON *.* FROM {instances.LOAD_USER}@localhost")
+        instance.query(f"REVOKE ALL ON *.* FROM {LOAD_USER}@localhost")
         with pytest.raises(MeasureError, match=rf"^loading {DATASET.key}: error 1044: Access denied"):
             dataset.load(instance, DATASET)
         assert instance.query("SELECT @@GLOBAL.local_infile") == ((1,),)  # 5.7's default

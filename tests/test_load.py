@@ -251,7 +251,7 @@ def test_a_restart_under_load_is_counted_and_loses_no_count(
         os.kill(instance.pid, signal.SIGKILL)
         until(lambda: not instance.alive())  # a zombie counts as owner of the socket
         time.sleep(0.5)
-        command = [str(tree.mysqld), f"--defaults-file={instance.directory / 'my.cnf'}"]
+        command = [tree.name, f"--defaults-file={instance.directory / 'my.cnf'}"]
         again.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 
     completed = lost = unreachable = 0

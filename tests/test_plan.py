@@ -244,8 +244,8 @@ def test_where_data_lies_and_what_is_around_containers(tmp_path: Path) -> None:
         (Selection(container_memory="0"), "--container-memory '0': expected a size"),
         (Selection(data="/no/such/place"), "--data '/no/such/place': no such directory"),
         (Selection(data="/dev/null"), "--data '/dev/null': no such directory"),
-        (Selection(data="/proc"), "--data '/proc': cannot be written to"),
-        (Selection(data="a\0b"), "not the name of a directory"),
+        (Selection(data="a\0b"), "--data 'a\\x00b': no such directory"),
+        (Selection(data="~no-such-user/x"), "--data '~no-such-user/x': "),
     ],
 )
 def test_what_is_wrong_around_servers_is_said(given: Selection, said: str) -> None:

@@ -48,8 +48,10 @@ DIGEST = "sha256:" + "0123456789abcdef" * 4
 @pytest.mark.parametrize("settings", [None, "in-memory", "conf/my@home.cnf"])
 @pytest.mark.parametrize(
     "image",
-    ["mysql", "mysql:8.4", "percona/percona-server:8.4.3-3.1", "host:5000/x/y-z:tag", f"mysql@{DIGEST}"]
-    + [f"localhost:5000/a/b_c:1@{DIGEST}", "127.0.0.1:5000/mysql"],
+    [
+        *("mysql", "mysql:8.4", "percona/percona-server:8.4.3-3.1", "host:5000/x/y-z:tag"),
+        *(f"mysql@{DIGEST}", f"localhost:5000/a/b_c:1@{DIGEST}", "127.0.0.1:5000/mysql"),
+    ],
 )
 def test_an_image_with_and_without_settings(image: str, settings: str | None) -> None:
     text = f"image:{image}" if settings is None else f"image:{image}@{settings}"

@@ -17,6 +17,7 @@ from shootout.dataset import SCHEMAS
 from shootout.ground import Ground
 from shootout.model import Load, Protocol, Scale
 from shootout.servers import catalogue, instances, packages
+from shootout.servers.accounts import LOAD_USER
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
 
@@ -141,9 +142,9 @@ def test_the_prepared_protocol_has_the_same_statements(
     count = send(server, name, options, "prepared")
     arguments = [f"--{option}={_spelled(option, value)}" for option, value in options.items()]
     sysbench(server, SCHEMAS["sbtest"], "--db-ps-mode=auto", f"--events={count}", *arguments, name, "run")
-    ours, theirs = (logged(server, user, "Query", "Execute") for user in (instances.LOAD_USER, USER))
+    ours, theirs = (logged(server, user, "Query", "Execute") for user in (LOAD_USER, USER))
     assert forms(ours) == forms(theirs)
-    ours, theirs = (logged(server, user, "Prepare") for user in (instances.LOAD_USER, USER))
+    ours, theirs = (logged(server, user, "Prepare") for user in (LOAD_USER, USER))
     if name == "oltp_insert":  # sysbench's has no prepared form
         assert (len(ours), theirs) == (SCALE.tables, [])
     else:
@@ -159,7 +160,7 @@ def test_bulk_insert_writes_the_same_text_and_rows(server: Instance) -> None:
     ground.set_up(threads=1)
     forget(server)
     count = send(server, "bulk_insert", {"rows_per_insert": rows}, "prepared")  # it keeps to text
-    sent = logged(server, instances.LOAD_USER, "Query")
+    sent = logged(server, LOAD_USER, "Query")
     assert len(sent) == count
     assert server.query(table) == ((count * rows, 1, count * rows, count * rows),)
 

@@ -16,8 +16,8 @@ from shootout.dataset import SCHEMAS
 from shootout.errors import MeasureError
 from shootout.ground import Ground
 from shootout.model import Dataset, Load, Program, Protocol
-from shootout.servers import catalogue, instances, packages
-from shootout.servers.instances import Instance
+from shootout.servers import catalogue, packages
+from shootout.servers.instances import Instance, start
 from shootout.servers.native import Tree
 
 BASE, HEAD = "mysql-5.7.22", "mysql-8.0.12"
@@ -80,7 +80,7 @@ def instances(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, In
             tree = Tree.inspect(packages.fetch(name, catalogue.load()[name], places.cache()))
             home = tmp_path_factory.mktemp(name) / "instance"
             dataset.template(tree, OPTIONS, [scale], cache).copy_to(home)
-            started[name] = running.enter_context(instances.start(tree, home, OPTIONS))
+            started[name] = running.enter_context(start(tree, home, OPTIONS))
         yield started
 
 

@@ -260,6 +260,10 @@ impl Connection {
         now: &dyn Fn() -> u64,
         scratch: &mut Vec<u8>,
     ) -> Result<Progress, Failure> {
+        if let Stage::Connecting = self.stage {
+            // Who speaks is connected: the greeting may come together with the news of it.
+            self.stage = Stage::login(target);
+        }
         if let Stage::LoggingIn(login) = &mut self.stage {
             scratch.clear();
             let outcome = login.feed(bytes, &target.account, scratch)?;

@@ -1,8 +1,8 @@
 """Servers that run from an image, in containers of this machine's Docker engine, through testcontainers.
 
-Of an image only the program files are used. Its entrypoint, which would initialise once more or start again what
-has died, its my.cnf, health check and volumes are passed over: the server runs as one of this machine does, in an
-instance directory that it sees under the same path.
+Of an image only the program files are used. Its entrypoint, which would initialise once more or start again
+what has died, its my.cnf, health check and volumes are passed over: the server runs as one of this machine
+does, in an instance directory that it sees under the same path.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from shootout import model
 from shootout.errors import InputError, MeasureError
 from shootout.places import cache
 from shootout.servers import native, watchdog
-from shootout.servers.native import quoted
+from shootout.servers.config import quoted
 from shootout.servers.program import Address
 from shootout.servers.store import locked
 from shootout.settings import Family, Version
@@ -179,6 +179,7 @@ class Contained:
         log: Path | None = None,
         given: Path | None = None,
     ) -> None:
+        self._command = command
         self._log = log
         self._code: int | None = None
         self.printed = b""  # once it has ended
@@ -202,7 +203,7 @@ class Contained:
             self._container = container.get_wrapped_container()
             if given is not None:
                 _feed(self._container, given)
-            self.pid = self._visible_pid(command)
+            self.pid = self._visible_pid()
             self._held = held.pop_all()
 
     def poll(self) -> int | None:
@@ -226,7 +227,7 @@ class Contained:
                 self._container.wait(timeout=timeout)
         code = self.poll()
         if code is None:
-            raise subprocess.TimeoutExpired(self._container.name, timeout or 0.0)
+            raise subprocess.TimeoutExpired(self._command, timeout or 0.0)
         return code
 
     def send_signal(self, sig: int) -> None:
@@ -247,11 +248,11 @@ class Contained:
                 log.write(self.printed + (f"[ERROR] The container was {why}\n" if why else "").encode())
         self._held.close()
 
-    def _visible_pid(self, command: Sequence[str]) -> int | None:
+    def _visible_pid(self) -> int | None:
         """Its number among the processes here, where they are those that the engine sees."""
         self._container.reload()
         pid = int(self._container.attrs["State"]["Pid"])
-        wanted = [os.fsencode(each) for each in command]
+        wanted = [os.fsencode(each) for each in self._command]
         deadline = time.monotonic() + EXEC_S
         while time.monotonic() < deadline:
             try:
@@ -265,7 +266,7 @@ class Contained:
 
 
 def clear_leftovers() -> None:
-    """Remove the containers of killed runs, where their watchdogs were killed too: only those made from this cache.
+    """Remove the containers of killed runs whose watchdogs were killed too: only those made from this cache.
 
     What a living process holds stays; so does all where no engine answers.
     """
@@ -337,8 +338,8 @@ def _words(error: Exception) -> str:
 def _guarded(client: DockerClient) -> Iterator[str]:
     """The name for a container that will be gone afterwards, whatever happens to us meanwhile.
 
-    A lock in the cache says that we live; when we do no longer, the watchdog removes the container, and where it
-    was killed as well, the next run does.
+    A lock in the cache says that we live; when we do no longer, the watchdog removes the container, and where
+    it was killed as well, the next run does.
     """
     lock = cache() / "containers" / f"shootout-{uuid4().hex[:16]}"
     lock.parent.mkdir(parents=True, exist_ok=True)
@@ -382,10 +383,10 @@ def _said(image: str, command: Sequence[str]) -> tuple[str, int]:
 def _feed(container: Any, given: Path) -> None:
     """Write a file to the standard input of a process, then end it."""
     link = container.attach_socket(params={"stdin": 1, "stream": 1})
-    with closing(link._sock), closing(link):  # neither closes the other
-        with suppress(OSError):  # it has ended without having read all: its exit code says why
-            link._sock.sendall(given.read_bytes())
-            link._sock.shutdown(socket.SHUT_WR)
+    # Neither closes the other. A process that has ended without reading it all says why by its exit code.
+    with closing(link._sock), closing(link), suppress(OSError):
+        link._sock.sendall(given.read_bytes())
+        link._sock.shutdown(socket.SHUT_WR)
 
 
 # --- an image's files -----------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Instance directories: an empty server made in one, a server started on it, and ended again.
 
-An instance directory holds my.cnf, accounts.sql, data/, mysqld.sock, mysqld.pid, error.log and lock.
+An instance directory holds my.cnf, accounts.sql, data/, tmp/, mysqld.sock, mysqld.pid, error.log and lock.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import secrets
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -23,16 +22,20 @@ from pymysql.constants.CR import CR_CONNECTION_ERROR
 from pymysql.cursors import Cursor
 
 from shootout.errors import InputError, MeasureError
-from shootout.servers.native import quoted
+from shootout.servers import accounts, bootstrap, config, leftovers, log
+from shootout.servers.accounts import LOAD_USER
+from shootout.servers.config import quoted
 from shootout.servers.program import Address, Process, Program
-from shootout.servers.running import Login, Running
+from shootout.servers.running import Login, Running, version_of
 from shootout.servers.store import locked
 
 SOCKET_PATH_MAX_BYTES = 100  # the system's limit is 107; servers append ".lock" for a file beside it
 START_TIMEOUT_S = 60.0
 RECOVERY_TIMEOUT_S = 600.0  # after an unclean end the server first works through its redo log
 STOP_TIMEOUT_S = 60.0
-LOAD_USER = "shootout"
+KNOCK_S = 0.02  # between two tries to log in
+UTF8MB4_SINCE = (5, 5, 3)
+ACCESS_DENIED = 1045
 
 
 def require_port(port: int) -> int:
@@ -53,27 +56,10 @@ def require_port(port: int) -> int:
 def initialise(program: Program, directory: Path, settings: Mapping[str, str]) -> None:
     """Make an instance directory with an empty server in it; `settings` are my.cnf options.
 
-    Raises InputError for a server that cannot be initialised this way, MeasureError with its error log's
-    tail where it fails.
+    Call it from the main thread. Raises InputError for a server that cannot be initialised, MeasureError
+    with its error log's tail where it fails. `bootstrap.begin` does not wait for the end.
     """
-    if program.family == "mariadb" or program.version < (5, 7, 6):
-        version = ".".join(map(str, program.version))
-        raise InputError(
-            f"{program.name}: {program.family} {version} is not supported yet; "
-            "expected MySQL or Percona Server 5.7.6 or later"
-        )
-    directory = directory.absolute()
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    config = _write_config(program, directory, settings, {})
-    process = program.spawn([f"--defaults-file={config}", "--initialize-insecure"], directory, ())
-    try:
-        code = process.wait()
-    except BaseException:
-        process.kill()
-        process.wait()
-        raise
-    if code != 0:
-        raise MeasureError(f"{program.name}: initialising failed:\n{_tail(directory / 'error.log', 12)}")
+    bootstrap.begin(program, directory, settings).wait()
 
 
 def start(
@@ -90,21 +76,39 @@ def start(
     Call it from the main thread.
     Raises InputError for a busy port, MeasureError with the error log's tail where it does not come up.
     """
+    instance = begin(program, directory, settings, port=port, cpus=cpus)
+    instance.wait_until_ready()
+    return instance
+
+
+def begin(
+    program: Program,
+    directory: Path,
+    settings: Mapping[str, str],
+    *,
+    port: int | None = None,
+    cpus: Sequence[int] = (),
+) -> Instance:
+    """Start it as `start` does, and do not wait: several can come up at once."""
     directory = directory.absolute()
-    with ExitStack() as held:
+    with ExitStack() as held, config.written(directory):
         try:
             held.enter_context(locked(directory / "lock", wait=False))
         except BlockingIOError:
             raise MeasureError(
                 f"{directory}: another process runs a server in this instance directory"
             ) from None
+        leftovers.end_servers(directory)
         port = _free_port() if port is None else require_port(port)
         place = directory / "mysqld.sock"
         if len(os.fsencode(place)) > SOCKET_PATH_MAX_BYTES:
-            place = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="shootout-"))) / "mysqld.sock"
+            place = held.enter_context(leftovers.socket_folder(directory)) / "mysqld.sock"
+        place.with_name("mysqld.sock.lock").unlink(missing_ok=True)  # a killed server's
         address = Address(place, port)
-        passwords = {"root": secrets.token_urlsafe(24), LOAD_USER: secrets.token_urlsafe(24)}
-        _write_accounts(directory / "accounts.sql", passwords, program)
+        passwords = {user: secrets.token_urlsafe(24) for user in ("root", LOAD_USER)}
+        hosts = ("localhost", "%") if program.over_tcp else ("localhost",)
+        statements = accounts.created(program.family, program.version, passwords, hosts)
+        accounts.write(directory / "accounts.sql", statements)
         pid_file = directory / "mysqld.pid"
         timeout_s = RECOVERY_TIMEOUT_S if pid_file.exists() else START_TIMEOUT_S
         placed = {
@@ -113,22 +117,18 @@ def start(
             "pid-file": quoted(pid_file),
             "init-file": quoted(directory / "accounts.sql"),
         }
-        config = _write_config(program, directory, settings, placed)
-        process = program.spawn([f"--defaults-file={config}"], directory, cpus, address=address)
-        instance = Instance(
+        file = config.write(program, directory, settings, placed)
+        process = program.spawn([f"--defaults-file={file}"], directory, cpus, address=address)
+        return Instance(
             directory=directory,
             address=address,
             over_tcp=program.over_tcp,
             process=process,
             passwords=passwords,
+            charset=_charset(program),
+            timeout_s=timeout_s,
             held=held.pop_all(),
         )
-    try:
-        instance.wait_until_ready(timeout_s)
-    except BaseException:
-        instance.kill()
-        raise
-    return instance
 
 
 class Instance(Running):
@@ -142,6 +142,8 @@ class Instance(Running):
         over_tcp: bool,
         process: Process,
         passwords: Mapping[str, str],
+        charset: str,
+        timeout_s: float,
         held: ExitStack,
     ) -> None:
         super().__init__()
@@ -149,14 +151,21 @@ class Instance(Running):
         self.socket = address.socket
         self.port = address.port
         self.over_tcp = over_tcp
-        self.pid = process.pid
         self._process = process
         self._passwords = passwords
+        self._charset = charset
+        self._timeout_s = timeout_s
+        self._ready_until = time.monotonic() + timeout_s
         self._held = held  # lock and socket directory, given back at the end
 
     def connect(self, **options: Any) -> Connection[Cursor]:
-        """Log in as root over the socket: no TLS, autocommit, utf8mb4; `options` are PyMySQL's and win."""
+        """Log in as root over the socket: no TLS, autocommit, UTF-8; `options` are PyMySQL's and win."""
         return self._login("root", options)
+
+    @property
+    def pid(self) -> Any:  # an int to all who know that no container hides it
+        """Its process on this machine; None: it cannot be seen from here."""
+        return self._process.pid
 
     @property
     def login(self) -> Login:
@@ -164,13 +173,18 @@ class Instance(Running):
         address = f"127.0.0.1:{self.port}" if self.over_tcp else str(self.socket)
         return Login(address, LOAD_USER, self._passwords[LOAD_USER])
 
+    @property
+    def password(self) -> str:
+        """Root's."""
+        return self._passwords["root"]
+
     def alive(self) -> bool:
         """Whether the server process runs."""
         return self._process.poll() is None
 
     def error_log_tail(self, lines: int = 12) -> str:
         """The error log's last lines; notes are left out where there are errors."""
-        return _tail(self.directory / "error.log", lines)
+        return log.tail(self.directory / "error.log", lines)
 
     def post_mortem(self) -> str:
         """How the server has died, a line to put behind an error; empty while it lives."""
@@ -178,7 +192,7 @@ class Instance(Running):
             code = self._process.wait(0.5)  # a crashing server drops its connections before it is gone
         except subprocess.TimeoutExpired:
             return ""
-        return f"\nThe server has died ({_ending(code)}); its error log ends:\n{self.error_log_tail()}"
+        return f"\nThe server has died ({log.ending(code)}); its error log ends:\n{self.error_log_tail()}"
 
     def stop(self) -> None:
         """Shut the server down in good order; one that does not end in time is killed."""
@@ -188,27 +202,38 @@ class Instance(Running):
         """End the server at once, as a crash would."""
         self._end(signal.SIGKILL)
 
-    def wait_until_ready(self, timeout_s: float) -> None:
-        """Return once a login succeeds. Raises MeasureError where the server dies or takes longer."""
-        deadline = time.monotonic() + timeout_s
-        while True:
-            try:
-                with self.connect(read_timeout=5) as connection:
-                    self.version = str(connection.server_version)  # type: ignore[attr-defined]
-                if self.over_tcp:
-                    # Now caching_sha2_password knows the password, and need not ask for it in clear.
-                    self._login(LOAD_USER, {"read_timeout": 5}, over_tcp=True).close()
-                return
-            except pymysql.OperationalError as error:
-                code = self._process.poll()
-                if code is not None:
-                    reason = f"the server ended while starting ({_ending(code)})"
-                elif time.monotonic() > deadline:
-                    reason = f"the server did not answer within {timeout_s:.0f} s ({error})"
-                else:
-                    time.sleep(0.02)
-                    continue
-                raise MeasureError(f"{reason}; its error log ends:\n{self.error_log_tail()}") from None
+    def wait_until_ready(self) -> None:
+        """Return once a login succeeds. Raises MeasureError where the server dies or takes too long.
+
+        It does not run any longer then.
+        """
+        try:
+            while (reason := self._knock()) is not None:
+                if reason:
+                    raise MeasureError(log.failure(reason, self.directory))
+                time.sleep(KNOCK_S)
+        except BaseException:
+            self.kill()
+            raise
+
+    def _knock(self) -> str | None:
+        """Try a login. None: it succeeded; empty: it is too early; else the reason why it never will."""
+        try:
+            with self.connect(read_timeout=5) as connection:
+                self.version = version_of(connection)
+            if self.over_tcp:
+                # Now caching_sha2_password knows the password, and need not ask for it in clear.
+                self._login(LOAD_USER, {"read_timeout": 5}, over_tcp=True).close()
+        except pymysql.MySQLError as error:
+            code = self._process.poll()
+            if code is not None:
+                return f"the server ended while starting ({log.ending(code)})"
+            if error.args[:1] == (ACCESS_DENIED,):
+                return f"the server did not take over its accounts ({error})"
+            if time.monotonic() > self._ready_until:
+                return f"the server did not answer within {self._timeout_s:.0f} s ({error})"
+            return ""
+        return None
 
     def _end(self, how: signal.Signals) -> None:
         self.hang_up()
@@ -220,16 +245,14 @@ class Instance(Running):
             self._process.wait()
         self._held.close()
 
-    def _login(
-        self, user: str, options: Mapping[str, Any], *, over_tcp: bool = False
-    ) -> Connection[Cursor]:
+    def _login(self, user: str, options: Mapping[str, Any], *, over_tcp: bool = False) -> Connection[Cursor]:
         # Without a collation PyMySQL's SET NAMES picks the version's own default, which differs from 8.0 on.
         common: dict[str, Any] = {
             "user": user,
             "password": self._passwords[user],
             "ssl_disabled": True,
-            "charset": "utf8mb4",
-            "collation": "utf8mb4_general_ci",
+            "charset": self._charset,
+            "collation": f"{self._charset}_general_ci",
             "autocommit": True,
         }
         connection = Connection(**common | dict(options) | {"defer_connect": True})
@@ -246,61 +269,12 @@ class Instance(Running):
         return connection
 
 
-def _write_config(
-    program: Program, directory: Path, settings: Mapping[str, str], placed: Mapping[str, str]
-) -> Path:
-    """Write my.cnf; what belongs to the instance comes last and so wins over `settings`."""
-    own = {
-        **program.options,
-        "datadir": quoted(directory / "data"),
-        "log-error": quoted(directory / "error.log"),
-        "bind-address": "0.0.0.0" if program.over_tcp else "127.0.0.1",
-        "secure-file-priv": '""',  # its compiled-in directory need not exist here
-    }
-    if program.family != "mariadb" and program.version >= (8, 0, 11):
-        own["loose-mysqlx"] = "OFF"  # a second port, and a second socket
-    if os.geteuid() == 0:
-        own["user"] = "root"
-    lines = [
-        name if value == "" else f"{name} = {value}" for name, value in {**settings, **own, **placed}.items()
-    ]
-    config = directory / "my.cnf"
-    config.write_text("[mysqld]\n" + "\n".join(lines) + "\n")
-    return config
-
-
-def _write_accounts(file: Path, passwords: Mapping[str, str], program: Program) -> None:
-    """Write what the server runs before it listens: so there is no moment in which root has no password."""
-    lines = [f"ALTER USER root@localhost IDENTIFIED BY '{passwords['root']}';"]
-    for host in ("localhost", "%") if program.over_tcp else ("localhost",):
-        load = f"{LOAD_USER}@'{host}'"
-        lines += [
-            f"CREATE USER IF NOT EXISTS {load} IDENTIFIED BY '{passwords[LOAD_USER]}';",
-            f"ALTER USER {load} IDENTIFIED BY '{passwords[LOAD_USER]}';",
-            f"GRANT ALL ON *.* TO {load};",
-        ]
-    with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as opened:  # noqa: PTH123
-        opened.write("\n".join(lines) + "\n")
+def _charset(program: Program) -> str:
+    known = program.version >= UTF8MB4_SINCE and program.version[0] != 6
+    return "utf8mb4" if known else "utf8"
 
 
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def _tail(log: Path, lines: int) -> str:
-    """A log's last lines, without notes where it has errors: a server that fails shuts down at length."""
-    with log.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - 64 * 1024))
-        found = file.read().decode(errors="replace").splitlines()
-    if any("[ERROR]" in line for line in found):
-        found = [line for line in found if "[Note]" not in line]
-    return "\n".join(found[-lines:])
-
-
-def _ending(code: int) -> str:
-    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-
-

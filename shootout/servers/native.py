@@ -15,12 +15,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shootout.errors import InputError
-from shootout.servers.packages import require_libraries
+from shootout.servers import layout, libraries
+from shootout.servers.config import quoted
+from shootout.servers.layout import ERROR_MESSAGES, Layout
+from shootout.servers.libraries import Launch
 from shootout.servers.program import Address
 from shootout.settings import Family, Version
 
 # The same for every server, whatever this process was given: servers size their caches, and an array, by it.
 OPEN_FILES = 262_144
+
+LC_MESSAGES_SINCE = (5, 5, 0)  # the folder of all languages; before, the option named one language's
+PLUGINS_SINCE = (5, 1, 2)
+
+# MariaDB's version can stand behind the one that it shows to replicas.
+_VERSION = re.compile(r"\bVer (?:5\.5\.5-(?=\d+\.\d+\.\d))?(\d+)\.(\d+)\.(\d+)")
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)  # loaded here: nothing may be loaded between fork and exec
@@ -28,11 +37,10 @@ _libc = ctypes.CDLL(None)  # loaded here: nothing may be loaded between fork and
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A server's program files, as unpacked or installed: a Program."""
+    """A server's program files, as unpacked, installed or built: a Program."""
 
-    basedir: Path
-    mysqld: Path
-    share: Path  # holds english/errmsg.sys
+    files: Layout
+    launch: Launch
     version: Version
     family: Family
     digest: str  # sha256 of the server binary
@@ -40,40 +48,37 @@ class Tree:
     @classmethod
     def inspect(cls, directory: Path) -> Tree:
         """Find out what server lies in `directory`. Raises InputError where there is none that runs here."""
-        directory = directory.absolute()
-        mysqld = find_mysqld(directory)
-        require_libraries(mysqld)
-        asked = subprocess.run(
-            [mysqld, "--no-defaults", "--version"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
+        found = layout.find(directory.absolute())
+        launch = libraries.find(found.mysqld, found.top)
+        asked = libraries.asked(found.mysqld, launch, "--no-defaults", "--version")
         told = told_version(asked.stdout)
         if asked.returncode != 0 or told is None:
             said = (asked.stderr or asked.stdout).strip().splitlines() or [f"exit code {asked.returncode}"]
-            raise InputError(f"{mysqld}: does not tell its version: {said[-1]}")
-        with mysqld.open("rb") as binary:
+            raise InputError(f"{found.mysqld}: does not tell its version: {said[-1]}")
+        with found.mysqld.open("rb") as binary:
             digest = hashlib.file_digest(binary, "sha256").hexdigest()
-        return cls(
-            basedir=directory,
-            mysqld=mysqld,
-            share=_find_share(directory),
-            version=told[0],
-            family=told[1],
-            digest=digest,
-        )
+        return cls(found, launch, *told, digest)
 
     @property
     def name(self) -> str:
         """The server binary."""
-        return str(self.mysqld)
+        return str(self.files.mysqld)
 
     @property
     def options(self) -> dict[str, str]:
         """The my.cnf options that say where its files lie."""
-        return {"basedir": quoted(self.basedir), "lc-messages-dir": quoted(self.share)}
+        share = self.files.share
+        options = {"basedir": quoted(self.files.basedir)}
+        if self.version >= LC_MESSAGES_SINCE and self.version[0] != 6:
+            options["lc-messages-dir"] = quoted(share)
+        else:  # MySQL 5.4 and 6.0 had one or the other
+            options["loose-lc-messages-dir"] = quoted(share)
+            options["loose-language"] = quoted(share / ERROR_MESSAGES.parent)
+        if (share / "charsets").is_dir():
+            options["character-sets-dir"] = quoted(share / "charsets")
+        if self.files.plugins is not None and self.version >= PLUGINS_SINCE:
+            options["plugin-dir"] = quoted(self.files.plugins)
+        return options
 
     @property
     def over_tcp(self) -> bool:
@@ -81,14 +86,16 @@ class Tree:
         return False
 
     def shared(self, name: str) -> str | None:
-        """The text of a file below its share directory; None: there is none."""
-        file = self.share / name
-        return file.read_text("utf-8", errors="replace") if file.is_file() else None
+        """The text of a file in its share directory, or where it keeps its scripts; None: there is none."""
+        for folder in (self.files.share, *self.files.scripts):
+            if (folder / name).is_file():
+                return (folder / name).read_text("utf-8", errors="replace")
+        return None
 
     def prepared_data(self) -> Path | None:
         """The initialised data directory that it brings along; None: it brings none."""
-        data = self.basedir / "data"
-        return data if (data / "mysql").is_dir() else None
+        data = self.files.basedir / "data"
+        return data if (data / "mysql" / "user.frm").is_file() else None
 
     def spawn(
         self,
@@ -108,7 +115,8 @@ class Tree:
         try:
             with (directory / "error.log").open("ab") as log, (given or Path(os.devnull)).open("rb") as stdin:
                 process = subprocess.Popen(
-                    [self.mysqld, *arguments],
+                    [*self.launch.before, self.name, *arguments],
+                    env=self.launch.environment,
                     cwd=directory,
                     stdin=stdin,
                     stdout=log,
@@ -125,20 +133,6 @@ class Tree:
         return process
 
 
-def find_mysqld(directory: Path) -> Path:
-    """The server binary of a tree. Raises InputError where there is none."""
-    if not directory.is_dir():
-        raise InputError(f"path:{directory}: no such directory")
-    for folder in ("bin", "sbin", "libexec"):
-        for name in ("mysqld", "mariadbd"):
-            candidate = directory / folder / name
-            if os.access(candidate, os.X_OK) and candidate.is_file():
-                return candidate
-    raise InputError(
-        f"path:{directory}: no server in it; expected bin/, sbin/ or libexec/ with mysqld or mariadbd"
-    )
-
-
 def allow_files() -> int:
     """Allow this process, and what it starts, OPEN_FILES, or as many as it may have; returns the number."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -152,30 +146,14 @@ def allow_files() -> int:
 
 
 def told_version(words: str) -> tuple[Version, Family] | None:
-    """What a server answers to --version; None: nothing of the kind."""
-    found = re.search(r"\bVer (\d+)\.(\d+)\.(\d+)", words)
+    """What a server answers to --version; None: it is no such answer."""
+    found = _VERSION.search(words)
     if found is None:
         return None
-    family: Family = "mysql"
-    for other in ("mariadb", "percona"):
-        if other in words.lower():
-            family = other
-            break
+    others: tuple[Family, ...] = ("mariadb", "percona")
+    family: Family = next((each for each in others if each in words.lower()), "mysql")
     major, minor, patch = map(int, found.groups())
     return (major, minor, patch), family
-
-
-def _find_share(directory: Path) -> Path:
-    for candidate in ("share", "share/mysql", "share/mariadb"):
-        if (directory / candidate / "english" / "errmsg.sys").is_file():
-            return directory / candidate
-    raise InputError(f"path:{directory}: no error messages in it; expected share/english/errmsg.sys")
-
-
-def quoted(path: Path) -> str:
-    """A path as my.cnf wants it."""
-    escaped = str(path).replace("\\", "\\\\")
-    return f'"{escaped}"'
 
 
 def _child(cpus: Sequence[int]) -> Callable[[], None]:
@@ -191,5 +169,3 @@ def _child(cpus: Sequence[int]) -> Callable[[], None]:
         allow_files()
 
     return prepare
-
-

@@ -17,9 +17,6 @@ from shootout.errors import InputError, MeasureError
 from shootout.model import CatalogueEntry, Maven
 from shootout.servers.store import build_once
 
-# Debian's packages for libraries that servers stand on and minimal systems lack.
-DEBIAN_PACKAGES = {"libaio.so.1": "libaio1", "libnuma.so.1": "libnuma1"}
-
 
 def fetch(name: str, entry: CatalogueEntry, cache: Path, held: ExitStack | None = None) -> Path:
     """The directory of the unpacked server, downloaded if the cache does not have it.
@@ -32,19 +29,6 @@ def fetch(name: str, entry: CatalogueEntry, cache: Path, held: ExitStack | None 
     target = cache / "servers" / f"{name}-{source.sha256[:12]}"
     build_once(target, partial(_unpack_artifact, source), Path.is_dir, held)
     return target
-
-
-def require_libraries(binary: Path) -> None:
-    """Raise InputError naming the shared libraries that `binary` wants and the system lacks."""
-    listing = subprocess.run(["ldd", binary], capture_output=True, text=True, check=False).stdout
-    missing = sorted(set(re.findall(r"(\S+) => not found", listing)))
-    if not missing:
-        return
-    message = f"{binary}: missing shared libraries: {', '.join(missing)}"
-    packages = [DEBIAN_PACKAGES[name] for name in missing if name in DEBIAN_PACKAGES]
-    if packages:
-        message += f"\nOn Debian: apt-get install {' '.join(packages)}"
-    raise InputError(message)
 
 
 def _unpack_artifact(source: Maven, directory: Path) -> None:

@@ -15,7 +15,7 @@ class Process(Protocol):
 
     @property
     def pid(self) -> int | None:
-        """Its number on this machine, however it is called where it runs; None: it cannot be seen from here."""
+        """Its number on this machine, whatever it is where it runs; None: it cannot be seen from here."""
 
     def poll(self) -> int | None:
         """The exit code, negative for a signal; None: it runs."""
@@ -82,5 +82,11 @@ class Program(Protocol):
         """Run the server with these arguments, on `cpus` (empty: on all), `given` as its standard input.
 
         It sees `directory`, the instance directory, under the same path, writes what it prints to the
-        error.log there, can be reached at `address`, and dies with this process. Call it from the main thread.
+        error.log there, can be reached at `address`, and dies with this process. Call it from the main
+        thread.
         """
+
+
+def is_mysql_since(family: Family, version: Version, since: Version) -> bool:
+    """Whether it is MySQL or Percona Server at `since` or later; MySQL 6.0 was given up before 5.5 came."""
+    return family != "mariadb" and since <= version and version[0] != 6

@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 from shootout import toml
 from shootout.errors import InputError
 from shootout.model import ServerReference
-from shootout.servers import catalogue, native
+from shootout.servers import catalogue, layout
 
 FORMS = "a catalogue id (mysql-8.0.12), path:DIR or image:NAME, each with @settings where wanted"
 
@@ -51,7 +51,7 @@ def parse(text: str) -> ServerReference:
     try:
         where, settings = (rest, None) if rest and _directory(rest).is_dir() else _split(rest, text)
         directory = _directory(where)
-        native.find_mysqld(directory)
+        layout.find_mysqld(directory)
     except OSError as error:
         raise InputError(f"server {text!r}: cannot be read: {error.strerror}") from None
     except (ValueError, RuntimeError):  # NUL in it, or a home directory that is not there

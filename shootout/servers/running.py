@@ -29,7 +29,6 @@ class Running(ABC):
     """A running server. As a context manager it is stopped, or let go, at the end."""
 
     version: str = ""  # as the server says, once it answers
-    pid: int | None  # on this machine; None: its process cannot be seen from here
 
     def __init__(self) -> None:
         self._control: Connection[Cursor] | None = None
@@ -41,6 +40,11 @@ class Running(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+    @property
+    @abstractmethod
+    def pid(self) -> int | None:
+        """Its process on this machine; None: it cannot be seen from here."""
 
     @property
     @abstractmethod
@@ -100,6 +104,14 @@ class Running(ABC):
         if self._control is not None:
             self._control._force_close()  # type: ignore[attr-defined]
             self._control = None
+
+
+def version_of(connection: Connection[Cursor]) -> str:
+    """The server's own version; MariaDB's greeting puts the one before it that it shows to replicas."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT VERSION()")
+        ((version,),) = cursor.fetchall()
+    return str(version)
 
 
 def _is_number(text: str) -> bool:

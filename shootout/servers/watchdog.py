@@ -1,7 +1,7 @@
 """Removes a container when the process that made it is gone, however that ended.
 
-It runs as a process of its own, on the path of the container's lock (servers/container.py), and waits for the end
-of its input: a byte before that says that there is nothing left to do.
+It runs as a process of its own, on the path of the container's lock (servers/container.py), and waits for the
+end of its input: a byte before that says that there is nothing left to do.
 """
 
 from __future__ import annotations

@@ -1,0 +1,56 @@
+"""The accounts of an instance: root, and the load's, with passwords that are new at each start."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from shootout.servers.program import is_mysql_since
+from shootout.settings import Family, Version
+
+LOAD_USER = "shootout"
+ALTER_USER_SINCE = (5, 7, 6)
+
+
+def write(file: Path, statements: Sequence[str]) -> None:
+    """Write statements for a server to run; nobody else may read them."""
+    with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as opened:  # noqa: PTH123
+        opened.write("\n".join(statements) + "\n")  # old servers take a line for a statement
+
+
+def created(
+    family: Family, version: Version, passwords: Mapping[str, str], hosts: Sequence[str] = ("localhost",)
+) -> list[str]:
+    """What gives the accounts their passwords; run before the server listens, so none ever lacks one.
+
+    `passwords`: by user, root and LOAD_USER. `hosts`: where the load comes from.
+    """
+    loads = [f"{LOAD_USER}@'{host}'" for host in hosts]
+    root_password, load_password = passwords["root"], passwords[LOAD_USER]
+    if is_mysql_since(family, version, ALTER_USER_SINCE):
+        return [
+            f"ALTER USER root@localhost IDENTIFIED BY '{root_password}';",
+            *(f"CREATE USER IF NOT EXISTS {load} IDENTIFIED BY '{load_password}';" for load in loads),
+            *(f"ALTER USER {load} IDENTIFIED BY '{load_password}';" for load in loads),
+            *(f"GRANT ALL ON *.* TO {load};" for load in loads),
+        ]
+    if family == "mariadb" and version >= (10, 2, 0):
+        root = f"ALTER USER root@localhost IDENTIFIED BY '{root_password}';"
+    else:
+        root = f"SET PASSWORD FOR root@localhost = PASSWORD('{root_password}');"
+    return [
+        "SET SESSION old_passwords = 0;",  # 1 would store them as before MySQL 4.1
+        root,
+        *(f"GRANT ALL ON *.* TO {load} IDENTIFIED BY '{load_password}';" for load in loads),
+    ]
+
+
+def only_root(family: Family, version: Version) -> list[str]:
+    """What removes all ways in but root@localhost from freshly made tables, and the schema open to all."""
+    table = "global_priv" if family == "mariadb" and version >= (10, 4, 0) else "user"
+    return [
+        f"DELETE FROM mysql.{table} WHERE User = '' OR (User = 'root' AND Host <> 'localhost');",
+        "DELETE FROM mysql.db WHERE User = '';",
+        "DROP DATABASE IF EXISTS test;",
+    ]

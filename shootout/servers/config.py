@@ -1,0 +1,61 @@
+"""A server's my.cnf: its settings, and what makes it keep to its instance directory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from shootout.errors import MeasureError
+from shootout.servers.program import Program, is_mysql_since
+from shootout.settings import Family, Version
+
+SECURE_FILE_PRIV_SINCE = (5, 5, 0)  # from here on it may have a compiled-in directory
+MYSQLX_SINCE = (8, 0, 11)
+
+
+@contextmanager
+def written(directory: Path) -> Iterator[None]:
+    """While an instance directory is written to. Raises MeasureError where the system does not let us."""
+    try:
+        yield
+    except OSError as error:
+        raise MeasureError(f"instance directory {directory}: {error.filename}: {error.strerror}") from None
+
+
+def write(
+    program: Program, directory: Path, settings: Mapping[str, str], placed: Mapping[str, str] | None = None
+) -> Path:
+    """Write my.cnf; what belongs to the instance comes last and so wins over `settings`."""
+    (directory / "tmp").mkdir(exist_ok=True)
+    own = {
+        **program.options,
+        "datadir": quoted(directory / "data"),
+        "tmpdir": quoted(directory / "tmp"),  # a killed server leaves files in it
+        "log-error": quoted(directory / "error.log"),
+        "bind-address": "0.0.0.0" if program.over_tcp else "127.0.0.1",
+        **_own_options(program.family, program.version),
+    }
+    if os.geteuid() == 0:
+        own["user"] = "root"
+    options = {**settings, **own, **(placed or {})}
+    lines = [name if value == "" else f"{name} = {value}" for name, value in options.items()]
+    config = directory / "my.cnf"
+    config.write_text("[mysqld]\n" + "\n".join(lines) + "\n")
+    return config
+
+
+def quoted(path: Path) -> str:
+    """A path as my.cnf wants it."""
+    escaped = str(path).replace("\\", "\\\\")
+    return f'"{escaped}"'
+
+
+def _own_options(family: Family, version: Version) -> dict[str, str]:
+    options = {}
+    if is_mysql_since(family, version, SECURE_FILE_PRIV_SINCE):
+        options["secure-file-priv"] = '""'  # its compiled-in directory need not exist here
+    if is_mysql_since(family, version, MYSQLX_SINCE):
+        options["loose-mysqlx"] = "OFF"  # a second port, and a second socket
+    return options

@@ -1,0 +1,131 @@
+"""Where things lie in a server's tree: told by looking, whoever packed, installed or built it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from shootout.errors import InputError
+
+ERROR_MESSAGES = Path("english", "errmsg.sys")
+
+_NAMES = ("mysqld", "mariadbd")
+# Of packages and installations: below a prefix, the basedir.
+_INSTALLED = ("bin", "sbin", "libexec")
+_PREFIXES = ("usr", "usr/local", "usr/local/mysql", "")  # the last: beside usr/ it holds links into it
+# Of build directories (libtool's real binary before its wrapper), and of packages that hold little else.
+_BUILT = ("runtime_output_directory", "sql/.libs", "sql", "")
+_SHARES = ("share", "share/mysql", "share/mariadb", "share/*", "sql/share")
+_SCRIPTS = ("scripts", "bin", "support-files")
+_PLUGINS = ("lib/plugin", "lib64/plugin", "lib*/*/plugin", "lib*/*/*/plugin", "plugin_output_directory")
+_NO_TREES = ("META-INF",)  # what archives hold beside their one folder
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The parts of a tree that a server is told about, or needs to be started."""
+
+    top: Path
+    basedir: Path
+    mysqld: Path
+    share: Path  # holds english/errmsg.sys
+    scripts: tuple[Path, ...]  # folders with SQL and scripts beside the share directory
+    plugins: Path | None
+
+
+def find(directory: Path) -> Layout:
+    """What lies where in `directory`. Raises InputError where no server does, or not all of one."""
+    top, basedir, mysqld = _locate(directory)
+    source = _source_of(basedir)
+    return Layout(
+        top=top,
+        basedir=basedir,
+        mysqld=mysqld,
+        share=_find_share(basedir),
+        scripts=tuple(
+            folder for root in (basedir, *source) for name in _SCRIPTS if (folder := root / name).is_dir()
+        ),
+        plugins=next((each for each in _matching(basedir, _PLUGINS) if any(each.glob("*.so"))), None),
+    )
+
+
+def find_mysqld(directory: Path) -> Path:
+    """The server binary of a tree. Raises InputError where there is none that can be run."""
+    return _locate(directory)[2]
+
+
+def _locate(directory: Path) -> tuple[Path, Path, Path]:
+    """The tree's top (`directory`, or the only folder in it, and so on), its basedir, its server binary."""
+    if not directory.is_dir():
+        raise InputError(f"path:{directory}: no such directory")
+    top = directory
+    while True:
+        found = _binary_below(top)
+        if found is not None:
+            break
+        folders = _folders(top)
+        if len(folders) != 1:
+            raise _no_server(directory, folders)
+        (top,) = folders
+    basedir, mysqld = found
+    if not os.access(mysqld, os.X_OK):
+        raise InputError(f"{mysqld}: may not be run; chmod +x {mysqld}")
+    return top, basedir, mysqld
+
+
+def _binary_below(top: Path) -> tuple[Path, Path] | None:
+    """The basedir and the server binary of the tree whose top this is."""
+    places = [(top / prefix, top / prefix / folder) for prefix in _PREFIXES for folder in _INSTALLED]
+    places += [(top, top / folder) for folder in _BUILT]
+    for basedir, folder in places:
+        for name in _NAMES:
+            file = folder / name
+            if os.access(file, os.F_OK) and file.is_file():  # alone, it raises where a folder is closed to us
+                return basedir, file
+    return None
+
+
+def _folders(directory: Path) -> list[Path]:
+    return sorted(
+        each
+        for each in directory.iterdir()
+        if each.is_dir() and not each.name.startswith(".") and each.name not in _NO_TREES
+    )
+
+
+def _no_server(directory: Path, folders: Iterable[Path]) -> InputError:
+    several = [each.name for each in folders if _binary_below(each) is not None]
+    if several:
+        return InputError(f"path:{directory}: several servers in it; give one of {', '.join(several)}")
+    if (directory / "sql" / "mysqld.cc").is_file():
+        return InputError(f"path:{directory}: sources that are not built; expected sql/mysqld or bin/mysqld")
+    return InputError(
+        f"path:{directory}: no server in it; expected bin/, sbin/, libexec/, usr/sbin/ or a build directory "
+        "with mysqld or mariadbd"
+    )
+
+
+def _find_share(basedir: Path) -> Path:
+    for candidate in _matching(basedir, _SHARES):
+        if (candidate / ERROR_MESSAGES).is_file():
+            return candidate
+    raise InputError(f"path:{basedir}: no error messages in it; expected share/{ERROR_MESSAGES}")
+
+
+def _matching(basedir: Path, patterns: Iterable[str]) -> Iterable[Path]:
+    """The directories below `basedir` by patterns, in their order."""
+    for pattern in patterns:
+        yield from sorted(each for each in basedir.glob(pattern) if each.is_dir())
+
+
+def _source_of(basedir: Path) -> tuple[Path, ...]:
+    """Where a build directory's sources lie; it has no copy of the SQL that needs no building."""
+    try:
+        cache = (basedir / "CMakeCache.txt").read_text("utf-8", errors="replace")
+    except OSError:
+        return ()
+    found = re.search(r"^CMAKE_HOME_DIRECTORY:INTERNAL=(.+)$", cache, re.MULTILINE)
+    return (Path(found[1]),) if found else ()

@@ -1,0 +1,119 @@
+"""How a binary of a tree is run: with which loader and libraries, the system's or those it brings."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from shootout.errors import InputError
+
+# Debian's packages for libraries that servers stand on and minimal systems lack.
+DEBIAN_PACKAGES = {
+    "libaio.so.1": "libaio1",
+    "libcrypt.so.1": "libcrypt1",
+    "libjemalloc.so.2": "libjemalloc2",
+    "libnuma.so.1": "libnuma1",
+    "liburing.so.2": "liburing2",
+}
+
+_LOADERS = ("lib*/ld-linux*.so.*", "lib/*/ld-linux*.so.*", "lib/*/ld-2*.so")
+_LIBRARIES = ("libs", "lib", "lib64", "lib/private", "lib/mysql", "lib/mysql/private", "lib/*-linux-gnu")
+_ELF = b"\x7fELF"
+_ELF_32, _ELF_CLASS_AT = 1, 4
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How a binary is started."""
+
+    before: tuple[str, ...] = ()  # of its own path: the loader, and where that looks
+    variables: Mapping[str, str] = field(default_factory=dict)  # of the environment, beside our own
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """All of the environment."""
+        return {**os.environ, **self.variables}
+
+
+def find(binary: Path, top: Path) -> Launch:
+    """How `binary` of the tree at `top` is started on this machine.
+
+    With the tree's own loader where it has one, else with the system's, and those of the tree's libraries
+    that the system lacks. Raises InputError naming what is missing, or why it cannot be run.
+    """
+    loader = next(_inside(top, _LOADERS), None)
+    if loader is not None:
+        folders = ":".join(str(folder) for folder in _library_folders(binary, top, ""))
+        launch = Launch((str(loader), "--library-path", folders))
+        missing = _missing([*launch.before, "--list", str(binary)], launch)
+    else:
+        launch = Launch()
+        missing = _missing(["ldd", str(binary)], launch)
+        brought = {folder: None for name in missing for folder in _library_folders(binary, top, name)}
+        if brought:
+            launch = Launch(variables={"LD_LIBRARY_PATH": ":".join(map(str, brought))})
+            missing = _missing(["ldd", str(binary)], launch)
+    if missing:
+        raise InputError(_wanting(binary, missing))
+    return launch
+
+
+def asked(binary: Path, launch: Launch, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the binary to its end. Raises InputError where this system cannot run it."""
+    try:
+        return subprocess.run(
+            [*launch.before, str(binary), *arguments],
+            env=launch.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    except OSError as error:
+        raise InputError(f"{binary}: cannot be run: {_why(binary, error)}") from None
+
+
+def _inside(top: Path, patterns: Sequence[str]) -> Iterator[Path]:
+    """What the patterns find below `top` and its usr/, without links that lead out of the tree."""
+    real = top.resolve()
+    for root in (top / "usr", top):
+        for pattern in patterns:
+            yield from (each for each in sorted(root.glob(pattern)) if each.resolve().is_relative_to(real))
+
+
+def _library_folders(binary: Path, top: Path, name: str) -> list[Path]:
+    """The tree's folders that hold the library `name`, or any where it is empty."""
+    pattern = name or "*.so*"
+    folders = [binary.parent, *_inside(top, _LIBRARIES)]
+    return [each for each in dict.fromkeys(folders) if each.is_dir() and any(each.glob(pattern))]
+
+
+def _missing(command: Sequence[str], launch: Launch) -> list[str]:
+    listing = subprocess.run(
+        command, env=launch.environment, capture_output=True, text=True, errors="replace", check=False
+    ).stdout
+    return sorted(set(re.findall(r"(\S+) => not found", listing)))
+
+
+def _wanting(binary: Path, missing: Sequence[str]) -> str:
+    message = f"{binary}: missing shared libraries: {', '.join(missing)}"
+    packages = [DEBIAN_PACKAGES[name] for name in missing if name in DEBIAN_PACKAGES]
+    return message + (f"\nOn Debian: apt-get install {' '.join(packages)}" if packages else "")
+
+
+def _why(binary: Path, error: OSError) -> str:
+    with binary.open("rb") as file:
+        head = file.read(_ELF_CLASS_AT + 1)
+    if head.startswith(_ELF) and head[_ELF_CLASS_AT] == _ELF_32:
+        return "it has 32 bits, and this system no loader for it; on Debian: apt-get install libc6-i386"
+    if error.errno == errno.ENOEXEC:
+        return "made for another kind of machine"
+    if error.errno == errno.ENOENT:
+        return "the loader that it names is not on this system"
+    return error.strerror or str(error)
