@@ -98,7 +98,7 @@ def test_a_server_that_stands_still_is_not_waited_for(
     try:
         for _ in range(2):  # the second one has to log in first
             began_s = time.monotonic()
-            with pytest.raises(MeasureError, match=r"^SHOW GLOBAL STATUS: .*timed out"):
+            with pytest.raises(MeasureError, match=r"^SHOW .*STATUS: .*timed out"):
                 running.status()
             assert time.monotonic() - began_s < 5
     finally:

@@ -315,10 +315,11 @@ fn done(payload: &[u8]) -> Result<(u64, String), Malformed> {
     Ok((rows, String::from_utf8_lossy(words).into_owned()))
 }
 
+/// Servers before MySQL 5.0.38 and 5.1.17 read rows in the schema's character set, and cannot be told another.
 fn statement(table: &Table) -> String {
     let columns: Vec<String> = table.columns.iter().map(|column| format!("`{column}`")).collect();
     format!(
-        "LOAD DATA LOCAL INFILE '{name}' INTO TABLE `{name}` CHARACTER SET binary ({columns})",
+        "LOAD DATA LOCAL INFILE '{name}' INTO TABLE `{name}` /*!50117 CHARACTER SET binary */ ({columns})",
         name = table.name,
         columns = columns.join(",")
     )

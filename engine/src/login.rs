@@ -19,6 +19,8 @@ const SECURE_CONNECTION: u32 = 1 << 15;
 const MULTI_RESULTS: u32 = 1 << 17;
 const PLUGIN_AUTH: u32 = 1 << 19;
 const NEEDED: u32 = PROTOCOL_41 | SECURE_CONNECTION;
+/// What servers before MySQL 5.5 take, and do not say so.
+const UNSAID: u32 = LOCAL_FILES | MULTI_RESULTS;
 
 const UTF8_GENERAL_CI: u8 = 33;
 const UTF8MB4_GENERAL_CI: u8 = 45;
@@ -210,7 +212,7 @@ impl Login {
             return Err(Malformed("a name with a zero byte in it"));
         }
         let with_schema = if account.schema.is_empty() { 0 } else { CONNECT_WITH_DB };
-        let capabilities = (self.wanted | with_schema) & greeting.capabilities;
+        let capabilities = (self.wanted | with_schema) & (greeting.capabilities | UNSAID);
         // A plugin that we do not have may be the server's default, and not the account's.
         let plugin = Plugin::by_name(greeting.plugin).unwrap_or(Plugin::Native);
         self.expect = Expect::Answer(plugin);
@@ -431,6 +433,14 @@ mod tests {
             login.feed(&packet(0, &native()), &account(), &mut out).unwrap();
             assert_eq!(packets(&out)[0].payload[0] & LOCAL_FILES as u8 != 0, offered);
         }
+    }
+
+    #[test]
+    fn what_an_old_server_takes_without_saying_so_is_offered_to_it() {
+        let (mut login, mut out) = (Login::new(true).with_local_files(), Vec::new());
+        login.feed(&packet(0, &greeting("5.0.21-max", 0xA22C, "")), &account(), &mut out).unwrap();
+        let offered = u32::from_le_bytes(packets(&out)[0].payload[..4].try_into().unwrap());
+        assert_eq!(offered, 0xA22C & !(1 << 5) | LOCAL_FILES | MULTI_RESULTS); // all that it said but compression
     }
 
     #[test]

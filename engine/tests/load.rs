@@ -207,7 +207,7 @@ fn every_row_arrives_once_however_many_workers_send_them() {
             let mut lines: Vec<(u64, &str)> = Vec::new();
             for (statement, rows) in heard.iter() {
                 let of_table = format!(
-                    "LOAD DATA LOCAL INFILE 't{table}' INTO TABLE `t{table}` CHARACTER SET binary (`id`,`text`)"
+                    "LOAD DATA LOCAL INFILE 't{table}' INTO TABLE `t{table}` /*!50117 CHARACTER SET binary */ (`id`,`text`)"
                 );
                 if *statement == of_table {
                     let rows = str::from_utf8(rows).unwrap().lines();

@@ -13,6 +13,7 @@ from shootout.servers import accounts, config, log
 from shootout.servers.program import Process, Program, is_mysql_since
 
 INITIALIZE_SINCE = (5, 7, 6)
+TIMEOUT_S = 120.0
 
 # The files of its SQL, each under the names that it had, in the order in which they are run.
 _TABLES = ("mysql_system_tables.sql", "mariadb_system_tables.sql")
@@ -38,14 +39,19 @@ class Beginning:
 
     def wait(self) -> None:
         """Return once it is made. Raises MeasureError with the error log's tail where that fails."""
+        what = f"{self.program.name}: initialising"
         try:
-            code = self.process.wait()
+            code = self.process.wait(TIMEOUT_S)
+        except subprocess.TimeoutExpired:  # on a full disk some wait for somebody to make room
+            self.kill()
+            raise MeasureError(
+                log.failure(f"{what} took longer than {TIMEOUT_S:.0f} s", self.directory)
+            ) from None
         except BaseException:
             self.kill()
             raise
         if code != 0:
-            what = f"{self.program.name}: initialising failed ({log.ending(code)})"
-            raise MeasureError(log.failure(what, self.directory))
+            raise MeasureError(log.failure(f"{what} failed ({log.ending(code)})", self.directory))
 
     def kill(self) -> None:
         """Give it up."""

@@ -12,12 +12,13 @@ import socket
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import pymysql
 from pymysql.connections import Connection
+from pymysql.constants import COMMAND
 from pymysql.constants.CR import CR_CONNECTION_ERROR
 from pymysql.cursors import Cursor
 
@@ -35,6 +36,7 @@ RECOVERY_TIMEOUT_S = 600.0  # after an unclean end the server first works throug
 STOP_TIMEOUT_S = 60.0
 KNOCK_S = 0.02  # between two tries to log in
 UTF8MB4_SINCE = (5, 5, 3)
+SIGNALS_SINCE = (5, 0, 0)  # before, those with threads of their own kind have none that waits for them
 ACCESS_DENIED = 1045
 
 
@@ -126,6 +128,7 @@ def begin(
             process=process,
             passwords=passwords,
             charset=_charset(program),
+            heeds_signals=program.version >= SIGNALS_SINCE,
             timeout_s=timeout_s,
             held=held.pop_all(),
         )
@@ -143,6 +146,7 @@ class Instance(Running):
         process: Process,
         passwords: Mapping[str, str],
         charset: str,
+        heeds_signals: bool,
         timeout_s: float,
         held: ExitStack,
     ) -> None:
@@ -154,6 +158,7 @@ class Instance(Running):
         self._process = process
         self._passwords = passwords
         self._charset = charset
+        self._heeds_signals = heeds_signals
         self._timeout_s = timeout_s
         self._ready_until = time.monotonic() + timeout_s
         self._held = held  # lock and socket directory, given back at the end
@@ -196,7 +201,13 @@ class Instance(Running):
 
     def stop(self) -> None:
         """Shut the server down in good order; one that does not end in time is killed."""
-        self._end(signal.SIGTERM)
+        if self._heeds_signals:
+            self._end(signal.SIGTERM)
+            return
+        with suppress(pymysql.MySQLError):  # it has died, or it will be killed
+            connection = self.connect(read_timeout=STOP_TIMEOUT_S)
+            connection._execute_command(COMMAND.COM_SHUTDOWN, b"\0")  # type: ignore[attr-defined]
+        self._end(None)
 
     def kill(self) -> None:
         """End the server at once, as a crash would."""
@@ -235,9 +246,10 @@ class Instance(Running):
             return ""
         return None
 
-    def _end(self, how: signal.Signals) -> None:
+    def _end(self, how: signal.Signals | None) -> None:
         self.hang_up()
-        self._process.send_signal(how)
+        if how is not None:
+            self._process.send_signal(how)
         try:
             self._process.wait(STOP_TIMEOUT_S)
         except subprocess.TimeoutExpired:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 # What users can mend, in the words of all versions: the first that is found is told.
 _CAUSES = {
-    r"no space left on device|disk is full|(?:errcode|errno|error(?: number)?|os error)[:= ]+28\b": (
+    r"no space left on device|disk is (?:not )?full|(?:errcode|errno|error(?: number)?|os error)[:= ]+28\b": (
         "no space is left on the disk that holds {directory}"
     ),
     r"permission denied|(?:errcode|errno|error(?: number)?|os error)[:= ]+13\b": (
@@ -23,6 +23,7 @@ _CAUSES = {
     r"unknown (?:variable|option) '(?P<option>[^']+)'": "it does not know the setting {option}",
     r"unrecognized option '(?P<option>[^']+)'": "it does not know the setting {option}",
 }
+_CAUSE_LINES = 40  # from the end: servers go on at length after what went wrong
 
 
 def tail(log: Path, lines: int = 12) -> str:
@@ -41,9 +42,9 @@ def tail(log: Path, lines: int = 12) -> str:
 
 def failure(what: str, directory: Path) -> str:
     """A failure of the server in `directory`: what it was, its cause where that is known, the log's end."""
-    text = tail(directory / "error.log")
-    cause = _cause(text, directory)
-    return f"{what}{f': {cause}' if cause else ''}; its error log ends:\n{text}"
+    file = directory / "error.log"
+    cause = _cause(tail(file, _CAUSE_LINES), directory)
+    return f"{what}{f': {cause}' if cause else ''}; its error log ends:\n{tail(file)}"
 
 
 def ending(code: int) -> str:

@@ -72,7 +72,7 @@ class Running(ABC):
         """End it at once, or leave it as it was found."""
 
     def query(self, sql: str, timeout_s: float | None = None) -> tuple[tuple[Any, ...], ...]:
-        """The rows that `sql` gives.
+        """The rows that `sql` gives; bytes are read as UTF-8.
 
         Raises MeasureError with the server's words where it fails, or gives no answer for `timeout_s`
         (None: QUERY_TIMEOUT_S).
@@ -84,7 +84,7 @@ class Running(ABC):
             self._control._read_timeout = timeout_s  # type: ignore[attr-defined]  # of the next packet
             with self._control.cursor() as cursor:
                 cursor.execute(sql)
-                return cursor.fetchall()
+                return tuple(tuple(map(_text, row)) for row in cursor.fetchall())
         except pymysql.Error as error:
             self._control = None
             raise MeasureError(f"{sql}: {error}{self.post_mortem()}") from error
@@ -92,7 +92,9 @@ class Running(ABC):
     def status(self) -> dict[str, float]:
         """The server's global status counters, those that are numbers."""
         return {
-            str(name): float(value) for name, value in self.query("SHOW GLOBAL STATUS") if _is_number(value)
+            str(name): float(value)
+            for name, value in self.query("SHOW /*!50002 GLOBAL */ STATUS")
+            if _is_number(value)
         }
 
     def variables(self) -> dict[str, str]:
@@ -112,6 +114,11 @@ def version_of(connection: Connection[Cursor]) -> str:
         cursor.execute("SELECT VERSION()")
         ((version,),) = cursor.fetchall()
     return str(version)
+
+
+def _text(value: Any) -> Any:
+    """Servers before 5.1 give some of their names and words as bytes."""
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
 def _is_number(text: str) -> bool:
