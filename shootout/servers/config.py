@@ -13,6 +13,7 @@ from shootout.settings import Family, Version
 
 SECURE_FILE_PRIV_SINCE = (5, 5, 0)  # from here on it may have a compiled-in directory
 MYSQLX_SINCE = (8, 0, 11)
+OWN_KEY_SINCE = (11, 4, 0)
 
 
 @contextmanager
@@ -58,4 +59,6 @@ def _own_options(family: Family, version: Version) -> dict[str, str]:
         options["secure-file-priv"] = '""'  # its compiled-in directory need not exist here
     if is_mysql_since(family, version, MYSQLX_SINCE):
         options["loose-mysqlx"] = "OFF"  # a second port, and a second socket
+    if family == "mariadb" and version >= OWN_KEY_SINCE:
+        options["skip-ssl"] = ""  # it would make a key at each start: with its own library half a minute
     return options
