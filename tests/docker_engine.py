@@ -23,6 +23,7 @@ import pytest
 
 from shootout.servers import container
 
+OURS = "shootout-test"  # begins the names of images made here
 START_S = 60.0
 STOP_S = 30.0
 # Each would keep a server from running as the suite wants it.
@@ -41,6 +42,8 @@ def engine() -> Iterator[docker.DockerClient]:
     if _listens(os.environ.get("DOCKER_HOST", container.DEFAULT_HOST)):
         with closing(docker.from_env()) as client:
             yield client
+            for image in client.images.list(filters={"reference": f"{OURS}/*"}):
+                client.images.remove(str(image.id), force=True)
         return
     if os.geteuid() != 0 or shutil.which("dockerd") is None:
         missing = "no Docker engine answers, and none can be started: it takes root and Debian's docker.io"

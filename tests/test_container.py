@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -16,7 +17,7 @@ import docker
 import pymysql
 import pytest
 from docker.errors import DockerException
-from docker_engine import an_image
+from docker_engine import OURS, an_image
 from runs import HEAD, PATIENCE_S, SHOOTOUT, Lab, document_in, until
 
 from shootout import dataset, document, places
@@ -41,6 +42,7 @@ OFFICIAL = ("mysql:8.4", "mariadb:11.4", "percona/percona-server:8.4")
 DATASET = Dataset(tables=1, rows=300)
 HOST, BRIDGE = Container(), Container(network="bridge")
 GONE_S = 5.0
+NOBODY = 65_534
 
 
 def heard(words: str) -> None:
@@ -55,7 +57,7 @@ def image_of(engine: docker.DockerClient, name: str) -> str:
     """An image of a catalogue's server, under a name of the tests."""
     basedir = tree_of(name).files.basedir
     files = {f"/opt/mysql/{each.name}": each for each in basedir.iterdir() if each.is_dir()}
-    return an_image(engine, f"shootout-test/{name.replace('-', ':')}", files, basedir / "bin" / "mysqld")
+    return an_image(engine, f"{OURS}/{name.replace('-', ':')}", files, basedir / "bin" / "mysqld")
 
 
 def left(engine: docker.DockerClient) -> list[str]:
@@ -99,7 +101,7 @@ def test_an_image_is_found_out(engine: docker.DockerClient, reference: str) -> N
     image = Image.inspect(reference, HOST, heard)
     tree = tree_of(reference.partition("/")[2].replace(":", "-"))
     assert (image.version, image.family) == (tree.version, tree.family)
-    assert image.digest == engine.images.get(reference).id
+    assert f"sha256:{image.digest}" == engine.images.get(reference).id
     assert image.origin == ""
     assert (image.mysqld, image.share) == ("/opt/mysql/bin/mysqld", "/opt/mysql/share")
     assert image.name == f"image:{reference}"
@@ -273,11 +275,11 @@ def test_what_is_no_server_is_refused(engine: docker.DockerClient, tmp_path: Pat
     teapot.write_text("#!/bin/sh\necho I am a teapot >&2\nexit 1\n")
     teapot.chmod(0o755)
     shell = Path("/bin/sh").resolve()
-    empty = an_image(engine, "shootout-test/empty:1", {"/bin/sh": shell}, shell)
-    with pytest.raises(InputError, match=r"^image:shootout-test/empty:1: no server in it; expected mysqld"):
+    empty = an_image(engine, f"{OURS}/empty:1", {"/bin/sh": shell}, shell)
+    with pytest.raises(InputError, match=rf"^image:{OURS}/empty:1: no server in it; expected mysqld"):
         Image.inspect(empty, HOST, heard)
     files = {"/bin/sh": shell, "/srv/mysqld": teapot}
-    other = an_image(engine, "shootout-test/teapot:1", files, shell, ["ENV PATH=/srv:/bin"])
+    other = an_image(engine, f"{OURS}/teapot:1", files, shell, ["ENV PATH=/srv:/bin"])
     with pytest.raises(InputError, match="its /srv/mysqld does not tell its version: I am a teapot"):
         Image.inspect(other, HOST, heard)
     assert left(engine) == []
@@ -293,6 +295,25 @@ def test_an_image_that_cannot_be_had(engine: docker.DockerClient) -> None:
 def test_without_an_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
     with pytest.raises(InputError, match=r"^image:mysql:8\.4: no Docker engine answers at unix://.*no\.sock"):
+        Image.inspect("mysql:8.4", HOST, heard)
+
+
+def test_an_engine_of_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/docker.sock")
+    with socket.socket(socket.AF_UNIX) as link:
+        link.bind(f"{tmp_path}/docker.sock")
+        link.listen()
+        (tmp_path / "docker.sock").chmod(0)
+        user = os.geteuid()
+        if user == 0:  # whom nothing is forbidden
+            os.seteuid(NOBODY)
+        try:
+            with pytest.raises(InputError, match=r"does not let this user in; add it to the group docker"):
+                Image.inspect("mysql:8.4", HOST, heard)
+        finally:
+            os.seteuid(user)
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:2375")
+    with pytest.raises(InputError, match=r"found the Docker engine tcp://127\.0\.0\.1:2375 in DOCKER_HOST"):
         Image.inspect("mysql:8.4", HOST, heard)
 
 
@@ -312,7 +333,7 @@ def test_a_run_of_an_image_beside_its_tree(engine: docker.DockerClient, lab: Lab
     assert [server.label for server in found.header.servers] == labels
     contained, native = found.header.servers
     assert contained.reference == f"image:{reference}"
-    assert contained.build == engine.images.get(reference).id
+    assert f"sha256:{contained.build}" == engine.images.get(reference).id
     assert (contained.version, contained.checksum) == (native.version, native.checksum)
     assert found.header.profile.container == Container(network="bridge", memory="1G")
     assert found.header.given["--data"] == str(data)

@@ -61,7 +61,7 @@ class Image:
     """A server's program files in an image: a Program."""
 
     reference: str  # as it was written
-    digest: str  # the image's id
+    digest: str  # the image's id, without the name of its hash
     origin: str  # by which its registry gives the same again: name@sha256:…; "": it comes from none
     around: model.Container
     mysqld: str  # these two in the image
@@ -95,7 +95,7 @@ class Image:
             raise InputError(f"{name}: its {mysqld} does not tell its version: {words}")
         return cls(
             reference=reference,
-            digest=image.id,
+            digest=image.id.removeprefix("sha256:"),
             origin=next(iter(image.attrs["RepoDigests"] or ()), ""),
             around=around,
             mysqld=mysqld,
@@ -221,14 +221,13 @@ class Contained:
 
     def wait(self, timeout: float | None = None) -> int:
         """The exit code, once it has ended. Raises subprocess.TimeoutExpired."""
-        if self._code is None:
-            # An engine that does not answer either is found out by poll.
+        while self._code is None:
+            # An engine that does not answer in time, or not any more: poll knows which.
             with suppress(*_ENGINE_ERRORS):
                 self._container.wait(timeout=timeout)
-        code = self.poll()
-        if code is None:
-            raise subprocess.TimeoutExpired(self._command, timeout or 0.0)
-        return code
+            if self.poll() is None and timeout is not None:
+                raise subprocess.TimeoutExpired(self._command, timeout)
+        return self._code
 
     def send_signal(self, sig: int) -> None:
         """Send it a signal; nothing where it has ended."""
