@@ -13,16 +13,19 @@ from shootout import cached, dataset, machine, settings, settings_check
 from shootout._engine import Engine, LoadError
 from shootout.dataset import Loaded, Template
 from shootout.errors import MeasureError
-from shootout.model import Dataset, ServerRecord, ServerReference
+from shootout.model import Container, Dataset, ServerRecord, ServerReference
 from shootout.places import cache
 from shootout.plan import Plan
 from shootout.rounds import Subject
 from shootout.servers import catalogue, instances, native
+from shootout.servers.container import Image
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
 from shootout.servers.program import Program
 from shootout.servers.running import Running
 from shootout.settings import Compiled
+
+Tell = Callable[[str], None]
 
 CONNECT_TIMEOUT_S = 60.0  # for each answer
 # What may be in the way of connections, and of their prepared statements: by error code.
@@ -68,15 +71,22 @@ class Contender:
     cache_bytes: int
 
     @classmethod
-    def find(cls, plan: Plan, label: str, port: int | None = None, held: ExitStack | None = None) -> Self:
+    def find(
+        cls,
+        plan: Plan,
+        label: str,
+        port: int | None = None,
+        held: ExitStack | None = None,
+        tell: Tell = lambda words: None,
+    ) -> Self:
         """Fetch the server where it is not here yet, and write the settings for it. Raises InputError.
 
-        What it takes from the cache stays there until `held` is closed.
+        What it takes from the cache stays there until `held` is closed; `tell` hears what takes its time.
         """
         if port is not None:
             instances.require_port(port)  # before anything is fetched or loaded
         reference = plan.servers[label]
-        program = program_of(reference, held)
+        program = program_of(reference, held, plan.profile.container, tell)
         plugins = program.plugins if isinstance(program, Tree) else frozenset()
         name = reference.settings or plan.profile.settings
         compiled = settings.compile(
@@ -127,14 +137,23 @@ class Contender:
             checksum=template.checksum if template else "",
             load_s=template.load_s if template else None,
             warnings=(*warnings, *machine.unseen(instance.pid)) if instance else (),
+            image=self.program.origin if isinstance(self.program, Image) else "",
         )
 
 
-def program_of(reference: ServerReference, held: ExitStack | None = None) -> Program:
+def program_of(
+    reference: ServerReference,
+    held: ExitStack | None = None,
+    around: Container | None = None,
+    tell: Tell = lambda words: None,
+) -> Program:
     """The server's program files, fetched where they are not here yet. Raises InputError.
 
-    They stay in the cache until `held` is closed.
+    What it takes from the cache stays there until `held` is closed; `around`: what surrounds those from an
+    image; `tell` hears what takes its time.
     """
+    if reference.source == "image":
+        return Image.inspect(reference.target, around or Container(), tell)
     return Tree.inspect(catalogue.bring(reference, cache(), held))
 
 

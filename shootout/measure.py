@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
     began_s = time.monotonic()
     run = document.new_run(datetime.now(UTC))
     writer = document.Writer(results, run)
-    with workplace(cache(), run) as directory, ExitStack() as held:
+    with workplace(cache(), run, plan.data) as directory, ExitStack() as held:
         campaign = _Campaign(plan, machine.inspect(directory), run, directory, held, observe)
         journal = campaign.journal = document.Journal(writer, campaign.header)
         interrupted = True
@@ -111,7 +112,7 @@ class _Campaign:
                 residents.append(contender)
             else:
                 port = None if self.plan.port is None else self.plan.port + index
-                contender = Contender.find(self.plan, label, port, self.held)
+                contender = Contender.find(self.plan, label, port, self.held, partial(self._tell, label))
             self.records[label] = contender.record()
             try:
                 loaded = contender.load(self.held)
@@ -333,6 +334,9 @@ class _Campaign:
     def _home(self, label: str) -> Path:
         """The server's instance directory; its name is short, as a socket's path must be."""
         return self.directory / ("twin" if label == TWIN else str(list(self.plan.servers).index(label)))
+
+    def _tell(self, label: str, words: str) -> None:
+        self.observe(Progress(stage="prepare", detail=f"{label}: {words}"))
 
     def _show(
         self,

@@ -19,6 +19,7 @@ RATE_MAX = 10_000_000.0  # transactions/s
 THINK_MAX_S = 60.0
 Share = Annotated[float, Meta(gt=0, lt=1)]
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")]  # $ would let a line break end it
+Size = Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,15}[KMG]?\Z")]  # bytes: 512M, 8G
 Protocol = Literal["text", "prepared"]
 Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 Family = Literal["mysql", "mariadb", "percona"]
@@ -46,8 +47,9 @@ class Value(Struct, metaclass=_ValueMeta):
 class ServerReference(Value):
     """A server as the user wrote it: where it comes from, and the settings it runs under."""
 
-    source: Literal["catalogue", "path", "dsn"]
-    target: str  # catalogue id, a directory, an archive's URL#sha256=HEX, or an address without its password
+    source: Literal["catalogue", "path", "image", "dsn"]
+    # Catalogue id, directory, archive's URL#sha256=HEX, image's name, or an address without its password.
+    target: str
     settings: str | None = None  # a settings profile's name, or a file; None: the run's own
 
     @property
@@ -250,6 +252,21 @@ class Load(Value):
     reconnect: bool = False  # a lost connection is counted and opened again; else it fails the cell
 
 
+class Container(Value):
+    """What surrounds the servers that run from an image."""
+
+    network: Literal["host", "bridge"] = "host"  # bridge: of its own, and the load goes over TCP
+    memory: Size | None = None  # that each of them may take; None: no limit
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """The limit, swap included."""
+        if self.memory is None:
+            return None
+        unit = {"K": 2**10, "M": 2**20, "G": 2**30}.get(self.memory[-1])
+        return int(self.memory) if unit is None else int(self.memory[:-1]) * unit
+
+
 class Profile(Value):
     """One reproducible run: what, on which servers, under which settings, how thoroughly."""
 
@@ -264,6 +281,7 @@ class Profile(Value):
     distribution: Distribution | None = None
     sampling: Sampling = field(default_factory=Sampling)
     policy: Policy = field(default_factory=Policy)
+    container: Container = field(default_factory=Container)
 
 
 class Packed(Value, kw_only=True):  # said again for mypy
@@ -639,12 +657,13 @@ class ServerRecord(Value):
     family: str
     version: str  # as the server says
     comment: str  # its version_comment
-    build: str  # sha256 of the server binary; "": not visible
+    build: str  # sha256 of the server binary, or an image's id; "": not visible
     settings_name: str
     settings: tuple[SettingRecord, ...]
     checksum: str  # of the dataset's rows
     load_s: float | None  # None: restored from the cache
     warnings: tuple[Warning, ...] = ()
+    image: str = ""  # by which its registry gives the same again: name@sha256:…
 
 
 class Samples(Value):

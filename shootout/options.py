@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from shootout import toml
 from shootout.errors import InputError
-from shootout.model import Distribution, Name
+from shootout.model import Distribution, Name, Size
 
 _DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
@@ -40,6 +41,26 @@ def word(flag: str, text: str, known: Sequence[str]) -> str:
     if text not in known:
         raise InputError(f"{flag}: unknown {text!r}{toml.hint(text, known)}")
     return text
+
+
+def size(flag: str, text: str) -> str:
+    """Bytes: `N`, or with one of the units K, M and G."""
+    try:
+        found: str = toml.value(text.upper(), Size)
+    except InputError:
+        raise InputError(f"{flag} {text!r}: expected a size, such as 512M or 8G") from None
+    return found
+
+
+def directory(flag: str, text: str) -> Path:
+    """A directory that exists; it becomes absolute."""
+    try:
+        found = Path(text).expanduser().absolute()
+    except RuntimeError as error:
+        raise InputError(f"{flag} {text!r}: {error}") from None
+    if not found.is_dir():
+        raise InputError(f"{flag} {text!r}: no such directory; expected one that exists")
+    return found
 
 
 def name(flag: str, text: str) -> str:

@@ -20,6 +20,7 @@ from shootout.model import (
     THINK_MAX_S,
     Block,
     Cell,
+    Container,
     Dataset,
     Load,
     Profile,
@@ -72,6 +73,9 @@ class Selection:
     budget: str | None = _option("MIN", "minutes for all starts together")
     seed: str | None = _option("N", "of everything random (default: a new one)")
     port: str | None = _option("N", "the first server's TCP port, the next ones follow (default: free ones)")
+    data: str | None = _option("DIR", "where the servers' data lies meanwhile (default: in the cache folder)")
+    container_network: str | None = _option("NAME", "of servers from images: host, or bridge")
+    container_memory: str | None = _option("SIZE", "that each of them may take, such as 8G")
 
     @classmethod
     def of(cls, parsed: argparse.Namespace) -> Self:
@@ -116,6 +120,7 @@ class Plan:
     programs: Mapping[str, Program]
     seed: int
     port: int | None  # of the first server, the next ones follow; None: any free ones
+    data: Path | None  # where the servers' data lies meanwhile; None: in the cache folder
     cache_bytes: int  # what the cache may take of the disk
     passwords: Mapping[str, str] = field(default_factory=dict, repr=False)  # by label, of running servers
 
@@ -206,6 +211,7 @@ def make(selection: Selection) -> Plan:
         if selection.seed is None
         else options.whole("--seed", selection.seed, _SEEDS),
         port=None if selection.port is None else options.whole("--port", selection.port, ports),
+        data=None if selection.data is None else options.directory("--data", selection.data),
         cache_bytes=cached.limit_bytes(os.environ),
         passwords={
             label: password
@@ -225,7 +231,11 @@ def _shown(given: Mapping[str, str], servers: Sequence[str]) -> dict[str, str]:
 
 def _selected(profile: Profile, given: Selection) -> Profile:
     """The profile with what was given in its place."""
-    changes: dict[str, Any] = {"dataset": _scale(profile.dataset, given), "load": _load(profile.load, given)}
+    changes: dict[str, Any] = {
+        "dataset": _scale(profile.dataset, given),
+        "load": _load(profile.load, given),
+        "container": _container(profile.container, given),
+    }
     if given.servers is not None:
         changes["servers"] = options.items("--servers", given.servers)
     if given.workloads is not None:
@@ -279,6 +289,15 @@ def _load(load: Load, given: Selection) -> Load:
             "--rate 0 or --think 0 ends one of them"
         )
     return load
+
+
+def _container(container: Container, given: Selection) -> Container:
+    changes: dict[str, Any] = {}
+    if given.container_network is not None:
+        changes["network"] = options.word("--container-network", given.container_network, ("host", "bridge"))
+    if given.container_memory is not None:
+        changes["memory"] = options.size("--container-memory", given.container_memory)
+    return msgspec.structs.replace(container, **changes)
 
 
 def _check_options(given: Selection, profile: Profile, workloads: Mapping[str, Workload]) -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from shootout import contender
 from shootout.errors import InputError, MeasureError
+from shootout.model import Family, Version
 from shootout.servers import accounts, bootstrap, instances, reference
 from shootout.servers.native import Tree
-from shootout.settings import Family, Version
 
 pytestmark = pytest.mark.real
 

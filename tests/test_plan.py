@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shootout import plan, workload
 from shootout.errors import InputError
-from shootout.model import Block, Gaussian, Load, Open, Special
+from shootout.model import Block, Container, Gaussian, Load, Open, Special
 from shootout.places import FIXTURES
 from shootout.plan import Selection
 
@@ -215,3 +215,40 @@ def test_some_cells_need_their_blocks_and_servers_only() -> None:
 def test_all_cells_are_the_whole() -> None:
     made = plan.make(Selection(seed="1"))
     assert made.only(made.cells) == made
+
+
+def test_where_data_lies_and_what_is_around_containers(tmp_path: Path) -> None:
+    as_shipped = plan.make(Selection())
+    assert (as_shipped.data, as_shipped.profile.container) == (None, Container())
+    profile = tmp_path / "mine.toml"
+    profile.write_text(
+        "description = 'd'\nworkloads = ['oltp_read_only']\nthreads = [1]\nservers = ['image:mysql:8.4']\n"
+        "[container]\nnetwork = 'bridge'\nmemory = '512M'\n"
+    )
+    written = plan.make(Selection(profile=str(profile), data=str(tmp_path)))
+    assert written.data == tmp_path
+    assert written.profile.container == Container(network="bridge", memory="512M")
+    assert written.profile.container.memory_bytes == 512 * 2**20
+    assert written.given["--data"] == str(tmp_path)
+    given = plan.make(Selection(profile=str(profile), container_network="host", container_memory="8g"))
+    assert given.profile.container == Container(network="host", memory="8G")
+    assert Container(memory="1000").memory_bytes == 1000
+    assert Container().memory_bytes is None
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (Selection(container_network="none"), "--container-network: unknown 'none'; known: host, bridge"),
+        (Selection(container_memory="8 GB"), "--container-memory '8 GB': expected a size, such as"),
+        (Selection(container_memory="0"), "--container-memory '0': expected a size"),
+        (Selection(data="/no/such/place"), "--data '/no/such/place': no such directory"),
+        (Selection(data="/dev/null"), "--data '/dev/null': no such directory"),
+        (Selection(data="a\0b"), "--data 'a\\x00b': no such directory"),
+        (Selection(data="~no-such-user/x"), "--data '~no-such-user/x': "),
+    ],
+)
+def test_what_is_wrong_around_servers_is_said(given: Selection, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        plan.make(given)
+    assert said in str(caught.value)

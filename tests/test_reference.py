@@ -19,7 +19,9 @@ def a_tree(directory: Path) -> Path:
 
 def a_reference(target: str, settings: str | None = None) -> ServerReference:
     return ServerReference(
-        source="path" if target.startswith("/") else "catalogue", target=target, settings=settings
+        source="path" if target.startswith("/") else "image" if ":" in target else "catalogue",
+        target=target,
+        settings=settings,
     )
 
 
@@ -54,6 +56,23 @@ def test_an_archive_with_and_without_settings(url: str) -> None:
     assert reference.parse(found.text) == found
 
 
+DIGEST = "sha256:" + "0123456789abcdef" * 4
+
+
+@pytest.mark.parametrize("settings", [None, "in-memory", "conf/my@home.cnf"])
+@pytest.mark.parametrize(
+    "image",
+    [
+        *("mysql", "mysql:8.4", "percona/percona-server:8.4.3-3.1", "host:5000/x/y-z:tag"),
+        *(f"mysql@{DIGEST}", f"localhost:5000/a/b_c:1@{DIGEST}", "127.0.0.1:5000/mysql"),
+    ],
+)
+def test_an_image_with_and_without_settings(image: str, settings: str | None) -> None:
+    text = f"image:{image}" if settings is None else f"image:{image}@{settings}"
+    assert reference.parse(text) == ServerReference(source="image", target=image, settings=settings)
+    assert reference.parse(text).text == text
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -69,7 +88,13 @@ def test_an_archive_with_and_without_settings(url: str) -> None:
         ("@in-memory", "expected a catalogue id"),
         ("mysql-5.7.22@", "expected a catalogue id"),
         ("path:", "expected a catalogue id"),
-        ("image:mysql:8.4", "expected a catalogue id"),
+        ("docker:mysql:8.4", "expected a catalogue id"),
+        ("image:", "expected image:NAME[:TAG]"),
+        ("image:MySQL:8.4", "in small letters"),
+        ("image:mysql:8.4@", "expected image:NAME[:TAG]"),
+        ("image:mysql@sha256:12", "expected image:NAME[:TAG]"),
+        ("image:mysql:", "expected image:NAME[:TAG]"),
+        ("image:/mysql", "expected image:NAME[:TAG]"),
         ("path:/no/such/place", "no such directory"),
         ("path:/proc", "no server in it"),
     ],
@@ -98,6 +123,11 @@ def test_labels_are_short_and_tell_servers_apart() -> None:
         a_reference("/src/head/build"),
         a_reference("/src/head/build", "conf/fast.cnf"),
         a_reference("/opt/my sql"),
+        a_reference("mysql:8.4"),
+        a_reference("mysql:8.4", "fast"),
+        a_reference(f"host:5000/x/mariadb@{DIGEST}"),
+        a_reference("percona/percona-server:8.4"),
+        a_reference("mine/percona-server:8.4"),
     ]
     assert reference.labels(references) == (
         "mysql-5.7.22",
@@ -107,6 +137,11 @@ def test_labels_are_short_and_tell_servers_apart() -> None:
         "path:head-build",
         "path:head-build@fast.cnf",
         "path:my-sql",
+        "image:mysql:8.4",
+        "image:mysql:8.4@fast",
+        "image:mariadb:0123456789ab",
+        "image:percona-percona-server:8.4",
+        "image:mine-percona-server:8.4",
     )
 
 
@@ -123,8 +158,8 @@ def test_archives_go_by_their_names() -> None:
 
 references = st.builds(
     a_reference,
-    st.sampled_from(["mysql-5.7.22", "mysql-8.0.12"])
-    | st.lists(st.sampled_from(["a", "b", "a-b", "b#2", "ä@x"]), max_size=3).map(
+    st.sampled_from(["mysql-5.7.22", "mysql-8.0.12", "mysql:8.4", "x/mysql:8.4", "y:1/mysql:8.4"])
+    | st.lists(st.sampled_from(["a", "b", "a-b", "b#2", "ä@x", ":", "a::b"]), max_size=3).map(
         lambda parts: "/" + "/".join(parts)
     ),
     st.none() | st.sampled_from(["fast", "a/fast.cnf", "b/fast.cnf", "fast#2"]),

@@ -19,19 +19,21 @@ def write(file: Path, statements: Sequence[str]) -> None:
         opened.write("\n".join(statements) + "\n")  # old servers take a line for a statement
 
 
-def created(family: Family, version: Version, passwords: Mapping[str, str]) -> list[str]:
+def created(
+    family: Family, version: Version, passwords: Mapping[str, str], hosts: Sequence[str] = ("localhost",)
+) -> list[str]:
     """What gives the accounts their passwords; run before the server listens, so none ever lacks one.
 
-    `passwords`: by user, root and LOAD_USER.
+    `passwords`: by user, root and LOAD_USER. `hosts`: where the load comes from.
     """
-    load = f"{LOAD_USER}@localhost"
+    loads = [f"{LOAD_USER}@'{host}'" for host in hosts]
     root_password, load_password = passwords["root"], passwords[LOAD_USER]
     if is_mysql_since(family, version, ALTER_USER_SINCE):
         return [
             f"ALTER USER root@localhost IDENTIFIED BY '{root_password}';",
-            f"CREATE USER IF NOT EXISTS {load} IDENTIFIED BY '{load_password}';",
-            f"ALTER USER {load} IDENTIFIED BY '{load_password}';",
-            f"GRANT ALL ON *.* TO {load};",
+            *(f"CREATE USER IF NOT EXISTS {load} IDENTIFIED BY '{load_password}';" for load in loads),
+            *(f"ALTER USER {load} IDENTIFIED BY '{load_password}';" for load in loads),
+            *(f"GRANT ALL ON *.* TO {load};" for load in loads),
         ]
     if family == "mariadb" and version >= (10, 2, 0):
         root = f"ALTER USER root@localhost IDENTIFIED BY '{root_password}';"
@@ -40,7 +42,7 @@ def created(family: Family, version: Version, passwords: Mapping[str, str]) -> l
     return [
         "SET SESSION old_passwords = 0;",  # 1 would store them as before MySQL 4.1
         root,
-        f"GRANT ALL ON *.* TO {load} IDENTIFIED BY '{load_password}';",
+        *(f"GRANT ALL ON *.* TO {load} IDENTIFIED BY '{load_password}';" for load in loads),
     ]
 
 

@@ -13,6 +13,7 @@ from shootout.servers.program import Program, is_mysql_since
 
 SECURE_FILE_PRIV_SINCE = (5, 5, 0)  # from here on it may have a compiled-in directory
 MYSQLX_SINCE = (8, 0, 11)
+OWN_KEY_SINCE = (11, 4, 0)
 
 
 @contextmanager
@@ -34,7 +35,7 @@ def write(
         "datadir": quoted(directory / "data"),
         "tmpdir": quoted(directory / "tmp"),  # a killed server leaves files in it
         "log-error": quoted(directory / "error.log"),
-        "bind-address": "127.0.0.1",
+        "bind-address": "0.0.0.0" if program.over_tcp else "127.0.0.1",
         **_own_options(program.family, program.version),
     }
     if os.geteuid() == 0:
@@ -61,4 +62,6 @@ def _own_options(family: Family, version: Version) -> dict[str, str]:
         options["secure-file-priv"] = '""'  # its compiled-in directory need not exist here
     if is_mysql_since(family, version, MYSQLX_SINCE):
         options["loose-mysqlx"] = "OFF"  # a second port, and a second socket
+    if family == "mariadb" and version >= OWN_KEY_SINCE:
+        options["skip-ssl"] = ""  # it would make a key at each start: with its own library half a minute
     return options

@@ -26,7 +26,7 @@ from shootout.errors import InputError, MeasureError
 from shootout.servers import accounts, bootstrap, config, leftovers, log
 from shootout.servers.accounts import LOAD_USER
 from shootout.servers.config import quoted
-from shootout.servers.program import Process, Program
+from shootout.servers.program import Address, Process, Program
 from shootout.servers.running import Login, Running, version_of
 from shootout.servers.store import locked
 
@@ -102,28 +102,29 @@ def begin(
             ) from None
         leftovers.end_servers(directory)
         port = _free_port() if port is None else require_port(port)
-        address = directory / "mysqld.sock"
-        if len(os.fsencode(address)) > SOCKET_PATH_MAX_BYTES:
-            address = held.enter_context(leftovers.socket_folder(directory)) / "mysqld.sock"
-        address.with_name("mysqld.sock.lock").unlink(missing_ok=True)  # a killed server's
+        place = directory / "mysqld.sock"
+        if len(os.fsencode(place)) > SOCKET_PATH_MAX_BYTES:
+            place = held.enter_context(leftovers.socket_folder(directory)) / "mysqld.sock"
+        place.with_name("mysqld.sock.lock").unlink(missing_ok=True)  # a killed server's
+        address = Address(place, port)
         passwords = {user: secrets.token_urlsafe(24) for user in ("root", LOAD_USER)}
-        accounts.write(
-            directory / "accounts.sql", accounts.created(program.family, program.version, passwords)
-        )
+        hosts = ("localhost", "%") if program.over_tcp else ("localhost",)
+        statements = accounts.created(program.family, program.version, passwords, hosts)
+        accounts.write(directory / "accounts.sql", statements)
         pid_file = directory / "mysqld.pid"
         timeout_s = RECOVERY_TIMEOUT_S if pid_file.exists() else START_TIMEOUT_S
         placed = {
-            "socket": quoted(address),
+            "socket": quoted(address.socket),
             "port": str(port),
             "pid-file": quoted(pid_file),
             "init-file": quoted(directory / "accounts.sql"),
         }
         file = config.write(program, directory, settings, placed)
-        process = program.spawn([f"--defaults-file={file}"], directory, cpus)
+        process = program.spawn([f"--defaults-file={file}"], directory, cpus, address=address)
         return Instance(
             directory=directory,
             address=address,
-            port=port,
+            over_tcp=program.over_tcp,
             process=process,
             passwords=passwords,
             charset=_charset(program),
@@ -140,8 +141,8 @@ class Instance(Running):
         self,
         *,
         directory: Path,
-        address: Path,
-        port: int,
+        address: Address,
+        over_tcp: bool,
         process: Process,
         passwords: Mapping[str, str],
         charset: str,
@@ -151,8 +152,9 @@ class Instance(Running):
     ) -> None:
         super().__init__()
         self.directory = directory
-        self.socket = address
-        self.port = port
+        self.socket = address.socket
+        self.port = address.port
+        self.over_tcp = over_tcp
         self._process = process
         self._passwords = passwords
         self._charset = charset
@@ -166,14 +168,15 @@ class Instance(Running):
         return self._login("root", options)
 
     @property
-    def pid(self) -> int:
-        """Its process on this machine."""
+    def pid(self) -> Any:  # an int to all who know that no container hides it
+        """Its process on this machine; None: it cannot be seen from here."""
         return self._process.pid
 
     @property
     def login(self) -> Login:
         """What the load engine logs in with."""
-        return Login(str(self.socket), LOAD_USER, self._passwords[LOAD_USER])
+        address = f"127.0.0.1:{self.port}" if self.over_tcp else str(self.socket)
+        return Login(address, LOAD_USER, self._passwords[LOAD_USER])
 
     @property
     def password(self) -> str:
@@ -229,6 +232,9 @@ class Instance(Running):
         try:
             with self.connect(read_timeout=5) as connection:
                 self.version = version_of(connection)
+            if self.over_tcp:
+                # Now caching_sha2_password knows the password, and need not ask for it in clear.
+                self._login(LOAD_USER, {"read_timeout": 5}, over_tcp=True).close()
         except pymysql.MySQLError as error:
             code = self._process.poll()
             if code is not None:
@@ -251,7 +257,7 @@ class Instance(Running):
             self._process.wait()
         self._held.close()
 
-    def _login(self, user: str, options: Mapping[str, Any]) -> Connection[Cursor]:
+    def _login(self, user: str, options: Mapping[str, Any], *, over_tcp: bool = False) -> Connection[Cursor]:
         # Without a collation PyMySQL's SET NAMES picks the version's own default, which differs from 8.0 on.
         common: dict[str, Any] = {
             "user": user,
@@ -263,13 +269,14 @@ class Instance(Running):
         }
         connection = Connection(**common | dict(options) | {"defer_connect": True})
         # PyMySQL forgets to close a socket of its own that found no server.
-        link = socket.socket(socket.AF_UNIX)
+        link = socket.socket(socket.AF_INET if over_tcp else socket.AF_UNIX)
+        address = ("127.0.0.1", self.port) if over_tcp else str(self.socket)
         try:
-            link.connect(str(self.socket))
+            link.connect(address)
         except OSError as error:
             link.close()
-            raise pymysql.OperationalError(CR_CONNECTION_ERROR, f"{self.socket}: {error.strerror}") from error
-        connection._secure = True  # type: ignore[attr-defined]  # so it would know of a socket of its own
+            raise pymysql.OperationalError(CR_CONNECTION_ERROR, f"{address}: {error.strerror}") from error
+        connection._secure = not over_tcp  # type: ignore[attr-defined]  # as it would know of its own socket
         connection.connect(link)
         return connection
 

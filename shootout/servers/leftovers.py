@@ -8,35 +8,51 @@ import signal
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from shootout.errors import InputError
+from shootout.servers import container
 from shootout.servers.store import locked
 
 ENDING_S = 10.0  # of a killed process; more means that the kernel does not let it go
 
+_PLACES = "shootout-"  # begins the name of a workplace outside the cache
 _SOCKETS = "shootout-"  # begins the name of a folder for a socket whose instance directory has a long path
 _OWNER = "instance"  # in it: a link to that instance directory
 
 
 @contextmanager
-def workplace(cache: Path, name: str) -> Iterator[Path]:
-    """A place for instance directories, gone afterwards; what killed runs left behind goes with it."""
-    instances = cache / "instances"
-    instances.mkdir(parents=True, exist_ok=True)
-    for lock in instances.glob("*.lock"):
-        with suppress(BlockingIOError), locked(lock, wait=False):  # its owner is gone
-            clear(lock.with_suffix(""))
-            lock.unlink(missing_ok=True)
-    _clear_sockets()
-    directory = instances / name
-    with locked(directory.with_suffix(".lock")):
-        directory.mkdir()
+def workplace(cache: Path, name: str, data: Path | None = None) -> Iterator[Path]:
+    """A place for instance directories, gone afterwards; what killed runs left behind goes with it.
+
+    It lies in the cache, or in `data`, which may be anybody's. Raises InputError where it cannot be made.
+    """
+    container.clear_leftovers()
+    instances, prefix = (cache / "instances", "") if data is None else (data, _PLACES)
+    try:
+        if data is None:
+            instances.mkdir(parents=True, exist_ok=True)
+        for lock in instances.glob(f"{prefix}*.lock"):
+            if lock.stat().st_uid != os.geteuid():
+                continue
+            with suppress(BlockingIOError), locked(lock, wait=False):  # its owner is gone
+                clear(lock.with_suffix(""))
+                lock.unlink(missing_ok=True)
+        _clear_sockets()
+        directory = instances / f"{prefix}{name}"
+        lock = directory.with_suffix(".lock")
+        held = ExitStack()
+        held.enter_context(locked(lock))
+        directory.mkdir(mode=0o700)
+    except OSError as error:
+        raise InputError(f"{instances}: cannot hold the servers' data: {error.strerror}") from None
+    with held:
         try:
             yield directory
         finally:
             clear(directory)
-            directory.with_suffix(".lock").unlink()
+            lock.unlink()
 
 
 def clear(directory: Path) -> None:

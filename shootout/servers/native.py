@@ -20,6 +20,7 @@ from shootout.servers import layout, libraries
 from shootout.servers.config import quoted
 from shootout.servers.layout import ERROR_MESSAGES, Layout
 from shootout.servers.libraries import Launch
+from shootout.servers.program import Address
 
 # The same for every server, whatever this process was given: servers size their caches, and an array, by it.
 OPEN_FILES = 262_144
@@ -50,14 +51,13 @@ class Tree:
         found = layout.find(directory.absolute())
         launch = libraries.find(found.mysqld, found.top)
         asked = libraries.asked(found.mysqld, launch, "--no-defaults", "--version")
-        told = _VERSION.search(asked.stdout)
+        told = told_version(asked.stdout)
         if asked.returncode != 0 or told is None:
             said = (asked.stderr or asked.stdout).strip().splitlines() or [f"exit code {asked.returncode}"]
             raise InputError(f"{found.mysqld}: does not tell its version: {said[-1]}")
         with found.mysqld.open("rb") as binary:
             digest = hashlib.file_digest(binary, "sha256").hexdigest()
-        major, minor, patch = map(int, told.groups())
-        return cls(found, launch, (major, minor, patch), _family(asked.stdout), digest)
+        return cls(found, launch, *told, digest)
 
     @property
     def name(self) -> str:
@@ -86,6 +86,11 @@ class Tree:
         folder = self.files.plugins
         return frozenset() if folder is None else frozenset(file.name for file in folder.glob("*.so"))
 
+    @property
+    def over_tcp(self) -> bool:
+        """It shares this machine's file system: its socket will do."""
+        return False
+
     def shared(self, name: str) -> str | None:
         """The text of a file in its share directory, or where it keeps its scripts; None: there is none."""
         for folder in (self.files.share, *self.files.scripts):
@@ -99,7 +104,12 @@ class Tree:
         return data if (data / "mysql" / "user.frm").is_file() else None
 
     def spawn(
-        self, arguments: Sequence[str], directory: Path, cpus: Sequence[int], given: Path | None = None
+        self,
+        arguments: Sequence[str],
+        directory: Path,
+        cpus: Sequence[int],
+        given: Path | None = None,
+        address: Address | None = None,
     ) -> subprocess.Popen[bytes]:
         """Run the server, as Program says.
 
@@ -141,10 +151,15 @@ def allow_files() -> int:
     return hard
 
 
-def _family(version_text: str) -> Family:
-    if "mariadb" in version_text.lower():
-        return "mariadb"
-    return "percona" if "percona" in version_text.lower() else "mysql"
+def told_version(words: str) -> tuple[Version, Family] | None:
+    """What a server answers to --version; None: it is no such answer."""
+    found = _VERSION.search(words)
+    if found is None:
+        return None
+    others: tuple[Family, ...] = ("mariadb", "percona")
+    family: Family = next((each for each in others if each in words.lower()), "mysql")
+    major, minor, patch = map(int, found.groups())
+    return (major, minor, patch), family
 
 
 def _child(cpus: Sequence[int]) -> Callable[[], None]:

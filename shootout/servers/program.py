@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -13,8 +14,8 @@ class Process(Protocol):
     """A server's process; as subprocess.Popen has it."""
 
     @property
-    def pid(self) -> int:
-        """Its number on this machine, however it is called where it runs."""
+    def pid(self) -> int | None:
+        """Its number on this machine, whatever it is where it runs; None: it cannot be seen from here."""
 
     def poll(self) -> int | None:
         """The exit code, negative for a signal; None: it runs."""
@@ -27,6 +28,14 @@ class Process(Protocol):
 
     def kill(self) -> None:
         """End it at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a server is to listen."""
+
+    socket: Path
+    port: int
 
 
 class Program(Protocol):
@@ -52,6 +61,10 @@ class Program(Protocol):
     def options(self) -> Mapping[str, str]:
         """The my.cnf options that say where its files lie."""
 
+    @property
+    def over_tcp(self) -> bool:
+        """Whether the load has to go over TCP, as it does where a server has a network of its own."""
+
     def shared(self, name: str) -> str | None:
         """The text of a file below its share directory (mysql_system_tables.sql); None: there is none."""
 
@@ -59,12 +72,18 @@ class Program(Protocol):
         """The initialised data directory that it brings along; None: it brings none."""
 
     def spawn(
-        self, arguments: Sequence[str], directory: Path, cpus: Sequence[int], given: Path | None = None
+        self,
+        arguments: Sequence[str],
+        directory: Path,
+        cpus: Sequence[int],
+        given: Path | None = None,
+        address: Address | None = None,
     ) -> Process:
         """Run the server with these arguments, on `cpus` (empty: on all), `given` as its standard input.
 
         It sees `directory`, the instance directory, under the same path, writes what it prints to the
-        error.log there, and dies with this process. Call it from the main thread.
+        error.log there, can be reached at `address`, and dies with this process. Call it from the main
+        thread.
         """
 
 

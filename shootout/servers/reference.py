@@ -13,19 +13,29 @@ from shootout.model import ServerReference
 from shootout.servers import archive, catalogue, dsn, layout
 
 FORMS = (
-    "a catalogue id (mysql-8.0.12), path:DIR, path:URL#sha256=HEX or dsn:mysql://USER@HOST, "
+    "a catalogue id (mysql-8.0.12), path:DIR, path:URL#sha256=HEX, image:NAME or dsn:mysql://USER@HOST, "
     "each with @settings or without"
 )
 
+# As the Docker engine reads it: host:port/path/name:tag@digest
+_IMAGE = re.compile(
+    r"(?P<name>"
+    r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?/)?"
+    r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*"
+    r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?"
+    r"(?:@sha256:[0-9a-f]{64})?)"
+    r"(?:@(?P<settings>(?!sha256:).+))?"
+)
+_DIGEST = re.compile(r"@sha256:([0-9a-f]{12})[0-9a-f]{52}\Z")
+
 
 def parse(text: str) -> ServerReference:
-    """Read `ID`, `path:DIR`, `path:URL#sha256=HEX` or `dsn:ADDRESS`, each with `@settings` or without.
+    """Read `ID`, `path:DIR`, `path:URL#sha256=HEX`, `image:NAME` or `dsn:ADDRESS`; `@settings` may follow.
 
-    An id may be cut short where it stays unique; directories become absolute.
-
-    The last `@` begins the settings, except within the name of a directory that exists as written.
-    An address loses its password here. Raises InputError for an unknown id, another form, or a directory
-    without a server in it.
+    An id may be cut short where it stays unique; directories become absolute; an address loses its password.
+    The last `@` begins the settings, except within the name of a directory that exists as written; an image's
+    `@sha256:…` belongs to its name, and what follows it, or the first `@` of another one, to the settings.
+    Raises InputError for an unknown id, another form, or a directory without a server in it.
     """
     kind, colon, rest = text.strip().partition(":")
     if not colon:
@@ -34,6 +44,8 @@ def parse(text: str) -> ServerReference:
     if kind == "dsn":
         written = dsn.parse(rest)
         return ServerReference(source="dsn", target=written.dsn.text, settings=written.settings)
+    if kind == "image":
+        return _image(rest, text)
     if kind != "path":
         shown = f"{kind}:…" if "@" in text and "://" not in text else dsn.hidden(text)
         raise InputError(f"server {shown!r}: expected {FORMS}")
@@ -75,10 +87,12 @@ def password(text: str, environment: Mapping[str, str]) -> str | None:
 def labels(references: Sequence[ServerReference]) -> tuple[str, ...]:
     """A short, unique, readable name for each reference, fit for pytest ids.
 
-    Directories, sockets and settings files go by their last part, or by as many as tell them apart; a
-    reference that comes again is the same server a second time, and gets `#2`.
+    Directories, images, sockets and settings files go by their last part, or by as many as tell them apart,
+    and an image's digest by its beginning; a reference that comes again is the same server a second time, and
+    gets `#2`.
     """
     directories = _tails(_shown(each) for each in references if each.source == "path")
+    images = _tails(_image_name(each.target) for each in references if each.source == "image")
     addresses = {each.target: dsn.parse(each.target).dsn for each in references if each.source == "dsn"}
     sockets = _tails(each.socket for each in addresses.values() if each.socket is not None)
     settings = _tails(each.settings for each in references if each.settings is not None)
@@ -88,6 +102,8 @@ def labels(references: Sequence[ServerReference]) -> tuple[str, ...]:
         match each.source:
             case "path":
                 label = f"path:{directories[_shown(each)]}"
+            case "image":
+                label = f"image:{images[_image_name(each.target)]}"
             case "dsn":
                 label = f"dsn:{_host(addresses[each.target], sockets)}"
             case _:
@@ -123,6 +139,15 @@ def _shown(reference: ServerReference) -> str:
     return archive.shown(archive.read(target)) if archive.is_url(target) else target
 
 
+def _image(written: str, text: str) -> ServerReference:
+    found = _IMAGE.fullmatch(written)
+    if found is None:
+        raise InputError(
+            f"server {text!r}: expected image:NAME[:TAG][@sha256:…][@settings], the name in small letters"
+        )
+    return ServerReference(source="image", target=found["name"], settings=found["settings"])
+
+
 def _split(written: str, text: str) -> tuple[str, str | None]:
     target, at, settings = written.rpartition("@")
     if not at:
@@ -136,6 +161,10 @@ def _directory(text: str) -> Path:
     return Path(os.path.abspath(Path(text).expanduser()))  # noqa: PTH100 (a link's own name makes the better label)
 
 
+def _image_name(target: str) -> str:
+    return _DIGEST.sub(r":\1", target)
+
+
 def _tails(paths: Iterable[str]) -> dict[str, str]:
     """For each path as few of its last parts as make it unlike every other, joined and cleaned."""
     parts = {path: PurePath(path).parts or (path,) for path in paths}
@@ -145,5 +174,5 @@ def _tails(paths: Iterable[str]) -> dict[str, str]:
         length = next(
             (n for n in range(1, len(mine)) if all(theirs[-n:] != mine[-n:] for theirs in others)), len(mine)
         )
-        result[path] = re.sub(r"[^A-Za-z0-9._+-]+", "-", "-".join(mine[-length:])).strip("-") or "root"
+        result[path] = re.sub(r"[^A-Za-z0-9._+:-]+|::+", "-", "-".join(mine[-length:])).strip("-:") or "root"
     return result

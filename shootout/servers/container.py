@@ -1,0 +1,445 @@
+"""Servers that run from an image, in containers of this machine's Docker engine, through testcontainers.
+
+Of an image only the program files are used. Its entrypoint, which would initialise once more or start again
+what has died, its my.cnf, health check and volumes are passed over: the server runs as one of this machine
+does, in an instance directory that it sees under the same path.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+from uuid import uuid4
+
+from docker.errors import APIError, DockerException, ImageNotFound
+from docker.types import LogConfig, Mount, Ulimit
+from testcontainers.core.config import testcontainers_config
+from testcontainers.core.container import DockerContainer
+from testcontainers.core.docker_client import DockerClient, get_docker_host
+
+from shootout import model
+from shootout.errors import InputError, MeasureError
+from shootout.model import Family, Version
+from shootout.places import cache
+from shootout.servers import native, watchdog
+from shootout.servers.config import quoted
+from shootout.servers.program import Address
+from shootout.servers.store import locked
+
+# Where servers lie in images, beside the image's own PATH.
+FOLDERS = (
+    *("/usr/sbin", "/usr/bin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin"),
+    *("/usr/local/mysql/bin", "/usr/local/mariadb/bin", "/opt/mysql/bin", "/opt/mariadb/bin"),
+    *("/opt/bitnami/mysql/bin", "/opt/bitnami/mariadb/sbin"),
+)
+DEFAULT_HOST = "unix:///var/run/docker.sock"
+EXEC_S = 1.0  # in which a started container's process becomes the server
+
+_ENGINE_ERRORS = (DockerException, OSError)  # the latter where it does not answer
+_LINKS_MAX = 10
+_IS_DIRECTORY, _IS_LINK = 1 << 31, 1 << 27  # in the file modes of the engine's language
+
+# What testcontainers has for this is an image of its own, which cannot be had everywhere.
+testcontainers_config.ryuk_disabled = True
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A server's program files in an image: a Program."""
+
+    reference: str  # as it was written
+    digest: str  # the image's id, without the name of its hash
+    origin: str  # by which its registry gives the same again: name@sha256:…; "": it comes from none
+    around: model.Container
+    mysqld: str  # these two in the image
+    share: str | None  # None: the server knows it best
+    version: Version
+    family: Family
+
+    @classmethod
+    def inspect(cls, reference: str, around: model.Container, tell: Callable[[str], None]) -> Image:
+        """Find out what server lies in an image; it is pulled where it is not here yet, and `tell` hears so.
+
+        Raises InputError where there is no engine, no image, or no server in it that runs here.
+        """
+        name = f"image:{reference}"
+        with _connected(name) as client:
+            image = _image(client, reference, tell)
+            path = next((e for e in image.attrs["Config"]["Env"] or () if e.startswith("PATH=")), "PATH=")
+            folders = dict.fromkeys([*path.removeprefix("PATH=").split(":"), *FOLDERS])
+            with _files(client, image.id) as files:
+                mysqld = _find_mysqld(files, [each for each in folders if each.startswith("/")])
+                if mysqld is None:
+                    raise InputError(
+                        f"{name}: no server in it; expected mysqld or mariadbd in its PATH, or in one of "
+                        f"{', '.join(FOLDERS)}"
+                    )
+                share = _find_share(files, mysqld)
+        said, code = _said(image.id, [mysqld, "--no-defaults", "--version"])
+        told = native.told_version(said)
+        if code != 0 or told is None:
+            words = (said.strip().splitlines() or [f"exit code {code}"])[-1]
+            raise InputError(f"{name}: its {mysqld} does not tell its version: {words}")
+        return cls(
+            reference=reference,
+            digest=image.id.removeprefix("sha256:"),
+            origin=next(iter(image.attrs["RepoDigests"] or ()), ""),
+            around=around,
+            mysqld=mysqld,
+            share=share,
+            version=told[0],
+            family=told[1],
+        )
+
+    @property
+    def name(self) -> str:
+        """The image, as in a server reference."""
+        return f"image:{self.reference}"
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The my.cnf options that say where its files lie, and spare it questions about addresses."""
+        options = {"basedir": quoted(Path(self.mysqld).parents[1])}
+        if self.share is not None:
+            options["lc-messages-dir"] = quoted(Path(self.share))
+        if self.over_tcp:
+            options["skip-name-resolve"] = ""
+        return options
+
+    @property
+    def over_tcp(self) -> bool:
+        """Whether it has a network of its own: then that is part of what is measured."""
+        return self.around.network == "bridge"
+
+    def shared(self, name: str) -> str | None:
+        """The text of a file below its share directory; None: there is none."""
+        if self.share is None:
+            return None
+        with _connected(self.name) as client, _files(client, self.digest) as files:
+            return files.text(f"{self.share}/{name}")
+
+    def prepared_data(self) -> Path | None:
+        """None: what data an image brings along is another server's."""
+        return None
+
+    def spawn(
+        self,
+        arguments: Sequence[str],
+        directory: Path,
+        cpus: Sequence[int],
+        given: Path | None = None,
+        address: Address | None = None,
+    ) -> Contained:
+        """Run the server, as Program says. Raises MeasureError where the engine cannot."""
+        log = directory / "error.log"
+        log.touch()
+        seen = {directory, address.socket.parent} if address else {directory}
+        files = native.allow_files()
+        memory = self.around.memory_bytes
+        surroundings: dict[str, Any] = {
+            "network": self.around.network,
+            "working_dir": str(directory),
+            # Not as bind strings, which a colon in a path would break.
+            "mounts": [Mount(str(each), str(each), type="bind") for each in sorted(seen)],
+            "ulimits": [Ulimit(name="nofile", soft=files, hard=files)],
+            "mem_limit": memory,
+            "memswap_limit": memory,  # both together: no swap
+            "cpuset_cpus": ",".join(map(str, cpus)) or None,
+            "labels": {"shootout.instance": str(directory)},
+        }
+        if address and self.over_tcp:
+            surroundings["ports"] = {f"{address.port}/tcp": ("127.0.0.1", address.port)}
+        try:
+            return Contained(self.digest, [self.mysqld, *arguments], surroundings, log, given)
+        except _ENGINE_ERRORS as error:
+            raise MeasureError(f"{self.name}: the Docker engine cannot run it: {_words(error)}") from None
+
+
+class Contained:
+    """A process in a container, as subprocess.Popen has it. Once it is known to have ended, both are gone."""
+
+    def __init__(
+        self,
+        image: str,
+        command: Sequence[str],
+        surroundings: dict[str, Any],
+        log: Path | None = None,
+        given: Path | None = None,
+    ) -> None:
+        self._command = command
+        self._log = log
+        self._code: int | None = None
+        self.printed = b""  # once it has ended
+        with ExitStack() as held:
+            container = DockerContainer("")
+            held.callback(container.get_docker_client().client.close)
+            name = held.enter_context(_guarded(container.get_docker_client()))
+            container.image = image  # not as its argument: no prefix for image names belongs before an id
+            container.with_name(name).with_command(list(command[1:]))
+            container.ports = surroundings.pop("ports", {})
+            container.with_kwargs(
+                entrypoint=[command[0]],
+                user=f"{os.geteuid()}:{os.getegid()}",
+                stdin_open=given is not None,
+                healthcheck={"test": ["NONE"]},
+                log_config=LogConfig(type=LogConfig.types.JSON, config={"max-size": "10m"}),
+                security_opt=["label=disable"],  # as a server outside a container has it
+                **surroundings,
+            )
+            container.start()
+            self._container = container.get_wrapped_container()
+            if given is not None:
+                _feed(self._container, given)
+            self.pid = self._visible_pid()
+            self._held = held.pop_all()
+
+    def poll(self) -> int | None:
+        """The exit code, negative for a signal; None: it runs."""
+        if self._code is None:
+            try:
+                self._container.reload()
+                state = self._container.attrs["State"]
+                if not state["Running"]:
+                    self.printed = self._container.logs()
+                    self._end(state["ExitCode"], "out of its memory limit" if state["OOMKilled"] else "")
+            except _ENGINE_ERRORS as error:
+                self._end(128 + signal.SIGKILL, f"lost by the Docker engine: {_words(error)}")
+        return self._code
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The exit code, once it has ended. Raises subprocess.TimeoutExpired."""
+        while self._code is None:
+            # An engine that does not answer in time, or not any more: poll knows which.
+            with suppress(*_ENGINE_ERRORS):
+                self._container.wait(timeout=timeout)
+            if self.poll() is None and timeout is not None:
+                raise subprocess.TimeoutExpired(self._command, timeout)
+        return self._code
+
+    def send_signal(self, sig: int) -> None:
+        """Send it a signal; nothing where it has ended."""
+        if self._code is None:
+            with suppress(*_ENGINE_ERRORS):
+                self._container.kill(signal=int(sig))
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.send_signal(signal.SIGKILL)
+
+    def _end(self, code: int, why: str) -> None:
+        """Keep what it has left, and let go of it."""
+        self._code = 128 - code if code > 128 else code
+        if self._log is not None and (self.printed or why):
+            with self._log.open("ab") as log:
+                log.write(self.printed + (f"[ERROR] The container was {why}\n" if why else "").encode())
+        self._held.close()
+
+    def _visible_pid(self) -> int | None:
+        """Its number among the processes here, where they are those that the engine sees."""
+        self._container.reload()
+        pid = int(self._container.attrs["State"]["Pid"])
+        wanted = [os.fsencode(each) for each in self._command]
+        deadline = time.monotonic() + EXEC_S
+        while time.monotonic() < deadline:
+            try:
+                found = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1]
+            except OSError:
+                return None
+            if found == wanted:
+                return pid
+            time.sleep(0.002)
+        return None
+
+
+def clear_leftovers() -> None:
+    """Remove the containers of killed runs whose watchdogs were killed too: only those made from this cache.
+
+    What a living process holds stays; so does all where no engine answers.
+    """
+    for lock in (cache() / "containers").glob("shootout-*"):
+        with suppress(BlockingIOError, InputError), locked(lock, wait=False):
+            with _connected(lock.name) as client:
+                watchdog.remove(client.client.api, lock.name)
+            lock.unlink()
+
+
+# --- the engine -----------------------------------------------------------------------------------
+
+
+@contextmanager
+def _connected(name: str) -> Iterator[DockerClient]:
+    """The engine, while the image called `name` is looked at. Raises InputError in plain words."""
+    _knock(name)
+    try:
+        with closing((client := DockerClient()).client):
+            yield client
+    except _ENGINE_ERRORS as error:
+        raise InputError(f"{name}: the Docker engine cannot use it: {_words(error)}") from None
+
+
+def _knock(name: str) -> None:
+    """Raises InputError where no engine of this machine lets us in."""
+    host = get_docker_host() or DEFAULT_HOST
+    scheme, _, path = host.partition("://")
+    if scheme != "unix":
+        raise InputError(
+            f"{name}: found the Docker engine {host} in DOCKER_HOST; expected one of this machine, unix://PATH"
+        )
+    with socket.socket(socket.AF_UNIX) as link:
+        try:
+            link.connect(path)
+        except PermissionError:
+            raise InputError(
+                f"{name}: the Docker engine at {host} does not let this user in; "
+                "add it to the group docker, or name another engine in DOCKER_HOST"
+            ) from None
+        except OSError as error:
+            raise InputError(
+                f"{name}: no Docker engine answers at {host} ({error.strerror}); "
+                "start it, or name another one in DOCKER_HOST"
+            ) from None
+
+
+def _image(client: DockerClient, reference: str, tell: Callable[[str], None]) -> Any:
+    images = client.client.images
+    try:
+        return images.get(reference)
+    except ImageNotFound:
+        tell("pulling its image")
+    try:
+        return images.pull(reference)
+    except _ENGINE_ERRORS as error:
+        raise InputError(
+            f"image:{reference}: not on this machine, and cannot be pulled: {_words(error)}"
+        ) from None
+
+
+def _words(error: Exception) -> str:
+    """The engine's own, in one line."""
+    words = error.explanation if isinstance(error, APIError) else None
+    return " ".join(str(words or error).split())
+
+
+@contextmanager
+def _guarded(client: DockerClient) -> Iterator[str]:
+    """The name for a container that will be gone afterwards, whatever happens to us meanwhile.
+
+    A lock in the cache says that we live; when we do no longer, the watchdog removes the container, and where
+    it was killed as well, the next run does.
+    """
+    lock = cache() / "containers" / f"shootout-{uuid4().hex[:16]}"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with locked(lock):
+        dog = subprocess.Popen(
+            [sys.executable, "-P", watchdog.__file__, str(lock)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,  # who waits for the end of what we print must not wait for it
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            start_new_session=True,  # Ctrl-C is not for it
+        )
+        assert dog.stdin is not None
+        certain = True
+        try:
+            yield lock.name
+        except KeyboardInterrupt:
+            certain = False  # the engine may be making it still
+            raise
+        finally:
+            with suppress(*_ENGINE_ERRORS):  # the latter also where the watchdog is no more
+                watchdog.remove(client.client.api, lock.name)
+                if certain:
+                    lock.unlink()
+                    dog.stdin.write(b".")
+            dog.stdin.close()
+            dog.wait()
+
+
+def _said(image: str, command: Sequence[str]) -> tuple[str, int]:
+    """What a command prints, and its exit code."""
+    process = Contained(image, command, {"network": "none"})
+    try:
+        code = process.wait()
+    finally:
+        process.kill()
+        process.wait()
+    return process.printed.decode(errors="replace"), code
+
+
+def _feed(container: Any, given: Path) -> None:
+    """Write a file to the standard input of a process, then end it."""
+    link = container.attach_socket(params={"stdin": 1, "stream": 1})
+    # Neither closes the other. A process that has ended without reading it all says why by its exit code.
+    with closing(link._sock), closing(link), suppress(OSError):
+        link._sock.sendall(given.read_bytes())
+        link._sock.shutdown(socket.SHUT_WR)
+
+
+# --- an image's files -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The files of a container that need not run."""
+
+    container: Any
+
+    def is_file(self, path: str) -> bool:
+        return self._real(path) is not None
+
+    def text(self, path: str) -> str | None:
+        real = self._real(path)
+        if real is None:
+            return None
+        stream, _ = self.container.get_archive(real)
+        with tarfile.open(fileobj=io.BytesIO(b"".join(stream))) as archive:
+            (member,) = archive.getmembers()
+            file = archive.extractfile(member)
+            return file.read().decode(errors="replace") if file else None
+
+    def _real(self, path: str) -> str | None:
+        """Where links lead; None where there is no file."""
+        api = self.container.client.api
+        url = f"{api.base_url}/v{api.api_version}/containers/{self.container.id}/archive"
+        for _ in range(_LINKS_MAX):
+            answer = api.head(url, params={"path": path}, timeout=api.timeout)
+            if answer.status_code != 200:
+                return None
+            about = json.loads(base64.b64decode(answer.headers["X-Docker-Container-Path-Stat"]))
+            if about["mode"] & _IS_DIRECTORY:
+                return None
+            if not about["mode"] & _IS_LINK:
+                return path
+            path = about["linkTarget"]
+        return None
+
+
+@contextmanager
+def _files(client: DockerClient, image: str) -> Iterator[_Files]:
+    """What lies in an image."""
+    with _guarded(client) as name:
+        yield _Files(client.client.containers.create(image, entrypoint=["-"], name=name, network="none"))
+
+
+def _find_mysqld(files: _Files, folders: Sequence[str]) -> str | None:
+    candidates = (f"{folder}/{name}" for folder in folders for name in ("mysqld", "mariadbd"))
+    return next((each for each in candidates if files.is_file(each)), None)
+
+
+def _find_share(files: _Files, mysqld: str) -> str | None:
+    base = PurePosixPath(mysqld).parents[1]
+    candidates = (str(base / each) for each in ("share", "share/mysql", "share/mariadb"))
+    return next((each for each in candidates if files.is_file(f"{each}/english/errmsg.sys")), None)
