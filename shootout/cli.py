@@ -348,9 +348,6 @@ def _add_judging(commands: Commands[_Parser]) -> None:
     )
 
     history_ = _command(commands, "history", _history, "ratios to the anchor over all runs")
-    history_.add_argument(
-        "--anchor", metavar="SERVER", help="what ratios are relative to (default: the first)"
-    )
     for each in (accept, history_):
         anchor = "what ratios are relative to (default: the first)"
         each.add_argument("--anchor", metavar="SERVER", help=anchor)

@@ -167,7 +167,7 @@ class Sampling(Value):
     measure_s: Seconds = 1.2  # counted time of each server in one start of one block
     warmup_max_s: Seconds = 6.0  # each server, start and block; then the samples are marked unsteady
     half_width: Share = 0.015  # of the log-ratio's interval: narrower needs no further start
-    budget_s: Seconds = 310.0  # for all starts of a run, restarts included
+    budget_s: Seconds = 420.0  # for all starts of a run, restarts included
 
 
 THROUGHPUT = "throughput"
@@ -197,7 +197,7 @@ class Policy(Value):
     workloads: dict[Name, dict[Metric, Share]] = field(default_factory=dict)  # and for one of a workload
     trim: Annotated[float, Meta(ge=0, lt=0.5)] = 0.1  # share of rounds cut from each end of a start
     floor_factor: Annotated[float, Meta(ge=0)] = 1.5  # a change is larger than so many A/A noise floors
-    confirm_starts: Annotated[int, Meta(ge=0)] = 3  # fresh ones, for what looks changed; 0: none
+    confirm_starts: Annotated[int, Meta(ge=0)] = 2  # fresh ones, for what looks changed; 0: none
     false_alarms_max: Share = 0.05  # where the runner's rate may be higher, a gate only advises
     inconclusive_fails: bool = False  # whether a gate that cannot tell fails
 

@@ -23,6 +23,7 @@ from shootout.model import (
     RunHeader,
     Runner,
     Samples,
+    Sampling,
     StartRecord,
 )
 
@@ -60,7 +61,7 @@ HEADER = (
     '"think":"fixed","reconnect":false},"options":{},"distribution":null,"sampling":{"starts_min":6,"starts_max":12,"slice_s":0.1,"ramp_s":0.02,'
     '"measure_s":1.2,"warmup_max_s":6.0,"half_width":0.015,"budget_s":310.0},"policy":{"confidence":0.95,'
     '"judged":["throughput"],"margin":0.02,"margins":{},"workloads":{},"trim":0.1,"floor_factor":1.5,'
-    '"confirm_starts":3,"false_alarms_max":0.05,"inconclusive_fails":false},"container":{"network":"host","memory":null}},"runner":{"fingerprint":"f","cpu":"c","cpus":2,"memory_bytes":1024,'
+    '"confirm_starts":2,"false_alarms_max":0.05,"inconclusive_fails":false},"container":{"network":"host","memory":null}},"runner":{"fingerprint":"f","cpu":"c","cpus":2,"memory_bytes":1024,'
     '"kernel":"k","system":"s","virtual":"","filesystem":"ext4","disk":"ssd","placement":{"client":[0],'
     '"servers":[1],"single":1},"warnings":[]},"servers":[],"blocks":[{"workload":"reads",'
     '"dataset":"sbtest-4x25000-innodb-seed1","threads":4,"servers":["a","b"]}],"workloads":[],"given":{}}\n'
@@ -98,7 +99,13 @@ def a_header(run: str = RUN) -> RunHeader:
         shootout="0.1.0",
         seed=7,
         profile_name="quick",
-        profile=Profile(description="d", workloads=("reads",), threads=(4,), servers=("a", "b")),
+        profile=Profile(
+            description="d",
+            workloads=("reads",),
+            threads=(4,),
+            servers=("a", "b"),
+            sampling=Sampling(budget_s=310.0),
+        ),
         runner=Runner(
             fingerprint="f",
             cpu="c",
