@@ -19,7 +19,7 @@ from typing import get_args
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from shootout import charts, doubts, wording
+from shootout import charts, curves, doubts, metrics, wording
 from shootout._engine import Histogram
 from shootout.charts import Scale, Series
 from shootout.errors import InputError
@@ -29,9 +29,11 @@ from shootout.model import (
     CellComparison,
     CellFigures,
     Comparison,
+    CurveComparison,
     Dataset,
     DatasetKind,
     FailureRecord,
+    Interval,
     RunDocument,
     Samples,
     ServerRecord,
@@ -54,6 +56,8 @@ SETTING_GROUPS = (
     "Not requested, and not the same",
     "Not requested, and the same",
 )
+METRICS = {metric.name: metric for metric in metrics.METRICS}
+READABLE = {"s": ("ms", 1e3), "bytes": ("bytes", 1.0), "": ("", 1.0)}
 ERRORS = doubts.RETRIED | {
     "1040": "too many connections",
     "1053": "server shutting down",
@@ -204,6 +208,27 @@ class Run:
         ran_on = {block.dataset for block in header.blocks}
         known = (header.profile.dataset.of(kind) for kind in get_args(DatasetKind))
         return tuple(dataset for dataset in known if dataset.key in ran_on)
+
+    @cached_property
+    def curves(self) -> tuple[CurveRow, ...]:
+        """The scaling curves that are compared, with the peaks of their laws."""
+        return tuple(
+            CurveRow(
+                curve=each,
+                peak=self._peak(each.workload, each.dataset, each.server),
+                base_peak=self._peak(each.workload, each.dataset, each.base),
+            )
+            for each in self.comparison.curves
+        )
+
+    def _peak(self, workload: str, dataset: str, server: str) -> float | None:
+        tps = {
+            cell.threads: each.figures.tps.estimate
+            for cell, each in self.cells.items()
+            if (cell.workload, cell.dataset, cell.server) == (workload, dataset, server) and each.figures
+        }
+        law = curves.law(dict(sorted(tps.items())))
+        return None if law is None or law.peak_threads is None else round(law.peak_threads)
 
     @cached_property
     def settings(self) -> tuple[tuple[str, tuple[SettingRow, ...]], ...]:
@@ -384,6 +409,27 @@ class Round:
 
 
 @dataclass(frozen=True)
+class CurveRow:
+    """A scaling curve, and where the laws of both servers have their peaks, in threads."""
+
+    curve: CurveComparison
+    peak: float | None
+    base_peak: float | None
+
+
+@dataclass(frozen=True)
+class MetricRow:
+    """A figure of each transaction beside its base's, in a unit that reads well."""
+
+    title: str
+    unit: str
+    base: float
+    here: float
+    ratio: Interval | None
+    moved: bool  # beyond doubt
+
+
+@dataclass(frozen=True)
 class CellPage:
     """All that one cell's page shows."""
 
@@ -425,6 +471,28 @@ class CellPage:
             for start, samples in self.samples
             for number, tps in enumerate(charts.throughputs(samples))
         )
+
+    @property
+    def metrics(self) -> tuple[MetricRow, ...]:
+        """What is compared beside throughput."""
+        doubt = 1 - self.run.comparison.policy.confidence
+        rows = []
+        for each in self.comparison.metrics:
+            metric = METRICS[each.name]
+            unit, factor = READABLE[metric.unit]
+            if each.name == "server_cpu":
+                unit, factor = "µs", 1e6
+            rows.append(
+                MetricRow(
+                    title=metric.title,
+                    unit=unit,
+                    base=each.base * factor,
+                    here=each.head * factor,
+                    ratio=each.ratio,
+                    moved=each.p_value < doubt,
+                )
+            )
+        return tuple(rows)
 
     @cached_property
     def latency(self) -> tuple[Row, ...]:
@@ -633,7 +701,9 @@ def _renderer(runs: Sequence[Run]) -> Renderer:
         "percent": wording.percent,
         "sentence": wording.sentence,
         "setting": wording.setting,
+        "percents": wording.percents,
         "share": wording.share,
+        "signed": wording.signed,
         "threads": wording.threads,
     }
     environment.globals |= {

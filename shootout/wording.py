@@ -130,7 +130,17 @@ def detectable(cell: CellComparison) -> str:
     if not seen:
         return ""
     sign = MINUS if cell.judged[0].metric == THROUGHPUT else "+"
-    return f"{sign}{number(seen[0] * 100, 1)}{SPACE}%"
+    return f"{sign}{percents(seen[0])}"
+
+
+def percents(part: float) -> str:
+    """A part of one in percent, to one decimal."""
+    return f"{number(part * 100, 1)}{SPACE}%"
+
+
+def signed(value: float) -> str:
+    """A difference with its sign, to three significant digits."""
+    return number(value) if value <= 0 else f"+{number(value)}"
 
 
 def verdict(cell: CellComparison) -> str:
