@@ -88,7 +88,7 @@ class Image:
                         f"{', '.join(FOLDERS)}"
                     )
                 share = _find_share(files, mysqld)
-        said, code = _said(image.id, [mysqld, "--no-defaults", "--version"])
+            said, code = _said(image.id, [mysqld, "--no-defaults", "--version"])
         told = native.told_version(said)
         if code != 0 or told is None:
             words = (said.strip().splitlines() or [f"exit code {code}"])[-1]
