@@ -14,6 +14,8 @@ from shootout.settings import Family, Version
 SECURE_FILE_PRIV_SINCE = (5, 5, 0)  # from here on it may have a compiled-in directory
 MYSQLX_SINCE = (8, 0, 11)
 
+_FURTHER_ADDRESSES = ("admin_address", "mysqlx_bind_address")
+
 
 @contextmanager
 def written(directory: Path) -> Iterator[None]:
@@ -34,7 +36,7 @@ def write(
         "datadir": quoted(directory / "data"),
         "tmpdir": quoted(directory / "tmp"),  # a killed server leaves files in it
         "log-error": quoted(directory / "error.log"),
-        "bind-address": "127.0.0.1",
+        **dict.fromkeys(("bind-address", *_listening(settings)), "127.0.0.1"),
         **_own_options(program.family, program.version),
     }
     if os.geteuid() == 0:
@@ -50,6 +52,11 @@ def quoted(path: Path) -> str:
     """A path as my.cnf wants it."""
     escaped = str(path).replace("\\", "\\\\")
     return f'"{escaped}"'
+
+
+def _listening(settings: Mapping[str, str]) -> list[str]:
+    """Those of the settings that open a further port, to whomever they say."""
+    return [name for name in settings if name.replace("-", "_").removeprefix("loose_") in _FURTHER_ADDRESSES]
 
 
 def _own_options(family: Family, version: Version) -> dict[str, str]:
