@@ -7,7 +7,7 @@ ENGINE := $(wildcard engine/src/*) engine/Cargo.toml engine/Cargo.lock
 
 need = command -v $(1) >/dev/null || { echo "shootout: $(1) is missing; install it with: $(2)" >&2; exit 2; }
 
-.PHONY: bench test bench-engine bench-method fuzz clean tools
+.PHONY: bench test test-servers bench-engine bench-method fuzz clean tools
 
 # Exit code 1 says that something regressed: here that is a result, not a fault.
 bench: $(INSTALLED)
@@ -16,6 +16,7 @@ bench: $(INSTALLED)
 
 test: $(INSTALLED)
 	@$(call need,mvn,apt-get install maven)
+	@$(call need,npm,apt-get install npm)
 	@$(call need,chromium,apt-get install chromium)
 	@$(call need,sysbench,apt-get install sysbench)
 	$(BIN)/ruff check
@@ -26,6 +27,12 @@ test: $(INSTALLED)
 	cargo clippy --manifest-path engine/Cargo.toml --locked --all-targets --features python -- -D warnings
 	cargo test --manifest-path engine/Cargo.toml --locked
 	$(BIN)/pytest -W error
+
+# Every server of the catalogue, from its first start to its end: fetches about 2 GB. Trees that are not in it, too:
+# make test-servers TREES=DIR:DIR
+test-servers: $(INSTALLED)
+	@$(call need,mvn,apt-get install maven)
+	SHOOTOUT_TEST_TREES=$(TREES) $(BIN)/pytest -W error tests/test_servers.py -m real
 
 # The engine beside sysbench on one server, interleaved: throughput, CPU, memory, loading. Takes 40 minutes; less with
 # make bench-engine ARGS="--workloads oltp_point_select --connections 16 --costs ''"

@@ -19,9 +19,11 @@ from rich.console import Console
 
 from shootout import __version__, cached, compare, document, look, plan, site, terminal
 from shootout.errors import InputError, MeasureError
-from shootout.model import Comparison, RunDocument
+from shootout.model import Comparison, RunDocument, ServerReference
 from shootout.places import REPORTS, ROOT, SUITES, cache
-from shootout.servers import reference
+from shootout.servers import catalogue, reference
+from shootout.servers.catalogue import Fetched
+from shootout.servers.native import Tree
 from shootout.toml import hint
 
 EXIT_CODES: dict[type[Exception], int] = {InputError: 2, MeasureError: 3}
@@ -137,6 +139,35 @@ def _cache_clear(given: argparse.Namespace) -> int:
     return 0
 
 
+def _servers_list(given: argparse.Namespace) -> int:
+    offers = catalogue.offers(cache())
+    if given.json:
+        print(msgspec.json.encode(offers).decode())
+    else:
+        terminal.print_servers(_console(), offers)
+    return 0
+
+
+def _servers_fetch(given: argparse.Namespace) -> int:
+    references = [reference.parse(text) for text in given.references]
+    fetched = []
+    for each in references:
+        with terminal.fetching(Console(stderr=True)) as tell:
+            directory = catalogue.bring(each, cache(), tell=tell)
+        fetched.append(_fetched(each, directory))
+        if not given.json:
+            terminal.print_fetched(_console(), fetched[-1])
+    if given.json:
+        print(msgspec.json.encode(fetched).decode())
+    return 0
+
+
+def _fetched(server: ServerReference, directory: Path) -> Fetched:
+    tree = Tree.inspect(directory)
+    version = ".".join(map(str, tree.version))
+    return Fetched(reference=server.text, family=tree.family, version=version, directory=str(directory))
+
+
 def _servers_start(given: argparse.Namespace) -> int:
     with look.running(reference.parse(given.reference), given.settings, given.port) as instance:
         access = look.access(instance)
@@ -225,15 +256,22 @@ def _parser() -> argparse.ArgumentParser:
     clear = actions.add_parser("clear", help="remove all that is not in use", allow_abbrev=False)
     clear.set_defaults(run=_cache_clear, parser=clear)
 
-    servers = commands.add_parser("servers", help="the servers there are", allow_abbrev=False)
-    doings = servers.add_subparsers(metavar="ACTION", required=True)
-    start = doings.add_parser("start", help="keep one running for a look, until Ctrl-C", allow_abbrev=False)
+    servers = commands.add_parser("servers", help="what can be measured", allow_abbrev=False)
+    acts = servers.add_subparsers(metavar="ACTION", required=True)
+    known = acts.add_parser(
+        "list", help="the catalogue: what is here, what can be fetched", allow_abbrev=False
+    )
+    known.set_defaults(run=_servers_list, parser=known)
+    fetch = acts.add_parser("fetch", help="bring servers here; prints where they are", allow_abbrev=False)
+    fetch.set_defaults(run=_servers_fetch, parser=fetch)
+    fetch.add_argument("references", metavar="REF", nargs="+", help="a catalogue id, or path:…")
+    start = acts.add_parser("start", help="keep one running for a look, until Ctrl-C", allow_abbrev=False)
     start.set_defaults(run=_servers_start, parser=start)
     start.add_argument("reference", metavar="SERVER", help="a server reference")
     start.add_argument("--settings", metavar="NAME", default="defaults", help="a profile's name, or a file")
     start.add_argument("--port", metavar="N", type=int, help="TCP port on 127.0.0.1 (default: a free one)")
 
-    for command in (run, compare_, site_, list_, clear, start):
+    for command in (run, compare_, site_, list_, clear, known, fetch, start):
         command.add_argument("--json", action="store_true", help="print JSON")
     return parser
 

@@ -45,7 +45,7 @@ class ServerReference(Value):
     """A server as the user wrote it: where it comes from, and the settings it runs under."""
 
     source: Literal["catalogue", "path", "image"]
-    target: str  # catalogue id, a directory, or an image's name
+    target: str  # catalogue id, a directory, an archive's URL#sha256=HEX, or an image's name
     settings: str | None = None  # a settings profile's name, or a file; None: the run's own
 
     @property
@@ -238,23 +238,57 @@ class Profile(Value):
     container: Container = field(default_factory=Container)
 
 
-class Maven(Value, tag="maven"):
-    """A server archive inside a Maven artifact."""
+class Packed(Value, kw_only=True):  # said again for mypy
+    """One archive, and what of it becomes a server's tree."""
+
+    sha256: Sha256  # of what is downloaded
+    folder: str = ""  # of the archive, that becomes the tree
+    keep: tuple[str, ...] = ()  # patterns of paths in the tree, each with all below; empty: everything
+
+
+class Maven(Packed, tag="maven"):
+    """A Maven artifact: an archive, or one that holds the archive."""
 
     artifact: str  # group:artifact:version[:packaging[:classifier]]
-    sha256: Sha256
-    archive: str  # the tarball inside the jar
+    archive: str = ""  # inside it; empty: the artifact itself
+
+
+class Npm(Packed, tag="npm"):
+    """An npm package."""
+
+    package: str  # name@version
+
+
+class Debian(Value, tag="debian"):
+    """Packages of a Debian release, with loader and libc: apt verifies them, and takes the newest ones."""
+
+    series: str  # code name
+    packages: Annotated[tuple[str, ...], Meta(min_length=1)]  # with all that they depend on
+    alone: tuple[str, ...] = ()  # without
+    keep: tuple[str, ...] = ()  # as Packed's
+
+
+class Archive(Packed, tag="archive"):
+    """An archive that lies somewhere; with no `folder` its single top one, where it has, is the tree.
+
+    `keep` then counts from the archive's own top.
+    """
+
+    url: str  # http, https or file
+
+
+Source = Maven | Npm | Debian | Archive
 
 
 class CatalogueEntry(Value):
     """A server that can be fetched by its id."""
 
     family: Literal["mysql", "mariadb", "percona"]
-    version: str
+    version: str  # or as much of it as stays the same while its source moves on
     released: str  # ISO date
     edition: str
-    sources: tuple[Maven, ...]  # in order of preference
-    note: str = ""
+    sources: Annotated[tuple[Source, ...], Meta(min_length=1)]  # in order of preference
+    note: str = ""  # what is special about it
 
 
 Amount = int | str  # a number, or the name of what holds it: an option, or a measure of the dataset

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
+import rich.progress
 from rich.console import Console
 from rich.live import Live
 from rich.measure import Measurement
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -15,6 +19,7 @@ from shootout import wording
 from shootout.cached import Cleared, Contents, Entry
 from shootout.look import Access
 from shootout.model import Comparison, Progress, Verdict
+from shootout.servers.catalogue import Fetched, Offer
 
 STYLES = {
     Verdict.REGRESSED: "bold red",
@@ -24,6 +29,7 @@ STYLES = {
     Verdict.EQUIVALENT: "green",
     Verdict.IMPROVED: "bold cyan",
 }
+OFFER_STYLES = {"ready": "green", "fetchable": "", "unavailable": "yellow"}
 BAR_CELLS = 28
 WIDTH_MAX = 1000  # columns, of a table; no terminal is so wide
 
@@ -124,6 +130,59 @@ def verdict_table(comparison: Comparison) -> Table:
             Text(f"{wording.SYMBOLS[each.verdict]} {each.verdict}", style=STYLES[each.verdict]),
         )
     return table
+
+
+@contextmanager
+def fetching(console: Console) -> Iterator[Callable[[str], None]]:
+    """Show what is told, and for how long it goes on, in one line on a terminal; elsewhere nothing."""
+    if not console.is_terminal:
+        yield lambda now: None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with rich.progress.Progress(*columns, console=console, transient=True) as line:
+        task = line.add_task("", start=False)
+
+        def tell(now: str) -> None:
+            line.reset(task, description=wording.visible(now))
+
+        yield tell
+
+
+def server_table(offers: Sequence[Offer]) -> Table:
+    """Every entry of the catalogue, and what it takes to have it here."""
+    table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
+    for name in ("server", "released", "edition", "state", "note"):
+        table.add_column(name, no_wrap=True)
+    for offer in offers:
+        style = OFFER_STYLES[offer.state]
+        table.add_row(
+            offer.id, offer.released, offer.edition, Text(_state(offer), style=style), Text(offer.note)
+        )
+    return table
+
+
+def print_servers(console: Console, offers: Sequence[Offer]) -> None:
+    """The table."""
+    _print_whole(console, server_table(offers))
+
+
+def print_fetched(console: Console, fetched: Fetched) -> None:
+    """The server, its version, and where it is."""
+    said = f"{fetched.reference}  {fetched.family} {fetched.version}  {fetched.directory}"
+    console.print(Text(wording.visible(said)), soft_wrap=True)
+
+
+def _state(offer: Offer) -> str:
+    """Whether it is here; else what brings it, or what is missing for that."""
+    if offer.state == "ready":
+        return "ready"
+    if offer.state == "fetchable":
+        clients = [way.client for way in offer.ways if way.missing is None]
+        return f"can be fetched with {clients[0]}" if clients[0] else "can be fetched"
+    absent = [way.missing for way in offer.ways if way.missing is not None]
+    return "; or ".join(
+        f"needs {each.what}" + (f": {each.install}" if each.install else "") for each in absent
+    )
 
 
 def cache_table(contents: Contents) -> Table:

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pymysql
@@ -201,15 +200,6 @@ time.sleep(60)
     while exists(server) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not exists(server)
-
-
-def test_an_old_server_without_its_sql_is_refused(home: tuple[Tree, Path], tmp_path: Path) -> None:
-    tree, _ = home
-    torn = replace(tree.files, share=tmp_path, scripts=())
-    old = replace(tree, files=torn, version=(5, 5, 34))
-    with pytest.raises(InputError, match=r"mysql 5\.5\.34 cannot be initialised: it brings neither its SQL"):
-        instances.initialise(old, tmp_path / "instance", SMALL)
-    assert not (tmp_path / "instance").exists()
 
 
 def test_a_failing_initialisation_says_why(home: tuple[Tree, Path], tmp_path: Path) -> None:

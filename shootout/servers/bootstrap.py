@@ -68,8 +68,10 @@ def begin(program: Program, directory: Path, settings: Mapping[str, str]) -> Beg
     """
     directory = directory.absolute()
     itself = is_mysql_since(program.family, program.version, INITIALIZE_SINCE)
-    statements = None if itself else _statements(program, directory)
+    statements = None if itself else _statements(program)
     prepared = None if itself or statements else program.prepared_data()
+    if not (itself or statements or prepared):
+        statements = _printed(program, directory)
     if not (itself or statements or prepared):
         raise InputError(
             f"{program.name}: {program.family} {'.'.join(map(str, program.version))} cannot be initialised: "
@@ -98,20 +100,25 @@ def _lay_out(data: Path, prepared: Path | None) -> None:
     data.chmod(0o700)
 
 
-def _statements(program: Program, directory: Path) -> list[str] | None:
+def _statements(program: Program) -> list[str] | None:
     """The server's own SQL for an empty mysql schema; None where it brings none."""
     tables = _first(program, _TABLES)
-    if tables is not None:
-        return [*_PRESET, tables, *(text for names in _MORE if (text := _first(program, names)) is not None)]
+    if tables is None:
+        return None
+    more = (text for names in _MORE if (text := _first(program, names)) is not None)
+    return [*_PRESET, tables, *more]
+
+
+def _printed(program: Program, directory: Path) -> list[str] | None:
+    """The SQL that the server's script prints; None where it brings no such script."""
     script = program.shared(_SCRIPT)
     if script is None:
         return None
-    mysql = str(directory / "data" / "mysql")
-    command = ["sh", "-s", "--", "real", mysql, "localhost", "0"]
+    command = ["sh", "-s", "--", "real", str(directory / "data" / "mysql"), "localhost", "0"]
     done = subprocess.run(command, input=script, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise MeasureError(f"{program.name}: its {_SCRIPT} failed: {done.stderr.strip()}")
-    return [done.stdout]
+    return ["USE mysql;", done.stdout]
 
 
 def _first(program: Program, names: Sequence[str]) -> str | None:

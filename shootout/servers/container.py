@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -35,6 +35,7 @@ from shootout.errors import InputError, MeasureError
 from shootout.places import cache
 from shootout.servers import native, watchdog
 from shootout.servers.config import quoted
+from shootout.servers.packages import Tell
 from shootout.servers.program import Address
 from shootout.servers.store import locked
 from shootout.settings import Family, Version
@@ -70,7 +71,7 @@ class Image:
     family: Family
 
     @classmethod
-    def inspect(cls, reference: str, around: model.Container, tell: Callable[[str], None]) -> Image:
+    def inspect(cls, reference: str, around: model.Container, tell: Tell) -> Image:
         """Find out what server lies in an image; it is pulled where it is not here yet, and `tell` hears so.
 
         Raises InputError where there is no engine, no image, or no server in it that runs here.
@@ -313,7 +314,7 @@ def _knock(name: str) -> None:
             ) from None
 
 
-def _image(client: DockerClient, reference: str, tell: Callable[[str], None]) -> Any:
+def _image(client: DockerClient, reference: str, tell: Tell) -> Any:
     images = client.client.images
     try:
         return images.get(reference)

@@ -8,12 +8,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 
-from shootout import toml
 from shootout.errors import InputError
 from shootout.model import ServerReference
-from shootout.servers import catalogue, layout
+from shootout.servers import archive, catalogue, layout
 
-FORMS = "a catalogue id (mysql-8.0.12), path:DIR or image:NAME, each with @settings where wanted"
+FORMS = (
+    "a catalogue id (mysql-8.0.12), path:DIR, path:URL#sha256=HEX or image:NAME, "
+    "each with @settings or without"
+)
 
 # As the Docker engine reads it: host:port/path/name:tag@digest
 _IMAGE = re.compile(
@@ -28,7 +30,9 @@ _DIGEST = re.compile(r"@sha256:([0-9a-f]{12})[0-9a-f]{52}\Z")
 
 
 def parse(text: str) -> ServerReference:
-    """Read `ID[@settings]`, `path:DIR[@settings]` or `image:NAME[@settings]`; directories become absolute.
+    """Read `ID`, `path:DIR`, `path:URL#sha256=HEX` or `image:NAME`, each with `@settings` or without.
+
+    An id may be cut short where it stays unique; directories become absolute.
 
     The last `@` begins the settings, except within the name of a directory that exists as written; an image's
     `@sha256:…` belongs to its name, and what follows it, or the first `@` of another one, to the settings.
@@ -37,17 +41,13 @@ def parse(text: str) -> ServerReference:
     kind, colon, rest = text.strip().partition(":")
     if not colon:
         target, settings = _split(kind, text)
-        known = catalogue.load()
-        if target not in known:
-            raise InputError(
-                f"unknown server {target!r}{toml.hint(target, known)}\n"
-                "A build of your own is written path:DIR."
-            )
-        return ServerReference(source="catalogue", target=target, settings=settings)
+        return ServerReference(source="catalogue", target=catalogue.find(target), settings=settings)
     if kind == "image":
         return _image(rest, text)
     if kind != "path":
         raise InputError(f"server {text!r}: expected {FORMS}")
+    if archive.is_url(rest):
+        return _archive(rest)
     try:
         where, settings = (rest, None) if rest and _directory(rest).is_dir() else _split(rest, text)
         directory = _directory(where)
@@ -74,19 +74,16 @@ def labels(references: Sequence[ServerReference]) -> tuple[str, ...]:
     image's digest by its beginning; a reference that comes again is the same server a second time, and
     gets `#2`.
     """
-    directories = _tails(each.target for each in references if each.source == "path")
-    images = _tails(_image_name(each.target) for each in references if each.source == "image")
+    shown = {
+        source: _tails(_shown(each) for each in references if each.source == source)
+        for source in ("path", "image")
+    }
     settings = _tails(each.settings for each in references if each.settings is not None)
     seen: Counter[str] = Counter()
     result = []
     for each in references:
-        match each.source:
-            case "path":
-                label = f"path:{directories[each.target]}"
-            case "image":
-                label = f"image:{images[_image_name(each.target)]}"
-            case _:
-                label = each.target
+        names = shown.get(each.source)
+        label = f"{each.source}:{names[_shown(each)]}" if names is not None else each.target
         if each.settings is not None:
             label += f"@{settings[each.settings]}"
         seen[label] += 1
@@ -103,6 +100,24 @@ def _image(written: str, text: str) -> ServerReference:
     return ServerReference(source="image", target=found["name"], settings=found["settings"])
 
 
+def _archive(written: str) -> ServerReference:
+    """`URL#sha256=HEX[@settings]`; an `@` of the URL's own stands before the checksum."""
+    url, hash, rest = written.partition("#")
+    checksum, at, settings = rest.partition("@")
+    target = archive.written(archive.read(url + hash + checksum))
+    if at and not settings:
+        raise InputError(f"server 'path:{written}': expected {FORMS}")
+    return ServerReference(source="path", target=target, settings=settings or None)
+
+
+def _shown(reference: ServerReference) -> str:
+    """What a label is made of: a directory, or as if the archive were one, or an image's name."""
+    target = reference.target
+    if reference.source == "image":
+        return _DIGEST.sub(r":\1", target)
+    return archive.shown(archive.read(target)) if archive.is_url(target) else target
+
+
 def _split(written: str, text: str) -> tuple[str, str | None]:
     target, at, settings = written.rpartition("@")
     if not at:
@@ -114,10 +129,6 @@ def _split(written: str, text: str) -> tuple[str, str | None]:
 
 def _directory(text: str) -> Path:
     return Path(os.path.abspath(Path(text).expanduser()))  # noqa: PTH100 (a link's own name makes the better label)
-
-
-def _image_name(target: str) -> str:
-    return _DIGEST.sub(r":\1", target)
 
 
 def _tails(paths: Iterable[str]) -> dict[str, str]:

@@ -1,0 +1,210 @@
+"""Archives into a directory. Nothing outside it is written or pointed to, whatever the archive says."""
+
+from __future__ import annotations
+
+import errno
+import lzma
+import os
+import shutil
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import IO
+
+ZIP = b"PK\x03\x04"
+PROGRAMS = (b"\x7fELF", b"#!")
+
+_DAMAGE = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    ValueError,
+    RuntimeError,  # of zipfile: an unknown compression, or a password
+)
+_CONTRADICTIONS = (FileExistsError, NotADirectoryError, IsADirectoryError)
+
+
+class ArchiveError(Exception):
+    """An archive cannot be unpacked: one sentence that says why."""
+
+
+class Destination:
+    """The directory that archives are unpacked into: which members go there, and under which names.
+
+    Links are made when all files are written, so that no file is written through one.
+    """
+
+    def __init__(self, directory: Path, folder: str = "", keep: Sequence[str] = ()) -> None:
+        self._directory = directory
+        self._folder = tuple(folder.split("/")) if folder else ()
+        self._keep = [pattern.split("/") for pattern in keep]
+        self._links: dict[str, str] = {}
+
+    def place(self, name: str) -> str | None:
+        """Where a member goes, relative to the directory; None: it is not wanted."""
+        parts = tuple(part for part in name.split("/") if part not in ("", "."))
+        if name.startswith("/") or ".." in parts:
+            raise ArchiveError(f"{name!r} in it points outside")
+        depth = len(self._folder)
+        if parts[:depth] != self._folder:
+            return None
+        parts = self.renamed(parts[depth:])
+        return "/".join(parts) if parts and self._is_kept(parts) else None
+
+    def renamed(self, parts: tuple[str, ...]) -> tuple[str, ...]:
+        """The path that a member gets instead of its own."""
+        return parts
+
+    def target(self, where: str, target: str) -> str:
+        """What the link at `where` is to say instead of `target`."""
+        return target
+
+    def folder(self, where: str) -> None:
+        """Make a folder."""
+        (self._directory / where).mkdir(parents=True, exist_ok=True)
+
+    def file(self, where: str, content: IO[bytes], *, runs: bool) -> None:
+        """Write a file; of two under one name the later one stays."""
+        path = self._directory / where
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        with path.open("xb") as file:
+            shutil.copyfileobj(content, file, 2**20)
+        if runs:
+            path.chmod(0o755)
+
+    def same_file(self, where: str, other: str) -> None:
+        """Give the file of the member `other`, written before, a second name."""
+        path = self._directory / where
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        place = self.place(other)
+        if place is None or not (self._directory / place).is_file():
+            raise ArchiveError(f"{where!r} in it is to be {other!r}, which is not there")
+        path.hardlink_to(self._directory / place)
+
+    def link(self, where: str, target: str) -> None:
+        """A symbolic link, for `finish` to make."""
+        self._links[where] = self.target(where, target)
+
+    def finish(self) -> None:
+        """Make the links, and see that none of them points outside."""
+        root = Path(os.path.realpath(self._directory))
+        for where, target in self._links.items():
+            path = self._directory / where
+            if not Path(os.path.realpath(path.parent)).is_relative_to(root):
+                raise ArchiveError(f"{where!r} in it points outside")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not target:
+                raise ArchiveError(f"the link {where!r} in it points nowhere")
+            path.symlink_to(target)
+        for where, target in self._links.items():
+            if not Path(os.path.realpath(self._directory / where)).is_relative_to(root):
+                raise ArchiveError(f"the link {where!r} in it points outside: {target}")
+
+    def _is_kept(self, parts: tuple[str, ...]) -> bool:
+        return not self._keep or any(
+            len(pattern) <= len(parts) and all(map(fnmatchcase, parts, pattern)) for pattern in self._keep
+        )
+
+
+def unpack(file: IO[bytes], destination: Destination) -> None:
+    """Unpack a zip or a tar, plain or compressed. Raises ArchiveError where it is neither, or unsafe."""
+    is_zip = file.read(len(ZIP)) == ZIP
+    file.seek(0)
+    with _said():
+        if is_zip:
+            _unpack_zip(file, destination)
+        else:
+            with tarfile.open(fileobj=file, mode="r:*") as tar:
+                _unpack_tar(tar, destination)
+        destination.finish()
+
+
+@contextmanager
+def member(archive: Path, name: str) -> Iterator[IO[bytes]]:
+    """A file inside a zip. Raises ArchiveError."""
+    with _said(), zipfile.ZipFile(archive) as outer:
+        try:
+            inner = outer.open(name)
+        except KeyError:
+            raise ArchiveError(f"there is no {name!r} in it") from None
+        with inner:
+            yield inner
+
+
+def unpack_stream(file: IO[bytes], destination: Destination) -> None:
+    """Unpack a plain tar that comes through a pipe; whoever writes it must say whether it was whole.
+
+    `finish` is left to do. Raises ArchiveError.
+    """
+    with _said(), tarfile.open(fileobj=file, mode="r|") as tar:
+        _unpack_tar(tar, destination)
+        while file.read(2**16):  # what pads its end
+            pass
+
+
+def _unpack_tar(tar: tarfile.TarFile, destination: Destination) -> None:
+    for each in tar:
+        where = destination.place(each.name)
+        if where is None:
+            continue
+        if each.isdir():
+            destination.folder(where)
+        elif each.issym():
+            destination.link(where, each.linkname)
+        elif each.islnk():
+            destination.same_file(where, each.linkname)
+        elif (content := tar.extractfile(each)) is not None:
+            destination.file(where, content, runs=bool(each.mode & 0o100))
+        else:
+            raise ArchiveError(f"{each.name!r} in it is neither file, folder nor link")
+
+
+def _unpack_zip(file: IO[bytes], destination: Destination) -> None:
+    """Run bits are often lost in zips: programs get them by what they begin with."""
+    with zipfile.ZipFile(file) as archive:
+        for each in archive.infolist():
+            where = destination.place(each.filename)
+            if where is None:
+                continue
+            mode = each.external_attr >> 16
+            if each.is_dir():
+                destination.folder(where)
+            elif stat.S_ISLNK(mode):
+                destination.link(where, archive.read(each).decode())
+            else:
+                with archive.open(each) as content:
+                    begins = content.read(4)
+                    content.seek(0)
+                    runs = bool(mode & 0o100) or begins.startswith(PROGRAMS)
+                    destination.file(where, content, runs=runs)
+
+
+@contextmanager
+def _said() -> Iterator[None]:
+    """What an archive does wrong, as an ArchiveError."""
+    try:
+        yield
+    except _CONTRADICTIONS as error:
+        name = Path(error.filename).name
+        raise ArchiveError(f"{name!r} in it is there twice, as different things") from None
+    except OSError as error:
+        if error.errno not in (None, errno.EINVAL):  # the place's fault; EINVAL: a seek to nowhere
+            raise
+        raise _damaged(error) from None
+    except _DAMAGE as error:
+        raise _damaged(error) from None
+
+
+def _damaged(error: Exception) -> ArchiveError:
+    return ArchiveError(f"not a whole tar (plain, .gz, .bz2, .xz) or zip: {error}")

