@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,11 +21,10 @@ from shootout.servers import catalogue, instances, native
 from shootout.servers.container import Image
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
+from shootout.servers.packages import Tell, say_nothing
 from shootout.servers.program import Program
 from shootout.servers.running import Running
 from shootout.settings import Compiled
-
-Tell = Callable[[str], None]
 
 CONNECT_TIMEOUT_S = 60.0  # for each answer
 # What may be in the way of connections, and of their prepared statements: by error code.
@@ -77,7 +76,7 @@ class Contender:
         label: str,
         port: int | None = None,
         held: ExitStack | None = None,
-        tell: Tell = lambda words: None,
+        tell: Tell = say_nothing,
     ) -> Self:
         """Fetch the server where it is not here yet, and write the settings for it. Raises InputError.
 
@@ -145,16 +144,16 @@ def program_of(
     reference: ServerReference,
     held: ExitStack | None = None,
     around: Container | None = None,
-    tell: Tell = lambda words: None,
+    tell: Tell = say_nothing,
 ) -> Program:
     """The server's program files, fetched where they are not here yet. Raises InputError.
 
-    What it takes from the cache stays there until `held` is closed; `around`: what surrounds those from an
-    image; `tell` hears what takes its time.
+    They stay in the cache until `held` is closed; `around`: what surrounds those from an image; `tell` hears
+    what takes its time.
     """
     if reference.source == "image":
         return Image.inspect(reference.target, around or Container(), tell)
-    return Tree.inspect(catalogue.bring(reference, cache(), held))
+    return Tree.inspect(catalogue.bring(reference, cache(), held, tell))
 
 
 def connect(engine: Engine, instance: Running, schema: str, connections: int) -> int:

@@ -282,6 +282,10 @@ def test_what_is_no_server_is_refused(engine: docker.DockerClient, tmp_path: Pat
     other = an_image(engine, f"{OURS}/teapot:1", files, shell, ["ENV PATH=/srv:/bin"])
     with pytest.raises(InputError, match="its /srv/mysqld does not tell its version: I am a teapot"):
         Image.inspect(other, HOST, heard)
+    teapot.chmod(0o644)
+    closed = an_image(engine, f"{OURS}/closed:1", files, shell, ["ENV PATH=/srv:/bin"])
+    with pytest.raises(InputError, match=r"closed:1: the Docker engine cannot use it: .*permission denied"):
+        Image.inspect(closed, HOST, heard)
     assert left(engine) == []
 
 

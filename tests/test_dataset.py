@@ -9,6 +9,7 @@ from shootout.model import Dataset
 from shootout.servers import catalogue, instances, packages
 from shootout.servers.accounts import LOAD_USER
 from shootout.servers.native import Tree
+from shootout.settings import Family
 
 pytestmark = pytest.mark.real
 
@@ -179,6 +180,26 @@ def test_a_template_that_cannot_be_made_leaves_nothing(engine: str, cache: Path)
     ):
         dataset.template(a_tree(NAMES[0]), SMALL, [unknown], cache)
     assert not list((cache / "templates").glob(".*.partial"))
+
+
+@pytest.mark.parametrize(
+    ("given", "family", "engine", "loaded"),
+    [
+        ({}, "mariadb", "RocksDB", "ha_rocksdb"),
+        ({}, "percona", "rocksdb", "ha_rocksdb"),
+        ({}, "mysql", "rocksdb", None),
+        ({}, "mariadb", "InnoDB", None),
+        ({"plugin_load_add": "'a.so;b'"}, "mariadb", "RocksDB", "a.so;b;ha_rocksdb"),
+        ({"plugin-load-add": "ha_rocksdb.so"}, "mariadb", "RocksDB", "ha_rocksdb.so"),
+    ],
+)
+def test_a_storage_engine_that_is_a_plugin_is_loaded(
+    given: dict[str, str], family: Family, engine: str, loaded: str | None
+) -> None:
+    tables = msgspec.structs.replace(DATASET, engine=engine)
+    found = dataset.with_engines({"a": "1", **given}, family, [DATASET, tables])
+    assert found.pop("a") == "1"
+    assert list(found.values()) == ([] if loaded is None else [loaded])
 
 
 def test_what_cannot_be_copied_is_said(cache: Path, tmp_path: Path) -> None:

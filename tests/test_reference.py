@@ -43,20 +43,7 @@ def test_a_directory_with_an_at_sign_in_its_name(tmp_path: Path) -> None:
 
 
 SHA256 = "0123456789abcdef" * 4
-
-
-@pytest.mark.parametrize(
-    "url", ["https://host/a/mine-1.tar.gz", "http://host:1/m.zip?a=b@c", "file:///a/@/m.tar"]
-)
-def test_an_archive_with_and_without_settings(url: str) -> None:
-    target = f"{url}#sha256={SHA256}"
-    assert reference.parse(f"path:{target}") == ServerReference(source="path", target=target)
-    found = reference.parse(f"path:{url}#sha256={SHA256.upper()}@conf/my.cnf")
-    assert found == ServerReference(source="path", target=target, settings="conf/my.cnf")
-    assert reference.parse(found.text) == found
-
-
-DIGEST = "sha256:" + "0123456789abcdef" * 4
+DIGEST = f"sha256:{SHA256}"
 
 
 @pytest.mark.parametrize("settings", [None, "in-memory", "conf/my@home.cnf"])
@@ -71,6 +58,17 @@ def test_an_image_with_and_without_settings(image: str, settings: str | None) ->
     text = f"image:{image}" if settings is None else f"image:{image}@{settings}"
     assert reference.parse(text) == ServerReference(source="image", target=image, settings=settings)
     assert reference.parse(text).text == text
+
+
+@pytest.mark.parametrize(
+    "url", ["https://host/a/mine-1.tar.gz", "http://host:1/m.zip?a=b@c", "file:///a/@/m.tar"]
+)
+def test_an_archive_with_and_without_settings(url: str) -> None:
+    target = f"{url}#sha256={SHA256}"
+    assert reference.parse(f"path:{target}") == ServerReference(source="path", target=target)
+    found = reference.parse(f"path:{url}#sha256={SHA256.upper()}@conf/my.cnf")
+    assert found == ServerReference(source="path", target=target, settings="conf/my.cnf")
+    assert reference.parse(found.text) == found
 
 
 @pytest.mark.parametrize(

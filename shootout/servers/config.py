@@ -13,7 +13,8 @@ from shootout.servers.program import Program, is_mysql_since
 
 SECURE_FILE_PRIV_SINCE = (5, 5, 0)  # from here on it may have a compiled-in directory
 MYSQLX_SINCE = (8, 0, 11)
-OWN_KEY_SINCE = (11, 4, 0)
+
+_FURTHER_ADDRESSES = ("admin_address", "mysqlx_bind_address")
 
 
 @contextmanager
@@ -35,9 +36,11 @@ def write(
         "datadir": quoted(directory / "data"),
         "tmpdir": quoted(directory / "tmp"),  # a killed server leaves files in it
         "log-error": quoted(directory / "error.log"),
-        "bind-address": "0.0.0.0" if program.over_tcp else "127.0.0.1",
+        **dict.fromkeys(("bind-address", *_listening(settings)), "127.0.0.1"),
         **_own_options(program.family, program.version),
     }
+    if program.over_tcp:
+        own["bind-address"] = "0.0.0.0"  # of a network of its own, from which one port is published on ours
     if os.geteuid() == 0:
         own["user"] = "root"
     options = {**settings, **own, **(placed or {})}
@@ -53,6 +56,11 @@ def quoted(path: Path) -> str:
     return f'"{escaped}"'
 
 
+def _listening(settings: Mapping[str, str]) -> list[str]:
+    """Those of the settings that open a further port, to whomever they say."""
+    return [name for name in settings if name.replace("-", "_").removeprefix("loose_") in _FURTHER_ADDRESSES]
+
+
 def _own_options(family: Family, version: Version) -> dict[str, str]:
     options = {}
     if family == "mariadb":
@@ -62,6 +70,4 @@ def _own_options(family: Family, version: Version) -> dict[str, str]:
         options["secure-file-priv"] = '""'  # its compiled-in directory need not exist here
     if is_mysql_since(family, version, MYSQLX_SINCE):
         options["loose-mysqlx"] = "OFF"  # a second port, and a second socket
-    if family == "mariadb" and version >= OWN_KEY_SINCE:
-        options["skip-ssl"] = ""  # it would make a key at each start: with its own library half a minute
     return options

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -36,6 +36,7 @@ from shootout.model import Family, Version
 from shootout.places import cache
 from shootout.servers import native, watchdog
 from shootout.servers.config import quoted
+from shootout.servers.packages import Tell
 from shootout.servers.program import Address
 from shootout.servers.store import locked
 
@@ -70,7 +71,7 @@ class Image:
     family: Family
 
     @classmethod
-    def inspect(cls, reference: str, around: model.Container, tell: Callable[[str], None]) -> Image:
+    def inspect(cls, reference: str, around: model.Container, tell: Tell) -> Image:
         """Find out what server lies in an image; it is pulled where it is not here yet, and `tell` hears so.
 
         Raises InputError where there is no engine, no image, or no server in it that runs here.
@@ -88,7 +89,7 @@ class Image:
                         f"{', '.join(FOLDERS)}"
                     )
                 share = _find_share(files, mysqld)
-        said, code = _said(image.id, [mysqld, "--no-defaults", "--version"])
+            said, code = _said(image.id, [mysqld, "--no-defaults", "--version"])
         told = native.told_version(said)
         if code != 0 or told is None:
             words = (said.strip().splitlines() or [f"exit code {code}"])[-1]
@@ -313,7 +314,7 @@ def _knock(name: str) -> None:
             ) from None
 
 
-def _image(client: DockerClient, reference: str, tell: Callable[[str], None]) -> Any:
+def _image(client: DockerClient, reference: str, tell: Tell) -> Any:
     images = client.client.images
     try:
         return images.get(reference)

@@ -101,7 +101,8 @@ class Tree:
     def prepared_data(self) -> Path | None:
         """The initialised data directory that it brings along; None: it brings none."""
         data = self.files.basedir / "data"
-        return data if (data / "mysql" / "user.frm").is_file() else None
+        accounts = (data / "mysql" / name for name in ("user.frm", "global_priv.frm"))  # MariaDB's: from 10.4
+        return data if any(file.is_file() for file in accounts) else None
 
     def spawn(
         self,

@@ -91,8 +91,10 @@ def labels(references: Sequence[ServerReference]) -> tuple[str, ...]:
     and an image's digest by its beginning; a reference that comes again is the same server a second time, and
     gets `#2`.
     """
-    directories = _tails(_shown(each) for each in references if each.source == "path")
-    images = _tails(_image_name(each.target) for each in references if each.source == "image")
+    shown = {
+        source: _tails(_shown(each) for each in references if each.source == source)
+        for source in ("path", "image")
+    }
     addresses = {each.target: dsn.parse(each.target).dsn for each in references if each.source == "dsn"}
     sockets = _tails(each.socket for each in addresses.values() if each.socket is not None)
     settings = _tails(each.settings for each in references if each.settings is not None)
@@ -100,10 +102,8 @@ def labels(references: Sequence[ServerReference]) -> tuple[str, ...]:
     result = []
     for each in references:
         match each.source:
-            case "path":
-                label = f"path:{directories[_shown(each)]}"
-            case "image":
-                label = f"image:{images[_image_name(each.target)]}"
+            case "path" | "image":
+                label = f"{each.source}:{shown[each.source][_shown(each)]}"
             case "dsn":
                 label = f"dsn:{_host(addresses[each.target], sockets)}"
             case _:
@@ -123,6 +123,15 @@ def _host(address: dsn.Dsn, sockets: Mapping[str, str]) -> str:
     return host if address.port == dsn.PORT else f"{host}:{address.port}"
 
 
+def _image(written: str, text: str) -> ServerReference:
+    found = _IMAGE.fullmatch(written)
+    if found is None:
+        raise InputError(
+            f"server {text!r}: expected image:NAME[:TAG][@sha256:…][@settings], the name in small letters"
+        )
+    return ServerReference(source="image", target=found["name"], settings=found["settings"])
+
+
 def _archive(written: str) -> ServerReference:
     """`URL#sha256=HEX[@settings]`; an `@` of the URL's own stands before the checksum."""
     url, hash, rest = written.partition("#")
@@ -134,18 +143,11 @@ def _archive(written: str) -> ServerReference:
 
 
 def _shown(reference: ServerReference) -> str:
-    """What a label is made of: a directory, or as if the archive were one."""
+    """What a label is made of: a directory, or as if the archive were one, or an image's name."""
     target = reference.target
+    if reference.source == "image":
+        return _DIGEST.sub(r":\1", target)
     return archive.shown(archive.read(target)) if archive.is_url(target) else target
-
-
-def _image(written: str, text: str) -> ServerReference:
-    found = _IMAGE.fullmatch(written)
-    if found is None:
-        raise InputError(
-            f"server {text!r}: expected image:NAME[:TAG][@sha256:…][@settings], the name in small letters"
-        )
-    return ServerReference(source="image", target=found["name"], settings=found["settings"])
 
 
 def _split(written: str, text: str) -> tuple[str, str | None]:
@@ -159,10 +161,6 @@ def _split(written: str, text: str) -> tuple[str, str | None]:
 
 def _directory(text: str) -> Path:
     return Path(os.path.abspath(Path(text).expanduser()))  # noqa: PTH100 (a link's own name makes the better label)
-
-
-def _image_name(target: str) -> str:
-    return _DIGEST.sub(r":\1", target)
 
 
 def _tails(paths: Iterable[str]) -> dict[str, str]:

@@ -1,0 +1,107 @@
+"""What every server is told, whatever its settings say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from shootout.errors import MeasureError
+from shootout.servers import config
+from shootout.servers.program import Address, Process
+from shootout.settings import Family, Version
+
+
+@dataclass(frozen=True)
+class AProgram:
+    """Of some family and version; it is not run."""
+
+    family: Family = "mysql"
+    version: Version = (8, 0, 33)
+    name: str = "mysqld"
+    digest: str = ""
+    options: dict[str, str] = field(default_factory=lambda: {"basedir": '"/opt/my sql"'})
+    over_tcp: bool = False
+
+    def shared(self, name: str) -> str | None:
+        return None
+
+    def prepared_data(self) -> Path | None:
+        return None
+
+    def spawn(
+        self,
+        arguments: Sequence[str],
+        directory: Path,
+        cpus: Sequence[int],
+        given: Path | None = None,
+        address: Address | None = None,
+    ) -> Process:
+        raise NotImplementedError
+
+
+def effective(program: AProgram, directory: Path, settings: dict[str, str]) -> dict[str, str]:
+    """The options as a server reads them: by variable, the last one wins."""
+    lines = config.write(program, directory, settings).read_text().splitlines()
+    assert lines[0] == "[mysqld]"
+    pairs = (line.partition(" = ")[::2] for line in lines[1:])
+    return {name.replace("-", "_").removeprefix("loose_"): value for name, value in pairs}
+
+
+def test_in_a_network_of_its_own_it_can_be_reached(tmp_path: Path) -> None:
+    wanted = {"bind_address": "127.0.0.1", "admin-address": "0.0.0.0"}
+    found = effective(AProgram(over_tcp=True), tmp_path, wanted)
+    assert found["bind_address"] == "0.0.0.0"
+    assert found["admin_address"] == "127.0.0.1"
+
+
+def test_it_keeps_to_its_directory_and_to_this_machine(tmp_path: Path) -> None:
+    wanted = {
+        "bind_address": "*",
+        "admin-address": "0.0.0.0",
+        "loose_mysqlx_bind_address": "*",
+        "mysqlx": "ON",
+        "datadir": "/var/lib/mysql",
+        "tmpdir": "/tmp",
+        "skip-log-bin": "",
+        "max_connections": "7",
+    }
+    found = effective(AProgram(), tmp_path, wanted)
+    for name in ("bind_address", "admin_address", "mysqlx_bind_address"):
+        assert found[name] == "127.0.0.1"
+    assert found["mysqlx"] == "OFF"
+    assert found["datadir"] == f'"{tmp_path}/data"'
+    assert found["tmpdir"] == f'"{tmp_path}/tmp"'
+    assert (tmp_path / "tmp").is_dir()
+    assert (found["skip_log_bin"], found["max_connections"]) == ("", "7")
+    assert found["basedir"] == '"/opt/my sql"'
+
+
+def test_no_further_port_is_opened_that_nobody_asked_for(tmp_path: Path) -> None:
+    assert "admin_address" not in effective(AProgram(), tmp_path, {})
+
+
+@pytest.mark.parametrize(
+    ("family", "version", "own"),
+    [
+        ("mysql", (5, 1, 73), set()),
+        ("mysql", (6, 0, 11), set()),
+        ("percona", (5, 5, 62), {"secure_file_priv"}),
+        ("mysql", (8, 0, 3), {"secure_file_priv"}),
+        ("mysql", (8, 0, 11), {"secure_file_priv", "mysqlx"}),
+        ("mariadb", (11, 8, 6), {"skip_ssl"}),
+    ],
+)
+def test_only_what_a_version_knows_is_said(
+    family: Family, version: Version, own: set[str], tmp_path: Path
+) -> None:
+    found = effective(AProgram(family, version), tmp_path, {})
+    assert found.keys() & {"secure_file_priv", "mysqlx", "skip_ssl"} == own
+
+
+def test_where_the_system_does_not_let_us_write_is_said(tmp_path: Path) -> None:
+    said = rf"^instance directory {tmp_path}: {tmp_path}/none/my\.cnf: No such file or directory$"
+    with pytest.raises(MeasureError, match=said), config.written(tmp_path):
+        (tmp_path / "none" / "my.cnf").write_text("")
