@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from shootout.errors import MeasureError
+from shootout.model import Family, Version
 from shootout.servers import config
 from shootout.servers.program import Address, Process
-from shootout.settings import Family, Version
 
 
 @dataclass(frozen=True)

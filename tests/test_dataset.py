@@ -5,11 +5,10 @@ import pytest
 
 from shootout import cached, dataset, places
 from shootout.errors import MeasureError
-from shootout.model import Dataset
+from shootout.model import Dataset, Family
 from shootout.servers import catalogue, instances, packages
 from shootout.servers.accounts import LOAD_USER
 from shootout.servers.native import Tree
-from shootout.settings import Family
 
 pytestmark = pytest.mark.real
 
