@@ -23,6 +23,7 @@ from shootout import (
     baseline,
     cached,
     compare,
+    contender,
     document,
     history,
     ledger,
@@ -38,6 +39,7 @@ from shootout.places import FIXTURES, REPORTS, ROOT, SUITES, cache
 from shootout.servers import catalogue, dsn, reference
 from shootout.servers.catalogue import Fetched
 from shootout.servers.native import Tree
+from shootout.servers.program import Program
 from shootout.toml import hint
 
 EXIT_CODES: dict[type[Exception], int] = {InputError: 2, MeasureError: 3}
@@ -227,8 +229,8 @@ def _servers_fetch(given: argparse.Namespace) -> int:
     fetched = []
     for each in references:
         with terminal.fetching(Console(stderr=True)) as tell:
-            directory = catalogue.bring(each, cache(), tell=tell)
-        fetched.append(_fetched(each, directory))
+            program = contender.program_of(each, tell=tell)
+        fetched.append(_fetched(each, program))
         if not given.json:
             terminal.print_fetched(_console(), fetched[-1])
     if given.json:
@@ -236,10 +238,10 @@ def _servers_fetch(given: argparse.Namespace) -> int:
     return 0
 
 
-def _fetched(server: ServerReference, directory: Path) -> Fetched:
-    tree = Tree.inspect(directory)
-    version = ".".join(map(str, tree.version))
-    return Fetched(reference=server.text, family=tree.family, version=version, directory=str(directory))
+def _fetched(server: ServerReference, program: Program) -> Fetched:
+    version = ".".join(map(str, program.version))
+    place = str(catalogue.bring(server, cache())) if isinstance(program, Tree) else program.digest
+    return Fetched(reference=server.text, family=program.family, version=version, directory=place)
 
 
 def _servers_start(given: argparse.Namespace) -> int:
@@ -365,7 +367,7 @@ def _add_cache(actions: Commands[_Parser]) -> None:
 def _add_servers(actions: Commands[_Parser]) -> None:
     _command(actions, "list", _servers_list, "the catalogue: what is here, what can be fetched")
     fetch = _command(actions, "fetch", _servers_fetch, "bring servers here; prints where they are")
-    fetch.add_argument("references", metavar="REF", nargs="+", help="a catalogue id, or path:…")
+    fetch.add_argument("references", metavar="REF", nargs="+", help="a catalogue id, path:… or image:…")
     start = _command(actions, "start", _servers_start, "keep one running for a look, until Ctrl-C")
     start.add_argument("reference", metavar="SERVER", help="a server reference")
     start.add_argument("--settings", metavar="NAME", default="defaults", help="a profile's name, or a file")

@@ -12,7 +12,7 @@ from typing import Protocol, Self, TypeVar
 from shootout import cached, dataset, machine, settings, settings_check
 from shootout._engine import Engine, LoadError
 from shootout.dataset import Loaded, Template
-from shootout.errors import MeasureError
+from shootout.errors import InputError, MeasureError
 from shootout.model import Container, Dataset, ServerRecord, ServerReference
 from shootout.places import cache
 from shootout.plan import Plan
@@ -151,6 +151,8 @@ def program_of(
     They stay in the cache until `held` is closed; `around`: what surrounds those from an image; `tell` hears
     what takes its time.
     """
+    if reference.source == "dsn":
+        raise InputError(f"{reference.text}: runs already; there is nothing to fetch, and nothing to start")
     if reference.source == "image":
         return Image.inspect(reference.target, around or Container(), tell)
     return Tree.inspect(catalogue.bring(reference, cache(), held, tell))

@@ -45,7 +45,7 @@ class Fetched(Value):
     reference: str  # as it is written
     family: str
     version: str  # as its program tells it
-    directory: str
+    directory: str  # or an image's id
 
 
 def load() -> dict[str, CatalogueEntry]:
