@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -24,10 +25,12 @@ from shootout import (
     cached,
     compare,
     contender,
+    doctor,
     document,
     history,
     ledger,
     look,
+    matrix,
     plan,
     site,
     terminal,
@@ -47,7 +50,6 @@ INTERRUPTED = 130
 GATE_PROFILE = "a profile's name, or a .toml file (default: gate)"
 BASELINES = FIXTURES / "baselines"
 ACKNOWLEDGED = FIXTURES / "acknowledged.toml"
-LEDGER = "ledger"  # beside the run documents: what A/A cells have shown, a file for each runner
 LOG_WIDTH = 132  # columns, where the output is no terminal
 
 
@@ -81,13 +83,14 @@ def conclude(path: Path, out: Path) -> Conclusion:
     document_ = document.read(path)
     comparison = judged(document_, path.parent)
     fingerprint = document_.header.runner.fingerprint
-    ledger.keep(path.parent / LEDGER, fingerprint, ledger.of(document_.header.run, comparison.twins))
+    known = (*comparison.twins, *compare.again(document_.header, comparison.cells))
+    ledger.keep(path.parent / ledger.FOLDER, fingerprint, ledger.of(document_.header.run, known))
     return Conclusion(path, publish(path.parent, out), document_, comparison)
 
 
 def judged(read: RunDocument, results: Path, base: str | None = None) -> Comparison:
     """A run judged by what its runner's A/A cells have shown before it."""
-    history = ledger.read(results / LEDGER, read.header.runner.fingerprint)
+    history = ledger.read(results / ledger.FOLDER, read.header.runner.fingerprint)
     known = triage.load(ACKNOWLEDGED)
     return compare.compare(read, base=base, history=history, acknowledged=known)
 
@@ -188,6 +191,24 @@ def _history(given: argparse.Namespace) -> int:
         print(msgspec.json.encode(found).decode())
     else:
         terminal.print_history(_console(), found)
+    return 0
+
+
+def _doctor(given: argparse.Namespace) -> int:
+    if given.calibrate is not None:
+        # The same server twice: every cell is an A/A cell, and what it shows goes into the ledger.
+        given.servers = f"{given.calibrate},{given.calibrate}"
+        with redirect_stdout(sys.stderr):
+            code = _measure(plan.Selection.of(given), given)
+        if code not in (0, 1):
+            return code
+    policy = matrix.load_profile(given.profile).policy
+    data = cache() if given.data is None else Path(given.data)
+    report = doctor.examine(data, given.out / "results", policy)
+    if given.json:
+        print(msgspec.json.encode(report).decode())
+    else:
+        terminal.print_doctor(_console(), report)
     return 0
 
 
@@ -328,7 +349,17 @@ def _add_measuring(commands: Commands[_Parser]) -> None:
             gate.add_argument(option.flag, **{**option.shown, "default": "gate", "help": GATE_PROFILE})
         elif option.name != "servers":
             gate.add_argument(option.flag, **option.shown)
-    for each in (run, gate):
+    doctor_ = _command(commands, "doctor", _doctor, "what is to be known of this machine, and its noise")
+    calibrate = "measure it against itself first: every cell is an A/A cell"
+    doctor_.add_argument("--calibrate", metavar="SERVER", nargs="?", const="mysql-8.0.12", help=calibrate)
+    doctor_.set_defaults(servers=None)
+    for option in plan.OPTIONS:
+        if option.name == "profile":
+            doctor_.add_argument(option.flag, **{**option.shown, "default": "gate", "help": GATE_PROFILE})
+        elif option.name not in ("servers", "policy"):
+            doctor_.add_argument(option.flag, **option.shown)
+    doctor_.set_defaults(policy=None)
+    for each in (run, gate, doctor_):
         each.add_argument("--out", metavar="DIR", type=Path, default=REPORTS, help="for results/ and site/")
         each.add_argument("--markdown", metavar="FILE", type=Path, help="write the verdicts as Markdown")
         cases = "write each cell as a JUnit test case"

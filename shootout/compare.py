@@ -17,6 +17,7 @@ from shootout.model import (
     LedgerEntry,
     Policy,
     RunDocument,
+    RunHeader,
     StartRecord,
     Verdict,
 )
@@ -49,17 +50,30 @@ def compare(
     known = [entry for entry in history if entry.run < header.run]
     of_twins = tuple(_judged(document, policy, pair, p_values, known) for pair in twins)
     known += ledger.of(header.run, of_twins)
+    judged = tuple(
+        triage.applied(_judged(document, policy, pair, p_values, known), acknowledged, header.started)
+        for pair in cells
+    )
+    known += ledger.of(header.run, again(header, judged))
     return Comparison(
         header=header,
         end=document.end,
         policy=policy,
-        cells=tuple(
-            triage.applied(_judged(document, policy, pair, p_values, known), acknowledged, header.started)
-            for pair in cells
-        ),
+        cells=judged,
         curves=curves.compare(cells, policy),
         twins=of_twins,
         false_alarms=ledger.false_alarms(known, policy.confidence) if known else None,
+    )
+
+
+def again(header: RunHeader, cells: Iterable[CellComparison]) -> tuple[CellComparison, ...]:
+    """The cells in which a server was measured against itself, because it was named twice."""
+    references = {record.label: record.reference for record in header.servers}
+    return tuple(
+        cell
+        for cell in cells
+        if cell.cell != cell.base
+        and references.get(cell.cell.server, "") == references.get(cell.base.server) != ""
     )
 
 

@@ -17,6 +17,8 @@ from shootout import stats
 from shootout.errors import InputError
 from shootout.model import Cell, CellComparison, FalseAlarms, Interval, LedgerEntry, Verdict
 
+FOLDER = "ledger"  # beside the run documents
+
 
 def path_of(folder: Path, fingerprint: str) -> Path:
     """The file of a runner."""

@@ -229,16 +229,26 @@ def _filesystem(directory: Path) -> str:
     return max(mounts)[2] if mounts else "unknown"
 
 
+def io_scheduler(directory: Path) -> str:
+    """The I/O scheduler of the disk that `directory` is on; "" where it has none, or it cannot be seen."""
+    found = re.search(r"\[(\S+)\]", _of_disk(directory, "scheduler"))
+    return found[1] if found else ""
+
+
 def _disk(directory: Path) -> str:
+    return {"0": "ssd", "1": "disk"}.get(_of_disk(directory, "rotational"), "unknown")
+
+
+def _of_disk(directory: Path, name: str) -> str:
+    """What the kernel says of the disk that `directory` is on; "" where it says nothing."""
     while not directory.exists():
         directory = directory.parent
     device = directory.stat().st_dev
     block = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}").resolve()
     for place in (block, block.parent):  # a partition's queue is its disk's
-        rotational = _read(place / "queue" / "rotational").strip()
-        if rotational:
-            return "disk" if rotational == "1" else "ssd"
-    return "unknown"
+        if said := _read(place / "queue" / name).strip():
+            return said
+    return ""
 
 
 def _read(file: Path) -> str:

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from shootout import wording
 from shootout.cached import Cleared, Contents, Entry
+from shootout.doctor import Report
 from shootout.look import Access
 from shootout.model import ChangePoint, Comparison, HistorySeries, Progress, Verdict
 from shootout.servers.catalogue import Fetched, Offer
@@ -218,6 +219,38 @@ def _state(offer: Offer) -> str:
     absent = [way.missing for way in offer.ways if way.missing is not None]
     return "; or ".join(
         f"needs {each.what}" + (f": {each.install}" if each.install else "") for each in absent
+    )
+
+
+def print_doctor(console: Console, report: Report) -> None:
+    """What was found, what A/A cells have shown, and how large a loss a run would see."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for finding in report.findings:
+        sign = Text("!", style="yellow") if finding.advice else Text("✓", style="green")
+        table.add_row(
+            sign, finding.what, Text(wording.visible(finding.found)), Text(finding.advice, style="dim")
+        )
+    _print_whole(console, table)
+    console.print()
+    if not report.noise or report.false_alarms is None:
+        console.print(
+            "no A/A cell has been measured here yet: shootout doctor --calibrate, or any run of some size"
+        )
+        return
+    losses = tuple(report.noise[0].power)
+    noise = Table(box=None, pad_edge=False, header_style="dim")
+    noise.add_column("A/A cell")
+    for name in ("threads", "runs", "one start, ±", *(f"sees −{100 * float(loss):g} %" for loss in losses)):
+        noise.add_column(name, justify="right")
+    for each in report.noise:
+        power = [f"{100 * each.power[loss]:.0f} %" for loss in losses]
+        spread = wording.percents(each.spread)
+        noise.add_row(wording.visible(each.workload), str(each.threads), str(each.runs), spread, *power)
+    _print_whole(console, noise)
+    known = report.false_alarms
+    share = f"{wording.percents(known.share.low)} to {wording.percents(known.share.high)}"
+    console.print(
+        f"\nfalse alarms: {known.alarms} in {known.cells} A/A cells, {share} of cells", highlight=False
     )
 
 

@@ -435,6 +435,16 @@ def test_a_false_alarm_is_counted() -> None:
     assert compare.exit_code(found) == 0  # nothing was done to a server
 
 
+def test_a_server_that_is_named_twice_is_an_a_a_cell_too() -> None:
+    servers = [msgspec.structs.replace(a_server(label), reference="x") for label in ("a", "b")]
+    found = compare.compare(a_document(starts_of(0), servers=servers))
+    assert found.cells[1].verdict is Verdict.EQUIVALENT
+    assert found.false_alarms is not None
+    assert found.false_alarms.cells == 1
+    apart = compare.compare(a_document(starts_of(0), servers=[a_server("a"), a_server("b")]))
+    assert apart.false_alarms is None
+
+
 def test_a_run_judged_again_does_not_count_twice() -> None:
     document = a_document(with_twins(starts_of(0), 0))
     first = compare.compare(document)
