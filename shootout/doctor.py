@@ -44,7 +44,7 @@ class Report(Value):
 
 
 def examine(data: Path, results: Path, policy: Policy) -> Report:
-    """Look at this machine, and at what its runs in `results` have shown. Raises InputError for a bad ledger."""
+    """Look at this machine, and at what its runs in `results` have shown. Raises InputError."""
     runner = machine.inspect(data)
     entries = ledger.read(results / ledger.FOLDER, runner.fingerprint)
     return Report(
