@@ -53,7 +53,7 @@ class Program(Protocol):
         """The my.cnf options that say where its files lie."""
 
     def shared(self, name: str) -> str | None:
-        """The text of a file (mysql_system_tables.sql) in its share directory, or of a script; None: no such."""
+        """The text of a file in its share directory, or of one of its scripts; None: it has none."""
 
     def prepared_data(self) -> Path | None:
         """The initialised data directory that it brings along; None: it brings none."""
