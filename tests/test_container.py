@@ -323,7 +323,7 @@ def test_an_engine_of_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 
 def test_a_run_of_an_image_beside_its_tree(engine: docker.DockerClient, lab: Lab, tmp_path: Path) -> None:
     reference = image_of(engine, HEAD)
-    (tree,) = (lab.cache / "servers").glob(f"{HEAD}-*")
+    tree = tree_of(HEAD).files.top
     data = tmp_path / "data"
     data.mkdir()
     command = [SHOOTOUT, "run", "--profile", str(lab.profile), "--out", str(tmp_path / "out"), "--json"]

@@ -46,3 +46,13 @@ def test_a_log_that_is_not_there_is_no_second_fault(tmp_path: Path) -> None:
 
 def test_an_ending_is_named() -> None:
     assert (log.ending(-9), log.ending(2)) == ("signal SIGKILL", "exit code 2")
+
+
+def test_what_an_earlier_start_wrote_is_no_cause(tmp_path: Path) -> None:
+    file = tmp_path / "error.log"
+    assert log.length(file) == 0
+    file.write_text("[ERROR] No space left on device\n")
+    begins = log.length(file)
+    with file.open("a") as opened:
+        opened.write("it is gone\n")
+    assert log.failure("it failed", tmp_path, begins) == "it failed; its error log ends:\nit is gone"

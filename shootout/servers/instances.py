@@ -120,6 +120,7 @@ def begin(
             "init-file": quoted(directory / "accounts.sql"),
         }
         file = config.write(program, directory, settings, placed)
+        log_begins = log.length(directory / "error.log")
         process = program.spawn([f"--defaults-file={file}"], directory, cpus, address=address)
         return Instance(
             directory=directory,
@@ -130,6 +131,7 @@ def begin(
             charset=_charset(program),
             heeds_signals=program.version >= SIGNALS_SINCE,
             timeout_s=timeout_s,
+            log_begins=log_begins,
             held=held.pop_all(),
         )
 
@@ -148,6 +150,7 @@ class Instance(Running):
         charset: str,
         heeds_signals: bool,
         timeout_s: float,
+        log_begins: int,
         held: ExitStack,
     ) -> None:
         super().__init__()
@@ -160,6 +163,7 @@ class Instance(Running):
         self._charset = charset
         self._heeds_signals = heeds_signals
         self._timeout_s = timeout_s
+        self._log_begins = log_begins
         self._ready_until = time.monotonic() + timeout_s
         self._held = held  # lock and socket directory, given back at the end
 
@@ -188,8 +192,8 @@ class Instance(Running):
         return self._process.poll() is None
 
     def error_log_tail(self, lines: int = 12) -> str:
-        """The error log's last lines; notes are left out where there are errors."""
-        return log.tail(self.directory / "error.log", lines)
+        """The error log's last lines since it was started; notes are left out where there are errors."""
+        return log.tail(self.directory / "error.log", lines, self._log_begins)
 
     def post_mortem(self) -> str:
         """How the server has died, a line to put behind an error; empty while it lives."""
@@ -221,7 +225,7 @@ class Instance(Running):
         try:
             while (reason := self._knock()) is not None:
                 if reason:
-                    raise MeasureError(log.failure(reason, self.directory))
+                    raise MeasureError(log.failure(reason, self.directory, self._log_begins))
                 time.sleep(KNOCK_S)
         except BaseException:
             self.kill()

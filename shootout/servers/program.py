@@ -66,7 +66,7 @@ class Program(Protocol):
         """Whether the load has to go over TCP, as it does where a server has a network of its own."""
 
     def shared(self, name: str) -> str | None:
-        """The text of a file in its share directory (mysql_system_tables.sql), or of a script; None: none."""
+        """The text of a file in its share directory, or of one of its scripts; None: it has none."""
 
     def prepared_data(self) -> Path | None:
         """The initialised data directory that it brings along; None: it brings none."""
