@@ -24,7 +24,7 @@ def written(directory: Path) -> Iterator[None]:
         yield
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""  # of a file that is open it is not known
-        raise MeasureError(f"instance directory {directory}: {where}{error.strerror}") from None
+        raise MeasureError(f"instance directory {directory}: {where}{error.strerror or error}") from None
 
 
 def write(
