@@ -51,6 +51,8 @@ ramp_s = 0.005
 measure_s = 0.3
 warmup_max_s = 0.3
 budget_s = 600.0
+[policy]
+confirm_starts = 0
 """
 
 
@@ -148,7 +150,7 @@ def until(condition: Callable[[], object], seconds: float = PATIENCE_S) -> None:
 
 def document_in(out: Path) -> Path:
     """The only run document under `out`."""
-    (path,) = (out / "results").iterdir()
+    (path,) = (out / "results").glob("*.jsonl")
     return path
 
 

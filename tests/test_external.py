@@ -238,7 +238,7 @@ def test_variables_are_held_against_a_profile(lab: Lab, server: Instance, tmp_pa
     assert done.returncode == 0, done.stderr
     (visited,) = document.read(document_in(tmp_path / "out")).header.servers
     differing = [(each.name, each.requested, each.effective) for each in visited.settings if each.differs]
-    assert differing == [("innodb_buffer_pool_size", "134217728", "67108864")]
+    assert differing == [("buffer_pool_bytes", "134217728", "67108864")]
     assert "settings-differ" in codes(visited)
     assert visited.label.endswith("@mine.toml")
 
@@ -459,9 +459,7 @@ def test_texts_read_from_rows_are_quoted_as_the_server_reads_them(server: Instan
         with a_visit(by_socket(server)) as visit:
             engine = Engine(program, 1)
             engine.slice(connect(engine, visit, "shootout_own", 1), 0.01, 0.3, 10.0)
-        found = {
-            bytes(row[0]).decode() for row in server.query("SELECT DISTINCT word FROM shootout_own.copies")
-        }
+        found = {row[0] for row in server.query("SELECT DISTINCT word FROM shootout_own.copies")}
         assert found == set(words)
     finally:
         server.query(f"SET GLOBAL sql_mode = '{before}'")
