@@ -270,6 +270,17 @@ def test_what_both_left_that_were_killed_is_cleared_away(
     assert left(engine) == []
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may hide processes")
+def test_a_process_that_cannot_be_seen_has_no_number(
+    engine: docker.DockerClient, reference: str, home: Path
+) -> None:
+    script = PARENT.replace("time.sleep(600)", "instance.stop()")
+    command = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", script]
+    done = subprocess.run([*command, reference, str(home), "host"], stdout=subprocess.PIPE, check=True)
+    assert done.stdout == b"None\n"
+    assert left(engine) == []
+
+
 def test_what_is_no_server_is_refused(engine: docker.DockerClient, tmp_path: Path) -> None:
     teapot = tmp_path / "teapot.sh"
     teapot.write_text("#!/bin/sh\necho I am a teapot >&2\nexit 1\n")
