@@ -35,7 +35,11 @@ CONNECTION_LIMITS = {
 }
 # What the server counts about its work, and not the levels that it reports beside it.
 COUNTED = ("Bytes_", "Created_tmp", "Handler_", "Innodb_", "Select_", "Sort_", "Table_locks_")
-LEVELS = ("_pages_", "_bytes_d", "_current_waits", "_avg", "_max", "_size", "_num_open_files")
+LEVELS = (
+    *("_pages_", "_bytes_d", "_current_waits", "_avg", "_max", "_size", "_num_open_files", "_pending"),
+    *("_age", "_free_list", "_iops", "_list_length", "_mem_", "_memory", "_pct_", "_resize", "_running"),
+    *("_tablespaces_", "_undo_logs", "_uuid"),
+)
 FLOWS_AMONG_LEVELS = ("_pages_flushed", "_pages_read", "_pages_written", "_pages_created")
 
 
@@ -167,13 +171,14 @@ def subject(label: str, instance: Running) -> Subject:
 
 
 def _counters(instance: Running) -> dict[str, float]:
-    counted = {name: value for name, value in instance.status().items() if _is_counted(name)}
+    counted = {name: value for name, value in instance.status().items() if is_counted(name)}
     counted["context_switches"] = machine.context_switches(instance.pid)
     counted["disk_written_bytes"] = machine.bytes_written(instance.pid)
     return counted
 
 
-def _is_counted(name: str) -> bool:
+def is_counted(name: str) -> bool:
+    """Whether a status variable counts the server's work."""
     if not name.startswith(COUNTED):
         return False
     return any(flow in name for flow in FLOWS_AMONG_LEVELS) or not any(level in name for level in LEVELS)

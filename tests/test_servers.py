@@ -100,6 +100,14 @@ def drive(instance: instances.Instance, name: str, tables: Dataset, protocol: Pr
     assert taken.writes > 0
 
 
+def assert_counted(instance: instances.Instance) -> None:
+    """What counts the server's work never goes back, not even in a server at rest."""
+    before = instance.status()
+    time.sleep(SLICE_S)
+    after = instance.status()
+    assert {name for name in before if contender.is_counted(name) and after[name] < before[name]} == set()
+
+
 def listening(pid: int) -> set[str]:
     """The TCP addresses at which a process listens, as the kernel writes them."""
     sockets = set()
@@ -132,6 +140,7 @@ def test_it_runs_from_a_copy_of_its_template(server: Server, home: Path) -> None
         for protocol in ("text", "prepared"):
             drive(instance, "oltp_read_write", SBTEST, protocol)
         drive(instance, "tpcc", TPCC)
+        assert_counted(instance)
     assert instance._process.poll() == 0
     assert not instance.socket.exists()
     before = (home / "error.log").stat().st_size
