@@ -105,3 +105,6 @@ def test_where_the_system_does_not_let_us_write_is_said(tmp_path: Path) -> None:
     said = rf"^instance directory {tmp_path}: {tmp_path}/none/my\.cnf: No such file or directory$"
     with pytest.raises(MeasureError, match=said), config.written(tmp_path):
         (tmp_path / "none" / "my.cnf").write_text("")
+    said = rf"^instance directory {tmp_path}: No space left on device$"
+    with pytest.raises(MeasureError, match=said), config.written(tmp_path):
+        Path("/dev/full").write_text("words")

@@ -23,7 +23,8 @@ def written(directory: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise MeasureError(f"instance directory {directory}: {error.filename}: {error.strerror}") from None
+        where = f"{error.filename}: " if error.filename else ""  # of a file that is open it is not known
+        raise MeasureError(f"instance directory {directory}: {where}{error.strerror or error}") from None
 
 
 def write(
