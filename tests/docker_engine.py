@@ -104,14 +104,15 @@ def an_image(
     engine: docker.DockerClient,
     name: str,
     files: dict[str, Path],
-    program: Path,
+    program: Path | None = None,
     changes: Sequence[str] = AS_IMAGES_ARE,
 ) -> str:
     """Make an image of files and directories, by their paths in it, and of what the program needs."""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
-        for path, file in files.items() | {(str(each), each) for each in _libraries(program)}:
-            tar.add(file.resolve(), path.lstrip("/"))
+        libraries = {str(each): each.resolve() for each in _libraries(program)} if program else {}
+        for path, file in (files | libraries).items():
+            tar.add(file, path.lstrip("/"))
         passwd = b"root:x:0:0:root:/:/bin/false\n"
         about = tarfile.TarInfo("etc/passwd")
         about.size = len(passwd)
