@@ -5,10 +5,12 @@ PYTEST_DONT_REWRITE: test modules have imported this one by the time pytest sees
 
 from __future__ import annotations
 
+import ctypes
 import io
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import tarfile
@@ -26,6 +28,8 @@ from shootout.servers import container
 OURS = "shootout-test"  # begins the names of images made here
 START_S = 60.0
 STOP_S = 30.0
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
 # Each would keep a server from running as the suite wants it.
 AS_IMAGES_ARE = (
     'ENTRYPOINT ["/no/such/entrypoint"]',
@@ -66,7 +70,13 @@ def _dockerd() -> Iterator[str]:
     command += ["--iptables=false"]  # what it wrote there would stay; ports are published without
     log = folder / "log"
     with log.open("wb") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True)
+        process = subprocess.Popen(
+            command,
+            stdout=output,
+            stderr=output,
+            preexec_fn=_die_with_parent,  # noqa: PLW1509 (a system call, no more)
+            start_new_session=True,
+        )
     try:
         deadline = time.monotonic() + START_S
         while not _listens(host):
@@ -83,6 +93,11 @@ def _dockerd() -> Iterator[str]:
         for mount in _mounts(folder):
             subprocess.run(["umount", mount], check=True)
         shutil.rmtree(folder)
+
+
+def _die_with_parent() -> None:
+    """Killed tests must not leave an engine behind; SIGTERM makes it stop its containers first."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _mounts(folder: Path) -> list[str]:
