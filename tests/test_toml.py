@@ -53,8 +53,8 @@ def test_a_right_file_becomes_its_value(path: Path) -> None:
         (
             Profile,
             PROFILE + "[policy]\nzzz = 1",
-            "unknown key 'policy.zzz'; known: confidence, judged, margin, margins, workloads, trim, floor_factor, "
-            "confirm_starts, false_alarms_max, inconclusive_fails",
+            "unknown key 'policy.zzz'; known: confidence, judged, margin, margins, workloads, trim, "
+            "floor_factor, confirm_starts, false_alarms_max, inconclusive_fails",
         ),
         (Profile, PROFILE + '[sampling]\nstarts_min = "3"', "sampling.starts_min: expected int, found '3'"),
         (Profile, PROFILE + "sampling = 3", "sampling: expected table, found 3"),
