@@ -157,7 +157,8 @@ def _escaped(character: str) -> str:
 
 
 FIELD = (
-    r"unknown (key|setting) ['\"]|key ['\"].*is missing|not TOML: |not UTF-8|\S.*: \S|'.*' is not the name"
+    r"unknown (key|setting) ['\"]|key ['\"].*is missing|not TOML: |not UTF-8|\S.*: \S|"
+    r"['\"].*['\"] is not the name"
 )
 OPTION = r".*(['\"]|: \S| = |no \[mysqld\])"  # a .cnf file's
 
@@ -238,6 +239,7 @@ def test_a_profile(folder: Path, file: Table) -> None:
 @example(file={"settings": {"buffer_pool_bytes": "1e9999999999"}})
 @example(file={"settings": {"character_set": "utf8\n[client]"}})
 @example(file={"options": {"a=b": "c"}})
+@example(file={"options": {"'": "c"}})
 @example(file={"options": {"a": "b\rc"}})
 def test_settings(folder: Path, file: Table) -> None:
     path = folder / "settings.toml"
