@@ -65,7 +65,7 @@ def metric(
     hurdle = _Hurdle(margin, bar, p_values[cell, change.metric], len(p_values))
     verdict, why, confirmed = _rule(change, policy, hurdle)
     judged = JudgedMetric(
-        metric=change.metric,  # type: ignore[arg-type]  # a policy's, or one of them
+        metric=change.metric,
         verdict=verdict,
         ratio=ratio(change.metric, change.whole),
         p_value=hurdle.p_value,

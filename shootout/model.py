@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import date
 from enum import StrEnum
-from typing import Annotated, Any, Literal, dataclass_transform
+from typing import Annotated, Any, Final, Literal, dataclass_transform
 
 from msgspec import Meta, Struct, StructMeta, field
 
@@ -170,7 +170,7 @@ class Sampling(Value):
     budget_s: Seconds = 420.0  # for all starts of a run, restarts included
 
 
-THROUGHPUT = "throughput"
+THROUGHPUT: Final = "throughput"
 Metric = Literal[
     "throughput",
     "latency_p50",

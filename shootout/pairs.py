@@ -18,6 +18,7 @@ from shootout.model import (
     THROUGHPUT,
     Block,
     Cell,
+    Metric,
     Policy,
     RunDocument,
     RunHeader,
@@ -34,7 +35,7 @@ Starts = Mapping[int, Samples]  # one server's samples in one block, by the numb
 class Change(NamedTuple):
     """What one metric did, as logarithms; below zero is worse, whatever the metric."""
 
-    metric: str
+    metric: Metric
     first: stats.Effect  # over the starts that were measured before anything was known
     again: stats.Effect | None  # over those that were to confirm it; None: there were none
     whole: stats.Effect  # over all of them
@@ -101,7 +102,7 @@ def of_twin(document: RunDocument, block: Block, policy: Policy) -> Pair | None:
     )
 
 
-def judged_metrics(header: RunHeader, policy: Policy) -> tuple[str, ...]:
+def judged_metrics(header: RunHeader, policy: Policy) -> tuple[Metric, ...]:
     """What verdicts are about: the policy's metrics, but at a fixed rate a latency instead of throughput."""
     if header.profile.load.rate is None:
         return policy.judged
@@ -154,7 +155,7 @@ def unsteady(pair: Pair) -> str:
 
 
 def _changes(
-    base: Starts, head: Starts, confirming: Set[int], names: Sequence[str], policy: Policy
+    base: Starts, head: Starts, confirming: Set[int], names: Sequence[Metric], policy: Policy
 ) -> Iterator[Change]:
     """What each metric did; one that is not visible, or is not there in each start, is left out."""
     for name in names:

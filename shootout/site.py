@@ -426,7 +426,7 @@ class MetricRow:
     base: float
     here: float
     ratio: Interval | None
-    moved: bool  # beyond doubt
+    moved: bool  # significant after Holm over the cell's figures
 
 
 @dataclass(frozen=True)
