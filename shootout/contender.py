@@ -194,6 +194,7 @@ def subject(label: str, instance: Running) -> Subject:
         cpu_s=seen.pop("server_cpu_s", None),
         counters=partial(_counters, instance, seen),
         explain=lambda words: words + instance.post_mortem(),
+        stop=partial(machine.stop, instance.pid) if instance.ours and instance.pid is not None else None,
     )
 
 

@@ -6,6 +6,7 @@ import hashlib
 import os
 import platform
 import re
+import signal
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -99,6 +100,12 @@ def place(pid: int, cpus: Collection[int]) -> None:
     for task in _tasks(pid):
         with suppress(ProcessLookupError):  # a thread may end meanwhile
             os.sched_setaffinity(task, cpus)
+
+
+def stop(pid: int, stopped: bool) -> None:
+    """Stop a process, or let it go on; one that is gone stays so."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGSTOP if stopped else signal.SIGCONT)
 
 
 def process_cpu_s(pid: int) -> float:

@@ -157,6 +157,9 @@ class Scale(Value):
         )
 
 
+Isolation = Literal["share", "pause", "exclusive"]
+
+
 class Sampling(Value):
     """How much is measured, and in which pieces."""
 
@@ -166,6 +169,9 @@ class Sampling(Value):
     ramp_s: Seconds = 0.02  # uncounted part before it; grows likewise
     measure_s: Seconds = 1.2  # counted time of each server in one start of one block
     warmup_max_s: Seconds = 6.0  # each server, start and block; then the samples are marked unsteady
+    # While another has its slice a server goes on with what it has to do (share), or is stopped (pause); or
+    # each has all of its slices in one stretch, the others stopped (exclusive).
+    isolation: Isolation = "share"
     half_width: Share = 0.015  # of the log-ratio's interval: narrower needs no further start
     budget_s: Seconds = 420.0  # for all starts of a run, restarts included
 

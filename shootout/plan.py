@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import msgspec
 
@@ -22,6 +22,7 @@ from shootout.model import (
     Cell,
     Container,
     Dataset,
+    Isolation,
     Load,
     Profile,
     Program,
@@ -71,6 +72,7 @@ class Selection:
     reconnect: bool = _switch("open lost connections again, and count them, instead of failing the cell")
     policy: str | None = _option("FILE", "the bar that verdicts are held against, a .toml file")
     budget: str | None = _option("MIN", "minutes for all starts together")
+    isolation: str | None = _option("NAME", "what servers do while it is another's turn: share, pause, …")
     seed: str | None = _option("N", "of everything random (default: a new one)")
     port: str | None = _option("N", "the first server's TCP port, the next ones follow (default: free ones)")
     data: str | None = _option("DIR", "where the servers' data lies meanwhile (default: in the cache folder)")
@@ -177,6 +179,12 @@ def make(selection: Selection) -> Plan:
     profile = msgspec.structs.replace(
         profile, servers=tuple(map(reference.without_password, written_servers))
     )
+    if profile.sampling.isolation != "share":
+        for each in references:
+            if each.source == "dsn":
+                raise InputError(
+                    f"isolation {profile.sampling.isolation!r}: {each.text} is not ours to stop; expected share"
+                )
     for name in {each.settings or profile.settings for each in references}:
         settings.load(name)
     loaded: dict[str, Workload] = {}
@@ -249,6 +257,10 @@ def _selected(profile: Profile, given: Selection) -> Profile:
         if not minutes:
             raise InputError("--budget 0: expected more than no time")
         changes["sampling"] = msgspec.structs.replace(profile.sampling, budget_s=60 * minutes)
+    if given.isolation is not None:
+        isolation = options.word("--isolation", given.isolation, get_args(Isolation))
+        sampling = changes.get("sampling", profile.sampling)
+        changes["sampling"] = msgspec.structs.replace(sampling, isolation=isolation)
     if given.option is not None:
         changes["options"] = profile.options | options.numbers("--option", given.option)
     if given.rand_type is not None:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from shootout import stats
 from shootout._engine import Histogram, LoadError, Slice
 from shootout.errors import MeasureError
-from shootout.model import Load, Samples, Sampling, StartRecord
+from shootout.model import Isolation, Load, Samples, Sampling, StartRecord
 
 T = TypeVar("T")
 
@@ -51,6 +52,7 @@ class Subject:
     cpu_s: Callable[[], float] | None  # None: not visible
     counters: Callable[[], Mapping[str, float]]
     explain: Callable[[str], str]  # a load error's message, with what the server has to say to it
+    stop: Callable[[bool], None] | None = None  # its process, or let it go on; None: that cannot be done
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,21 @@ def orders(servers: Sequence[int], rounds: int, generator: random.Random) -> tup
     return tuple(drawn[:rounds])
 
 
+def turns(
+    servers: Sequence[int], rounds: int, isolation: Isolation, generator: random.Random
+) -> tuple[tuple[int, int], ...]:
+    """Round and server of every slice, in the order of the slices."""
+    if isolation == "exclusive":
+        return tuple(
+            (number, server)
+            for order in orders(servers, 1, generator)
+            for server in order
+            for number in range(rounds)
+        )
+    drawn = orders(servers, rounds, generator)
+    return tuple((number, server) for number, order in enumerate(drawn) for server in order)
+
+
 def measure_block(
     block: str,
     start: int,
@@ -97,36 +114,43 @@ def measure_block(
     A server that fails is left out from there on; what was measured of it stays.
     """
     course = _Course(driver, subjects, sampling, load)
+    with course.isolated():
+        return _measure(course, block, start, kinds=kinds, generator=generator, watch=watch)
+
+
+def _measure(
+    course: _Course,
+    block: str,
+    start: int,
+    *,
+    kinds: Sequence[str],
+    generator: random.Random,
+    watch: Watch,
+) -> Measured:
+    subjects, sampling = course.subjects, course.sampling
     warmups = _warm_up(course, generator, watch)
     window_s = course.window_s()
     rounds = max(ROUNDS_MIN, round(sampling.measure_s / window_s))
     tallies = {server: _Tally(kinds) for server in course.live}
-    none: Mapping[str, float] = {}
-    before = {server: course.read(server, subjects[server].counters, none) for server in course.live}
-    order = []
-    for number, planned in enumerate(orders(course.live, rounds, generator)):
+    before = {server: course.counters(server) for server in course.live}
+    order: list[list[int]] = [[] for _ in range(rounds)]
+    for number, server in turns(course.live, rounds, sampling.isolation, generator):
         watch("measure", number + 1, rounds)
-        measured = []
-        for server in planned:
-            cpu_s = subjects[server].cpu_s
-            before_s = course.read(server, cpu_s, 0.0) if cpu_s else None
-            if (taken := course.slice(server, window_s)) is not None:
-                used_s = None
-                if cpu_s is not None and before_s is not None:
-                    used_s = course.read(server, cpu_s, before_s) - before_s
-                tallies[server].add(taken, used_s)
-                measured.append(server)
-        if not measured:
-            break
-        order.append(tuple(measured))
+        cpu_s = subjects[server].cpu_s
+        before_s = course.read(server, cpu_s, 0.0) if cpu_s else None
+        if (taken := course.slice(server, window_s)) is not None:
+            used_s = None
+            if cpu_s is not None and before_s is not None:
+                used_s = course.read(server, cpu_s, before_s) - before_s
+            tallies[server].add(taken, used_s)
+            order[number].append(server)
     samples = []
     for server, tally in tallies.items():
         if tally.transactions:
-            after = course.read(server, subjects[server].counters, none)
-            samples.append(
-                tally.samples(subjects[server].label, warmups[server], _counted(before[server], after))
-            )
-    record = StartRecord(block=block, start=start, order=tuple(order), samples=tuple(samples))
+            counted = _counted(before[server], course.counters(server))
+            samples.append(tally.samples(subjects[server].label, warmups[server], counted))
+    taken_part = tuple(tuple(measured) for measured in order if measured)
+    record = StartRecord(block=block, start=start, order=taken_part, samples=tuple(samples))
     failures = {subjects[server].label: reason for server, reason in course.failures.items()}
     return Measured(record if samples else None, failures)
 
@@ -162,6 +186,39 @@ class _Course:
         arrivals_s = WINDOW_ARRIVALS / self.load.rate if self.load.rate else 0.0
         return min(max(share * self.sampling.slice_s, WINDOW_CYCLES * self.cycle_s, arrivals_s), WINDOW_MAX_S)
 
+    @contextmanager
+    def isolated(self) -> Iterator[None]:
+        """All servers stopped, where the idle ones are to be; on the way out they go on."""
+        self._stop_all(True)
+        try:
+            yield
+        finally:
+            self._stop_all(False)
+
+    def _stop_all(self, stopped: bool) -> None:
+        for server in range(len(self.subjects)):
+            self._stop(server, stopped)
+
+    def _stop(self, server: int, stopped: bool) -> None:
+        stop = self.subjects[server].stop
+        if self.sampling.isolation != "share" and stop is not None:
+            stop(stopped)
+
+    @contextmanager
+    def _in_turn(self, server: int) -> Iterator[None]:
+        """The server goes on, for what needs it."""
+        self._stop(server, False)
+        try:
+            yield
+        finally:
+            self._stop(server, True)
+
+    def counters(self, server: int) -> Mapping[str, float]:
+        """What a live server counts; nothing of one that has failed."""
+        none: Mapping[str, float] = {}
+        with self._in_turn(server):
+            return self.read(server, self.subjects[server].counters, none)
+
     def read(self, server: int, reading: Callable[[], T], otherwise: T) -> T:
         """What a live server's reading says; of one that has failed, or fails at it, `otherwise`."""
         if server in self.failures:
@@ -177,13 +234,14 @@ class _Course:
         if server in self.failures:
             return None
         ramp_s = min(max(self.sampling.ramp_s, RAMP_CYCLES * self.cycle_s), WINDOW_MAX_S)
-        try:
-            return self.driver.slice(server, ramp_s, window_s, ANSWER_TIMEOUT_S)
-        except LoadError as error:
-            _, code, message = error.args
-            words = f"error {code}: {message}" if code else str(message)
-            self.failures[server] = self.subjects[server].explain(words)
-            return None
+        with self._in_turn(server):
+            try:
+                return self.driver.slice(server, ramp_s, window_s, ANSWER_TIMEOUT_S)
+            except LoadError as error:
+                _, code, message = error.args
+                words = f"error {code}: {message}" if code else str(message)
+                self.failures[server] = self.subjects[server].explain(words)
+                return None
 
 
 @dataclass(frozen=True)

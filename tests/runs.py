@@ -71,6 +71,10 @@ class Lab:
     def environment(self) -> dict[str, str]:
         return os.environ | {"XDG_CACHE_HOME": str(self.folder), "COLUMNS": "200"}
 
+    def tree(self, name: str) -> Path:
+        """The tree of a catalogue's server; beside it may lie those of older catalogues."""
+        return self.cache / "servers" / packages.fetch(name, catalogue.load()[name], places.cache()).name
+
     def run(self, *command: str, cwd: Path = places.ROOT) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
         return subprocess.run(

@@ -6,15 +6,17 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from shootout import rounds
 from shootout._engine import Histogram, LoadError, Slice
-from shootout.model import Load, Sampling
+from shootout.model import Isolation, Load, Sampling
 from shootout.rounds import Measured, Subject, measure_block, orders
 
 SAMPLING = Sampling(slice_s=0.1, ramp_s=0.02, measure_s=1.2, warmup_max_s=3.0)
@@ -65,6 +67,7 @@ def measured(
     sampling: Sampling = SAMPLING,
     load: Load = CLOSED,
     hidden: tuple[int, ...] = (),
+    stop: Callable[[int, bool], None] = lambda server, stopped: None,
 ) -> Measured:
     used_s = [0.0] * servers
     work = [0.0] * servers
@@ -79,7 +82,8 @@ def measured(
             return {"Handler_read_key": work[index]}
 
         cpu_s = None if index in hidden else spend
-        return Subject("abcdefgh"[index], cpu_s, count, lambda words: f"server says: {words}")
+        name = "abcdefgh"[index]
+        return Subject(name, cpu_s, count, lambda words: f"server says: {words}", partial(stop, index))
 
     return measure_block(
         "block",
@@ -234,3 +238,59 @@ def test_a_standstill_is_measured_as_one() -> None:
     result = measured(driver)
     assert result.record is not None
     assert result.record.samples[1].transactions == (0.0,) * 12
+
+
+# --- isolation ------------------------------------------------------------------------------------
+
+
+@dataclass
+class Processes:
+    """Which servers run, and which one had to alone at each slice."""
+
+    stopped: set[int] = field(default_factory=set)
+    asked: int = 0
+
+    def stop(self, server: int, stopped: bool) -> None:
+        self.asked += 1
+        (self.stopped.add if stopped else self.stopped.discard)(server)
+
+
+@pytest.mark.parametrize("isolation", ["pause", "exclusive"])
+def test_idle_servers_are_stopped_in_another_ones_turn(isolation: Isolation) -> None:
+    processes = Processes()
+    awake: list[set[int]] = []
+
+    def tps(server: int, number: int) -> float:
+        awake.append({0, 1, 2} - processes.stopped)
+        return 1000.0
+
+    driver = FakeDriver(tps)
+    sampling = structs.replace(SAMPLING, isolation=isolation)
+    assert measured(driver, servers=3, sampling=sampling, stop=processes.stop).record is not None
+    assert awake == [{server} for server, *_ in driver.asked]
+    assert processes.stopped == set()
+
+
+def test_servers_that_share_the_machine_are_never_stopped() -> None:
+    processes = Processes()
+    measured(FakeDriver(tps=lambda server, number: 1000.0), stop=processes.stop)
+    assert processes.asked == 0
+
+
+def test_a_server_that_fails_is_not_left_stopped() -> None:
+    processes = Processes()
+    sampling = structs.replace(SAMPLING, isolation="pause")
+    driver = FakeDriver(tps=lambda server, number: 1000.0, fails=(1, 20))
+    assert measured(driver, sampling=sampling, stop=processes.stop).failures.keys() == {"b"}
+    assert processes.stopped == set()
+
+
+def test_an_exclusive_servers_slices_are_one_stretch() -> None:
+    driver = FakeDriver(tps=lambda server, number: 1000.0)
+    result = measured(driver, sampling=structs.replace(SAMPLING, isolation="exclusive"))
+    assert result.record is not None
+    counted = [server for server, *_ in driver.asked[-24:]]
+    assert counted in ([0] * 12 + [1] * 12, [1] * 12 + [0] * 12)
+    assert len(set(result.record.order)) == 1
+    assert len(result.record.order) == 12
+    assert all(len(samples.transactions) == 12 for samples in result.record.samples)

@@ -123,7 +123,7 @@ def test_a_finished_run_is_judged_again_as_before(finished: Finished, lab: Lab) 
 
 
 def test_one_server_by_its_id_again_and_by_its_path(lab: Lab, tmp_path: Path) -> None:
-    (tree,) = (lab.cache / "servers").glob(f"{HEAD}-*")
+    tree = lab.tree(HEAD)
     done = lab.run(*a_run(lab, tmp_path, "--servers", f"{HEAD},{HEAD},path:{tree}", *POINT, "--json"))
     assert done.returncode in (0, 1), done.stderr
     labels = [HEAD, f"{HEAD}#2", f"path:{tree.name}"]
@@ -166,7 +166,7 @@ def test_rows_that_differ_are_not_measured(lab: Lab, tmp_path: Path) -> None:
 
 def test_a_run_makes_room_in_the_cache_and_keeps_what_it_uses(lab: Lab, tmp_path: Path) -> None:
     here = Lab(tmp_path / "home", lab.profile)
-    (unpacked,) = (lab.cache / "servers").glob(f"{BASE}-*")
+    unpacked = lab.tree(BASE)
     shutil.copytree(unpacked, here.cache / "servers" / unpacked.name, symlinks=True)
     stale = here.cache / "templates" / "stale"
     stale.mkdir(parents=True)
