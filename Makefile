@@ -7,7 +7,7 @@ ENGINE := $(wildcard engine/src/*) engine/Cargo.toml engine/Cargo.lock
 
 need = command -v $(1) >/dev/null || { echo "shootout: $(1) is missing; install it with: $(2)" >&2; exit 2; }
 
-.PHONY: bench test test-servers bench-engine bench-method fuzz clean tools
+.PHONY: bench test test-servers bench-engine bench-method bench-verdict fuzz clean tools
 
 # Exit code 1 says that something regressed: here that is a result, not a fault.
 bench: $(INSTALLED)
@@ -53,6 +53,12 @@ fuzz:
 		x86_64-unknown-linux-gnu/release/$$target -runs=$(INPUTS) -rss_limit_mb=512 -timeout=10 \
 			-print_final_stats=1 -artifact_prefix=$$target- corpus/$$target ../../fuzz/seeds/$$target || exit; \
 	done
+
+# What docs/method.md promises of verdicts: false alarms, power, the usual ways beside ours, bias. Four hours, and it
+# goes on where it was stopped; a part with make bench-verdict ARGS="--parts aa,replay"
+bench-verdict: $(INSTALLED)
+	@$(call need,sysbench,apt-get install sysbench)
+	@$(BIN)/python tests/bench_verdict.py $(ARGS)
 
 # What docs/method.md says of cold starts and CPU placement, measured again.
 bench-method: $(INSTALLED)

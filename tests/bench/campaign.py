@@ -1,0 +1,40 @@
+"""Runs of `shootout run` that a benchmark is made of, each in a folder of its own, and made once only."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from shootout import document
+from shootout.errors import MeasureError
+from shootout.model import RunDocument
+
+OK = (0, 1)  # exit codes: that something regressed is a result
+
+
+def measured(folder: Path, profile: str, servers: Sequence[str], seed: int, *options: str) -> RunDocument:
+    """The document of one run; one that is there, whole, is not measured again. Raises MeasureError."""
+    if (found := _whole(folder)) is not None:
+        return found
+    for stale in document.find(folder / "results"):
+        stale.unlink()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "profile.toml").write_text(profile)
+    command = [sys.executable, "-m", "shootout.cli", "run", "--profile", str(folder / "profile.toml")]
+    command += ["--servers", ",".join(servers), "--seed", str(seed), "--out", str(folder), *options]
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+    found = _whole(folder)
+    if done.returncode not in OK or found is None:
+        raise MeasureError(f"{folder.name}: `{' '.join(command)}` ended with exit code {done.returncode}")
+    return found
+
+
+def _whole(folder: Path) -> RunDocument | None:
+    """The document of a run that came to its end."""
+    for path in document.find(folder / "results"):
+        found = document.read(path)
+        if found.end is not None and not found.end.interrupted:
+            return found
+    return None

@@ -1,0 +1,119 @@
+"""What recorded runs say when they are judged in other ways: pairs of their servers, fewer starts, other noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from msgspec import structs
+
+from shootout import compare, pairs
+from shootout._engine import Histogram
+from shootout.model import (
+    Block,
+    CellComparison,
+    Policy,
+    RunDocument,
+    Samples,
+    StartRecord,
+    Verdict,
+)
+
+CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
+NOTHING = Histogram().encode()
+
+
+def pair(document: RunDocument, base: str, head: str) -> RunDocument:
+    """The same run, of two of its servers alone: a gate's."""
+    wanted = (base, head)
+
+    def block(each: Block) -> Block:
+        return structs.replace(each, servers=wanted)
+
+    def start(each: StartRecord) -> StartRecord:
+        found = {samples.server: samples for samples in each.samples}
+        numbers = {place: wanted.index(s.server) for place, s in enumerate(each.samples) if s.server in wanted}
+        order = tuple(tuple(numbers[n] for n in turns if n in numbers) for turns in each.order)
+        samples = tuple(found[label] for label in wanted if label in found)
+        return structs.replace(each, samples=samples, order=order, twin=None)
+
+    header = structs.replace(
+        document.header,
+        servers=tuple(server for server in document.header.servers if server.label in wanted),
+        blocks=tuple(map(block, document.header.blocks)),
+    )
+    failures = tuple(each for each in document.failures if each.cell.server in wanted)
+    return structs.replace(document, header=header, starts=tuple(map(start, document.starts)), failures=failures)
+
+
+def with_starts(document: RunDocument, judging: int, confirming: int) -> RunDocument:
+    """The first starts of each block alone, the last of them made to confirm what the others show."""
+    starts: list[StartRecord] = []
+    for block in document.header.blocks:
+        of_block = [start for start in document.starts if start.block == block.key][: judging + confirming]
+        starts += [
+            structs.replace(start, confirming=number >= judging) for number, start in enumerate(of_block)
+        ]
+    return structs.replace(document, starts=tuple(starts))
+
+
+def heads(document: RunDocument) -> Iterator[RunDocument]:
+    """A gate for each server but the first, which is the base of all."""
+    base, *others = (server.label for server in document.header.servers)
+    for head in others:
+        yield pair(document, base, head)
+
+
+def cells(document: RunDocument, policy: Policy, *, confirming: bool) -> tuple[CellComparison, ...]:
+    """The heads' cells, judged; what its confirming starts say is heard or not."""
+    if not confirming:
+        kept = tuple(start for start in document.starts if not start.confirming)
+        document = structs.replace(document, starts=kept)
+    return tuple(each for each in compare.compare(document, policy).cells if each.cell != each.base)
+
+
+def slower(document: RunDocument, loss: float, noise: float | None = None) -> RunDocument:
+    """The document of a pair as it would be with a head that is slower by `loss`, a share.
+
+    With `noise` each cell's deviations, of starts and of rounds, are scaled so that its starts differ by that
+    much: the standard deviation of the logarithm of their ratio.
+    """
+    scales = {
+        block.key: 1.0 if noise is None else noise / _spread(document, block) for block in document.header.blocks
+    }
+    starts = tuple(_slower(start, loss, scales[start.block]) for start in document.starts)
+    return structs.replace(document, starts=starts)
+
+
+def bare(document: RunDocument) -> RunDocument:
+    """Without latencies and counters: what verdicts on throughput rest on, small enough to be kept."""
+
+    def less(samples: Samples) -> Samples:
+        return structs.replace(samples, latencies=NOTHING, statements={}, counters={})
+
+    starts = tuple(
+        structs.replace(
+            start, samples=tuple(map(less, start.samples)), twin=less(start.twin) if start.twin else None
+        )
+        for start in document.starts
+    )
+    return structs.replace(document, starts=starts)
+
+
+def _slower(start: StartRecord, loss: float, scale: float) -> StartRecord:
+    base, head = start.samples
+    counted = []
+    for of_base, of_head, base_s, head_s in zip(
+        base.transactions, head.transactions, base.window_s, head.window_s, strict=False
+    ):
+        usual = max(of_base, 0.5) / base_s * head_s  # what the head would have done at the base's pace
+        counted.append(usual * (1 - loss) * (max(of_head, 0.5) / usual) ** scale)
+    return structs.replace(start, samples=(base, structs.replace(head, transactions=tuple(counted))))
+
+
+def _spread(document: RunDocument, block: Block) -> float:
+    (_, head) = pairs.of_block(document, block, document.header.profile.policy, block.servers[0])
+    means: Sequence[float] = [] if head.throughput is None else head.throughput.per_start
+    spread = float(np.std(means, ddof=1)) if len(means) > 1 else 0.0
+    return spread or math.inf

@@ -1,0 +1,321 @@
+"""What docs/method.md promises of verdicts, measured: false alarms, power, the usual ways, bias.
+
+    aa        a server against itself, five instances in each block: four heads, each judged as a gate of its own
+    power     heads that are stopped for a known share of every 20 ms (bench.injector)
+    equal     sysbench on A and then on B, whole runs in turns, and our slices, in equal times
+    bias      idle servers sharing the machine, stopped, or each alone; and long runs with one server at all
+    replay    recorded A/A cells with losses written into them, as they are and with less noise
+
+Each run and repeat lies in reports/verdict/ as soon as it is over, and is not made again: stop it and go on as you
+like. Everything takes some four hours; run nothing beside it. Prints Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from bench import campaign, usual, verdicts
+from bench.usual import Repeat
+
+from shootout import compare, stats, wording
+from shootout.model import CellComparison, Policy, RunDocument, Verdict
+from shootout.places import REPORTS, ROOT, cache
+
+FOLDER = REPORTS / "verdict"
+SERVERS = ("mysql-8.0.12", "mysql-5.7.22", "mariadb-10.11")
+LOSSES = (0.01, 0.02, 0.03, 0.05, 0.10)
+POLICY = Policy()
+CONFIRMING = 2
+
+AA = """
+description = "A server against itself: every cell is an A/A cell"
+workloads = ["oltp_point_select", "oltp_read_only", "oltp_update_index", "oltp_read_write"]
+threads = [1, 4, 16]
+settings = "in-memory"
+[sampling]
+starts_min = 7
+starts_max = 7
+measure_s = 1.2
+budget_s = 7200.0
+[policy]
+confirm_starts = 0 # the last starts of all blocks confirm, whether or not something looks changed
+"""
+AA_COPIES, AA_RUNS = 5, 5
+POWER = """
+description = "Heads that are slower by known shares"
+workloads = ["oltp_point_select", "oltp_read_only", "oltp_update_index", "oltp_read_write"]
+threads = [1, 8]
+settings = "in-memory"
+[sampling]
+starts_min = 14
+starts_max = 14
+measure_s = 1.8
+budget_s = 7200.0
+[policy]
+confirm_starts = 0
+"""
+POWER_RUNS = 2
+MEASURED_S = (30.0, 50.0)  # of a cell: base and head together
+BIAS = """
+description = "A real difference, measured with idle servers {isolation}"
+workloads = ["oltp_read_only", "oltp_write_only"]
+threads = [8]
+settings = "in-memory"
+[sampling]
+starts_min = 10
+starts_max = 10
+measure_s = 3.0
+budget_s = 7200.0
+isolation = "{isolation}"
+[policy]
+confirm_starts = 0
+"""
+ALONE = """
+description = "One server, nothing else: a long run"
+workloads = ["oltp_read_only", "oltp_write_only"]
+threads = [8]
+settings = "in-memory"
+[sampling]
+starts_min = 1
+starts_max = 1
+slice_s = 2.0
+ramp_s = 0.5
+measure_s = 20.0
+budget_s = 7200.0
+[policy]
+confirm_starts = 0
+"""
+BIASED = ("mysql-5.7.22", "mysql-8.0.12")
+ISOLATIONS = ("share", "pause", "exclusive")
+ALONE_STARTS = 8
+EQUAL_S, EQUAL_REPEATS, EQUAL_THREADS = 40.0, 8, 8
+EQUAL_WORKLOADS = ("oltp_read_only", "oltp_read_write")
+DEDICATED = (0.004, 0.009)  # standard deviations of a dedicated machine's results
+
+
+def main() -> None:
+    parts: dict[str, Callable[[], Iterator[str]]] = {
+        "aa": false_alarms,
+        "power": power,
+        "equal": equal_times,
+        "bias": bias,
+        "replay": replay,
+    }
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--parts", default=",".join(parts), help="default: %(default)s")
+    for name in parser.parse_args().parts.split(","):
+        print(f"\n### {name}\n")
+        for line in parts[name]():
+            print(line, flush=True)
+
+
+# --- a server against itself ----------------------------------------------------------------------
+
+
+def aa_documents() -> Iterator[RunDocument]:
+    """Recorded, or measured now."""
+    for number in range(AA_RUNS):
+        server = SERVERS[number % len(SERVERS)]
+        yield campaign.measured(FOLDER / f"aa-{number + 1}", AA, [server] * AA_COPIES, seed=number + 1)
+
+
+def false_alarms() -> Iterator[str]:
+    """How often a server was called slower or faster than itself."""
+    gates = [
+        verdicts.with_starts(gate, 7 - CONFIRMING, CONFIRMING)
+        for document in aa_documents()
+        for gate in verdicts.heads(document)
+    ]
+    for title, confirming in (("before confirmation", False), ("after it", True)):
+        found = [cell for gate in gates for cell in verdicts.cells(gate, POLICY, confirming=confirming)]
+        alarms = [cell for cell in found if cell.verdict in verdicts.CHANGED]
+        share = stats.wilson(len(alarms), len(found), POLICY.confidence)
+        counts = Counter(str(cell.verdict) for cell in found)
+        yield f"- {title}: {len(alarms)} of {len(found)} cells, {percent(share.low, share.high)}; {dict(counts)}"
+        for cell in alarms:
+            yield f"  - {cell.cell.server}, {cell.cell.workload}, {cell.cell.threads} threads: {cell.reason}"
+    yield ""
+    yield "| one start's spread | " + " | ".join(f"{n} threads" for n in (1, 4, 16)) + " |"
+    yield "|---|---|---|---|"
+    spreads: dict[tuple[str, int], list[float]] = {}
+    for gate in gates:
+        for cell in verdicts.cells(gate, POLICY, confirming=True):
+            logs = np.log(cell.per_start)
+            if len(logs) > 1:
+                spreads.setdefault((cell.cell.workload, cell.cell.threads), []).append(float(np.var(logs, ddof=1)))
+    for workload in dict.fromkeys(workload for workload, _ in spreads):
+        row = [f"{100 * math.sqrt(np.mean(spreads[workload, n])):.1f} %" for n in (1, 4, 16)]
+        yield f"| {workload} | {' | '.join(row)} |"
+
+
+# --- losses of known size -------------------------------------------------------------------------
+
+
+def power() -> Iterator[str]:
+    """How often a real slow-down is found, and whether the estimate covers it."""
+    found: dict[tuple[float, float], list[bool]] = {}
+    covered: dict[float, list[bool]] = {}
+    estimates: dict[float, list[float]] = {}
+    for number in range(POWER_RUNS):
+        server = SERVERS[number % len(SERVERS)]
+        folder = FOLDER / f"power-{number + 1}"
+        with slowed(folder):
+            document = campaign.measured(folder, POWER, [server] * (1 + len(LOSSES)), seed=number + 1)
+        injected = stopped(folder)
+        for place, gate in enumerate(verdicts.heads(document), 1):
+            loss = LOSSES[place - 1]
+            truth = 1 - injected[place]
+            for seconds in MEASURED_S:
+                starts = int(seconds / 2 / document.header.profile.sampling.measure_s)
+                judged = verdicts.with_starts(gate, starts - CONFIRMING, CONFIRMING)
+                found.setdefault((loss, seconds), []).extend(
+                    cell.verdict is Verdict.REGRESSED for cell in verdicts.cells(judged, POLICY, confirming=True)
+                )
+            for cell in verdicts.cells(gate, POLICY, confirming=True):
+                if cell.ratio is not None:
+                    covered.setdefault(loss, []).append(cell.ratio.low <= truth <= cell.ratio.high)
+                    estimates.setdefault(loss, []).append(cell.ratio.estimate / truth - 1)
+    yield "| injected | " + " | ".join(f"found in {seconds:g} s" for seconds in MEASURED_S) + " | covered | bias |"
+    yield "|---|" + "---|" * (len(MEASURED_S) + 2)
+    for loss in LOSSES:
+        rates = [share(found[loss, seconds]) for seconds in MEASURED_S]
+        off = stats.mean_interval(estimates[loss], POLICY.confidence)
+        bias_ = f"{100 * off.estimate:+.2f} % ({100 * off.low:+.2f} to {100 * off.high:+.2f})"
+        yield f"| {100 * loss:g} % | {' | '.join(rates)} | {share(covered[loss])} | {bias_} |"
+
+
+@contextmanager
+def slowed(folder: Path) -> Iterator[None]:
+    """While the injector runs: the first server is left alone, the others lose a share each."""
+    folder.mkdir(parents=True, exist_ok=True)
+    told = [f"{place}={loss}" for place, loss in enumerate(LOSSES, 1)]
+    command = [sys.executable, "-m", "bench.injector", str(cache()), str(folder / "injected.jsonl"), *told]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT / "tests"), str(ROOT)))}
+    process = subprocess.Popen(command, env=environment)
+    try:
+        yield
+        if process.poll() is not None:
+            raise SystemExit("the injector has ended: it must be allowed to run before all others (SCHED_FIFO)")
+    finally:
+        process.kill()
+        process.wait()
+
+
+def stopped(folder: Path) -> dict[int, float]:
+    """The share for which each head was really stopped, over all its lives."""
+    lines = [msgspec.json.decode(line) for line in (folder / "injected.jsonl").read_bytes().splitlines()]
+    found = {}
+    for place in {line["place"] for line in lines}:
+        lives = [line for line in lines if line["place"] == place and line["seconds"] > 1]
+        whole_s = sum(line["seconds"] for line in lives)
+        found[place] = sum(line["stopped"] * line["seconds"] for line in lives) / whole_s
+    return found
+
+
+def replay() -> Iterator[str]:
+    """Recorded A/A cells with a loss in them: as noisy as here, and as a dedicated machine would have been."""
+    gates = [gate for document in aa_documents() for gate in verdicts.heads(document)]
+    columns = [("as recorded", None), *((f"starts differ by {100 * noise:g} %", noise) for noise in DEDICATED)]
+    yield "| loss | " + " | ".join(name for name, _ in columns) + " |"
+    yield "|---|" + "---|" * len(columns)
+    for loss in LOSSES:
+        row = []
+        for _, noise in columns:
+            hits = [
+                cell.verdict is Verdict.REGRESSED
+                for gate in gates
+                for cell in verdicts.cells(
+                    verdicts.with_starts(verdicts.slower(gate, loss, noise), 5, CONFIRMING), POLICY, confirming=True
+                )
+            ]
+            row.append(share(hits))
+        yield f"| {100 * loss:g} % | {' | '.join(row)} |"
+
+
+# --- beside the usual ways ------------------------------------------------------------------------
+
+
+def equal_times() -> Iterator[str]:
+    """Half-widths of 95 % intervals, from how far the results of each way differ from each other."""
+    yield f"{EQUAL_S:g} s each, {EQUAL_THREADS} threads, {EQUAL_REPEATS} repeats:\n"
+    yield "| | A, then B | runs of 10 s in turns | slices | narrower by |"
+    yield "|---|---|---|---|---|"
+    for workload in EQUAL_WORKLOADS:
+        file = FOLDER / f"equal-{workload}.json"
+        repeats = msgspec.json.decode(file.read_bytes(), type=list[Repeat]) if file.exists() else []
+        if len(repeats) < EQUAL_REPEATS:
+            generator = random.Random(len(repeats))
+            with usual.two(SERVERS[0], workload, EQUAL_THREADS) as both:
+                while len(repeats) < EQUAL_REPEATS:
+                    repeats.append(usual.repeat(both, EQUAL_S, generator))
+                    file.write_bytes(msgspec.json.encode(repeats))
+        once, in_turns, slices = (
+            usual.half_width([getattr(each, way) for each in repeats]) for way in Repeat.__struct_fields__
+        )
+        widths = " | ".join(f"± {100 * width:.2f} %" for width in (once, in_turns, slices))
+        yield f"| {workload} | {widths} | {once / slices:.1f} and {in_turns / slices:.1f} times |"
+
+
+# --- bias -----------------------------------------------------------------------------------------
+
+
+def bias() -> Iterator[str]:
+    """The ratio of two servers by each isolation, and of runs in which each was alone."""
+    yield "| | " + " | ".join(("read only", "write only")) + " |"
+    yield "|---|---|---|"
+    for isolation in ISOLATIONS:
+        profile = BIAS.format(isolation=isolation)
+        document = campaign.measured(FOLDER / f"bias-{isolation}", profile, BIASED, seed=1)
+        heads = [cell for cell in compare.compare(document).cells if cell.cell != cell.base]
+        yield f"| {isolation} | " + " | ".join(_ratio(cell) for cell in heads) + " |"
+    rates: dict[str, list[tuple[float, ...]]] = {label: [] for label in BIASED}
+    for number in range(ALONE_STARTS):
+        order = random.Random(number).sample(BIASED, len(BIASED))
+        for label in order:
+            document = campaign.measured(FOLDER / f"alone-{number + 1}-{label}", ALONE, [label], seed=number)
+            tps = [cell.figures.tps.estimate for cell in compare.compare(document).cells if cell.figures]
+            rates[label].append(tuple(tps))
+    logs = np.log(np.array(rates[BIASED[1]]) / np.array(rates[BIASED[0]]))
+    alone = [stats.mean_interval(list(column), POLICY.confidence) for column in logs.T]
+    yield "| each alone, 20 s | " + " | ".join(_log_ratio(each) for each in alone) + " |"
+
+
+# --- how it is said -------------------------------------------------------------------------------
+
+
+def percent(low: float, high: float) -> str:
+    return f"{100 * low:.1f} to {100 * high:.1f} %"
+
+
+def share(hits: Sequence[bool] | Iterable[bool]) -> str:
+    """A share with Wilson's interval."""
+    values = list(hits)
+    found = stats.wilson(sum(values), len(values), POLICY.confidence)
+    return f"{100 * found.estimate:.0f} % ({percent(found.low, found.high)}, {len(values)} cells)"
+
+
+def _ratio(cell: CellComparison) -> str:
+    assert cell.ratio is not None
+    return f"{wording.change(cell.ratio)} ({wording.change_range(cell.ratio)})"
+
+
+def _log_ratio(found: stats.Estimate) -> str:
+    estimate, low, high = (100 * math.expm1(each) for each in found)
+    return f"{estimate:+.1f} % ({low:+.1f} to {high:+.1f})"
+
+
+if __name__ == "__main__":
+    main()
