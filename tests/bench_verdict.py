@@ -7,7 +7,8 @@
     replay    recorded A/A cells with losses written into them, as they are and with less noise
 
 Each run and repeat lies in reports/verdict/ as soon as it is over, and is not made again: stop it and go on as you
-like. Everything takes some four hours; run nothing beside it. Prints Markdown.
+like. Everything takes some four hours; run nothing beside it. Prints Markdown. What docs/method.md shows is kept in
+reports/showcase/verdict/, without latencies and counters: --recorded judges that again, and measures nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -105,7 +107,7 @@ DEDICATED = (0.004, 0.009)  # standard deviations of a dedicated machine's resul
 
 
 def main() -> None:
-    parts: dict[str, Callable[[], Iterator[str]]] = {
+    parts: dict[str, Callable[[Records], Iterator[str]]] = {
         "aa": false_alarms,
         "power": power,
         "equal": equal_times,
@@ -116,27 +118,56 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--parts", default=",".join(parts), help="default: %(default)s")
-    for name in parser.parse_args().parts.split(","):
+    parser.add_argument("--recorded", action="store_true", help="judge what is kept again")
+    parser.add_argument("--keep", action="store_true", help="keep what was measured")
+    given = parser.parse_args()
+    records = Records(recorded=given.recorded, keep=given.keep)
+    for name in given.parts.split(","):
         print(f"\n### {name}\n")
-        for line in parts[name]():
+        for line in parts[name](records):
             print(line, flush=True)
+
+
+@dataclass(frozen=True)
+class Records:
+    """What was measured, is measured now, or was kept."""
+
+    recorded: bool = True
+    keep: bool = False
+
+    def run(self, name: str, profile: str, servers: Sequence[str], seed: int) -> RunDocument:
+        """The document of a run."""
+        if self.recorded:
+            return campaign.kept(name)
+        found = campaign.measured(FOLDER / name, profile, servers, seed)
+        if self.keep:
+            campaign.keep(name, found)
+        return found
+
+    def file(self, name: str) -> Path:
+        """A small file beside the runs; where it is kept, that one is written."""
+        kept, measured = campaign.KEPT / name, FOLDER / name
+        if self.keep and measured.exists():
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_bytes(measured.read_bytes())
+        return kept if self.recorded else measured
 
 
 # --- a server against itself ----------------------------------------------------------------------
 
 
-def aa_documents() -> Iterator[RunDocument]:
+def aa_documents(records: Records) -> Iterator[RunDocument]:
     """Recorded, or measured now."""
     for number in range(AA_RUNS):
         server = SERVERS[number % len(SERVERS)]
-        yield campaign.measured(FOLDER / f"aa-{number + 1}", AA, [server] * AA_COPIES, seed=number + 1)
+        yield records.run(f"aa-{number + 1}", AA, [server] * AA_COPIES, seed=number + 1)
 
 
-def false_alarms() -> Iterator[str]:
+def false_alarms(records: Records) -> Iterator[str]:
     """How often a server was called slower or faster than itself."""
     gates = [
         verdicts.with_starts(gate, 7 - CONFIRMING, CONFIRMING)
-        for document in aa_documents()
+        for document in aa_documents(records)
         for gate in verdicts.heads(document)
     ]
     for title, confirming in (("before confirmation", False), ("after it", True)):
@@ -164,17 +195,18 @@ def false_alarms() -> Iterator[str]:
 # --- losses of known size -------------------------------------------------------------------------
 
 
-def power() -> Iterator[str]:
+def power(records: Records) -> Iterator[str]:
     """How often a real slow-down is found, and whether the estimate covers it."""
     found: dict[tuple[float, float], list[bool]] = {}
     covered: dict[float, list[bool]] = {}
     estimates: dict[float, list[float]] = {}
     for number in range(POWER_RUNS):
         server = SERVERS[number % len(SERVERS)]
-        folder = FOLDER / f"power-{number + 1}"
-        with slowed(folder):
-            document = campaign.measured(folder, POWER, [server] * (1 + len(LOSSES)), seed=number + 1)
-        injected = stopped(folder)
+        name = f"power-{number + 1}"
+        log = records.file(f"{name}-injected.jsonl")
+        with nullcontext() if records.recorded else slowed(log):
+            document = records.run(name, POWER, [server] * (1 + len(LOSSES)), seed=number + 1)
+        injected = stopped(log)
         for place, gate in enumerate(verdicts.heads(document), 1):
             loss = LOSSES[place - 1]
             truth = 1 - injected[place]
@@ -198,11 +230,11 @@ def power() -> Iterator[str]:
 
 
 @contextmanager
-def slowed(folder: Path) -> Iterator[None]:
+def slowed(log: Path) -> Iterator[None]:
     """While the injector runs: the first server is left alone, the others lose a share each."""
-    folder.mkdir(parents=True, exist_ok=True)
+    log.parent.mkdir(parents=True, exist_ok=True)
     told = [f"{place}={loss}" for place, loss in enumerate(LOSSES, 1)]
-    command = [sys.executable, "-m", "bench.injector", str(cache()), str(folder / "injected.jsonl"), *told]
+    command = [sys.executable, "-m", "bench.injector", str(cache()), str(log), *told]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT / "tests"), str(ROOT)))}
     process = subprocess.Popen(command, env=environment)
     try:
@@ -214,9 +246,9 @@ def slowed(folder: Path) -> Iterator[None]:
         process.wait()
 
 
-def stopped(folder: Path) -> dict[int, float]:
+def stopped(log: Path) -> dict[int, float]:
     """The share for which each head was really stopped, over all its lives."""
-    lines = [msgspec.json.decode(line) for line in (folder / "injected.jsonl").read_bytes().splitlines()]
+    lines = [msgspec.json.decode(line) for line in log.read_bytes().splitlines()]
     found = {}
     for place in {line["place"] for line in lines}:
         lives = [line for line in lines if line["place"] == place and line["seconds"] > 1]
@@ -225,9 +257,9 @@ def stopped(folder: Path) -> dict[int, float]:
     return found
 
 
-def replay() -> Iterator[str]:
+def replay(records: Records) -> Iterator[str]:
     """Recorded A/A cells with a loss in them: as noisy as here, and as a dedicated machine would have been."""
-    gates = [gate for document in aa_documents() for gate in verdicts.heads(document)]
+    gates = [gate for document in aa_documents(records) for gate in verdicts.heads(document)]
     columns = [("as recorded", None), *((f"starts differ by {100 * noise:g} %", noise) for noise in DEDICATED)]
     yield "| loss | " + " | ".join(name for name, _ in columns) + " |"
     yield "|---|" + "---|" * len(columns)
@@ -248,13 +280,13 @@ def replay() -> Iterator[str]:
 # --- beside the usual ways ------------------------------------------------------------------------
 
 
-def equal_times() -> Iterator[str]:
+def equal_times(records: Records) -> Iterator[str]:
     """Half-widths of 95 % intervals, from how far the results of each way differ from each other."""
     yield f"{EQUAL_S:g} s each, {EQUAL_THREADS} threads, {EQUAL_REPEATS} repeats:\n"
     yield "| | A, then B | runs of 10 s in turns | slices | narrower by |"
     yield "|---|---|---|---|---|"
     for workload in EQUAL_WORKLOADS:
-        file = FOLDER / f"equal-{workload}.json"
+        file = records.file(f"equal-{workload}.json")
         repeats = msgspec.json.decode(file.read_bytes(), type=list[Repeat]) if file.exists() else []
         if len(repeats) < EQUAL_REPEATS:
             generator = random.Random(len(repeats))
@@ -272,20 +304,20 @@ def equal_times() -> Iterator[str]:
 # --- bias -----------------------------------------------------------------------------------------
 
 
-def bias() -> Iterator[str]:
+def bias(records: Records) -> Iterator[str]:
     """The ratio of two servers by each isolation, and of runs in which each was alone."""
     yield "| | " + " | ".join(("read only", "write only")) + " |"
     yield "|---|---|---|"
     for isolation in ISOLATIONS:
         profile = BIAS.format(isolation=isolation)
-        document = campaign.measured(FOLDER / f"bias-{isolation}", profile, BIASED, seed=1)
+        document = records.run(f"bias-{isolation}", profile, BIASED, seed=1)
         heads = [cell for cell in compare.compare(document).cells if cell.cell != cell.base]
         yield f"| {isolation} | " + " | ".join(_ratio(cell) for cell in heads) + " |"
     rates: dict[str, list[tuple[float, ...]]] = {label: [] for label in BIASED}
     for number in range(ALONE_STARTS):
         order = random.Random(number).sample(BIASED, len(BIASED))
         for label in order:
-            document = campaign.measured(FOLDER / f"alone-{number + 1}-{label}", ALONE, [label], seed=number)
+            document = records.run(f"alone-{number + 1}-{label}", ALONE, [label], seed=number)
             tps = [cell.figures.tps.estimate for cell in compare.compare(document).cells if cell.figures]
             rates[label].append(tuple(tps))
     logs = np.log(np.array(rates[BIASED[1]]) / np.array(rates[BIASED[0]]))

@@ -1,16 +1,23 @@
-"""Runs of `shootout run` that a benchmark is made of, each in a folder of its own, and made once only."""
+"""Runs of `shootout run` that a benchmark is made of: each in a folder of its own, measured once, kept small."""
 
 from __future__ import annotations
 
+import lzma
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
+from bench import verdicts
 from shootout import document
 from shootout.errors import MeasureError
 from shootout.model import RunDocument
+from shootout.places import REPORTS
 
+KEPT = REPORTS / "showcase" / "verdict"
 OK = (0, 1)  # exit codes: that something regressed is a result
 
 
@@ -29,6 +36,24 @@ def measured(folder: Path, profile: str, servers: Sequence[str], seed: int, *opt
     if done.returncode not in OK or found is None:
         raise MeasureError(f"{folder.name}: `{' '.join(command)}` ended with exit code {done.returncode}")
     return found
+
+
+def keep(name: str, found: RunDocument) -> Path:
+    """Keep a document in the repository, without its latencies and counters."""
+    bare = verdicts.bare(found)
+    records = (bare.header, *bare.starts, *bare.failures, *([bare.end] if bare.end else []))
+    path = KEPT / f"{name}.jsonl.xz"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(lzma.compress(b"".join(msgspec.json.encode(record) + b"\n" for record in records)))
+    return path
+
+
+def kept(name: str) -> RunDocument:
+    """A document that was kept."""
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
+        file.write(lzma.decompress((KEPT / f"{name}.jsonl.xz").read_bytes()))
+        file.flush()
+        return document.read(Path(file.name))
 
 
 def _whole(folder: Path) -> RunDocument | None:
