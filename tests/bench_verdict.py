@@ -147,6 +147,7 @@ class Records:
     def file(self, name: str) -> Path:
         """A small file beside the runs; where it is kept, that one is written."""
         kept, measured = campaign.KEPT / name, FOLDER / name
+        measured.parent.mkdir(parents=True, exist_ok=True)
         if self.keep and measured.exists():
             kept.parent.mkdir(parents=True, exist_ok=True)
             kept.write_bytes(measured.read_bytes())
@@ -178,18 +179,25 @@ def false_alarms(records: Records) -> Iterator[str]:
         yield f"- {title}: {len(alarms)} of {len(found)} cells, {percent(share.low, share.high)}; {dict(counts)}"
         for cell in alarms:
             yield f"  - {cell.cell.server}, {cell.cell.workload}, {cell.cell.threads} threads: {cell.reason}"
-    yield ""
-    yield "| one start's spread | " + " | ".join(f"{n} threads" for n in (1, 4, 16)) + " |"
-    yield "|---|---|---|---|"
-    spreads: dict[tuple[str, int], list[float]] = {}
+    yield from variances(gates)
+
+
+def variances(gates: Sequence[RunDocument]) -> Iterator[str]:
+    """What limits the width of intervals here: standard deviations of the ratio's logarithm."""
+    found: dict[tuple[str, int], list[verdicts.Budget]] = {}
     for gate in gates:
-        for cell in verdicts.cells(gate, POLICY, confirming=True):
-            logs = np.log(cell.per_start)
-            if len(logs) > 1:
-                spreads.setdefault((cell.cell.workload, cell.cell.threads), []).append(float(np.var(logs, ddof=1)))
-    for workload in dict.fromkeys(workload for workload, _ in spreads):
-        row = [f"{100 * math.sqrt(np.mean(spreads[workload, n])):.1f} %" for n in (1, 4, 16)]
-        yield f"| {workload} | {' | '.join(row)} |"
+        for block in gate.header.blocks:
+            if (budget := verdicts.budget(gate, block)) is not None:
+                found.setdefault((block.workload, block.threads), []).append(budget)
+    yield "\n| | threads | one round | all rounds of a start | the restart | a start |"
+    yield "|---|---|---|---|---|---|"
+    for (workload, threads), budgets in sorted(found.items()):
+        single, of_rounds, of_start = (
+            float(np.mean([getattr(each, name) for each in budgets])) for name in ("round", "rounds", "start")
+        )
+        columns = (single, of_rounds, max(of_start, 0.0), max(of_rounds + of_start, 0.0))
+        row = " | ".join(f"{100 * math.sqrt(variance):.1f} %" for variance in columns)
+        yield f"| {workload} | {threads} | {row} |"
 
 
 # --- losses of known size -------------------------------------------------------------------------
@@ -232,7 +240,6 @@ def power(records: Records) -> Iterator[str]:
 @contextmanager
 def slowed(log: Path) -> Iterator[None]:
     """While the injector runs: the first server is left alone, the others lose a share each."""
-    log.parent.mkdir(parents=True, exist_ok=True)
     told = [f"{place}={loss}" for place, loss in enumerate(LOSSES, 1)]
     command = [sys.executable, "-m", "bench.injector", str(cache()), str(log), *told]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT / "tests"), str(ROOT)))}

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from msgspec import structs
 
-from shootout import compare, pairs
+from shootout import compare, pairs, stats
 from shootout._engine import Histogram
 from shootout.model import (
     Block,
@@ -17,6 +17,7 @@ from shootout.model import (
     RunDocument,
     Samples,
     StartRecord,
+    Value,
     Verdict,
 )
 
@@ -84,6 +85,32 @@ def slower(document: RunDocument, loss: float, noise: float | None = None) -> Ru
     }
     starts = tuple(_slower(start, loss, scales[start.block]) for start in document.starts)
     return structs.replace(document, starts=starts)
+
+
+class Budget(Value):
+    """Where the spread of a cell's starts comes from: variances of the logarithm of the ratio."""
+
+    round: float  # of one round, the starts' means apart
+    inflation: float  # of the mean over a start's rounds, by their autocorrelation
+    rounds: float  # what the rounds give to a start's mean
+    start: float  # what the restart itself gives; below zero by chance where that is little
+
+
+def budget(document: RunDocument, block: Block) -> Budget | None:
+    """A pair's budget in one block; None with fewer than two starts.
+
+    The variance of the starts' means is the restart's own plus that of a mean over rounds (one-way random
+    effects: Searle, Casella and McCulloch, "Variance Components", chapter 3).
+    """
+    (_, head) = pairs.of_block(document, block, document.header.profile.policy, block.servers[0])
+    starts = [rounds for rounds in pairs.log_ratios(head).values() if len(rounds) > 1]
+    if len(starts) < 2:
+        return None
+    single = float(np.mean([np.var(rounds, ddof=1) for rounds in starts]))
+    inflation = float(np.mean([stats.inefficiency(rounds) for rounds in starts]))
+    of_rounds = single * inflation / float(np.mean([len(rounds) for rounds in starts]))
+    means = float(np.var([np.mean(rounds) for rounds in starts], ddof=1))
+    return Budget(round=single, inflation=inflation, rounds=of_rounds, start=means - of_rounds)
 
 
 def bare(document: RunDocument) -> RunDocument:
