@@ -183,7 +183,7 @@ def make(selection: Selection) -> Plan:
         for each in references:
             if each.source == "dsn":
                 raise InputError(
-                    f"isolation {profile.sampling.isolation!r}: {each.text} is not ours to stop; expected share"
+                    f"isolation {profile.sampling.isolation}: {each.text} is not ours to stop; expected share"
                 )
     for name in {each.settings or profile.settings for each in references}:
         settings.load(name)

@@ -1,14 +1,14 @@
 """What docs/method.md promises of verdicts, measured: false alarms, power, the usual ways, bias.
 
-    aa        a server against itself, five instances in each block: four heads, each judged as a gate of its own
+    aa        a server against itself, five instances in each block; each head is judged as a gate of its own
     power     heads that are stopped for a known share of every 20 ms (bench.injector)
     equal     sysbench on A and then on B, whole runs in turns, and our slices, in equal times
     bias      idle servers sharing the machine, stopped, or each alone; and long runs with one server at all
     replay    recorded A/A cells with losses written into them, as they are and with less noise
 
-Each run and repeat lies in reports/verdict/ as soon as it is over, and is not made again: stop it and go on as you
-like. Everything takes some four hours; run nothing beside it. Prints Markdown. What docs/method.md shows is kept in
-reports/showcase/verdict/, without latencies and counters: --recorded judges that again, and measures nothing.
+Each run and repeat lies in reports/verdict/ as soon as it is over, and is not made again: stop it and go on
+as you like. Everything takes four hours; run nothing beside it. Prints Markdown. What docs/method.md shows
+is kept in reports/showcase/verdict/, without latencies and counters: --recorded judges that again.
 """
 
 from __future__ import annotations
@@ -176,7 +176,8 @@ def false_alarms(records: Records) -> Iterator[str]:
         alarms = [cell for cell in found if cell.verdict in verdicts.CHANGED]
         share = stats.wilson(len(alarms), len(found), POLICY.confidence)
         counts = Counter(str(cell.verdict) for cell in found)
-        yield f"- {title}: {len(alarms)} of {len(found)} cells, {percent(share.low, share.high)}; {dict(counts)}"
+        told = f"{len(alarms)} of {len(found)} cells, {percent(share.low, share.high)}"
+        yield f"- {title}: {told}; {dict(counts)}"
         for cell in alarms:
             yield f"  - {cell.cell.server}, {cell.cell.workload}, {cell.cell.threads} threads: {cell.reason}"
     yield from variances(gates)
@@ -222,13 +223,18 @@ def power(records: Records) -> Iterator[str]:
                 starts = int(seconds / 2 / document.header.profile.sampling.measure_s)
                 judged = verdicts.with_starts(gate, starts - CONFIRMING, CONFIRMING)
                 found.setdefault((loss, seconds), []).extend(
-                    cell.verdict is Verdict.REGRESSED for cell in verdicts.cells(judged, POLICY, confirming=True)
+                    cell.verdict is Verdict.REGRESSED
+                    for cell in verdicts.cells(judged, POLICY, confirming=True)
                 )
             for cell in verdicts.cells(gate, POLICY, confirming=True):
                 if cell.ratio is not None:
                     covered.setdefault(loss, []).append(cell.ratio.low <= truth <= cell.ratio.high)
                     estimates.setdefault(loss, []).append(cell.ratio.estimate / truth - 1)
-    yield "| injected | " + " | ".join(f"found in {seconds:g} s" for seconds in MEASURED_S) + " | covered | bias |"
+    yield (
+        "| injected | "
+        + " | ".join(f"found in {seconds:g} s" for seconds in MEASURED_S)
+        + " | covered | bias |"
+    )
     yield "|---|" + "---|" * (len(MEASURED_S) + 2)
     for loss in LOSSES:
         rates = [share(found[loss, seconds]) for seconds in MEASURED_S]
@@ -247,7 +253,9 @@ def slowed(log: Path) -> Iterator[None]:
     try:
         yield
         if process.poll() is not None:
-            raise SystemExit("the injector has ended: it must be allowed to run before all others (SCHED_FIFO)")
+            raise SystemExit(
+                "the injector has ended: it must be allowed to run before all others (SCHED_FIFO)"
+            )
     finally:
         process.kill()
         process.wait()
@@ -265,9 +273,12 @@ def stopped(log: Path) -> dict[int, float]:
 
 
 def replay(records: Records) -> Iterator[str]:
-    """Recorded A/A cells with a loss in them: as noisy as here, and as a dedicated machine would have been."""
+    """Recorded A/A cells with a loss in them: as noisy as here, and as a dedicated machine would be."""
     gates = [gate for document in aa_documents(records) for gate in verdicts.heads(document)]
-    columns = [("as recorded", None), *((f"starts differ by {100 * noise:g} %", noise) for noise in DEDICATED)]
+    columns = [
+        ("as recorded", None),
+        *((f"starts differ by {100 * noise:g} %", noise) for noise in DEDICATED),
+    ]
     yield "| loss | " + " | ".join(name for name, _ in columns) + " |"
     yield "|---|" + "---|" * len(columns)
     for loss in LOSSES:
@@ -277,7 +288,9 @@ def replay(records: Records) -> Iterator[str]:
                 cell.verdict is Verdict.REGRESSED
                 for gate in gates
                 for cell in verdicts.cells(
-                    verdicts.with_starts(verdicts.slower(gate, loss, noise), 5, CONFIRMING), POLICY, confirming=True
+                    verdicts.with_starts(verdicts.slower(gate, loss, noise), 5, CONFIRMING),
+                    POLICY,
+                    confirming=True,
                 )
             ]
             row.append(share(hits))

@@ -67,6 +67,7 @@ def measured(
     sampling: Sampling = SAMPLING,
     load: Load = CLOSED,
     hidden: tuple[int, ...] = (),
+    *,
     stop: Callable[[int, bool], None] = lambda server, stopped: None,
 ) -> Measured:
     used_s = [0.0] * servers

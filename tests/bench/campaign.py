@@ -1,4 +1,4 @@
-"""Runs of `shootout run` that a benchmark is made of: each in a folder of its own, measured once, kept small."""
+"""Runs of `shootout run` that a benchmark is made of: measured once, each in a folder, and kept small."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The usual ways of comparing two servers beside ours, each given the same time on the same running servers."""
+"""The usual ways of comparing two servers beside ours, in equal times on the same running servers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ class Two:
         command = clients.arguments(self.workload, self.instances[server], self.passwords[server], tables)
         command[command.index(f"--mysql-db={clients.SCHEMA}")] = f"--mysql-db={SCHEMAS['sbtest']}"
         command += [f"--threads={self.threads}", f"--time={seconds:.0f}", "--mysql-ignore-errors=all", "run"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + TIMEOUT_S, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=seconds + TIMEOUT_S, check=False
+        )
         found = re.search(r"transactions: +\d+ +\(([\d.]+) per sec", done.stdout)
         if found is None:
             raise MeasureError(f"sysbench: {done.stdout[-500:]}{done.stderr[-500:]}")
@@ -75,7 +77,9 @@ class Two:
 
     def slices(self, seconds: float) -> float:
         """Ours."""
-        client, servers = machine.placement(machine.by_core(os.sched_getaffinity(0))).of(self.threads, writes=True)
+        client, servers = machine.placement(machine.by_core(os.sched_getaffinity(0))).of(
+            self.threads, writes=True
+        )
         for instance in self.instances:
             machine.place(instance.pid, servers)
         ends_s = time.monotonic() + seconds

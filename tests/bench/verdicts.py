@@ -1,4 +1,4 @@
-"""What recorded runs say when they are judged in other ways: pairs of their servers, fewer starts, other noise."""
+"""What recorded runs say when they are judged otherwise: two of their servers, fewer starts, other noise."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def pair(document: RunDocument, base: str, head: str) -> RunDocument:
 
     def start(each: StartRecord) -> StartRecord:
         found = {samples.server: samples for samples in each.samples}
-        numbers = {place: wanted.index(s.server) for place, s in enumerate(each.samples) if s.server in wanted}
+        numbers = {
+            place: wanted.index(s.server) for place, s in enumerate(each.samples) if s.server in wanted
+        }
         order = tuple(tuple(numbers[n] for n in turns if n in numbers) for turns in each.order)
         samples = tuple(found[label] for label in wanted if label in found)
         return structs.replace(each, samples=samples, order=order, twin=None)
@@ -45,7 +47,9 @@ def pair(document: RunDocument, base: str, head: str) -> RunDocument:
         blocks=tuple(map(block, document.header.blocks)),
     )
     failures = tuple(each for each in document.failures if each.cell.server in wanted)
-    return structs.replace(document, header=header, starts=tuple(map(start, document.starts)), failures=failures)
+    return structs.replace(
+        document, header=header, starts=tuple(map(start, document.starts)), failures=failures
+    )
 
 
 def with_starts(document: RunDocument, judging: int, confirming: int) -> RunDocument:
@@ -81,7 +85,8 @@ def slower(document: RunDocument, loss: float, noise: float | None = None) -> Ru
     much: the standard deviation of the logarithm of their ratio.
     """
     scales = {
-        block.key: 1.0 if noise is None else noise / _spread(document, block) for block in document.header.blocks
+        block.key: 1.0 if noise is None else noise / _spread(document, block)
+        for block in document.header.blocks
     }
     starts = tuple(_slower(start, loss, scales[start.block]) for start in document.starts)
     return structs.replace(document, starts=starts)
