@@ -2,9 +2,9 @@
 
     python -m bench.injector CACHE LOG PLACE=SHARE…
 
-writes for each life of a server which share of it was stopped. It must run before all others
-writes for each life of a server which share of it was stopped. It has to run before all others
-(SCHED_FIFO), or a stop would last as long as the scheduler likes.
+PLACE: the server's place in its run, from 0. Runs until it is killed, finds the servers by their pid files,
+and writes for each life of a server for which share of it it was stopped. It must be allowed to run before all
+others (SCHED_FIFO), or a stop would last as long as the scheduler likes.
 """
 
 from __future__ import annotations
