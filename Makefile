@@ -26,7 +26,7 @@ test: $(INSTALLED)
 	cargo fmt --manifest-path engine/Cargo.toml --check
 	cargo clippy --manifest-path engine/Cargo.toml --locked --all-targets --features python -- -D warnings
 	cargo test --manifest-path engine/Cargo.toml --locked
-	$(BIN)/pytest -W error
+	$(BIN)/pytest -W error --numprocesses auto --maxprocesses 4 --dist loadfile --benchmark-disable
 
 # Every server of the catalogue, from its first start to its end: fetches about 2 GB. Trees that are not in it, too:
 # make test-servers TREES=DIR:DIR
