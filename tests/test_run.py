@@ -174,7 +174,9 @@ def test_a_run_makes_room_in_the_cache_and_keeps_what_it_uses(lab: Lab, tmp_path
     with here.running("env", "SHOOTOUT_CACHE_BYTES=0", *command, folder=tmp_path) as run:
         run.said("start 1: oltp_point_select-t1")
         assert not stale.exists()
+        run.process.send_signal(signal.SIGSTOP)  # it must not be over before the other has looked
         cleared = here.run(SHOOTOUT, "cache", "clear", "--json")
+        run.process.send_signal(signal.SIGCONT)
         assert run.ended() == 0, run.err.read_text()
     kept = json.loads(cleared.stdout)["kept"]
     assert {(entry["kind"], entry["state"]) for entry in kept} == {
