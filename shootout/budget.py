@@ -52,28 +52,37 @@ def next_start(
 ) -> tuple[str, ...]:
     """The blocks of the next start; none where not even one fits into what is left.
 
-    First come those with fewer starts than `starts_min`, then those that need least time to become narrow
-    enough, or to reach `starts_max`, as long as all of that fits. What remains goes to the widest of the
-    others: they are narrowed as far as it goes. `restart_s`: of all servers, however many blocks follow.
+    First come those with fewer starts than `starts_min`, the fewest first: each should have some. Then those
+    that need least time to become narrow enough, or to reach `starts_max`, as long as all of that fits. What
+    remains goes to the widest of the others: they are narrowed as far as it goes. `restart_s`: of all
+    servers, however many blocks follow.
     """
     wanted = {each.block: _wanted(each, sampling, confidence) for each in standings}
-
-    def need(each: Standing) -> tuple[bool, float]:
-        return each.steady >= sampling.starts_min, wanted[each.block] * each.start_s
-
-    chosen: list[Standing] = []
-    blocks_s, restarts = 0.0, 0
-    for each in sorted(standings, key=need):
-        more = max(restarts, wanted[each.block])
-        if blocks_s + need(each)[1] + more * restart_s <= left_s:
+    due = sorted(standings, key=lambda each: (each.steady, each.start_s))
+    due = [each for each in due if each.steady < sampling.starts_min]
+    others = [each for each in standings if each not in due]
+    chosen = _fitting(due, left_s - restart_s)
+    blocks_s = sum(wanted[each.block] * each.start_s for each in chosen)
+    restarts = max((wanted[each.block] for each in chosen), default=0)
+    for each in sorted(others, key=lambda each: wanted[each.block] * each.start_s):
+        need_s, more = wanted[each.block] * each.start_s, max(restarts, wanted[each.block])
+        if blocks_s + need_s + more * restart_s <= left_s:
             chosen.append(each)
-            blocks_s, restarts = blocks_s + need(each)[1], more
+            blocks_s, restarts = blocks_s + need_s, more
+    widest = sorted(others, key=lambda each: -each.half_width)
     rest_s = left_s - blocks_s - max(restarts, 1) * restart_s
-    for each in sorted(standings, key=lambda each: -each.half_width):
-        if each not in chosen and each.start_s <= rest_s:
-            chosen.append(each)
-            rest_s -= each.start_s
+    chosen += _fitting([each for each in widest if each not in chosen], rest_s)
     return tuple(each.block for each in standings if each in chosen)
+
+
+def _fitting(standings: Iterable[Standing], left_s: float) -> list[Standing]:
+    """Those that one start of fits into what is left by those before them."""
+    chosen = []
+    for each in standings:
+        if each.start_s <= left_s:
+            chosen.append(each)
+            left_s -= each.start_s
+    return chosen
 
 
 def half_width(spread: float, starts: int, confidence: float) -> float:

@@ -81,6 +81,13 @@ def test_blocks_without_their_first_starts_go_first() -> None:
     assert chosen(near, new, left_s=55) == ("near", "new")
 
 
+def test_each_block_has_some_starts_before_one_has_all_that_it_wants() -> None:
+    """Time for two blocks in one more start."""
+    blocks = [a_standing(name, 0.5, starts=starts) for name, starts in (("a", 3), ("b", 1), ("c", 2))]
+    assert chosen(*blocks, left_s=20) == ("b", "c")
+    assert chosen(*blocks, left_s=25) == ("a", "b", "c")
+
+
 @given(STANDINGS, st.floats(0, 500), st.floats(0, 60))
 def test_a_start_fits_into_what_is_left(standings: list[Standing], left_s: float, restart_s: float) -> None:
     names = chosen(*standings, left_s=left_s, restart_s=restart_s)
