@@ -43,6 +43,14 @@ def word(flag: str, text: str, known: Sequence[str]) -> str:
     return text
 
 
+def shard(flag: str, text: str) -> tuple[int, int]:
+    """`I/N`: the number of a shard, from 1, and how many there are."""
+    number, slash, count = text.partition("/")
+    if not (slash and _WHOLE.fullmatch(number) and _WHOLE.fullmatch(count) and 1 <= int(number) <= int(count)):
+        raise InputError(f"{flag} {text!r}: expected I/N, the number of a shard and how many there are: 1/3")
+    return int(number), int(count)
+
+
 def size(flag: str, text: str) -> str:
     """Bytes: `N`, or with one of the units K, M and G."""
     try:

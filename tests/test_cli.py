@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import builders
-import msgspec
 import pytest
 
 from shootout import __version__, cli, places
+from shootout.document import Writer, new_name
 from shootout.model import RunDocument, Verdict
 
 SHOOTOUT = Path(sys.executable).with_name("shootout")
@@ -19,10 +19,12 @@ SHOOTOUT = Path(sys.executable).with_name("shootout")
 
 def saved(document: RunDocument, folder: Path) -> Path:
     """The document as its run writes it."""
-    records = (document.header, *document.starts, *document.failures, document.end)
-    path = folder / f"{document.header.run}.jsonl"
-    path.write_bytes(b"".join(msgspec.json.encode(record) + b"\n" for record in records))
-    return path
+    (folder / new_name(document.header.run)).unlink(missing_ok=True)
+    writer = Writer(folder, document.header.run)
+    for record in (document.header, *document.starts, *document.failures, document.end):
+        if record is not None:
+            writer.append(record)
+    return writer.path
 
 
 def a_document(*, run: str = "20261120T024100Z-7f3a", servers: Sequence[str] = ()) -> RunDocument:
@@ -245,7 +247,7 @@ def test_the_readme_lists_the_options_of_run(
         cli.main(["run", "--help"])
     helped = re.findall(r"^  (--\S+(?: [A-Z]\S*)?)(?:  |$)", capsys.readouterr().out, re.MULTILINE)
     written = re.findall(r"^\| `(--[^`]+)` \|", (places.ROOT / "README.md").read_text(), re.MULTILINE)
-    assert len(helped) == 26
+    assert len(helped) == 28
     assert sorted(written) == sorted(helped)
 
 
