@@ -60,9 +60,7 @@ def _codes(errors: Mapping[str, int]) -> str:
     return ", ".join(f"error {code}: {count}" for code, count in errors.items())
 
 
-def _load_warnings(
-    header: RunHeader, cell: Cell, starts: Starts, figures: CellFigures
-) -> Iterator[Warning]:
+def _load_warnings(header: RunHeader, cell: Cell, starts: Starts, figures: CellFigures) -> Iterator[Warning]:
     """What the load itself says about how far its figures can be trusted."""
     refused = {code: count for code, count in figures.errors.items() if code in RETRIED}
     retried = sum(refused.values()) / completed(starts)

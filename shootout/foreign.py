@@ -37,7 +37,10 @@ def runners(then: Runner, now: Runner) -> Iterator[str]:
 
 
 def servers(then: ServerRecord, now: ServerRecord, *, effective: bool = True) -> Iterator[str]:
-    """Where two records of one server differ, as far as both are known; `effective`: settings in effect, too."""
+    """Where two records of one server differ, as far as both are known.
+
+    `effective`: in the settings that are in effect, too.
+    """
     identity = "build" if then.build and now.build else "version"
     one, other = ({"reference": each.reference, identity: getattr(each, identity)} for each in (then, now))
     yield from _differences(f"server {then.label}", one, other)
@@ -61,7 +64,7 @@ def _differences(name: str, then: Any, now: Any) -> Iterator[str]:
 def _plain(value: Any) -> Any:
     """Builtins; what has a name stands under it."""
     plain = msgspec.to_builtins(value)
-    if isinstance(plain, list) and all(isinstance(each, dict) and "name" in each for each in plain):
+    if isinstance(plain, tuple) and all(isinstance(each, dict) and "name" in each for each in plain):
         return {each["name"]: each for each in plain}
     return plain
 

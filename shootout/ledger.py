@@ -74,7 +74,7 @@ def known(folder: Path, header: RunHeader) -> tuple[LedgerEntry, ...]:
 
 
 def learn(folder: Path, header: RunHeader, twins: Iterable[CellComparison]) -> None:
-    """Keep what a run's A/A cells have shown, each for the machine that measured it. Raises as `keep` does."""
+    """Keep what a run's A/A cells showed, each for the machine that measured it. Raises as `keep` does."""
     found: dict[tuple[str, str], list[CellComparison]] = {}
     for twin in twins:
         part = header.part(twin.cell)

@@ -59,11 +59,10 @@ LANES_MAX = 4  # engine threads; one drives some hundred thousand transactions a
 def measure(plan: Plan, results: Path, observe: Observe) -> Path:
     """Measure the plan's blocks; returns the run document, which holds each start as soon as it is over.
 
-    Where the plan says `resume`, the newest run in `results` goes on if it was cut short, with what is missing.
-
-    Call it from the main thread. SIGTERM and SIGHUP are KeyboardInterrupt, too. Raises InputError for what the
-    user must mend. A server that fails is a result: the other cells go on. On any way out no server is left
-    running, and no document without results.
+    Where the plan says `resume`, the newest run in `results` goes on with what is missing, if it was cut
+    short. Call it from the main thread; SIGTERM and SIGHUP end it as Ctrl-C does. Raises InputError for what
+    the user must mend. A server that fails is a result: the other cells go on. On any way out no server is
+    left running, and no document without results.
     """
     began_s = time.monotonic()
     path = None
@@ -135,7 +134,7 @@ class _Campaign:
     met: set[str] = field(default_factory=set)  # labels of servers that have been started by this process
 
     def go_on(self, before: RunDocument) -> None:
-        """Take up a run that was cut short. Raises InputError where it was another one, or another machine."""
+        """Take up a run that was cut short. Raises InputError where it was another one, or elsewhere."""
         if "--seed" not in self.plan.given:
             self.plan = replace(self.plan, seed=before.header.seed)
         resume.require_same_run(before.header, self.header())
@@ -391,7 +390,7 @@ class _Campaign:
         self.half_widths[record.block] = compare.half_width(starts, self.plan.profile.policy)
 
     def _meet(self, record: ServerRecord) -> None:
-        """Keep what is known of a server. Raises InputError where the run goes on, and it is not what it was."""
+        """Keep what is known of a server. Raises InputError where it is not what it was at first."""
         if self.goes_on:
             resume.require_same_server(self.run, self.records[record.label], record)
         else:

@@ -1,8 +1,8 @@
 """Shards to one run: the documents of all shards become one, as if a single run had written it.
 
 The result is made of the set of parts and records that the documents hold, in the order of the whole run's
-blocks: it has the same bytes whatever their order and number, and however they were merged before. Records are
-copied as they were written, one at a time: what is in memory grows with their number, not with their size.
+blocks: it has the same bytes whatever their order and number, and however they were merged before. Records
+are copied as they were written, one at a time: what is in memory grows with their number, not their size.
 """
 
 from __future__ import annotations

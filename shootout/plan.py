@@ -255,7 +255,8 @@ def make(selection: Selection) -> Plan:
 def _cells_of_shard(text: str, planned: Sequence[Block]) -> tuple[Cell, ...]:
     number, count = options.shard("--shard", text)
     if count > len(planned):
-        raise InputError(f"--shard {text!r}: the run has {len(planned)} blocks, expected at most so many shards")
+        blocks = len(planned)
+        raise InputError(f"--shard {text!r}: expected at most {blocks} shards, as many as there are blocks")
     return tuple(cell for block in matrix.shard(planned, number, count) for cell in block.cells)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from shootout import document, foreign
 from shootout.errors import InputError
 from shootout.model import RunHeader, ServerRecord
+
+DIFFERENCES_MAX = 3  # that are named
 
 
 def find(results: Path, shard: str | None, skip: Callable[[str], None]) -> Path | None:
@@ -41,5 +44,5 @@ def require_same_server(run: str, then: ServerRecord, now: ServerRecord) -> None
 
 
 def _require(run: str, differences: Iterator[str]) -> None:
-    if (different := next(differences, None)) is not None:
-        raise InputError(f"run {run} cannot go on: {different}; without --resume a new one begins")
+    if different := "; ".join(itertools.islice(differences, DIFFERENCES_MAX)):
+        raise InputError(f"run {run} cannot go on: {different}\nWithout --resume a new one begins.")

@@ -1,4 +1,4 @@
-"""How long it takes to merge a thousand shards of a hundred cells, and how much memory: what docs/method.md says.
+"""How long it takes to merge a thousand shards of a hundred cells, and in how much memory (docs/method.md).
 
 The documents are made up, with two starts of each cell. Takes half a minute and a gigabyte of disk.
 """
@@ -35,7 +35,10 @@ def main() -> int:
         size = sum(path.stat().st_size for path in shards.iterdir())
         began_s = time.monotonic()
         done = subprocess.run(
-            [sys.executable, "-c", MERGE, str(shards), str(out)], check=True, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", MERGE, str(shards), str(out)],
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         took_s = time.monotonic() - began_s
         peak_bytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024

@@ -80,7 +80,7 @@ BAD_OPTIONS = [
     (("--shard", "0/3"), "--shard '0/3': expected I/N, the number of a shard and how many there are: 1/3"),
     (("--shard", "4/3"), "--shard '4/3': expected I/N"),
     (("--shard", "1"), "--shard '1': expected I/N"),
-    (("--shard", "1/99"), "--shard '1/99': the run has 9 blocks, expected at most so many shards"),
+    (("--shard", "1/99"), "--shard '1/99': expected at most 9 shards, as many as there are blocks"),
     (("--tables", "0"), "--tables '0': expected a number from 1 to 2000000000"),
     (("--table-size", "1e6"), "--table-size '1e6': expected a number from 1 to 2000000000"),
     (("--warehouses", "few"), "--warehouses 'few': expected a number from 1 to 2000000000"),

@@ -96,13 +96,11 @@ HEADER_4 = (
     HEADER_3.replace('"format":3', '"format":4').removesuffix("}\n")
     + ',"digests":{},"planned":null,"parts":[]}\n'
 )
-RECORDS_4 = (
-    RECORDS_3.replace('"twin":null', '"twin":null,"spent_s":2.5').replace(
-        '{"record":"end"',
-        '{"record":"end","finished":"2025-01-02T03:04:35Z","elapsed_s":30.0,"interrupted":true}\n'
-        '{"record":"resume","resumed":"2025-01-02T03:04:40Z","shootout":"0.1.0"}\n'
-        '{"record":"end"',
-    )
+RECORDS_4 = RECORDS_3.replace('"twin":null', '"twin":null,"spent_s":2.5').replace(
+    '{"record":"end"',
+    '{"record":"end","finished":"2025-01-02T03:04:35Z","elapsed_s":30.0,"interrupted":true}\n'
+    '{"record":"resume","resumed":"2025-01-02T03:04:40Z","shootout":"0.1.0"}\n'
+    '{"record":"end"',
 )
 
 
@@ -152,9 +150,7 @@ def a_header(run: str = RUN) -> RunHeader:
     )
 
 
-def a_start(
-    number: int = 1, block: str = BLOCK.key, spent_s: float | None = None
-) -> StartRecord:
+def a_start(number: int = 1, block: str = BLOCK.key, spent_s: float | None = None) -> StartRecord:
     samples = Samples(
         server="a",
         steady=True,
@@ -173,9 +169,7 @@ def a_start(
         errors={"1213": 1},
         counters={"Handler_read_key": 239.0},
     )
-    return StartRecord(
-        block=block, start=number, order=((0, 1), (1, 0)), samples=(samples,), spent_s=spent_s
-    )
+    return StartRecord(block=block, start=number, order=((0, 1), (1, 0)), samples=(samples,), spent_s=spent_s)
 
 
 A_FAILURE = FailureRecord(
@@ -270,7 +264,7 @@ def test_a_torn_last_line_is_dropped_and_the_run_counts_as_cut_short(text: str, 
     for kept in range(1, len(lines)):
         path.write_text("".join(lines[:kept]))
         whole = document.read(path)
-        assert whole.end == (CUT_SHORT if "interrupted\":true" in lines[kept - 1] else None)
+        assert whole.end == (CUT_SHORT if 'interrupted":true' in lines[kept - 1] else None)
         assert (len(whole.starts), len(whole.failures)) == (min(kept - 1, 1), min(max(0, kept - 2), 1))
         for torn in (1, len(lines[kept]) // 2, len(lines[kept]) - 1):
             path.write_text("".join(lines[:kept]) + lines[kept][:torn])
@@ -417,8 +411,8 @@ def test_lines_of_another_document_are_not_taken(tmp_path: Path) -> None:
             ":2: server 'a': its arrays differ in their number of rounds",
         ),
         (GOLDEN_3.replace("reads-t4", "reads-t5"), ":2: block 'reads-t5' is not in the header"),
-        (GOLDEN_3 + GOLDEN_3, ":5: the run ended on line 4, nothing may follow"),
-        (GOLDEN_3.splitlines(keepends=True)[0] * 2, ":2: a second header; one document holds one run"),
+        (GOLDEN_3 + RECORDS_3, ":5: the run ended on line 4, nothing may follow"),
+        (sealed(HEADER_4 * 2), ":2: a second header; one document holds one run"),
     ],
 )
 def test_the_line_that_is_wrong_is_named(tmp_path: Path, text: str, expected: str) -> None:
