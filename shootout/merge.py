@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
-import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -324,8 +323,6 @@ def _write(file: BinaryIO, header: RunHeader, records: Iterator[bytes], end: End
     for record in itertools.chain([_encoder.encode(header)], records, [_encoder.encode(end)]):
         line, digest = document.sealed(record, digest)
         file.write(line)
-    file.flush()
-    os.fsync(file.fileno())
 
 
 _encoder = msgspec.json.Encoder(order="deterministic")  # two documents may have their options in any order
