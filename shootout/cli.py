@@ -101,7 +101,7 @@ def publish(results: Path, out: Path) -> Path:
 
 
 def _judged_all(results: Path, base: str | None = None) -> list[tuple[RunDocument, Comparison]]:
-    """Every run of a folder; with `base`, those that have it."""
+    """Every run of a folder, without those that are part of another; with `base`, those that have it."""
     runs = []
     for path in document.find(results):
         try:
@@ -110,6 +110,8 @@ def _judged_all(results: Path, base: str | None = None) -> list[tuple[RunDocumen
                 runs.append((read, judged(read, results, base)))
         except InputError as error:
             print(f"shootout: left out: {error}", file=sys.stderr)
+    merged = {part.run for read, _ in runs for part in read.header.parts}
+    runs = [(read, comparison) for read, comparison in runs if read.header.run not in merged]
     if not runs:
         which = f" with the server {base!r}" if base else ""
         raise InputError(f"{results}: no run document{which} in it; `shootout run` makes one")

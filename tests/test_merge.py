@@ -330,6 +330,20 @@ def test_merge_publishes_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert (out / "site" / "index.html").exists()
 
 
+def test_shards_beside_the_run_that_they_became_do_not_count_twice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = tmp_path / "results"
+    paths = [saved(tmp_path / str(n), n, matrix.shard(BLOCKS, n + 1, 3)) for n in range(3)]
+    results.mkdir()
+    here = [path.rename(results / path.name) for path in paths]
+    found = document.read(merged(here, results))
+    assert cli.main(["history", "--results", str(results), "--json"]) == 0
+    series = json.loads(capsys.readouterr().out)
+    assert {point["run"] for each in series for point in each["points"]} == {found.header.run}
+    assert [len(each["points"]) for each in series] == [1] * 5
+
+
 def test_merge_says_what_is_missing(
     shards: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
