@@ -77,6 +77,17 @@ def missing(header: RunHeader) -> tuple[Block, ...]:
     return tuple(block for block in header.blocks if block.key not in there)
 
 
+def superseded(headers: Sequence[RunHeader]) -> frozenset[str]:
+    """The runs of which all is in another one, too: shards beside what they became."""
+    merged = [{part.run for part in header.parts} for header in headers if header.parts]
+    found = set()
+    for header in headers:
+        own = {part.run for part in header.parts} or {header.run}
+        if any(own < of or (own == of and not header.parts) for of in merged):
+            found.add(header.run)
+    return frozenset(found)
+
+
 # --- one document ---------------------------------------------------------------------------------
 
 

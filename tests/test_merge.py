@@ -337,7 +337,9 @@ def test_shards_beside_the_run_that_they_became_do_not_count_twice(
     paths = [saved(tmp_path / str(n), n, matrix.shard(BLOCKS, n + 1, 3)) for n in range(3)]
     results.mkdir()
     here = [path.rename(results / path.name) for path in paths]
+    merged(here[1:], results)  # the first was late, and began before the others
     found = document.read(merged(here, results))
+    assert len(document.find(results)) == 5
     assert cli.main(["history", "--results", str(results), "--json"]) == 0
     series = json.loads(capsys.readouterr().out)
     assert {point["run"] for each in series for point in each["points"]} == {found.header.run}
@@ -345,14 +347,19 @@ def test_shards_beside_the_run_that_they_became_do_not_count_twice(
 
 
 def test_merge_says_what_is_missing(
-    shards: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    shards: list[Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     torn = tmp_path / "torn.jsonl"
     torn.write_bytes(shards[1].read_bytes()[:100])
-    command = ["merge", str(shards[0]), str(torn), "--out", str(tmp_path / "out")]
+    command = ["merge", str(shards[0]), str(torn), "--out", "out"]
     assert cli.main(command) == 3
     printed = capsys.readouterr()
     assert "○ unjudged" in printed.out
+    assert f"report        {(tmp_path / 'out' / 'site' / 'index.html').as_uri()}\n" in printed.out
     assert printed.err.splitlines() == [
         f"shootout: left out: {torn}: not a run document: it has no whole line",
         "shootout: 8 cells of 12 were not measured; blocks in no document: oltp_point_select-t4 "
