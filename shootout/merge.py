@@ -137,8 +137,7 @@ def _contents(path: Path) -> _Source:
     lines = document.lines(path)
     try:
         header = msgspec.json.decode(next(lines).record, type=RunHeader)
-        _time(header.started)
-    except (msgspec.DecodeError, ValueError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}:1: not the header of a run document: {error}") from None
     keys = {block.key for block in header.blocks}
     end = None
@@ -157,7 +156,14 @@ def _contents(path: Path) -> _Source:
             entries.append(_Entry(block, record.start, mark, line._replace(record=b"")))
         if entries and entries[-1].block not in keys:
             raise InputError(f"{path}:{line.number}: block {entries[-1].block!r} is not in the header")
-    return _Source(path, header, _parts(header, end), entries)
+    parts = _parts(header, end)
+    try:
+        for part in parts:
+            _time(part.started)
+            _time(part.finished or part.started)
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{path}: not a time that a run can have begun or ended: {error}") from None
+    return _Source(path, header, parts, entries)
 
 
 def _parts(header: RunHeader, end: EndRecord | None) -> tuple[Part, ...]:

@@ -215,6 +215,15 @@ def test_what_is_torn_or_foreign_is_named_and_left_out(shards: list[Path], tmp_p
         merge.merge([foreign], tmp_path / "none", skipped.append)
 
 
+@pytest.mark.parametrize("started", ["", "yesterday", "0001-01-01T00:00:00+14:00"])
+def test_a_time_that_is_none_is_named(started: str, shards: list[Path], tmp_path: Path) -> None:
+    odd = saved(tmp_path / "odd", 3, BLOCKS[:1], started=started)
+    skipped: list[str] = []
+    merge.merge([odd, *shards], tmp_path / "out", skipped.append)
+    (said,) = skipped
+    assert said.startswith(f"{odd}: not a time that a run can have begun or ended: ")
+
+
 def test_a_folder_that_takes_no_files_is_named(shards: list[Path]) -> None:
     with pytest.raises(InputError, match=r"^/proc/.*\.jsonl: cannot be written: "):
         merged(shards, Path("/proc"))
