@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from shootout import judge, stats
+from shootout import identity, judge, stats
 from shootout.errors import InputError
 from shootout.model import (
     THROUGHPUT,
@@ -68,6 +68,7 @@ def of(comparison: Comparison) -> tuple[Baseline, ...]:
                 load=header.profile.load,
                 servers={label: _server(records[label]) for label in labels},
                 cells=tuple(_cell(cell, comparison) for cell in certified if cell.base.server == anchor),
+                machine=identity.facts(header.runner),
             )
         )
     if not made:
@@ -104,12 +105,20 @@ def read(path: Path) -> Baseline | None:
 
 
 def find(place: Path, header: RunHeader) -> dict[str, Baseline]:
-    """The run's baselines by workload: `place` is a file, or the folder of all runners. Raises InputError."""
+    """The run's baselines by workload: `place` is a file, or the folder of all runners. Raises InputError.
+
+    Of a workload that has none on this runner another runner's is given, so that it can be said what differs.
+    """
     if place.is_file():
         found = read(place)
         return {} if found is None else {found.workload.name: found}
-    paths = {each.name: path_of(place, header.runner.fingerprint, each.name) for each in header.workloads}
-    return {name: found for name, path in paths.items() if (found := read(path)) is not None}
+    baselines = {}
+    for name in (each.name for each in header.workloads):
+        own = path_of(place, header.runner.fingerprint, name)
+        of_any = (read(path) for path in (own, *sorted(place.glob(f"*/{own.name}"))))
+        if (found := next(filter(None, of_any), None)) is not None:
+            baselines[name] = found
+    return baselines
 
 
 def judged(comparison: Comparison, stored: Mapping[str, Baseline]) -> Comparison:
@@ -220,6 +229,7 @@ def _refusal(comparison: Comparison, cell: CellComparison, baseline: Baseline | 
             if record.label in (cell.cell.server, cell.base.server)
         },
         cells=(),
+        machine=identity.facts(comparison.header.runner),
     )
     different = next(_differences(baseline, now), None)
     return None if different is None else f"its baseline does not fit: {different}"
@@ -227,8 +237,11 @@ def _refusal(comparison: Comparison, cell: CellComparison, baseline: Baseline | 
 
 def _differences(then: Baseline, now: Baseline) -> Iterator[str]:
     """What makes two baselines foreign to each other; builds of other servers than the anchor may differ."""
+    machines = identity.difference(then.machine, now.machine)
     if then.runner != now.runner:
-        yield f"runner {then.runner}, now {now.runner}"
+        yield f"runner {then.runner}, now {now.runner}" + (f" ({machines})" if machines else "")
+    elif machines:
+        yield machines
     if then.anchor != now.anchor:
         yield f"anchor {then.anchor}, now {now.anchor}"
     for what, old, new in (

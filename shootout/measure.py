@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from shootout import __version__, compare, document, machine
+from shootout import __version__, compare, document, ledger, machine
 from shootout._engine import Engine
 from shootout.contender import Contender, Entrant, connect, subject
 from shootout.dataset import Loaded
@@ -63,7 +63,10 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
     run = document.new_run(datetime.now(UTC))
     writer = document.Writer(results, run)
     with workplace(cache(), run, plan.data) as directory, ExitStack() as held:
-        campaign = _Campaign(plan, machine.inspect(directory), run, directory, held, observe)
+        sampling = plan.profile.sampling
+        runner, sampling = machine.calibrated(machine.inspect(directory), sampling, results / ledger.FOLDER)
+        plan = replace(plan, profile=structs.replace(plan.profile, sampling=sampling))
+        campaign = _Campaign(plan, runner, run, directory, held, observe)
         journal = campaign.journal = document.Journal(writer, campaign.header)
         interrupted = True
         try:
