@@ -82,7 +82,8 @@ def _client_share(header: RunHeader, starts: Starts, latency: Latency) -> float:
     A document has no wall time of whole slices: each is taken to be its window, a ramp in the profile's
     proportion, and one mean latency for the transactions in flight at the end.
     """
-    ramp = header.profile.sampling.ramp_s / header.profile.sampling.slice_s
+    sampling = header.runner.sampling(header.profile.sampling)
+    ramp = sampling.ramp_s / sampling.slice_s
     wall_s = sum(sum(s.window_s) * (1 + ramp) + len(s.window_s) * latency.mean_s for s in starts.values())
     cpus = len(header.runner.placement.client)
     return sum(sum(s.client_cpu_s) for s in starts.values()) / (cpus * wall_s)

@@ -17,7 +17,7 @@ from msgspec import structs
 from shootout import calibration, fitness, identity
 from shootout.errors import MeasureError
 from shootout.host import Disk, Host, Mount
-from shootout.model import Placement, Runner, Sampling, Warning
+from shootout.model import Placement, Runner, Warning
 
 SHARED_CPUS_MAX = 3  # with so few, a CPU kept for the client would be missing to the servers
 SHARED = "shared-cpu"  # code of a warning
@@ -56,18 +56,17 @@ def inspect(data_dir: Path, host: Host | None = None) -> Runner:
     )
 
 
-def calibrated(runner: Runner, sampling: Sampling, folder: Path) -> tuple[Runner, Sampling]:
-    """Both with the CPU placement and slice length that the runner's calibration in `folder` found best.
+def calibrated(runner: Runner, folder: Path) -> Runner:
+    """The runner with its calibration in `folder`, and the CPU placement that this found best.
 
-    As they are where it has none, or `sampling` wants none. Raises InputError for one that cannot be read.
+    As it is where it has none. Raises InputError for one that cannot be read.
     """
-    found = calibration.read(folder, runner.fingerprint) if sampling.calibrated else None
+    found = calibration.read(folder, runner.fingerprint)
     if found is None:
-        return runner, sampling
+        return runner
     place = placements(cpus_of(runner.placement)).get(found.best.placement, runner.placement)
     warnings = (*_shared_cpus(place), *(each for each in runner.warnings if each.code != SHARED))
-    runner = structs.replace(runner, placement=place, warnings=warnings, calibration=found)
-    return runner, structs.replace(sampling, slice_s=found.best.slice_s)
+    return structs.replace(runner, placement=place, warnings=warnings, calibration=found)
 
 
 def placements(cpus: Sequence[int]) -> dict[str, Placement]:

@@ -63,9 +63,9 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
     run = document.new_run(datetime.now(UTC))
     writer = document.Writer(results, run)
     with workplace(cache(), run, plan.data) as directory, ExitStack() as held:
-        sampling = plan.profile.sampling
-        runner, sampling = machine.calibrated(machine.inspect(directory), sampling, results / ledger.FOLDER)
-        plan = replace(plan, profile=structs.replace(plan.profile, sampling=sampling))
+        runner = machine.inspect(directory)
+        if plan.profile.sampling.calibrated:
+            runner = machine.calibrated(runner, results / ledger.FOLDER)
         campaign = _Campaign(plan, runner, run, directory, held, observe)
         journal = campaign.journal = document.Journal(writer, campaign.header)
         interrupted = True
@@ -291,7 +291,7 @@ class _Campaign:
                 subjects,
                 kinds=[kind.name for kind in program.kinds],
                 driver=engine,
-                sampling=self.plan.profile.sampling,
+                sampling=self.runner.sampling(self.plan.profile.sampling),
                 load=self.plan.profile.load,
                 generator=generator,
                 watch=lambda stage, *rounds: self._show(stage, start, block, rounds),

@@ -10,7 +10,7 @@ from datetime import date
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal, dataclass_transform
 
-from msgspec import Meta, Struct, StructMeta, field
+from msgspec import Meta, Struct, StructMeta, field, structs
 
 Positive = Annotated[int, Meta(ge=1)]
 Threads = Annotated[int, Meta(ge=1, le=65_535)]
@@ -676,6 +676,10 @@ class Runner(Value):
     warnings: tuple[Warning, ...] = ()
     facts: dict[str, str] = field(default_factory=dict)  # what the fingerprint is made of
     calibration: Calibration | None = None  # what placement and slices come from; None: they are the usual
+
+    def sampling(self, asked: Sampling) -> Sampling:
+        """As it is done here: with the slices that the runner was calibrated for."""
+        return structs.replace(asked, slice_s=self.calibration.best.slice_s) if self.calibration else asked
 
 
 class SettingRecord(Value):

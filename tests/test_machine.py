@@ -150,11 +150,12 @@ def test_the_placements_of_two_and_eight() -> None:
     }
 
 
-def test_a_calibration_is_used_unless_the_profile_wants_none(tmp_path: Path) -> None:
-    runner, sampling = machine.inspect(tmp_path), Sampling()
+def test_a_calibration_is_used(tmp_path: Path) -> None:
+    runner = machine.inspect(tmp_path)
     cpus = machine.cpus_of(runner.placement)
     names = list(machine.placements(cpus))
-    assert machine.calibrated(runner, sampling, tmp_path) == (runner, sampling)
+    assert machine.calibrated(runner, tmp_path) == runner
+    assert runner.sampling(Sampling()) == Sampling()
     best = Trial(placement=names[-1], slice_s=0.25, spread=0.01, visits=9)
     made = Calibration(
         format=1,
@@ -165,14 +166,12 @@ def test_a_calibration_is_used_unless_the_profile_wants_none(tmp_path: Path) -> 
         trials=(best,),
     )
     calibration.keep(tmp_path, made)
-    used, slices = machine.calibrated(runner, sampling, tmp_path)
+    used = machine.calibrated(runner, tmp_path)
     assert used.placement == machine.placements(cpus)[names[-1]]
     assert used.calibration == made
-    assert slices.slice_s == 0.25
+    assert used.sampling(Sampling(measure_s=3.0)) == Sampling(measure_s=3.0, slice_s=0.25)
     shares = bool(set(used.placement.client) & set(used.placement.servers))
     assert ("shared-cpu" in {warning.code for warning in used.warnings}) == shares
-    wants_none = structs.replace(sampling, calibrated=False)
-    assert machine.calibrated(runner, wants_none, tmp_path) == (runner, wants_none)
 
 
 def test_placing_a_process_holds_all_its_threads() -> None:
