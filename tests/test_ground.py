@@ -102,7 +102,7 @@ def test_a_server_that_stands_still_holds_nobody_up(
     server: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As one that is stopped, or waits for a disk that is gone: it takes connections, and is silent."""
-    monkeypatch.setitem(running.ANSWER, "read_timeout", 0.5)
+    monkeypatch.setattr(running, "QUERY_TIMEOUT_S", 0.5)
     ground = a_ground(server, "CREATE TABLE t (a INT)", checks=("SELECT a FROM t",))
     ground.set_up(threads=1)
     began_s = time.monotonic()

@@ -22,7 +22,7 @@ from shootout.errors import InputError, MeasureError
 from shootout.model import Family, Version
 from shootout.servers import peer
 from shootout.servers.dsn import Dsn
-from shootout.servers.running import ANSWER, Login, Running, linked
+from shootout.servers.running import Login, Running, linked, patience
 
 MARK = "shootout_mark"
 CREATOR = "made by shootout, and dropped when its run is over"
@@ -95,7 +95,7 @@ class External(Running):
             "autocommit": True,
             "connect_timeout": CONNECT_TIMEOUT_S,
             "init_command": f"SET SESSION wait_timeout = {WAIT_TIMEOUT_S}",
-            **ANSWER,
+            **patience(),
         }
         connection = Connection(**common | options | {"defer_connect": True})
         # Not among the arguments, which tracebacks may show; in bytes: of text PyMySQL takes Latin-1 only.

@@ -26,7 +26,7 @@ from shootout.servers import accounts, bootstrap, config, leftovers, log
 from shootout.servers.accounts import LOAD_USER
 from shootout.servers.config import quoted
 from shootout.servers.program import Address, Process, Program
-from shootout.servers.running import ANSWER, Login, Running, linked, version_of
+from shootout.servers.running import Login, Running, linked, patience, version_of
 from shootout.servers.store import locked
 
 SOCKET_PATH_MAX_BYTES = 100  # the system's limit is 107; servers append ".lock" for a file beside it
@@ -269,7 +269,7 @@ class Instance(Running):
             "charset": self._charset,
             "collation": f"{self._charset}_general_ci",
             "autocommit": True,
-            **ANSWER,
+            **patience(),
         }
         connection = Connection(**common | dict(options) | {"defer_connect": True})
         connection._secure = not over_tcp  # type: ignore[attr-defined]  # as it would know of its own socket

@@ -7,7 +7,7 @@ import struct
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import pymysql
 from pymysql.connections import Connection
@@ -18,7 +18,6 @@ from shootout.errors import MeasureError
 
 QUERY_TIMEOUT_S = 60.0
 CONNECT_TIMEOUT_S = 10
-ANSWER: Final = {"read_timeout": QUERY_TIMEOUT_S, "write_timeout": QUERY_TIMEOUT_S}  # PyMySQL's options
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ class Running(ABC):
     def connect(self, **options: Any) -> Connection[Cursor]:
         """Log in to prepare and to ask: no TLS, autocommit; `options` are PyMySQL's and win.
 
-        A server that stands still is waited for as ANSWER says, for each answer and each write.
+        A server that stands still is waited for no longer than QUERY_TIMEOUT_S, until `wait_for` says else.
         """
 
     @abstractmethod
@@ -98,7 +97,7 @@ class Running(ABC):
         timeout_s = QUERY_TIMEOUT_S if timeout_s is None else timeout_s
         try:
             if self._control is None:
-                self._control = self.connect()
+                self._control = self.connect(read_timeout=min(timeout_s, QUERY_TIMEOUT_S))
             wait_for(self._control, timeout_s)
             with self._control.cursor() as cursor:
                 cursor.execute(sql)
@@ -124,6 +123,11 @@ class Running(ABC):
         if self._control is not None:
             self._control._force_close()  # type: ignore[attr-defined]
             self._control = None
+
+
+def patience() -> dict[str, float]:
+    """PyMySQL's options for a login that does not wait for ever."""
+    return {"read_timeout": QUERY_TIMEOUT_S, "write_timeout": QUERY_TIMEOUT_S}
 
 
 def linked(address: str | tuple[str, int]) -> socket.socket:
