@@ -22,7 +22,6 @@ AIO_MIN = 16_384  # asynchronous requests: an InnoDB server asks for some thousa
 _SLOW_CLOCKS = ("acpi_pm", "hpet", "jiffies", "pit", "refined-jiffies")
 _MEMORY = ("ramfs", "tmpfs")
 _LAYERED = ("9p", "aufs", "ceph", "cifs", "fuse", "nfs", "overlay", "prl_fs", "smb3", "vboxsf", "virtiofs")
-_VIRTUAL_DISKS = ("vd", "xvd")
 _COPYING = ("bcachefs", "btrfs", "zfs")
 _OPTIONS = {  # of mounts: what to give instead, and why
     "sync": ("async", "Every write waits for the disk, also those that a server leaves to the kernel."),
@@ -310,7 +309,6 @@ def _storage(mount: Mount, disk: Disk | None) -> Iterator[Finding]:
     if disk is None:
         return
     model = f" ({disk.model})" if disk.model else ""
-    virtual = disk.name.startswith(_VIRTUAL_DISKS)
     yield Finding(
         code="rotational",
         what="disk",
@@ -318,7 +316,7 @@ def _storage(mount: Mount, disk: Disk | None) -> Iterator[Finding]:
         why="Where its heads stand is chance, and MariaDB writes neighbouring pages, too, to spare them. "
         "Virtual disks say so by default.",
         fit=not disk.rotational,
-        mend=f"echo 0 | sudo tee /sys/block/{disk.name}/queue/rotational" if virtual else "",
+        mend=f"echo 0 | sudo tee /sys/block/{disk.name}/queue/rotational" if disk.virtual else "",
     )
     if disk.scheduler:
         instead = "mq-deadline" if disk.rotational else "none"

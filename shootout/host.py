@@ -38,6 +38,11 @@ class Disk:
     scheduler: str  # the chosen one
     schedulers: tuple[str, ...]
 
+    @property
+    def virtual(self) -> bool:
+        """Whether a hypervisor makes it up: then `rotational` is a default that may be set otherwise."""
+        return self.name.startswith(("vd", "xvd"))
+
 
 @dataclass(frozen=True)
 class Limits:

@@ -27,8 +27,8 @@ SAID_ELSEWHERE = ("virtual",)  # of findings: no doubt of its own, what it leads
 def inspect(data_dir: Path, host: Host | None = None) -> Runner:
     """What this machine is. `data_dir` lies where the servers' data will.
 
-    The fingerprint is made of what changes results and outlives a reboot (`facts`): the host's name is not in
-    it, nor is the kernel, nor anything that `fitness` has a command for.
+    The fingerprint is made of `facts`, which change results and outlive a reboot: neither the host's name is
+    among them, nor the kernel, nor what is set anew at each reboot.
     """
     host = host or Host()
     data = data_dir.resolve()
@@ -217,9 +217,15 @@ def _facts(host: Host, mount: Mount | None, disk: Disk | None) -> dict[str, str]
         "memory": f"{math.ceil(memory_bytes / 2**30)} GiB",
         "virtualisation": host.hypervisor,
         "file system": mount.filesystem if mount else "",
-        "disk": " ".join(filter(None, [_kind(disk), disk.model if disk else ""])),
+        "disk": _make(disk),
     }
     return {name: fact for name, fact in known.items() if fact}
+
+
+def _make(disk: Disk | None) -> str:
+    if disk is None:
+        return "unknown"
+    return f"{'virtual' if disk.virtual else _kind(disk)} {disk.model}".strip()
 
 
 def _kind(disk: Disk | None) -> str:
