@@ -259,12 +259,29 @@ def _limits(host: Host) -> Iterator[Finding]:
         fit=not limited,
         mend=f"{lift} CPUQuota=" if lift else "docker update --cpu-quota=-1 CONTAINER",
     )
-    of_tasks = {
+    yield from _tasks(host, limits.tasks, lift)
+    most, used = host.number("proc/sys/fs/aio-max-nr"), host.number("proc/sys/fs/aio-nr")
+    if most is not None and used is not None:
+        yield Finding(
+            code="aio",
+            what="asynchronous I/O requests",
+            found=f"{most - used} of {most} left",
+            why="A server that gets none writes in another way than the one beside it, or does not start.",
+            fit=most - used >= AIO_MIN,
+            mend="sudo sysctl fs.aio-max-nr=1048576",
+        )
+
+
+def _tasks(host: Host, of_group: int | None, lift: str) -> Iterator[Finding]:
+    of = {
         "kernel.pid_max": host.number("proc/sys/kernel/pid_max"),
         "kernel.threads-max": host.number("proc/sys/kernel/threads-max"),
-        "TasksMax": limits.tasks,
+        "TasksMax": of_group,
     }
-    tasks, name = min((limit, name) for name, limit in of_tasks.items() if limit is not None)
+    known = [(limit, name) for name, limit in of.items() if limit is not None]
+    if not known:
+        return
+    tasks, name = min(known)
     mend = f"sudo sysctl {name}=4194304"
     if name == "TasksMax":
         mend = f"{lift} TasksMax=infinity" if lift else "docker update --pids-limit=-1 CONTAINER"
@@ -276,16 +293,6 @@ def _limits(host: Host) -> Iterator[Finding]:
         fit=tasks >= TASKS_MIN,
         mend=mend,
     )
-    most, used = host.number("proc/sys/fs/aio-max-nr"), host.number("proc/sys/fs/aio-nr")
-    if most is not None and used is not None:
-        yield Finding(
-            code="aio",
-            what="asynchronous I/O requests",
-            found=f"{most - used} of {most} left",
-            why="A server that gets none writes in another way than the one beside it, or does not start.",
-            fit=most - used >= AIO_MIN,
-            mend="sudo sysctl fs.aio-max-nr=1048576",
-        )
 
 
 # --- where data lies ------------------------------------------------------------------------------

@@ -192,7 +192,7 @@ class Host:
         for line in self.text("proc/self/mountinfo").splitlines():
             before, _, after = line.partition(" - ")
             _, _, device, inside, point, options, *_ = before.split(" ")
-            filesystem, source, of_all = after.split(" ")
+            filesystem, source, of_all = after.split(" ", 2)
             yield Mount(
                 point=PurePosixPath(_plain(point)),
                 inside=PurePosixPath(_plain(inside)),

@@ -103,6 +103,14 @@ def test_file_systems_that_change_what_durable_means(tmp_path: Path, directory: 
     assert found.mend == mend
 
 
+def test_what_is_not_told_is_no_fault(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc" / "meminfo").write_text("MemTotal: 8000000 kB\n")
+    found = findings(Host(tmp_path))
+    assert found.keys() == {"processor", "virtual", "cpu-governor", "memory", "swap", "cpu-limit"}
+    assert all(each.fit for each in found.values())
+
+
 def test_space_and_files() -> None:
     assert fitness.space(11 << 30).fit
     assert not fitness.space(9 << 30).fit
