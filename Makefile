@@ -19,6 +19,7 @@ test: $(INSTALLED)
 	@$(call need,npm,apt-get install npm)
 	@$(call need,chromium,apt-get install chromium)
 	@$(call need,sysbench,apt-get install sysbench)
+	@$(call need,fio,apt-get install fio)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from shootout import judge, stats
+from shootout import identity, judge, stats
 from shootout.errors import InputError
 from shootout.model import (
     THROUGHPUT,
@@ -73,6 +73,7 @@ def of(comparison: Comparison) -> tuple[Baseline, ...]:
                 load=header.profile.load,
                 servers={label: _server(records[label]) for label in labels},
                 cells=tuple(_cell(cell, comparison) for cell in certified if cell.base.server == anchor),
+                machine=identity.facts(runner),
             )
         )
     if not made:
@@ -109,13 +110,21 @@ def read(path: Path) -> Baseline | None:
 
 
 def find(place: Path, header: RunHeader) -> dict[Key, Baseline]:
-    """The run's baselines: `place` is a file, or the folder of all runners. Raises InputError."""
+    """The run's baselines: `place` is a file, or the folder of all runners. Raises InputError.
+
+    Of a workload that has none on its runner another runner's is given, so that it can be said what differs.
+    """
     fingerprints = [runner.fingerprint for runner in header.runners]
     if place.is_file():
         found = read(place)
         return {} if found is None else {(each, found.workload.name): found for each in fingerprints}
-    keys = itertools.product(fingerprints, [each.name for each in header.workloads])
-    return {key: found for key in keys if (found := read(path_of(place, *key))) is not None}
+    baselines = {}
+    for key in itertools.product(fingerprints, [each.name for each in header.workloads]):
+        own = path_of(place, *key)
+        of_any = (read(path) for path in (own, *sorted(place.glob(f"*/{own.name}"))))
+        if (found := next(filter(None, of_any), None)) is not None:
+            baselines[key] = found
+    return baselines
 
 
 def judged(comparison: Comparison, stored: Mapping[Key, Baseline]) -> Comparison:
@@ -228,6 +237,7 @@ def _refusal(comparison: Comparison, cell: CellComparison, baseline: Baseline | 
             if record.label in (cell.cell.server, cell.base.server)
         },
         cells=(),
+        machine=identity.facts(part.runner),
     )
     different = next(_differences(baseline, now), None)
     return None if different is None else f"its baseline does not fit: {different}"
@@ -235,8 +245,11 @@ def _refusal(comparison: Comparison, cell: CellComparison, baseline: Baseline | 
 
 def _differences(then: Baseline, now: Baseline) -> Iterator[str]:
     """What makes two baselines foreign to each other; builds of other servers than the anchor may differ."""
+    machines = identity.difference(then.machine, now.machine)
     if then.runner != now.runner:
-        yield f"runner {then.runner}, now {now.runner}"
+        yield f"runner {then.runner}, now {now.runner}" + (f" ({machines})" if machines else "")
+    elif machines:
+        yield machines
     if then.anchor != now.anchor:
         yield f"anchor {then.anchor}, now {now.anchor}"
     for what, old, new in (

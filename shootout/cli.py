@@ -23,6 +23,7 @@ from shootout import (
     __version__,
     baseline,
     cached,
+    calibrate,
     compare,
     contender,
     doctor,
@@ -224,6 +225,8 @@ def _doctor(given: argparse.Namespace) -> int:
         # The same server twice: every cell is an A/A cell, and what it shows goes into the ledger.
         given.servers = f"{given.calibrate},{given.calibrate}"
         with redirect_stdout(sys.stderr):
+            with terminal.Display(Console(stderr=True)) as display:
+                given.budget = calibrate.begin(plan.Selection.of(given), given.out / "results", display.show)
             code = _measure(plan.Selection.of(given), given)
         if code not in (0, 1):
             return code

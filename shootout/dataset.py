@@ -24,7 +24,7 @@ from shootout.model import Dataset, DatasetKind, Family
 from shootout.places import FIXTURES
 from shootout.servers import instances
 from shootout.servers.program import Program
-from shootout.servers.running import Running
+from shootout.servers.running import Running, wait_for
 from shootout.servers.store import build_once
 
 SCHEMAS: Mapping[DatasetKind, str] = {
@@ -197,6 +197,7 @@ def _execute(instance: Running, dataset: Dataset, statements: Iterable[str], sch
     """
     try:
         with closing(instance.connect(database=schema)) as connection, connection.cursor() as cursor:
+            wait_for(connection, SCAN_TIMEOUT_S)
             if instance.ours:
                 cursor.execute("SET SESSION sql_log_bin = 0")
             for statement in statements:

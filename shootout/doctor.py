@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from shootout import ledger, machine, stats
-from shootout.model import THROUGHPUT, Cell, FalseAlarms, LedgerEntry, Policy, Runner, Value
+from shootout import calibration, fitness, ledger, machine, quiet, stats, storage
+from shootout.host import Host
+from shootout.model import (
+    THROUGHPUT,
+    Calibration,
+    Cell,
+    FalseAlarms,
+    Finding,
+    LedgerEntry,
+    Policy,
+    Runner,
+    Value,
+)
 from shootout.servers import native
 
 CHANGES = (0.01, 0.02, 0.03, 0.05, 0.10)  # losses, of the power curve
 STARTS = 6  # of a run that it is told for
-FILES_MIN = 8192  # open files: servers lower their limits with fewer
-
-
-class Finding(Value):
-    """One thing that was looked at."""
-
-    what: str
-    found: str
-    advice: str = ""  # empty: it is well
 
 
 class CellNoise(Value):
@@ -41,17 +44,23 @@ class Report(Value):
     findings: tuple[Finding, ...]
     noise: tuple[CellNoise, ...]
     false_alarms: FalseAlarms | None
+    calibration: Calibration | None
 
 
 def examine(data: Path, results: Path, policy: Policy) -> Report:
-    """Look at this machine, and at what its runs in `results` have shown. Raises InputError."""
+    """Look at this machine for some seconds, and at what its runs in `results` have shown.
+
+    `data`: where the servers' data will lie. Raises InputError.
+    """
     runner = machine.inspect(data)
-    entries = ledger.read(results / ledger.FOLDER, runner.fingerprint)
+    folder = results / ledger.FOLDER
+    entries = ledger.read(folder, runner.fingerprint)
     return Report(
         runner=runner,
-        findings=tuple(_findings(runner, data)),
+        findings=tuple(_findings(data)),
         noise=noise(entries, policy),
         false_alarms=ledger.false_alarms(entries, policy.confidence) if entries else None,
+        calibration=calibration.read(folder, runner.fingerprint),
     )
 
 
@@ -92,26 +101,13 @@ def power(loss: float, spread: float, margin: float, policy: Policy, starts: int
     return stats.student_below(beyond / error, starts - 1) if error > 0 else float(beyond >= 0)
 
 
-def _findings(runner: Runner, data: Path) -> Iterator[Finding]:
-    gib = runner.memory_bytes / 2**30
-    yield Finding(what="processor", found=f"{runner.cpu}, {runner.cpus} CPUs")
-    yield Finding(what="memory", found=f"{gib:.1f} GiB")
-    yield Finding(what="disk", found=f"{runner.filesystem} on {runner.disk}")
-    advice = "a machine of its own is quieter" if runner.virtual else ""
-    yield Finding(what="virtualisation", found=runner.virtual or "none", advice=advice)
-    for warning in runner.warnings:
-        advice = _ADVICE.get(warning.code, "see docs/method.md")
-        yield Finding(what=warning.code, found=warning.text, advice=advice)
-    files = native.allow_files()
-    advice = "" if files >= FILES_MIN else "raise the hard limit (ulimit -Hn): servers lower theirs with it"
-    yield Finding(what="open files", found=str(files), advice=advice)
-    if scheduler := machine.io_scheduler(data):
-        yield Finding(what="I/O scheduler", found=scheduler)
-
-
-_ADVICE = {
-    "shared-cpu": "with four CPUs or more the load engine gets some of its own",
-    "cpu-governor": "set the governor to performance (cpupower frequency-set -g performance)",
-    "swap": "free memory, or turn swap off",
-    "steal": "other guests take CPU time: prefer a machine of its own",
-}
+def _findings(data: Path) -> Iterator[Finding]:
+    host = Host()
+    there = data.resolve()
+    yield from fitness.findings(host, there)
+    yield fitness.open_files(native.allow_files())
+    while not there.exists():
+        there = there.parent
+    yield fitness.space(shutil.disk_usage(there).free)
+    yield from quiet.look(host)
+    yield from storage.findings(there)

@@ -7,14 +7,13 @@ from typing import Any
 
 import msgspec
 
+from shootout import identity
 from shootout.model import RunHeader, Runner, ServerRecord
 
 WORDS_MAX = 60  # of a value that is quoted
 
 # Of a header: all that says what is measured, and how. The servers' references stand in the profile.
 _ASKED = ("shootout", "profile_name", "profile", "workloads", "digests", "given")
-# Of a runner: what its fingerprint is about.
-_MACHINE = ("fingerprint", "cpu", "cpus", "memory_bytes", "virtual", "filesystem", "disk")
 
 
 def plans(then: RunHeader, now: RunHeader, aside: Collection[str] = ()) -> Iterator[str]:
@@ -32,8 +31,8 @@ def plans(then: RunHeader, now: RunHeader, aside: Collection[str] = ()) -> Itera
 def runners(then: Runner, now: Runner) -> Iterator[str]:
     """Where two machines differ; nothing where their fingerprints are equal."""
     if then.fingerprint != now.fingerprint:
-        one, other = ({name: getattr(each, name) for name in _MACHINE} for each in (then, now))
-        yield from _differences("runner", one, other)
+        facts = identity.difference(then.facts, now.facts)
+        yield f"runner {then.fingerprint}, now {now.fingerprint}" + (f" ({facts})" if facts else "")
 
 
 def servers(then: ServerRecord, now: ServerRecord, *, effective: bool = True) -> Iterator[str]:

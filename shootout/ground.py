@@ -13,7 +13,9 @@ from shootout import workload
 from shootout.dataset import schema_of
 from shootout.errors import MeasureError
 from shootout.model import Dataset, Workload
-from shootout.servers.running import Running
+from shootout.servers.running import Running, wait_for
+
+STATEMENT_TIMEOUT_S = 600.0  # of a workload's setup, or a check
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ class Ground:
             closing(self.instance.connect()) as connection,
             connection.cursor() as cursor,
         ):
+            wait_for(connection, STATEMENT_TIMEOUT_S)
             yield cursor
 
     @contextmanager

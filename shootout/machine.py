@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import math
 import os
 import platform
 import re
@@ -13,65 +13,96 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
+from msgspec import structs
+
+from shootout import calibration, fitness, identity
 from shootout.errors import MeasureError
+from shootout.host import Disk, Host, Mount
 from shootout.model import Placement, Runner, Warning
 
 SHARED_CPUS_MAX = 3  # with so few, a CPU kept for the client would be missing to the servers
-STEAL_SHARE = 0.01  # of all CPU time since boot; more is worth a warning
+SHARED = "shared-cpu"  # code of a warning
+SAID_ELSEWHERE = ("virtual",)  # of findings: no doubt of its own, what it leads to is
 
 
-def inspect(data_dir: Path) -> Runner:
+def inspect(data_dir: Path, host: Host | None = None) -> Runner:
     """What this machine is. `data_dir` lies where the servers' data will.
 
-    The fingerprint is made of what changes a result and outlives a reboot: neither the host's name nor the
-    kernel's minor version is in it.
+    The fingerprint is made of `facts`, which change results and outlive a reboot: neither the host's name is
+    among them, nor the kernel, nor what is set anew at each reboot.
     """
-    cpuinfo = _read(Path("/proc/cpuinfo"))
-    memory = _memory_bytes()
-    cpus = by_core(os.sched_getaffinity(0))
-    model = re.search(r"^model name\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
-    cpu = model[1].strip() if model else platform.machine()
-    virtual = _hypervisor(cpuinfo)
-    filesystem = _filesystem(data_dir)
-    disk = _disk(data_dir)
+    host = host or Host()
+    data = data_dir.resolve()
+    mount = host.mount(data)
+    disk = host.disk(mount) if mount else None
+    cpus = host.cpus
     place = placement(cpus)
-    facts = (cpu, len(cpus), round(memory["MemTotal"] / 2**30), virtual, filesystem, disk)
+    facts = _facts(host, mount, disk)
+    doubts = (
+        each for each in fitness.findings(host, data) if not each.fit and each.code not in SAID_ELSEWHERE
+    )
     return Runner(
-        fingerprint=hashlib.sha256(repr(facts).encode()).hexdigest()[:12],
-        cpu=cpu,
+        fingerprint=identity.fingerprint(facts),
+        cpu=host.processor,
         cpus=len(cpus),
-        memory_bytes=memory["MemTotal"],
+        memory_bytes=host.memory["MemTotal"],
         kernel=platform.release(),
         system=platform.freedesktop_os_release().get("PRETTY_NAME", platform.system()),
-        virtual=virtual,
-        filesystem=filesystem,
-        disk=disk,
+        virtual=host.hypervisor,
+        filesystem=mount.filesystem if mount else "unknown",
+        disk=_kind(disk),
         placement=place,
-        warnings=(*_shared_cpus(place), *_governor(cpus), *_swap(memory), *_steal()),
+        warnings=(*_shared_cpus(place), *(each.warning for each in doubts)),
+        facts=facts,
     )
 
 
-def placement(cpus: Sequence[int]) -> Placement:
-    """About a quarter of `cpus` for the client, the rest for the servers; up to three, the servers use all.
+def calibrated(runner: Runner, folder: Path) -> Runner:
+    """The runner with its calibration in `folder`, and the CPU placement that this found best.
 
-    A client and a server that only take turns share one CPU: on two, every turn would wake an idle one, which
-    on a virtual machine took two thirds of the time and most of the noise (docs/method.md).
-    The client takes the first CPUs, so give CPUs of one core side by side (`by_core`).
+    As it is where it has none. Raises InputError for one that cannot be read.
     """
-    count = max(1, round(len(cpus) / 4))
-    servers = cpus[count:] if len(cpus) > SHARED_CPUS_MAX else cpus
-    return Placement(client=tuple(sorted(cpus[:count])), servers=tuple(sorted(servers)), single=cpus[-1])
+    found = calibration.read(folder, runner.fingerprint)
+    if found is None:
+        return runner
+    place = placements(cpus_of(runner.placement)).get(found.best.placement, runner.placement)
+    warnings = (*_shared_cpus(place), *(each for each in runner.warnings if each.code != SHARED))
+    return structs.replace(runner, placement=place, warnings=warnings, calibration=found)
 
 
-def by_core(cpus: Collection[int]) -> tuple[int, ...]:
-    """The CPUs in the order of the package and core that they are threads of."""
+def placements(cpus: Sequence[int]) -> dict[str, Placement]:
+    """The ways to give `cpus` to client and servers, by name, the usual one first; each way once.
 
-    def core(cpu: int) -> tuple[int, int, int]:
-        topology = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology")
-        package, number = (_read(topology / name).strip() for name in ("physical_package_id", "core_id"))
-        return int(package or 0), int(number or cpu), cpu
+    The usual one: about a quarter for the client, the rest for the servers; of up to three, the servers use
+    all. A client and a server that only take turns share one CPU: on two, every turn would wake an idle one,
+    which on a virtual machine took two thirds of the time and most of the noise (docs/method.md).
+    The client takes the first CPUs, so give CPUs of one core side by side (`Host.by_core`).
+    """
+    quarter, half = max(1, round(len(cpus) / 4)), max(1, len(cpus) // 2)
+    ways = {
+        "shared": (cpus[:quarter], cpus),
+        "apart": (cpus[:quarter], cpus[quarter:] or cpus),
+        "halves": (cpus[:half], cpus[half:] or cpus),
+        "free": (cpus, cpus),
+    }
+    usual = "shared" if len(cpus) <= SHARED_CPUS_MAX else "apart"
+    places: dict[str, Placement] = {}
+    for name in (usual, *(name for name in ways if name != usual)):
+        client, servers = ways[name]
+        place = Placement(client=tuple(sorted(client)), servers=tuple(sorted(servers)), single=cpus[-1])
+        if place not in places.values():
+            places[name] = place
+    return places
 
-    return tuple(sorted(cpus, key=core))
+
+def placement(cpus: Sequence[int]) -> Placement:
+    """The usual one of `placements`."""
+    return next(iter(placements(cpus).values()))
+
+
+def cpus_of(place: Placement) -> tuple[int, ...]:
+    """Every CPU of a placement, in the order that it was made from."""
+    return Host().by_core({*place.client, *place.servers})
 
 
 @contextmanager
@@ -178,84 +209,43 @@ def _tasks(pid: int) -> list[int]:
         raise _gone(pid) from error
 
 
+def _facts(host: Host, mount: Mount | None, disk: Disk | None) -> dict[str, str]:
+    """By names that can be told to users; what is not known is left out."""
+    cpus, limits = host.cpus, host.limits
+    memory_bytes = min(host.installed_bytes, limits.memory_bytes or host.installed_bytes)
+    limited = limits.cpus is not None and limits.cpus < len(cpus)
+    known = {
+        "architecture": platform.machine(),
+        "processor": host.processor,
+        "processor's family and model": host.generation,
+        "CPUs": str(len(cpus)),
+        "cores": str(len({host.core(cpu) for cpu in cpus})),
+        "CPU limit": f"{limits.cpus:g}" if limited else "",
+        "memory": f"{math.ceil(memory_bytes / 2**30)} GiB",
+        "virtualisation": host.hypervisor,
+        "file system": mount.filesystem if mount else "",
+        "disk": _make(disk),
+    }
+    return {name: fact for name, fact in known.items() if fact}
+
+
+def _make(disk: Disk | None) -> str:
+    if disk is None:
+        return "unknown"
+    return f"{'virtual' if disk.virtual else _kind(disk)} {disk.model}".strip()
+
+
+def _kind(disk: Disk | None) -> str:
+    if disk is None or disk.rotational is None:
+        return "unknown"
+    return "disk" if disk.rotational else "ssd"
+
+
 def _shared_cpus(place: Placement) -> tuple[Warning, ...]:
     if not set(place.client) & set(place.servers):
         return ()
     text = "Load engine and servers share the same few CPUs: ratios contain some of the engine's work."
-    return (Warning(code="shared-cpu", text=text),)
-
-
-def _governor(cpus: Sequence[int]) -> tuple[Warning, ...]:
-    files = (Path(f"/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor") for cpu in cpus)
-    others = sorted({governor for file in files if (governor := _read(file).strip())} - {"performance"})
-    if not others:
-        return ()
-    text = (
-        f"The CPU frequency governor is {', '.join(others)}, not performance: clock speed follows the load."
-    )
-    return (Warning(code="cpu-governor", text=text),)
-
-
-def _swap(memory: dict[str, int]) -> tuple[Warning, ...]:
-    used = memory.get("SwapTotal", 0) - memory.get("SwapFree", 0)
-    if used <= 0:
-        return ()
-    return (Warning(code="swap", text=f"{used / 2**20:.0f} MiB are swapped out: memory may be short."),)
-
-
-def _steal() -> tuple[Warning, ...]:
-    # user nice system idle iowait irq softirq steal; guest time, which follows, is within user's
-    times = [int(field) for field in _read(Path("/proc/stat")).split("\n", 1)[0].split()[1:9]]
-    if len(times) < 8 or times[7] <= STEAL_SHARE * sum(times):
-        return ()
-    text = f"Other machines on this host took {times[7] / sum(times):.1%} of the CPU time since boot."
-    return (Warning(code="steal", text=text),)
-
-
-def _memory_bytes() -> dict[str, int]:
-    lines = re.findall(r"^(\w+):\s+(\d+) kB$", _read(Path("/proc/meminfo")), re.MULTILINE)
-    return {name: int(kib) * 1024 for name, kib in lines}
-
-
-def _hypervisor(cpuinfo: str) -> str:
-    if not re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.MULTILINE):
-        return ""
-    names = (_read(Path("/sys/class/dmi/id") / name).strip() for name in ("sys_vendor", "product_name"))
-    return " ".join(name for name in names if name) or "unknown hypervisor"
-
-
-def _filesystem(directory: Path) -> str:
-    """The type of the file system that `directory` is on: that of the longest mount point above it."""
-    where = directory.resolve()
-    mounts: list[tuple[int, int, str]] = []
-    for line in _read(Path("/proc/self/mountinfo")).splitlines():
-        before, _, after = line.partition(" - ")
-        point = Path(re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), before.split()[4]))
-        if where.is_relative_to(point):
-            mounts.append((len(point.parts), len(mounts), after.split()[0]))  # later mounts hide earlier ones
-    return max(mounts)[2] if mounts else "unknown"
-
-
-def io_scheduler(directory: Path) -> str:
-    """The I/O scheduler of the disk that `directory` is on; "" where it has none, or it cannot be seen."""
-    found = re.search(r"\[(\S+)\]", _of_disk(directory, "scheduler"))
-    return found[1] if found else ""
-
-
-def _disk(directory: Path) -> str:
-    return {"0": "ssd", "1": "disk"}.get(_of_disk(directory, "rotational"), "unknown")
-
-
-def _of_disk(directory: Path, name: str) -> str:
-    """What the kernel says of the disk that `directory` is on; "" where it says nothing."""
-    while not directory.exists():
-        directory = directory.parent
-    device = directory.stat().st_dev
-    block = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}").resolve()
-    for place in (block, block.parent):  # a partition's queue is its disk's
-        if said := _read(place / "queue" / name).strip():
-            return said
-    return ""
+    return (Warning(code=SHARED, text=text),)
 
 
 def _read(file: Path) -> str:

@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from shootout import __version__, budget, compare, document, machine, resume
+from shootout import (__version__, budget, compare, document, ledger, machine, resume)
 from shootout._engine import Engine
 from shootout.contender import Contender, Entrant, connect, subject
 from shootout.dataset import Loaded
@@ -75,7 +75,10 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
         ExitStack() as held,
     ):
         writer = document.Writer(results, run, resumed=path is not None)
-        campaign = _Campaign(plan, machine.inspect(directory), run, directory, held, observe)
+        runner = machine.inspect(directory)
+        if plan.profile.sampling.calibrated:
+            runner = machine.calibrated(runner, results / ledger.FOLDER)
+        campaign = _Campaign(plan, runner, run, directory, held, observe)
         journal = campaign.journal = document.Journal(writer, campaign.header)
         if path is not None:
             campaign.go_on(document.read(path))
@@ -378,7 +381,7 @@ class _Campaign:
                 subjects,
                 kinds=[kind.name for kind in program.kinds],
                 driver=engine,
-                sampling=self.plan.profile.sampling,
+                sampling=self.runner.sampling(self.plan.profile.sampling),
                 load=self.plan.profile.load,
                 generator=generator,
                 watch=lambda stage, *rounds: self._show(stage, start, block, rounds),

@@ -10,7 +10,7 @@ from datetime import date
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal, dataclass_transform
 
-from msgspec import Meta, Struct, StructMeta, field
+from msgspec import Meta, Struct, StructMeta, field, structs
 
 Positive = Annotated[int, Meta(ge=1)]
 Threads = Annotated[int, Meta(ge=1, le=65_535)]
@@ -196,6 +196,8 @@ class Sampling(Value):
     isolation: Isolation = "share"
     half_width: Share = 0.015  # of the log-ratio's interval: narrower needs no further start
     budget_s: Seconds = 420.0  # for all starts of a run, restarts included
+    # CPU placement and slice_s are those that `doctor --calibrate` found best on the runner, where it did.
+    calibrated: bool = True
 
 
 THROUGHPUT: Final = "throughput"
@@ -650,6 +652,43 @@ class Placement(Value):
         return self.client, tuple(cpu for cpu in self.servers if cpu not in self.client) or self.servers
 
 
+class Finding(Value):
+    """One thing about a runner that was looked at."""
+
+    code: str  # stable, for machines: "cpu-governor", …; a run's warning has the same
+    what: str
+    found: str
+    why: str = ""  # a sentence: what it does to results
+    fit: bool = True
+    mend: str = ""  # the command that mends it, which nobody but the user runs; "": there is none
+
+    @property
+    def warning(self) -> Warning:
+        """The doubt that it casts on what is measured."""
+        return Warning(code=self.code, text=f"{self.what}: {self.found}. {self.why}")
+
+
+class Trial(Value):
+    """What slices of one length under one CPU placement have shown of a server beside itself."""
+
+    placement: str  # machine.placements
+    slice_s: float
+    # Noise of the log-ratio from one second of measuring; from four seconds it is half of that.
+    spread: float
+    visits: int  # stretches of measuring that it was seen in, of all blocks
+
+
+class Calibration(Value):
+    """How a runner measures best, as A/A slices have shown."""
+
+    format: Literal[1]
+    runner: str  # fingerprint
+    measured: str  # ISO, UTC
+    server: str  # reference
+    best: Trial
+    trials: tuple[Trial, ...]  # all, the usual one first
+
+
 class Runner(Value):
     """The machine that measured. Runs compare only where the fingerprints are equal."""
 
@@ -664,6 +703,12 @@ class Runner(Value):
     disk: str  # "ssd", "disk" or "unknown"
     placement: Placement
     warnings: tuple[Warning, ...] = ()
+    facts: dict[str, str] = field(default_factory=dict)  # what the fingerprint is made of
+    calibration: Calibration | None = None  # what placement and slices come from; None: they are the usual
+
+    def sampling(self, asked: Sampling) -> Sampling:
+        """As it is done here: with the slices that the runner was calibrated for."""
+        return structs.replace(asked, slice_s=self.calibration.best.slice_s) if self.calibration else asked
 
 
 class SettingRecord(Value):
@@ -1011,6 +1056,7 @@ class Baseline(Value):
     load: Load
     servers: dict[str, BaselineServer]
     cells: tuple[BaselineCell, ...]
+    machine: dict[str, str] = field(default_factory=dict)  # identity.facts; none: it was not kept yet
 
 
 class HistoryPoint(Value):

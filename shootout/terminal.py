@@ -19,7 +19,7 @@ from shootout import wording
 from shootout.cached import Cleared, Contents, Entry
 from shootout.doctor import Report
 from shootout.look import Access
-from shootout.model import Cell, ChangePoint, Comparison, HistorySeries, Progress, Verdict
+from shootout.model import (Calibration, Cell, ChangePoint, Comparison, HistorySeries, Progress, Verdict)
 from shootout.servers.catalogue import Fetched, Offer
 
 STYLES = {
@@ -230,11 +230,17 @@ def print_doctor(console: Console, report: Report) -> None:
     """What was found, what A/A cells have shown, and how large a loss a run would see."""
     table = Table(box=None, pad_edge=False, show_header=False)
     for finding in report.findings:
-        sign = Text("!", style="yellow") if finding.advice else Text("✓", style="green")
-        table.add_row(
-            sign, finding.what, Text(wording.visible(finding.found)), Text(finding.advice, style="dim")
-        )
+        sign = Text("✓", style="green") if finding.fit else Text("!", style="yellow")
+        table.add_row(sign, finding.what, Text(wording.visible(finding.found)))
+        if not finding.fit:
+            table.add_row("", "", Text(wording.visible(finding.why), style="dim"))
+        if not finding.fit and finding.mend:
+            table.add_row("", "", Text(f"$ {wording.visible(finding.mend)}", style="cyan"))
     _print_whole(console, table)
+    fingerprint = report.runner.fingerprint
+    console.print(f"\nrunner {fingerprint}; nothing was changed: what mends is yours to run", highlight=False)
+    if report.calibration is not None:
+        _print_calibration(console, report.calibration)
     console.print()
     if not report.noise or report.false_alarms is None:
         console.print(
@@ -256,6 +262,28 @@ def print_doctor(console: Console, report: Report) -> None:
     console.print(
         f"\nfalse alarms: {known.alarms} in {known.cells} A/A cells, {share} of cells", highlight=False
     )
+
+
+def _print_calibration(console: Console, calibration: Calibration) -> None:
+    moment, server = wording.moment(calibration.measured), wording.visible(calibration.server)
+    console.print(f"\ncalibrated with {server}, {moment}", highlight=False)
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("placement")
+    for name in ("slices", "noise of one second", "visits"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    for trial in calibration.trials:
+        signs = [
+            word for word, of in (("usual", calibration.trials[0]), ("used", calibration.best)) if trial == of
+        ]
+        table.add_row(
+            trial.placement,
+            f"{1000 * trial.slice_s:g} ms",
+            wording.percents(trial.spread),
+            str(trial.visits),
+            ", ".join(signs),
+        )
+    _print_whole(console, table)
 
 
 def cache_table(contents: Contents) -> Table:

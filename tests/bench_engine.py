@@ -10,7 +10,6 @@ turn included, is written to reports/engine.json. All of it takes 40 minutes; ru
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import tempfile
 import time
@@ -28,6 +27,7 @@ from rich.console import Console
 
 from shootout import machine, plan
 from shootout.contender import Contender
+from shootout.host import Host
 from shootout.places import REPORTS
 from shootout.servers.instances import Instance
 
@@ -50,7 +50,7 @@ def main() -> None:
     made = plan.make(plan.Selection(servers=SERVER, workloads=",".join(WORKLOADS), threads="1"))
     contender = Contender.find(made, SERVER)
     (tables,) = made.loaded
-    cpus = machine.by_core(os.sched_getaffinity(0))
+    cpus = Host().cpus
     place = machine.placement(cpus)
     report = Report(
         server=SERVER,

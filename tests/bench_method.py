@@ -23,6 +23,7 @@ from shootout import machine, plan, wording
 from shootout._engine import Engine
 from shootout.contender import Contender, connect
 from shootout.dataset import SCHEMAS
+from shootout.host import Host
 from shootout.servers.instances import Instance
 
 PLACEMENTS = {  # client, server
@@ -107,7 +108,7 @@ def running(labels: Sequence[str], workload: str, threads: int) -> Iterator[Benc
     engine = Engine(msgspec.json.encode(made.programs[workload]), 1)
     with ExitStack() as held:
         home = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="shootout-")))
-        place = machine.placement(machine.by_core({0, 1}))
+        place = machine.placement(Host().by_core({0, 1}))
         instances: list[Instance] = []
         for label in made.servers:
             contender = Contender.find(made, label)

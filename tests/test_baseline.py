@@ -130,7 +130,36 @@ def test_a_foreign_baseline_is_refused_and_the_difference_named(tmp_path: Path) 
         ),
     )
     assert head(path, stranger).reason == "its baseline does not fit: runner f, now g"
-    assert head(tmp_path, stranger).reason.startswith("no baseline of reads on this runner yet")
+    # Also where baselines of all runners lie in one folder, and this one has none.
+    assert head(tmp_path, stranger).reason == "its baseline does not fit: runner f, now g"
+
+
+def on(document: RunDocument, fingerprint: str, **changes: str) -> RunDocument:
+    """The run on a machine of which more is known."""
+    facts = {"CPUs": "4", "memory": "16 GiB"} | changes
+    runner = structs.replace(document.header.runner, fingerprint=fingerprint, facts=facts)
+    return structs.replace(document, header=structs.replace(document.header, runner=runner))
+
+
+def test_another_machine_is_refused_and_what_differs_is_named(tmp_path: Path) -> None:
+    accepted(tmp_path, on(a_run(20), "f"))
+    assert head(tmp_path, on(a_run(20, "r2"), "f")).verdict is Verdict.EQUIVALENT
+    stranger = head(tmp_path, on(a_run(20, "r2"), "g", memory="32 GiB", disk="ssd"))
+    assert stranger.verdict is Verdict.UNJUDGED
+    assert stranger.reason == (
+        "its baseline does not fit: runner f, now g (memory 16 GiB, now 32 GiB; disk none, now ssd)"
+    )
+
+
+def test_other_cpus_for_the_servers_are_another_measurement(tmp_path: Path) -> None:
+    accepted(tmp_path, on(a_run(20), "f"))
+    later = on(a_run(20, "r2"), "f")
+    place = structs.replace(later.header.runner.placement, servers=(2, 3))
+    runner = structs.replace(later.header.runner, placement=place)
+    cell = head(tmp_path, structs.replace(later, header=structs.replace(later.header, runner=runner)))
+    assert cell.reason == (
+        "its baseline does not fit: placement load on CPU 0, servers on 1, now load on CPU 0, servers on 2,3"
+    )
 
 
 def test_another_build_of_the_server_itself_is_what_it_is_for(tmp_path: Path) -> None:

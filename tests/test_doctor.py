@@ -1,13 +1,14 @@
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from test_ledger import an_entry
 
-from shootout import cli, doctor, ledger, machine
-from shootout.model import Policy
+from shootout import calibration, cli, doctor, fitness, ledger, machine, quiet, storage, wording
+from shootout.model import Calibration, Policy, Trial
 
 
 @pytest.mark.parametrize("spread", [0.003, 0.01, 0.03])
@@ -36,6 +37,13 @@ def test_noise_is_told_for_each_kind_of_cell() -> None:
     assert [*four.power.values()] == sorted(four.power.values())
 
 
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quiet, "SECONDS", 0.2)
+    monkeypatch.setattr(storage, "SECONDS", 0.1)
+
+
+@pytest.mark.usefixtures("hasty")
 def test_the_doctor_tells_of_machine_and_noise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path)]) == 0
     text = capsys.readouterr().out
@@ -51,4 +59,53 @@ def test_the_doctor_tells_of_machine_and_noise(tmp_path: Path, capsys: pytest.Ca
     assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["noise"][0]["workload"] == "reads"
-    assert {finding["what"] for finding in found["findings"]} >= {"processor", "memory", "disk", "open files"}
+    findings = {finding["code"]: finding for finding in found["findings"]}
+    assert findings.keys() >= {
+        *("processor", "memory", "filesystem", "mount-options", "swap", "open-files", "free-space", "flush"),
+        *("stolen", "busy-processes", "tasks", "cpu-limit"),
+    }
+    assert all(finding["why"] for finding in findings.values() if not finding["fit"])
+    assert list(tmp_path.glob(".*")) == []
+
+
+@pytest.mark.usefixtures("hasty")
+def test_what_is_unfit_comes_with_its_reason_and_its_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(fitness, "SPACE_MIN_BYTES", 1 << 60)
+    assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path / "not" / "yet")]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    where = next(number for number, line in enumerate(lines) if line.startswith("! free space"))
+    assert lines[where].endswith(" GiB")
+    assert lines[where + 1].startswith("Each server of a run has a copy of its data")
+    assert lines[where + 2] == "$ shootout cache clear"
+    assert not (tmp_path / "not").exists()
+
+
+@pytest.mark.usefixtures("hasty")
+def test_the_doctor_tells_of_a_calibration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    usual, best = (
+        Trial(placement=name, slice_s=0.1, spread=spread, visits=24)
+        for name, spread in (("shared", 0.021), ("apart", 0.0087))
+    )
+    made = Calibration(
+        format=1,
+        runner=machine.inspect(tmp_path).fingerprint,
+        measured="2026-11-21T10:00:00+00:00",
+        server="mysql-8.0.12",
+        best=best,
+        trials=(usual, best),
+    )
+    calibration.keep(tmp_path / "results" / ledger.FOLDER, made)
+    assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "calibrated with mysql-8.0.12, 21 November 2026, 10:00 UTC" in text
+    rows = [
+        re.split(r"  +", line.strip())
+        for line in text.splitlines()
+        if " ms " in line and "one in" not in line
+    ]
+    assert rows == [
+        ["shared", "100 ms", f"2.1{wording.SPACE}%", "24", "usual"],
+        ["apart", "100 ms", f"0.9{wording.SPACE}%", "24", "used"],
+    ]

@@ -94,7 +94,10 @@ RECORDS_3 = (
 )
 GOLDEN_3 = HEADER_3 + RECORDS_3
 HEADER_4 = (
-    HEADER_3.replace('"format":3', '"format":4').removesuffix("}\n")
+    HEADER_3.replace('"format":3', '"format":4')
+    .replace('"budget_s":310.0}', '"budget_s":310.0,"calibrated":true}')
+    .replace('"warnings":[]},"servers"', '"warnings":[],"facts":{},"calibration":null},"servers"')
+    .removesuffix("}\n")
     + ',"digests":{},"planned":null,"parts":[]}\n'
 )
 RECORDS_4 = RECORDS_3.replace('"twin":null', '"twin":null,"spent_s":2.5').replace(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -12,7 +15,7 @@ from shootout.dataset import SCHEMAS
 from shootout.errors import MeasureError
 from shootout.ground import Ground
 from shootout.model import Check, Dataset, Scale, Step, Transaction, Workload, WorkloadStatement
-from shootout.servers import catalogue, instances, packages
+from shootout.servers import catalogue, instances, packages, running
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
 
@@ -93,3 +96,25 @@ def test_a_check_that_cannot_be_asked_says_why(server: Instance) -> None:
     ground.set_up(threads=1)
     with pytest.raises(MeasureError, match=r"^check check0: .*nowhere' doesn't exist"):
         ground.check()
+
+
+def test_a_server_that_stands_still_holds_nobody_up(
+    server: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that is stopped, or waits for a disk that is gone: it takes connections, and is silent."""
+    monkeypatch.setattr(running, "QUERY_TIMEOUT_S", 0.5)
+    ground = a_ground(server, "CREATE TABLE t (a INT)", checks=("SELECT a FROM t",))
+    ground.set_up(threads=1)
+    began_s = time.monotonic()
+    os.kill(server.pid, signal.SIGSTOP)
+    try:
+        with pytest.raises(MeasureError, match="timed out"):
+            ground.set_up(threads=1)
+        with pytest.raises(MeasureError, match="timed out"):
+            ground.check()
+        with pytest.raises(MeasureError, match=r"SELECT 1: .*timed out"):
+            server.query("SELECT 1", 0.5)
+    finally:
+        os.kill(server.pid, signal.SIGCONT)
+    assert time.monotonic() - began_s < 10
+    assert server.query("SELECT 1") == ((1,),)

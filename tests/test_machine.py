@@ -7,9 +7,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
+from recorded import a_host
 
-from shootout import machine
+from shootout import calibration, identity, machine
 from shootout.errors import MeasureError
+from shootout.model import Calibration, Sampling, Trial
+
+VDA = "sys/devices/pci0000:00/0000:00:02.0/virtio1/block/vda"
 
 
 def test_the_fingerprint_stays_and_says_what_machine_it_is(tmp_path: Path) -> None:
@@ -21,6 +26,69 @@ def test_the_fingerprint_stays_and_says_what_machine_it_is(tmp_path: Path) -> No
     assert one.disk in {"ssd", "disk", "unknown"}
     assert "/" not in one.filesystem
     assert set(one.placement.client) | set(one.placement.servers) == os.sched_getaffinity(0)
+
+
+def test_a_fingerprint_outlives_a_reboot(tmp_path: Path) -> None:
+    """Another kernel keeps other memory for itself, and finds its disks and CPUs as it likes."""
+    kvm = machine.inspect(Path("/data"), a_host("kvm", tmp_path / "before"))
+    again = {
+        "proc/meminfo": "MemTotal: 24590112 kB\nMemAvailable: 20000000 kB",
+        "proc/self/status": "Name: python\nCpus_allowed_list:\t0,1",
+        "proc/stat": "cpu 1 0 0 0 0 0 0 0",
+        "sys/devices/system/clocksource/clocksource0/available_clocksource": "kvm-clock tsc",
+        f"{VDA}/queue/rotational": "0",  # as somebody has set it
+    }
+    assert (
+        machine.inspect(Path("/data"), a_host("kvm", tmp_path / "after", again)).fingerprint
+        == kvm.fingerprint
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "difference"),
+    [
+        ({"proc/self/status": "Cpus_allowed_list:\t0"}, "CPUs 2, now 1; cores 2, now 1"),
+        ({"proc/meminfo": "MemTotal: 16000000 kB"}, "memory 24 GiB, now 16 GiB"),
+        ({"sys/fs/cgroup/memory/job/memory.limit_in_bytes": "8589934592"}, "memory 24 GiB, now 8 GiB"),
+        ({"sys/fs/cgroup/cpu/cpu.cfs_quota_us": "150000"}, "CPU limit none, now 1.5"),
+        ({"sys/devices/system/cpu/cpu1/topology/core_id": "0"}, "cores 2, now 1"),
+        ({f"{VDA}/device/model": "Fast"}, "disk virtual, now virtual Fast"),
+        (
+            {"proc/cpuinfo": "cpu family : 25\nmodel : 1\nmodel name : AMD EPYC\nflags : hypervisor"},
+            "processor's family and model 25/17, now 25/1",
+        ),
+        (
+            {"proc/self/mountinfo": "27 1 254:0 / / rw - xfs /dev/vda rw"},
+            "file system ext4, now xfs",
+        ),
+    ],
+)
+def test_what_must_not_be_compared_differs_by_name(
+    tmp_path: Path, changes: dict[str, str | None], difference: str
+) -> None:
+    kvm = machine.inspect(Path("/data"), a_host("kvm", tmp_path / "one"))
+    other = machine.inspect(Path("/data"), a_host("kvm", tmp_path / "other", changes))
+    assert other.fingerprint != kvm.fingerprint
+    assert identity.difference(kvm.facts, other.facts) == difference
+
+
+def test_another_placement_is_no_other_machine_and_differs_all_the_same(tmp_path: Path) -> None:
+    kvm = machine.inspect(Path("/data"), a_host("kvm", tmp_path))
+    other = structs.replace(kvm, placement=machine.placements((0, 1))["apart"])
+    assert identity.difference(identity.facts(kvm), identity.facts(kvm)) == ""
+    assert identity.difference(identity.facts(kvm), identity.facts(other)) == (
+        "placement load on CPU 0, servers on 0,1, now load on CPU 0, servers on 1"
+    )
+    assert identity.difference({}, identity.facts(kvm)) == ""  # of a run that did not keep them
+
+
+def test_what_makes_a_machine_unfit_is_a_doubt(tmp_path: Path) -> None:
+    runner = machine.inspect(Path("/srv"), a_host("metal", tmp_path))
+    codes = [warning.code for warning in runner.warnings]
+    assert codes[:3] == ["cpu-governor", "turbo", "smt"]
+    assert "virtual" not in codes
+    text = next(warning.text for warning in runner.warnings if warning.code == "swap")
+    assert text == "swap: 256 of 8192 MiB in use. What is swapped out is read back in the middle of a slice."
 
 
 def test_another_filesystem_is_another_fingerprint(tmp_path: Path) -> None:
@@ -53,6 +121,57 @@ def test_a_reader_shares_a_cpu_and_from_four_on_every_cpu_has_one_side(cpus: lis
     if len(cpus) > machine.SHARED_CPUS_MAX:
         assert sorted(place.client + place.servers) == sorted(cpus)
         assert len(place.client) <= len(place.servers)
+
+
+@given(st.lists(st.integers(0, 511), min_size=1, max_size=64, unique=True))
+def test_every_placement_is_another_and_the_usual_one_is_first(cpus: list[int]) -> None:
+    places = machine.placements(cpus)
+    assert next(iter(places.values())) == machine.placement(cpus)
+    assert len(set(map(str, places.values()))) == len(places)
+    for place in places.values():
+        assert {*place.client, *place.servers} == set(cpus)
+        assert place.client
+        assert place.servers
+        assert place.single in cpus
+
+
+def test_the_placements_of_two_and_eight() -> None:
+    assert {name: (p.client, p.servers) for name, p in machine.placements((0, 1)).items()} == {
+        "shared": ((0,), (0, 1)),
+        "apart": ((0,), (1,)),
+        "free": ((0, 1), (0, 1)),
+    }
+    eight = tuple(range(8))
+    assert {name: (p.client, p.servers) for name, p in machine.placements(eight).items()} == {
+        "apart": ((0, 1), eight[2:]),
+        "shared": ((0, 1), eight),
+        "halves": (eight[:4], eight[4:]),
+        "free": (eight, eight),
+    }
+
+
+def test_a_calibration_is_used(tmp_path: Path) -> None:
+    runner = machine.inspect(tmp_path)
+    cpus = machine.cpus_of(runner.placement)
+    names = list(machine.placements(cpus))
+    assert machine.calibrated(runner, tmp_path) == runner
+    assert runner.sampling(Sampling()) == Sampling()
+    best = Trial(placement=names[-1], slice_s=0.25, spread=0.01, visits=9)
+    made = Calibration(
+        format=1,
+        runner=runner.fingerprint,
+        measured="2026-11-21T10:00:00+00:00",
+        server="s",
+        best=best,
+        trials=(best,),
+    )
+    calibration.keep(tmp_path, made)
+    used = machine.calibrated(runner, tmp_path)
+    assert used.placement == machine.placements(cpus)[names[-1]]
+    assert used.calibration == made
+    assert used.sampling(Sampling(measure_s=3.0)) == Sampling(measure_s=3.0, slice_s=0.25)
+    shares = bool(set(used.placement.client) & set(used.placement.servers))
+    assert ("shared-cpu" in {warning.code for warning in used.warnings}) == shares
 
 
 def test_placing_a_process_holds_all_its_threads() -> None:

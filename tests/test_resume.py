@@ -261,8 +261,8 @@ def test_what_is_torn_is_named_and_passed_over(tmp_path: Path) -> None:
     ("changes", "expected"),
     [
         (
-            {"runner": builders.a_runner(fingerprint="f", cpus=4)},
-            'runner fingerprint "5e7c0f2a91d4", now "f"; runner cpus 2, now 4',
+            {"runner": builders.a_runner(fingerprint="f", facts={"CPUs": "4"})},
+            "runner 5e7c0f2a91d4, now f (CPUs 2, now 4)",
         ),
         ({"shootout": "0.2.0"}, 'shootout "0.1.0", now "0.2.0"'),
         ({"given": {"--threads": "1,8"}}, 'given --threads none, now "1,8"'),
@@ -276,7 +276,10 @@ def test_what_is_torn_is_named_and_passed_over(tmp_path: Path) -> None:
 )
 def test_what_differs_is_named(changes: dict[str, Any], expected: str) -> None:
     mine = builders.a_record("mine", options={"range_size": 100})
-    then = structs.replace(builders.a_header(digests={"mine": "a"}), workloads=(mine,))
+    then = structs.replace(
+        builders.a_header(digests={"mine": "a"}, runner=builders.a_runner(facts={"CPUs": "2"})),
+        workloads=(mine,),
+    )
     with pytest.raises(InputError) as caught:
         resume.require_same_run(then, structs.replace(then, **changes))
     assert str(caught.value).startswith(f"run {then.run} cannot go on: {expected}")

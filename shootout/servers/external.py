@@ -22,7 +22,7 @@ from shootout.errors import InputError, MeasureError
 from shootout.model import Family, Version
 from shootout.servers import peer
 from shootout.servers.dsn import Dsn
-from shootout.servers.running import Login, Running
+from shootout.servers.running import Login, Running, linked, patience
 
 MARK = "shootout_mark"
 CREATOR = "made by shootout, and dropped when its run is over"
@@ -95,6 +95,7 @@ class External(Running):
             "autocommit": True,
             "connect_timeout": CONNECT_TIMEOUT_S,
             "init_command": f"SET SESSION wait_timeout = {WAIT_TIMEOUT_S}",
+            **patience(),
         }
         connection = Connection(**common | options | {"defer_connect": True})
         # Not among the arguments, which tracebacks may show; in bytes: of text PyMySQL takes Latin-1 only.
@@ -102,16 +103,8 @@ class External(Running):
         if self.dsn.socket is None:
             connection.connect()
             return connection
-        # PyMySQL forgets to close a socket of its own that found no server.
-        link = socket.socket(socket.AF_UNIX)
-        try:
-            link.connect(self.dsn.socket)
-        except OSError as error:
-            link.close()
-            words = f"{self.dsn.socket}: {error.strerror}"
-            raise pymysql.OperationalError(CR.CR_CONNECTION_ERROR, words) from error
         connection._secure = True  # type: ignore[attr-defined]  # so it would know of a socket of its own
-        connection.connect(link)
+        connection.connect(linked(self.dsn.socket))
         return connection
 
     @property

@@ -19,7 +19,6 @@ from typing import Any
 import pymysql
 from pymysql.connections import Connection
 from pymysql.constants import COMMAND
-from pymysql.constants.CR import CR_CONNECTION_ERROR
 from pymysql.cursors import Cursor
 
 from shootout.errors import InputError, MeasureError
@@ -27,7 +26,7 @@ from shootout.servers import accounts, bootstrap, config, leftovers, log
 from shootout.servers.accounts import LOAD_USER
 from shootout.servers.config import quoted
 from shootout.servers.program import Address, Process, Program
-from shootout.servers.running import Login, Running, version_of
+from shootout.servers.running import Login, Running, linked, patience, version_of
 from shootout.servers.store import locked
 
 SOCKET_PATH_MAX_BYTES = 100  # the system's limit is 107; servers append ".lock" for a file beside it
@@ -270,18 +269,11 @@ class Instance(Running):
             "charset": self._charset,
             "collation": f"{self._charset}_general_ci",
             "autocommit": True,
+            **patience(),
         }
         connection = Connection(**common | dict(options) | {"defer_connect": True})
-        # PyMySQL forgets to close a socket of its own that found no server.
-        link = socket.socket(socket.AF_INET if over_tcp else socket.AF_UNIX)
-        address = ("127.0.0.1", self.port) if over_tcp else str(self.socket)
-        try:
-            link.connect(address)
-        except OSError as error:
-            link.close()
-            raise pymysql.OperationalError(CR_CONNECTION_ERROR, f"{address}: {error.strerror}") from error
         connection._secure = not over_tcp  # type: ignore[attr-defined]  # as it would know of its own socket
-        connection.connect(link)
+        connection.connect(linked(("127.0.0.1", self.port) if over_tcp else str(self.socket)))
         return connection
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import struct
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -9,11 +11,13 @@ from typing import Any, Self
 
 import pymysql
 from pymysql.connections import Connection
+from pymysql.constants.CR import CR_CONNECTION_ERROR
 from pymysql.cursors import Cursor
 
 from shootout.errors import MeasureError
 
 QUERY_TIMEOUT_S = 60.0
+CONNECT_TIMEOUT_S = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,10 @@ class Running(ABC):
 
     @abstractmethod
     def connect(self, **options: Any) -> Connection[Cursor]:
-        """Log in to prepare and to ask: no TLS, autocommit; `options` are PyMySQL's and win."""
+        """Log in to prepare and to ask: no TLS, autocommit; `options` are PyMySQL's and win.
+
+        A server that stands still is waited for no longer than QUERY_TIMEOUT_S, until `wait_for` says else.
+        """
 
     @abstractmethod
     def alive(self) -> bool:
@@ -90,8 +97,8 @@ class Running(ABC):
         timeout_s = QUERY_TIMEOUT_S if timeout_s is None else timeout_s
         try:
             if self._control is None:
-                self._control = self.connect(read_timeout=timeout_s)
-            self._control._read_timeout = timeout_s  # type: ignore[attr-defined]  # of the next packet
+                self._control = self.connect(read_timeout=min(timeout_s, QUERY_TIMEOUT_S))
+            wait_for(self._control, timeout_s)
             with self._control.cursor() as cursor:
                 cursor.execute(sql)
                 return tuple(tuple(map(_text, row)) for row in cursor.fetchall())
@@ -116,6 +123,32 @@ class Running(ABC):
         if self._control is not None:
             self._control._force_close()  # type: ignore[attr-defined]
             self._control = None
+
+
+def patience() -> dict[str, float]:
+    """PyMySQL's options for a login that does not wait for ever."""
+    return {"read_timeout": QUERY_TIMEOUT_S, "write_timeout": QUERY_TIMEOUT_S}
+
+
+def linked(address: str | tuple[str, int]) -> socket.socket:
+    """A socket that leads to a server: a unix socket's path, or host and port.
+
+    PyMySQL forgets to close one of its own that found no server. Raises pymysql.OperationalError.
+    """
+    link = socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET)
+    # Not settimeout: a unix socket that does not block is refused at once where a full queue is waiting.
+    link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", CONNECT_TIMEOUT_S, 0))
+    try:
+        link.connect(address)
+    except OSError as error:
+        link.close()
+        raise pymysql.OperationalError(CR_CONNECTION_ERROR, f"{address}: {error.strerror}") from error
+    return link
+
+
+def wait_for(connection: Connection[Cursor], timeout_s: float) -> None:
+    """Wait so long for each answer from now on."""
+    connection._read_timeout = timeout_s  # type: ignore[attr-defined]  # of the next packet
 
 
 def version_of(connection: Connection[Cursor]) -> str:
