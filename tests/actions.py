@@ -25,7 +25,7 @@ PATIENCE_S = 180.0
 _TOKEN = re.compile(
     r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>\d+)|(?P<operator>&&|\|\||==|!=|!|\(|\)|,)|(?P<name>[A-Za-z_][\w.-]*))"
 )
-_EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
+_EXPRESSION = re.compile(r"\$\{\{((?:(?!\}\}).)*)\}\}", re.DOTALL)
 _OPERATORS = {"&&": " and ", "||": " or ", "!": " not "}
 _WORDS = {"true": True, "false": False, "null": None}
 
