@@ -7,7 +7,7 @@ ENGINE := $(wildcard engine/src/*) engine/Cargo.toml engine/Cargo.lock
 
 need = command -v $(1) >/dev/null || { echo "shootout: $(1) is missing; install it with: $(2)" >&2; exit 2; }
 
-.PHONY: bench test test-servers bench-engine bench-method wheel fuzz clean tools
+.PHONY: bench test test-servers bench-engine bench-method bench-merge bench-storm wheel fuzz clean tools
 
 # Exit code 1 says that something regressed: here that is a result, not a fault.
 bench: $(INSTALLED)
@@ -67,6 +67,15 @@ wheel: $(INSTALLED)
 # What docs/method.md says of cold starts and CPU placement, measured again.
 bench-method: $(INSTALLED)
 	@$(BIN)/python tests/bench_method.py
+
+# A thousand shards of a hundred cells each, made up, become one run: seconds and megabytes.
+bench-merge: $(INSTALLED)
+	@$(BIN)/python tests/bench_merge.py
+
+# A run that is killed twenty times, and goes on each time, beside one that is left alone. Takes eight minutes.
+bench-storm: $(INSTALLED)
+	@$(call need,mvn,apt-get install maven)
+	@$(BIN)/python tests/bench_storm.py
 
 $(INSTALLED): requirements.lock pyproject.toml $(ENGINE) | tools
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

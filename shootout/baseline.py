@@ -6,6 +6,7 @@ for everyone looks like no regression. One JSON file for each runner and workloa
 
 from __future__ import annotations
 
+import itertools
 import math
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,6 +33,7 @@ from shootout.model import (
 from shootout.pairs import Change
 
 NOT_YET = "accept one with `shootout baseline accept`"
+Key = tuple[str, str]  # of a baseline: the fingerprint of a runner, and a workload's name
 _WORKLOAD = ("protocol", "options", "distribution")  # of a WorkloadRecord: what is sent
 
 
@@ -47,22 +49,25 @@ def of(comparison: Comparison) -> tuple[Baseline, ...]:
     is left.
     """
     header = comparison.header
-    records = {record.label: record for record in header.servers}
     made = []
-    for record in header.workloads:
+    for runner, record in itertools.product(header.runners, header.workloads):
         certified = [
             cell
             for cell in comparison.cells
-            if cell.cell.workload == record.name and cell.ratio is not None and len(cell.per_start) > 1
+            if cell.cell.workload == record.name
+            and header.part(cell.cell).runner.fingerprint == runner.fingerprint
+            and cell.ratio is not None
+            and len(cell.per_start) > 1
         ]
         if not certified:
             continue
+        records = {each.label: each for each in header.part(certified[0].cell).servers}
         anchor = certified[0].base.server
         labels = dict.fromkeys([anchor, *(cell.cell.server for cell in certified)])
         made.append(
             Baseline(
                 format=1,
-                runner=header.runner.fingerprint,
+                runner=runner.fingerprint,
                 anchor=anchor,
                 workload=record,
                 load=header.profile.load,
@@ -103,16 +108,17 @@ def read(path: Path) -> Baseline | None:
         raise InputError(f"{path}: not a baseline: {error}") from None
 
 
-def find(place: Path, header: RunHeader) -> dict[str, Baseline]:
-    """The run's baselines by workload: `place` is a file, or the folder of all runners. Raises InputError."""
+def find(place: Path, header: RunHeader) -> dict[Key, Baseline]:
+    """The run's baselines: `place` is a file, or the folder of all runners. Raises InputError."""
+    fingerprints = [runner.fingerprint for runner in header.runners]
     if place.is_file():
         found = read(place)
-        return {} if found is None else {found.workload.name: found}
-    paths = {each.name: path_of(place, header.runner.fingerprint, each.name) for each in header.workloads}
-    return {name: found for name, path in paths.items() if (found := read(path)) is not None}
+        return {} if found is None else {(each, found.workload.name): found for each in fingerprints}
+    keys = itertools.product(fingerprints, [each.name for each in header.workloads])
+    return {key: found for key in keys if (found := read(path_of(place, *key))) is not None}
 
 
-def judged(comparison: Comparison, stored: Mapping[str, Baseline]) -> Comparison:
+def judged(comparison: Comparison, stored: Mapping[Key, Baseline]) -> Comparison:
     """The run's cells held against what is stored, instead of against its base.
 
     `comparison` must have the anchor as its base. A cell without a baseline, or with one of another runner,
@@ -123,7 +129,8 @@ def judged(comparison: Comparison, stored: Mapping[str, Baseline]) -> Comparison
     for cell in comparison.cells:
         if cell.cell == cell.base or cell.ratio is None or len(cell.per_start) < 2:
             continue
-        baseline = stored.get(cell.cell.workload)
+        runner = comparison.header.part(cell.cell).runner.fingerprint
+        baseline = stored.get((runner, cell.cell.workload))
         refusal = _refusal(comparison, cell, baseline)
         then = _find(baseline, cell.cell) if baseline else None
         if refusal is not None or then is None:
@@ -208,15 +215,16 @@ def _refusal(comparison: Comparison, cell: CellComparison, baseline: Baseline | 
     """Why the cell cannot be held against the baseline; None where it can."""
     if baseline is None:
         return f"no baseline of {cell.cell.workload} on this runner yet; {NOT_YET}"
+    part = comparison.header.part(cell.cell)
     now = Baseline(
         format=1,
-        runner=comparison.header.runner.fingerprint,
+        runner=part.runner.fingerprint,
         anchor=cell.base.server,
         workload=next(each for each in comparison.header.workloads if each.name == cell.cell.workload),
         load=comparison.header.profile.load,
         servers={
             record.label: _server(record)
-            for record in comparison.header.servers
+            for record in part.servers
             if record.label in (cell.cell.server, cell.base.server)
         },
         cells=(),

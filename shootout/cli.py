@@ -33,6 +33,7 @@ from shootout import (
     ledger,
     look,
     matrix,
+    merge,
     plan,
     regressions,
     site,
@@ -42,7 +43,7 @@ from shootout import (
     webhook,
 )
 from shootout.errors import InputError, MeasureError
-from shootout.model import Comparison, RunDocument, ServerReference
+from shootout.model import Comparison, RunDocument, ServerReference, Verdict
 from shootout.places import FIXTURES, REPORTS, ROOT, SUITES, cache
 from shootout.repository import Repository
 from shootout.servers import catalogue, dsn, reference
@@ -88,15 +89,14 @@ def conclude(path: Path, out: Path) -> Conclusion:
     """Judge the run at `path`, keep what its A/A cells showed, and publish it with all others beside it."""
     document_ = document.read(path)
     comparison = judged(document_, path.parent)
-    fingerprint = document_.header.runner.fingerprint
     known = (*comparison.twins, *compare.again(document_.header, comparison.cells))
-    ledger.keep(path.parent / ledger.FOLDER, fingerprint, ledger.of(document_.header.run, known))
+    ledger.learn(path.parent / ledger.FOLDER, document_.header, known)
     return Conclusion(path, publish(path.parent, out), document_, comparison)
 
 
 def judged(read: RunDocument, results: Path, base: str | None = None) -> Comparison:
     """A run judged by what its runner's A/A cells have shown before it."""
-    history = ledger.read(results / ledger.FOLDER, read.header.runner.fingerprint)
+    history = ledger.known(results / ledger.FOLDER, read.header)
     known = triage.load(ACKNOWLEDGED)
     return compare.compare(read, base=base, history=history, acknowledged=known)
 
@@ -168,6 +168,29 @@ def _measure(selection: plan.Selection, given: argparse.Namespace) -> int:
     if front.broken or code in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
         return EXIT_CODES[MeasureError]
     return EXIT_CODES[InputError] if code == pytest.ExitCode.USAGE_ERROR else int(code)
+
+
+def _merge(given: argparse.Namespace) -> int:
+    def skip(words: str) -> None:
+        print(f"shootout: left out: {words}", file=sys.stderr)
+
+    path = merge.merge(given.documents, given.out / "results", skip)
+    conclusion = conclude(path, given.out / "site")
+    show(conclusion, as_json=given.json)
+    unmeasured = [
+        cell.cell
+        for cell in conclusion.comparison.cells
+        if cell.figures is None and cell.verdict is Verdict.UNJUDGED
+    ]
+    if unmeasured:
+        absent = " ".join(block.key for block in merge.missing(conclusion.document.header)) or "none"
+        print(
+            f"shootout: {len(unmeasured)} cells of {len(conclusion.comparison.cells)} were not measured; "
+            f"blocks in no document: {absent}",
+            file=sys.stderr,
+        )
+        return EXIT_CODES[MeasureError]
+    return compare.exit_code(conclusion.comparison)
 
 
 def _compare(given: argparse.Namespace) -> int:
@@ -413,6 +436,10 @@ def _add_measuring(commands: Commands[_Parser]) -> None:
 
 
 def _add_judging(commands: Commands[_Parser]) -> None:
+    merge_ = _command(commands, "merge", _merge, "join the documents of a run's shards, publish the report")
+    merge_.add_argument("documents", metavar="DOC", type=Path, nargs="+")
+    merge_.add_argument("--out", metavar="DIR", type=Path, default=REPORTS, help="for results/ and site/")
+
     compare_ = _command(commands, "compare", _compare, "judge run documents again")
     compare_.add_argument("documents", metavar="DOC", type=Path, nargs="+")
     compare_.add_argument("--base", metavar="SERVER", help="the label to compare with (default: the first)")

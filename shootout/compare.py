@@ -133,7 +133,8 @@ def _judged(
     p_values: Mapping[Key, float],
     known: Iterable[LedgerEntry],
 ) -> CellComparison:
-    judgement = judge.judge(pair, policy, p_values, ledger.spreads(known, pair.cell))
+    runner = document.header.part(pair.cell).runner.fingerprint
+    judgement = judge.judge(pair, policy, p_values, ledger.spreads(known, pair.cell, runner))
     figures_ = figures.of_cell(pair.starts, policy) if pair.starts else None
     compared = pair.failure is None and pair.base_failure is None and pair.cell != pair.base
     steady = pairs.both_steady(pair.base_starts, pair.starts) if compared else ({}, {})

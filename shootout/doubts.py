@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from shootout.figures import completed
 from shootout.judge import Judgement
-from shootout.model import CellFigures, Latency, RunDocument, RunHeader, Verdict, Warning
+from shootout.model import Cell, CellFigures, Latency, RunDocument, RunHeader, Verdict, Warning
 from shootout.pairs import Pair, Starts, unsteady
 
 # What is part of an OLTP load: rolled back by the engine, and tried again.
@@ -19,7 +19,7 @@ def of_cell(
     document: RunDocument, pair: Pair, judgement: Judgement, figures: CellFigures | None
 ) -> Iterator[Warning]:
     """What speaks against believing it, the run's own doubts first."""
-    if document.end is None or document.end.interrupted:
+    if document.interrupted(pair.cell):
         yield Warning(code="interrupted", text="The run was cut short: some starts are missing")
     if which := unsteady(pair):
         yield Warning(code="unsteady", text=f"{which}: not judged by that")
@@ -29,7 +29,7 @@ def of_cell(
     if pair.throughput is not None and len(pair.throughput.per_start) == 2:
         yield Warning(code="few-starts", text="Two starts only: the interval rests on one difference")
     if figures is not None:
-        yield from _load_warnings(document.header, pair.starts, figures)
+        yield from _load_warnings(document.header, pair.cell, pair.starts, figures)
     yield from _shape_warnings(document.header, pair.cell.workload)
     for each in judgement.metrics[:1]:
         if each.verdict in (Verdict.REGRESSED, Verdict.IMPROVED) and each.floor is None:
@@ -38,7 +38,7 @@ def of_cell(
         if each.verdict in (Verdict.REGRESSED, Verdict.IMPROVED) and each.confirmed is None:
             text = "Seen once: no fresh starts were made to confirm it"
             yield Warning(code="not-confirmed", text=text)
-    records = {record.label: record for record in document.header.servers}
+    records = {record.label: record for record in document.header.part(pair.cell).servers}
     for label in dict.fromkeys((pair.cell.server, pair.base.server)):
         for warning in records[label].warnings if label in records else ():
             yield Warning(code=warning.code, text=f"{label}: {warning.text}")
@@ -60,7 +60,7 @@ def _codes(errors: Mapping[str, int]) -> str:
     return ", ".join(f"error {code}: {count}" for code, count in errors.items())
 
 
-def _load_warnings(header: RunHeader, starts: Starts, figures: CellFigures) -> Iterator[Warning]:
+def _load_warnings(header: RunHeader, cell: Cell, starts: Starts, figures: CellFigures) -> Iterator[Warning]:
     """What the load itself says about how far its figures can be trusted."""
     refused = {code: count for code, count in figures.errors.items() if code in RETRIED}
     retried = sum(refused.values()) / completed(starts)
@@ -70,13 +70,13 @@ def _load_warnings(header: RunHeader, starts: Starts, figures: CellFigures) -> I
     if lost := {code: count for code, count in figures.errors.items() if code not in RETRIED}:
         text = f"Connections were lost, or could not be opened again at once ({_codes(lost)})"
         yield Warning(code="lost", text=text)
-    busy = _client_share(header, starts, figures.latency)
+    busy = _client_share(header, cell, starts, figures.latency)
     if busy > CLIENT_MAX:
         text = f"The load engine used about {100 * busy:.0f} % of its CPUs: it may be what is measured"
         yield Warning(code="client-bound", text=text)
 
 
-def _client_share(header: RunHeader, starts: Starts, latency: Latency) -> float:
+def _client_share(header: RunHeader, cell: Cell, starts: Starts, latency: Latency) -> float:
     """The client's CPU time as a share of what its CPUs had during the slices; an estimate.
 
     A document has no wall time of whole slices: each is taken to be its window, a ramp in the profile's
@@ -84,5 +84,5 @@ def _client_share(header: RunHeader, starts: Starts, latency: Latency) -> float:
     """
     ramp = header.profile.sampling.ramp_s / header.profile.sampling.slice_s
     wall_s = sum(sum(s.window_s) * (1 + ramp) + len(s.window_s) * latency.mean_s for s in starts.values())
-    cpus = len(header.runner.placement.client)
+    cpus = len(header.part(cell).runner.placement.client)
     return sum(sum(s.client_cpu_s) for s in starts.values()) / (cpus * wall_s)

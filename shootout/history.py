@@ -26,7 +26,8 @@ def series(comparisons: Iterable[Comparison]) -> tuple[HistorySeries, ...]:
             if cell.ratio is None or cell.figures is None:
                 continue
             of, anchor = cell.cell, cell.base.server
-            key = (header.runner.fingerprint, of.workload, of.dataset, of.server, anchor, of.threads)
+            runner = header.part(of).runner.fingerprint
+            key = (runner, of.workload, of.dataset, of.server, anchor, of.threads)
             points.setdefault(key, []).append(
                 HistoryPoint(
                     run=header.run,

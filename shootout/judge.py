@@ -33,7 +33,8 @@ def judge(
     if pair.failure is not None:
         return Judgement(Verdict.FAILED, pair.failure)
     if not pair.starts:
-        return Judgement(Verdict.UNJUDGED, "not measured: the run was cut short before it")
+        why = "the run was cut short before it, or its shard is missing"
+        return Judgement(Verdict.UNJUDGED, f"not measured: {why}")
     if pair.cell == pair.base:
         instead = f"the base, in place of {pair.replaces}" if pair.replaces else "the base"
         return Judgement(Verdict.UNJUDGED, instead)

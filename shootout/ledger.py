@@ -16,7 +16,7 @@ import msgspec
 
 from shootout import stats
 from shootout.errors import InputError
-from shootout.model import Cell, CellComparison, FalseAlarms, Interval, LedgerEntry, Verdict
+from shootout.model import Cell, CellComparison, FalseAlarms, Interval, LedgerEntry, RunHeader, Verdict
 
 FOLDER = "ledger"  # beside the run documents
 _FINGERPRINT = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
@@ -44,7 +44,8 @@ def read(folder: Path, fingerprint: str) -> tuple[LedgerEntry, ...]:
     entries = []
     for number, line in enumerate(lines, 1):
         try:
-            entries.append(msgspec.json.decode(line, type=LedgerEntry))
+            entry = msgspec.json.decode(line, type=LedgerEntry)
+            entries.append(msgspec.structs.replace(entry, runner=fingerprint))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise InputError(f"{file}:{number}: not an entry of a ledger: {error}") from None
     return tuple(entries)
@@ -69,6 +70,23 @@ def keep(folder: Path, fingerprint: str, entries: Iterable[LedgerEntry]) -> None
         raise InputError(f"{file}: cannot be written: {error.strerror}") from None
 
 
+def known(folder: Path, header: RunHeader) -> tuple[LedgerEntry, ...]:
+    """What the machines that have measured a run have shown in others. Raises as `read` does."""
+    own = {part.run for part in header.parts}
+    entries = (entry for each in header.runners for entry in read(folder, each.fingerprint))
+    return tuple(entry for entry in entries if entry.run not in own)
+
+
+def learn(folder: Path, header: RunHeader, twins: Iterable[CellComparison]) -> None:
+    """Keep what a run's A/A cells showed, each for the machine that measured it. Raises as `keep` does."""
+    found: dict[tuple[str, str], list[CellComparison]] = {}
+    for twin in twins:
+        part = header.part(twin.cell)
+        found.setdefault((part.runner.fingerprint, part.run), []).append(twin)
+    for (fingerprint, run), cells in found.items():
+        keep(folder, fingerprint, of(run, cells))
+
+
 def of(run: str, twins: Iterable[CellComparison]) -> tuple[LedgerEntry, ...]:
     """The entries that a run adds: those of its A/A cells that could be judged."""
     return tuple(
@@ -86,11 +104,16 @@ def of(run: str, twins: Iterable[CellComparison]) -> tuple[LedgerEntry, ...]:
     )
 
 
-def spreads(entries: Iterable[LedgerEntry], cell: Cell) -> dict[str, float]:
-    """How much starts of an A/A cell differ, by metric: the pooled standard deviation of their logarithms."""
+def spreads(entries: Iterable[LedgerEntry], cell: Cell, runner: str = "") -> dict[str, float]:
+    """How much starts of an A/A cell differ, by metric: the pooled standard deviation of their logarithms.
+
+    `runner`: the fingerprint of the machine that it is about, where the entries are of several.
+    """
     freedom: Counter[str] = Counter()
     squares: Counter[str] = Counter()
     for entry in entries:
+        if runner and entry.runner and entry.runner != runner:
+            continue
         if (entry.workload, entry.dataset, entry.threads) == (cell.workload, cell.dataset, cell.threads):
             for metric, spread in entry.spreads.items():
                 freedom[metric] += entry.starts - 1

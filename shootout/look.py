@@ -9,7 +9,6 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from types import FrameType
 
 from shootout import contender, settings
 from shootout.errors import MeasureError
@@ -19,6 +18,7 @@ from shootout.servers import accounts, instances
 from shootout.servers.config import quoted
 from shootout.servers.instances import Instance
 from shootout.servers.leftovers import workplace
+from shootout.signals import interrupting
 
 LOOK_S = 0.2  # how often it is seen whether the server still runs
 
@@ -48,7 +48,7 @@ def running(reference: ServerReference, settings_name: str, port: int | None) ->
     """
     if port is not None:
         instances.require_port(port)
-    with _interrupted_by(signal.SIGTERM, signal.SIGHUP), ExitStack() as held:
+    with interrupting(signal.SIGTERM, signal.SIGHUP), ExitStack() as held:
         program = contender.program_of(reference, held)
         profile = settings.load(reference.settings or settings_name)
         options = settings.compile(profile, program.family, program.version).options
@@ -84,17 +84,3 @@ def until_interrupted(instance: Instance) -> None:
     except KeyboardInterrupt:
         return
     raise MeasureError(f"the server ended by itself{instance.post_mortem()}")
-
-
-@contextmanager
-def _interrupted_by(*signals: signal.Signals) -> Iterator[None]:
-    before = {each: signal.signal(each, _interrupt) for each in signals}
-    try:
-        yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

@@ -83,5 +83,13 @@ def blocks(cells: Iterable[Cell]) -> tuple[Block, ...]:
     )
 
 
+def shard(blocks: Sequence[Block], number: int, count: int) -> tuple[Block, ...]:
+    """The blocks of shard `number`, from 1, of `count`: neighbours, so that a workload stays on few runners.
+
+    Together the shards have every block once, and their numbers of blocks differ by one at most.
+    """
+    return tuple(blocks[(number - 1) * len(blocks) // count : number * len(blocks) // count])
+
+
 def _twice(values: Sequence[object]) -> list[object]:
     return [value for i, value in enumerate(values) if value in values[:i]]

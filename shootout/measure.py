@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import random
 import shutil
+import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -21,11 +22,11 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from shootout import __version__, compare, document, machine
+from shootout import __version__, compare, document, machine, resume
 from shootout._engine import Engine
 from shootout.contender import Contender, Entrant, connect, subject
 from shootout.dataset import Loaded
-from shootout.errors import MeasureError
+from shootout.errors import InputError, MeasureError
 from shootout.ground import Ground
 from shootout.model import (
     Block,
@@ -33,6 +34,7 @@ from shootout.model import (
     EndRecord,
     FailureRecord,
     Progress,
+    ResumeRecord,
     RunDocument,
     RunHeader,
     Runner,
@@ -46,6 +48,7 @@ from shootout.resident import Resident
 from shootout.rounds import measure_block
 from shootout.servers.leftovers import workplace
 from shootout.servers.running import Running
+from shootout.signals import interrupting
 
 Observe = Callable[[Progress], None]
 
@@ -56,24 +59,48 @@ LANES_MAX = 4  # engine threads; one drives some hundred thousand transactions a
 def measure(plan: Plan, results: Path, observe: Observe) -> Path:
     """Measure the plan's blocks; returns the run document, which holds each start as soon as it is over.
 
-    Call it from the main thread. Raises InputError for what the user must mend. A server that fails is a
-    result: the other cells go on. On any way out no server is left running, and no document without results.
+    Where the plan says `resume`, the newest run in `results` goes on with what is missing, if it was cut
+    short. Call it from the main thread; SIGTERM and SIGHUP end it as Ctrl-C does. Raises InputError for what
+    the user must mend. A server that fails is a result: the other cells go on. On any way out no server is
+    left running, and no document without results.
     """
     began_s = time.monotonic()
-    run = document.new_run(datetime.now(UTC))
-    writer = document.Writer(results, run)
-    with workplace(cache(), run, plan.data) as directory, ExitStack() as held:
+    path = None
+    if plan.resume:
+        path = resume.find(results, plan.given.get("--shard"), partial(_say, observe, "left out: "))
+    run = document.new_run(datetime.now(UTC)) if path is None else path.stem
+    with (
+        interrupting(signal.SIGTERM, signal.SIGHUP),
+        workplace(cache(), run, plan.data) as directory,
+        ExitStack() as held,
+    ):
+        writer = document.Writer(results, run, resumed=path is not None)
         campaign = _Campaign(plan, machine.inspect(directory), run, directory, held, observe)
         journal = campaign.journal = document.Journal(writer, campaign.header)
+        if path is not None:
+            campaign.go_on(document.read(path))
+            journal = campaign.journal = document.Journal(writer, _resumed)
+            _say(observe, "going on with ", run)
         interrupted = True
         try:
             campaign.prepare()
             campaign.measure()
             interrupted = False
+        except InputError:
+            journal.discard()
+            raise
         finally:
-            elapsed_s = round(time.monotonic() - began_s, 3)
+            elapsed_s = round(campaign.before_s + time.monotonic() - began_s, 3)
             journal.end(EndRecord(finished=_now(), elapsed_s=elapsed_s, interrupted=interrupted))
     return writer.path
+
+
+def _resumed() -> ResumeRecord:
+    return ResumeRecord(resumed=_now(), shootout=__version__)
+
+
+def _say(observe: Observe, begin: str, words: str) -> None:
+    observe(Progress(stage="resume", detail=begin + words))
 
 
 def _now() -> str:
@@ -100,6 +127,24 @@ class _Campaign:
     failures: list[FailureRecord] = field(default_factory=list)
     failed: set[Cell] = field(default_factory=set)
     ends_s: float = math.inf  # estimated, of the monotonic clock
+    began_s: float = 0.0  # of the same clock: when the budget began, breaks left out
+    goes_on: bool = False  # it was cut short before
+    known: list[StartRecord] = field(default_factory=list)  # from before, not counted yet
+    before_s: float = 0.0  # what it took before
+    met: set[str] = field(default_factory=set)  # labels of servers that have been started by this process
+
+    def go_on(self, before: RunDocument) -> None:
+        """Take up a run that was cut short. Raises InputError where it was another one, or elsewhere."""
+        if "--seed" not in self.plan.given:
+            self.plan = replace(self.plan, seed=before.header.seed)
+        resume.require_same_run(before.header, self.header())
+        self.goes_on = True
+        self.started = before.header.started
+        self.records = {record.label: record for record in before.header.servers}
+        self.failures = list(before.failures)
+        self.failed = {failure.cell for failure in before.failures}
+        self.known = list(before.starts)
+        self.before_s = before.end.elapsed_s if before.end else self._spent_s()
 
     def prepare(self) -> None:
         """Find, initialise and load every server, and see that all hold the same rows."""
@@ -113,7 +158,7 @@ class _Campaign:
             else:
                 port = None if self.plan.port is None else self.plan.port + index
                 contender = Contender.find(self.plan, label, port, self.held, partial(self._tell, label))
-            self.records[label] = contender.record()
+            self._meet(contender.record())
             try:
                 loaded = contender.load(self.held)
                 self.ready[label] = contender, loaded
@@ -123,23 +168,31 @@ class _Campaign:
                 self._fail_server(label, 0, str(error))  # before the first start
 
     def measure(self) -> None:
-        """Start the servers until every block is known well enough, or the budget is spent."""
-        began_s = time.monotonic()
+        """Start the servers until every block is known well enough, or the budget is spent.
+
+        Of a run that goes on, the newest start is made again for the blocks that it does not have yet.
+        """
+        self.began_s = time.monotonic() - self._spent_s()
         budget_s = self.plan.profile.sampling.budget_s
         confirming = self.plan.profile.policy.confirm_starts
-        start = 1
-        while pending := self._pending():
-            elapsed_s = time.monotonic() - began_s
-            if start > 1:
+        newest = max((record.start for record in self.known if not record.confirming), default=0)
+        confirms = min((record.start for record in self.known if record.confirming), default=None)
+        self._count(lambda record: record.start < newest)
+        start = max(newest, 1)
+        while confirms is None and (pending := self._pending()):
+            if start > max(newest, 1):
+                elapsed_s = time.monotonic() - self.began_s
                 mean_s = elapsed_s / (start - 1)
                 kept_s = confirming * mean_s * len(self._changed()) / len(self.plan.blocks)
                 if elapsed_s + mean_s + kept_s > budget_s:
                     break
-            self.ends_s = time.monotonic() + self._left_s(elapsed_s, start - 1)
+            self.ends_s = time.monotonic() + self._left_s(time.monotonic() - self.began_s, start - 1)
             self._one_start(start, pending)
             start += 1
+        self._count(lambda record: not record.confirming)
         if changed := self._changed():
-            for number in range(start, start + confirming):
+            first = confirms or max(start, newest + 1)
+            for number in range(first, first + confirming):
                 self._one_start(number, changed, confirming=True)
 
     def header(self) -> RunHeader:
@@ -157,6 +210,8 @@ class _Campaign:
             runner=self.runner,
             servers=tuple(self.records.values()),
             blocks=self.plan.blocks,
+            digests=dict(self.plan.digests),
+            planned=self.plan.planned,
         )
 
     # --- what is left to do -----------------------------------------------------------------------
@@ -198,9 +253,25 @@ class _Campaign:
         narrow = all(self.half_widths.get(b.key, math.inf) <= sampling.half_width for b in self.plan.blocks)
         return min(left_s, elapsed_s / done * (sampling.starts_min - done)) if done and narrow else left_s
 
+    def _spent_s(self) -> float:
+        """What a run that goes on has spent of its budget, as far as that is on record."""
+        return max((record.spent_s or 0.0 for record in self.known), default=0.0)
+
+    def _count(self, which: Callable[[StartRecord], bool]) -> set[str]:
+        """From here on those of the starts on record are known; returns their blocks."""
+        found = [record for record in self.known if which(record)]
+        self.known = [record for record in self.known if not which(record)]
+        for record in found:
+            self._learn(record)
+        return {record.block for record in found}
+
     # --- one start --------------------------------------------------------------------------------
 
     def _one_start(self, start: int, blocks: Sequence[Block], *, confirming: bool = False) -> None:
+        there = self._count(lambda record: record.start == start)
+        blocks = [block for block in blocks if block.key not in there]
+        if not blocks:
+            return
         generator = random.Random(f"{self.plan.seed}/{start}")
         needed = dict.fromkeys(label for block in blocks for label in self._servers(block))
         self._show("start", start, detail=", ".join(needed))
@@ -222,7 +293,7 @@ class _Campaign:
                     taking_part = {label: instances[label] for label in (*servers, *twins)}
                     record = self._one_block(block, start, taking_part, generator)
                     if record is not None:
-                        self._keep(block, structs.replace(record, confirming=confirming))
+                        self._keep(structs.replace(record, confirming=confirming))
                 instances = {label: each for label, each in instances.items() if each.alive()}
         for label in (*needed, TWIN):
             shutil.rmtree(self._home(label), ignore_errors=True)
@@ -256,8 +327,9 @@ class _Campaign:
         contender, template = self.ready[label]
         try:
             instance = contender.start(template, self._home(label), self.runner.placement.servers)
-            if start == 1:
-                self.records[label] = contender.record(template, instance)
+            if label not in self.met:
+                self._meet(contender.record(template, instance))
+                self.met.add(label)
         except MeasureError as error:
             self._fail_server(label, start, str(error))
             return None
@@ -303,15 +375,26 @@ class _Campaign:
                     self._fail_cell(block.cell(each.label), start, str(error))
         return measured.record
 
-    def _keep(self, block: Block, record: StartRecord) -> None:
+    def _keep(self, record: StartRecord) -> None:
         """Keep what a start gave; the A/A cell's samples stand apart from those of the servers."""
         twins = [structs.replace(each, server=self.base) for each in record.samples if each.server == TWIN]
         samples = tuple(each for each in record.samples if each.server != TWIN)
-        record = structs.replace(record, samples=samples, twin=next(iter(twins), None))
+        spent_s = round(time.monotonic() - self.began_s, 3)
+        record = structs.replace(record, samples=samples, twin=next(iter(twins), None), spent_s=spent_s)
         self.journal.keep(record)
-        starts = self.starts.setdefault(block.key, [])
+        self._learn(record)
+
+    def _learn(self, record: StartRecord) -> None:
+        starts = self.starts.setdefault(record.block, [])
         starts.append(record)
-        self.half_widths[block.key] = compare.half_width(starts, self.plan.profile.policy)
+        self.half_widths[record.block] = compare.half_width(starts, self.plan.profile.policy)
+
+    def _meet(self, record: ServerRecord) -> None:
+        """Keep what is known of a server. Raises InputError where it is not what it was at first."""
+        if self.goes_on:
+            resume.require_same_server(self.run, self.records[record.label], record)
+        else:
+            self.records[record.label] = record
 
     def _ground(self, block: Block, instance: Running) -> Ground:
         return Ground(instance, self.plan.workloads[block.workload], self.plan.datasets[block.workload])

@@ -110,6 +110,11 @@ class Cell(Value, order=True):
     threads: Threads
 
 
+def block_key(workload: str, threads: int) -> str:
+    """A block's identity in a run, where a workload has one dataset."""
+    return f"{workload}-t{threads}"
+
+
 class Block(Value, order=True):
     """All cells that share workload, dataset and threads: measured together, interleaved."""
 
@@ -121,7 +126,7 @@ class Block(Value, order=True):
     @property
     def key(self) -> str:
         """Identity in one word."""
-        return f"{self.workload}-t{self.threads}"
+        return block_key(self.workload, self.threads)
 
     @property
     def cells(self) -> tuple[Cell, ...]:
@@ -131,6 +136,23 @@ class Block(Value, order=True):
     def cell(self, server: str) -> Cell:
         """The cell of one server."""
         return Cell(workload=self.workload, dataset=self.dataset, server=server, threads=self.threads)
+
+
+class Planned(Value):
+    """All blocks of a run: each workload with each number of threads, on all servers."""
+
+    workloads: dict[str, str]  # Dataset.key of each
+    threads: tuple[Threads, ...]
+    servers: tuple[str, ...]  # labels, the base first
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """In the order of a run."""
+        return tuple(
+            Block(workload=workload, dataset=dataset, threads=threads, servers=self.servers)
+            for workload, dataset in self.workloads.items()
+            for threads in self.threads
+        )
 
 
 # --- what users write -----------------------------------------------------------------------------
@@ -698,10 +720,24 @@ class WorkloadRecord(Value):
     distribution: Distribution
 
 
+class Part(Value):
+    """What one run has measured of a run that is merged from several: blocks, each of them whole."""
+
+    run: str
+    started: str  # ISO, UTC
+    finished: str  # these three: as its EndRecord says; without one empty, 0 and true
+    elapsed_s: float
+    interrupted: bool
+    seed: int
+    runner: Runner
+    servers: tuple[ServerRecord, ...]
+    blocks: tuple[str, ...]  # Block.key, in the order of the whole run
+
+
 class RunHeader(Value, tag="run", tag_field="record"):
     """A run document's first line: all that was decided before the first slice."""
 
-    format: Literal[3]  # document.FORMAT
+    format: Literal[4]  # document.FORMAT
     run: str  # unique, sorts by time
     started: str  # ISO, UTC
     shootout: str  # version
@@ -713,6 +749,22 @@ class RunHeader(Value, tag="run", tag_field="record"):
     blocks: tuple[Block, ...]
     workloads: tuple[WorkloadRecord, ...] = ()
     given: dict[str, str] = field(default_factory=dict)  # what won over the profile, as written, by option
+    digests: dict[str, str] = field(default_factory=dict)  # of each workload with its statements, by name
+    planned: Planned | None = None  # of a shard: all blocks of the run that it is one of
+    parts: tuple[Part, ...] = ()  # of a merged run, whose `runner` and `servers` are only for reading
+
+    def part(self, cell: Cell) -> Part | RunHeader:
+        """Who has measured a cell, with which servers on which machine; of one that nobody has, the run."""
+        block = block_key(cell.workload, cell.threads)
+        return next((part for part in self.parts if block in part.blocks), self)
+
+    @property
+    def runners(self) -> tuple[Runner, ...]:
+        """The machines that have measured, one for each fingerprint."""
+        found: dict[str, Runner] = {}
+        for part in self.parts or (self,):
+            found.setdefault(part.runner.fingerprint, part.runner)
+        return tuple(found.values())
 
 
 class StartRecord(Value, tag="start", tag_field="record"):
@@ -724,6 +776,7 @@ class StartRecord(Value, tag="start", tag_field="record"):
     samples: tuple[Samples, ...]  # in the block's order
     confirming: bool = False  # made to see again what the starts before it showed
     twin: Samples | None = None  # the base's, on another instance of the same server: a hidden A/A cell
+    spent_s: float | None = None  # of the budget, when it was over; None: before format 4
 
 
 class FailureRecord(Value, tag="failure", tag_field="record"):
@@ -738,8 +791,15 @@ class EndRecord(Value, tag="end", tag_field="record"):
     """A run document's last line; without it the run was cut short."""
 
     finished: str  # ISO, UTC
-    elapsed_s: float
+    elapsed_s: float  # breaks left out
     interrupted: bool
+
+
+class ResumeRecord(Value, tag="resume", tag_field="record"):
+    """From here on a run that was cut short went on."""
+
+    resumed: str  # ISO, UTC
+    shootout: str  # version
 
 
 class RunDocument(Value):
@@ -749,6 +809,14 @@ class RunDocument(Value):
     starts: tuple[StartRecord, ...]
     failures: tuple[FailureRecord, ...]
     end: EndRecord | None
+    resumes: tuple[ResumeRecord, ...] = ()
+
+    def interrupted(self, cell: Cell) -> bool:
+        """Whether the run was cut short where it measured the cell."""
+        part = self.header.part(cell)
+        if isinstance(part, Part):
+            return part.interrupted
+        return self.end is None or self.end.interrupted
 
 
 # --- what is concluded ----------------------------------------------------------------------------
@@ -985,6 +1053,7 @@ class LedgerEntry(Value):
     verdict: Verdict
     starts: Annotated[int, Meta(ge=2)]
     spreads: dict[Metric, float]  # standard deviations of the starts' log-ratios
+    runner: str = ""  # fingerprint, once it is read: the file says it
 
 
 class FalseAlarms(Value):
@@ -1010,7 +1079,7 @@ class Comparison(Value):
 class Progress(Value):
     """Where a running measurement is; for displays."""
 
-    stage: str  # "prepare", "start", "warm-up", "measure"
+    stage: str  # "resume", "prepare", "start", "warm-up", "measure"
     detail: str
     block: str = ""
     block_number: int = 0

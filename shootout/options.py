@@ -43,6 +43,15 @@ def word(flag: str, text: str, known: Sequence[str]) -> str:
     return text
 
 
+def shard(flag: str, text: str) -> tuple[int, int]:
+    """`I/N`: the number of a shard, from 1, and how many there are."""
+    number, slash, count = text.partition("/")
+    numbers = all(each.isascii() and each.isdigit() and len(each) < 10 for each in (number, count))
+    if not (slash and numbers and 1 <= int(number) <= int(count)):
+        raise InputError(f"{flag} {text!r}: expected I/N, the number of a shard and how many there are: 1/3")
+    return int(number), int(count)
+
+
 def size(flag: str, text: str) -> str:
     """Bytes: `N`, or with one of the units K, M and G."""
     try:

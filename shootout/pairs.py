@@ -180,9 +180,13 @@ def _only(starts: Starts, numbers: Set[int]) -> Starts:
 
 
 def _failure(document: RunDocument, block: Block, server: str, starts: Starts) -> str | None:
-    """Why the cell failed: its own reason, or its server's where nothing at all was measured of it."""
+    """Why the cell failed: its own reason, or its server's where nothing at all was measured of it.
+
+    On another runner, which has measured other blocks of a merged run, it may have done better.
+    """
+    alone = not document.header.parts
     for failure in document.failures:
-        if failure.cell == block.cell(server) or (failure.cell.server == server and not starts):
+        if failure.cell == block.cell(server) or (alone and failure.cell.server == server and not starts):
             return failure.reason
     return None
 

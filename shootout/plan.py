@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import random
 import secrets
@@ -23,6 +24,7 @@ from shootout.model import (
     Container,
     Dataset,
     Load,
+    Planned,
     Profile,
     Program,
     Scale,
@@ -76,6 +78,8 @@ class Selection:
     data: str | None = _option("DIR", "where the servers' data lies meanwhile (default: in the cache folder)")
     container_network: str | None = _option("NAME", "of servers from images: host, or bridge")
     container_memory: str | None = _option("SIZE", "that each of them may take, such as 8G")
+    shard: str | None = _option("I/N", "only the Ith of N parts of the blocks; `shootout merge` joins them")
+    resume: bool = _switch("go on with the newest run of --out if it was cut short")
 
     @classmethod
     def of(cls, parsed: argparse.Namespace) -> Self:
@@ -123,6 +127,8 @@ class Plan:
     data: Path | None  # where the servers' data lies meanwhile; None: in the cache folder
     cache_bytes: int  # what the cache may take of the disk
     passwords: Mapping[str, str] = field(default_factory=dict, repr=False)  # by label, of running servers
+    planned: Planned | None = None  # of a shard: the blocks of all shards
+    resume: bool = False  # go on with a run that was cut short
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -131,12 +137,14 @@ class Plan:
 
     @property
     def twins(self) -> frozenset[str]:
-        """The keys of the blocks that get an A/A cell, drawn by the seed: at most a tenth of slices."""
-        slices = sum(len(block.servers) for block in self.blocks)
+        """The keys of the blocks that get an A/A cell, drawn by the seed: at most a tenth of slices.
+
+        They are drawn among the blocks of all shards: a shard may have fewer than it has one for.
+        """
+        blocks = self._whole
+        slices = sum(len(block.servers) for block in blocks)
         generator = random.Random(f"{self.seed}/twins")
-        return frozenset(
-            block.key for block in generator.sample(self.blocks, min(slices // 9, len(self.blocks)))
-        )
+        return frozenset(block.key for block in generator.sample(blocks, min(slices // 9, len(blocks))))
 
     @property
     def loaded(self) -> tuple[Dataset, ...]:
@@ -145,7 +153,7 @@ class Plan:
 
     @property
     def records(self) -> tuple[WorkloadRecord, ...]:
-        """The cells' workloads as they are sent."""
+        """The workloads as they are sent; of a shard, those of all shards."""
         return tuple(
             WorkloadRecord(
                 name=name,
@@ -154,8 +162,23 @@ class Plan:
                 options=self.workloads[name].options,
                 distribution=self.workloads[name].distribution,
             )
-            for name in dict.fromkeys(cell.workload for cell in self.cells)
+            for name in self._names
         )
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """Those of the same workloads with all their statements, by name."""
+        written = {name: msgspec.json.encode(self.workloads[name]) for name in self._names}
+        return {name: hashlib.sha256(each).hexdigest()[:16] for name, each in written.items()}
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(block.workload for block in self._whole))
+
+    @property
+    def _whole(self) -> tuple[Block, ...]:
+        """The blocks of all shards."""
+        return self.blocks if self.planned is None else self.planned.blocks
 
     def only(self, cells: Collection[Cell]) -> Plan:
         """The same run of those cells alone, and of the servers they need."""
@@ -194,12 +217,18 @@ def make(selection: Selection) -> Plan:
     profile = msgspec.structs.replace(profile, workloads=tuple(workloads))
     labels = reference.labels(references)
     ports = PORTS[: len(PORTS) - len(labels) + 1]  # of the first server: the last one needs one, too
+    cells = matrix.cells(profile, datasets, labels)
+    planned = None
+    if selection.shard is not None:
+        keys = {name: dataset.key for name, dataset in datasets.items()}
+        planned = Planned(workloads=keys, threads=profile.threads, servers=labels)
+        cells = _cells_of_shard(selection.shard, planned.blocks)
     return Plan(
         profile_name=selection.profile,
         profile=profile,
         given=_shown(selection.given, profile.servers),
         servers=dict(zip(labels, references, strict=True)),
-        cells=matrix.cells(profile, datasets, labels),
+        cells=cells,
         workloads=workloads,
         written=files,
         datasets=datasets,
@@ -218,15 +247,29 @@ def make(selection: Selection) -> Plan:
             for label, text in zip(labels, written_servers, strict=True)
             if (password := reference.password(text, os.environ)) is not None
         },
+        planned=planned,
+        resume=selection.resume,
     )
+
+
+def _cells_of_shard(text: str, planned: Sequence[Block]) -> tuple[Cell, ...]:
+    number, count = options.shard("--shard", text)
+    if count > len(planned):
+        blocks = len(planned)
+        raise InputError(f"--shard {text!r}: expected at most {blocks} shards, as many as there are blocks")
+    return tuple(cell for block in matrix.shard(planned, number, count) for cell in block.cells)
 
 
 # --- what wins over the profile -------------------------------------------------------------------
 
 
 def _shown(given: Mapping[str, str], servers: Sequence[str]) -> dict[str, str]:
-    """What was given, with `servers` as they may be shown."""
-    return {flag: ",".join(servers) if flag == "--servers" else text for flag, text in given.items()}
+    """What was given, with `servers` as they may be shown; that it goes on is no part of a run."""
+    return {
+        flag: ",".join(servers) if flag == "--servers" else text
+        for flag, text in given.items()
+        if flag != "--resume"
+    }
 
 
 def _selected(profile: Profile, given: Selection) -> Profile:

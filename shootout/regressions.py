@@ -14,6 +14,7 @@ from shootout.model import (
     ChangePoint,
     Comparison,
     HistorySeries,
+    Part,
     Regression,
     RunHeader,
     ServerRecord,
@@ -64,7 +65,7 @@ def _standing(series: HistorySeries, runs: Mapping[str, Comparison]) -> Iterator
         before=loss.before,
         after=after,
         changed=(
-            *_conditions(good.header, bad.header, (series.server, series.anchor)),
+            *_conditions(good.header.part(of), bad.header.part(of), (series.server, series.anchor)),
             *_work(_cell(good, of), _cell(bad, of)),
         ),
         repeat=_command(newest.header, of, series.anchor),
@@ -76,10 +77,10 @@ def _cell(comparison: Comparison, cell: Cell) -> CellComparison:
     return next(each for each in comparison.cells if each.cell == cell)
 
 
-def _conditions(good: RunHeader, bad: RunHeader, labels: Iterable[str]) -> Iterator[str]:
+def _conditions(good: Part, bad: Part, labels: Iterable[str]) -> Iterator[str]:
     """How two runs differ in what was measured, and where."""
     for label in labels:
-        then, now = (_record(header, label) for header in (good, bad))
+        then, now = (_record(part.servers, label) for part in (good, bad))
         if then is None or now is None:
             continue
         if then.version != now.version:
@@ -89,8 +90,6 @@ def _conditions(good: RunHeader, bad: RunHeader, labels: Iterable[str]) -> Itera
         yield from _settings(then, now)
     if good.runner.kernel != bad.runner.kernel:
         yield f"kernel {good.runner.kernel}, then {bad.runner.kernel}"
-    if good.shootout != bad.shootout:
-        yield f"shootout {good.shootout}, then {bad.shootout}"
 
 
 def _settings(then: ServerRecord, now: ServerRecord) -> Iterator[str]:
@@ -116,13 +115,13 @@ def _ratios(cell: CellComparison) -> dict[str, float]:
     return {what: head / base for what, (base, head) in (times | figures).items() if base > 0 and head > 0}
 
 
-def _record(header: RunHeader, label: str) -> ServerRecord | None:
-    return next((record for record in header.servers if record.label == label), None)
+def _record(servers: Iterable[ServerRecord], label: str) -> ServerRecord | None:
+    return next((record for record in servers if record.label == label), None)
 
 
 def _command(header: RunHeader, cell: Cell, anchor: str) -> str:
     """What measures the cell beside its anchor as the run has; its other options as they were given."""
-    written = {record.label: record.reference for record in header.servers}
+    written = {record.label: record.reference for record in header.part(cell).servers}
     workloads = {record.name: record.written for record in header.workloads}
     chosen = {
         "--base": written.get(anchor, anchor),
@@ -131,7 +130,7 @@ def _command(header: RunHeader, cell: Cell, anchor: str) -> str:
         "--workloads": workloads.get(cell.workload, cell.workload),
         "--threads": str(cell.threads),
     }
-    left_out = ("--servers", "--seed", "--port", "--data", "--budget", *chosen)
+    left_out = ("--servers", "--seed", "--port", "--data", "--budget", "--shard", "--resume", *chosen)
     given = [
         f"{flag}={text}" if text else flag for flag, text in header.given.items() if flag not in left_out
     ]

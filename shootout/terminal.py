@@ -67,6 +67,8 @@ class Display:
 
 
 def _line(progress: Progress) -> Text:
+    if progress.stage == "resume":
+        return Text(wording.visible(progress.detail))
     if progress.stage == "prepare":
         return Text(f"preparing {wording.visible(progress.detail)} …")
     line = Text(f"start {progress.start} of ≥ {progress.starts} ", style="bold")
@@ -89,6 +91,8 @@ def _line(progress: Progress) -> Text:
 def _event(progress: Progress) -> str:
     """What is worth a line in a log: the start, and each block in it."""
     match progress.stage:
+        case "resume":
+            return progress.detail
         case "prepare":
             return f"preparing {progress.detail}"
         case "start":

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shootout._engine import Histogram
+from shootout.document import FORMAT
 from shootout.model import (
     Block,
     Cell,
@@ -183,7 +184,7 @@ def a_header(
     **changes: object,
 ) -> RunHeader:
     values: dict[str, object] = {
-        "format": 3,
+        "format": FORMAT,
         "run": "20261120T024100Z-7f3a",
         "started": "2026-11-20T02:41:00+00:00",
         "shootout": "0.1.0",

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import builders
-import msgspec
 import pytest
 
 from shootout import __version__, cli, places
+from shootout.document import Writer, new_name
 from shootout.model import RunDocument, Verdict
 
 SHOOTOUT = Path(sys.executable).with_name("shootout")
@@ -19,10 +19,12 @@ SHOOTOUT = Path(sys.executable).with_name("shootout")
 
 def saved(document: RunDocument, folder: Path) -> Path:
     """The document as its run writes it."""
-    records = (document.header, *document.starts, *document.failures, document.end)
-    path = folder / f"{document.header.run}.jsonl"
-    path.write_bytes(b"".join(msgspec.json.encode(record) + b"\n" for record in records))
-    return path
+    (folder / new_name(document.header.run)).unlink(missing_ok=True)
+    writer = Writer(folder, document.header.run)
+    for record in (document.header, *document.starts, *document.failures, document.end):
+        if record is not None:
+            writer.append(record)
+    return writer.path
 
 
 def a_document(*, run: str = "20261120T024100Z-7f3a", servers: Sequence[str] = ()) -> RunDocument:
@@ -75,6 +77,10 @@ BAD_OPTIONS = [
         ("--port", "65535"),
         "--port '65535': expected a number from 1024 to 65534",
     ),  # the second server's: none
+    (("--shard", "0/3"), "--shard '0/3': expected I/N, the number of a shard and how many there are: 1/3"),
+    (("--shard", "4/3"), "--shard '4/3': expected I/N"),
+    (("--shard", "1"), "--shard '1': expected I/N"),
+    (("--shard", "1/99"), "--shard '1/99': expected at most 9 shards, as many as there are blocks"),
     (("--tables", "0"), "--tables '0': expected a number from 1 to 2000000000"),
     (("--table-size", "1e6"), "--table-size '1e6': expected a number from 1 to 2000000000"),
     (("--warehouses", "few"), "--warehouses 'few': expected a number from 1 to 2000000000"),
@@ -245,7 +251,7 @@ def test_the_readme_lists_the_options_of_run(
         cli.main(["run", "--help"])
     helped = re.findall(r"^  (--\S+(?: [A-Z]\S*)?)(?:  |$)", capsys.readouterr().out, re.MULTILINE)
     written = re.findall(r"^\| `(--[^`]+)` \|", (places.ROOT / "README.md").read_text(), re.MULTILINE)
-    assert len(helped) == 26
+    assert len(helped) == 28
     assert sorted(written) == sorted(helped)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shootout import compare, ledger, stats
+from shootout import compare, document, ledger, stats
 from shootout._engine import Histogram
 from shootout.errors import InputError
 from shootout.model import (
@@ -122,7 +122,7 @@ def a_document(
     client: tuple[int, ...] = (0,),
 ) -> RunDocument:
     header = RunHeader(
-        format=3,
+        format=document.FORMAT,
         run="r",
         started="",
         shootout="0.1.0",
@@ -602,7 +602,9 @@ def test_a_run_cut_short() -> None:
             Verdict.UNJUDGED,
             Verdict.UNJUDGED,
         ]
-        assert comparison.cells[2].reason == "not measured: the run was cut short before it"
+        assert comparison.cells[2].reason == (
+            "not measured: the run was cut short before it, or its shard is missing"
+        )
 
 
 # --- warnings ---------------------------------------------------------------------------------------

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import hashlib
 import re
 import resource
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta, timezone
@@ -9,6 +11,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shootout import document
 from shootout.errors import InputError, MeasureError
@@ -19,6 +23,7 @@ from shootout.model import (
     FailureRecord,
     Placement,
     Profile,
+    ResumeRecord,
     RunDocument,
     RunHeader,
     Runner,
@@ -53,7 +58,7 @@ HEADER_2 = (
     '"servers":[1],"single":1},"warnings":[]},"servers":[],"blocks":[{"workload":"reads",'
     '"dataset":"sbtest-4x25000-innodb-seed1","threads":4,"servers":["a","b"]}],"workloads":[],"given":{}}\n'
 )
-HEADER = (
+HEADER_3 = (
     '{"record":"run","format":3,"run":"20250102T030405Z-abc123","started":"2025-01-02T03:04:05Z",'
     '"shootout":"0.1.0","seed":7,"profile_name":"quick","profile":{"description":"d","workloads":["reads"],"threads":[4],'
     '"servers":["a","b"],"settings":"in-memory","dataset":{"tables":4,"rows":25000,'
@@ -76,7 +81,7 @@ RECORDS_2 = (
     '"threads":4},"start":1,"reason":"it died: [ERROR] out of memory"}\n'
     '{"record":"end","finished":"2025-01-02T03:05:05Z","elapsed_s":60.0,"interrupted":false}\n'
 )
-RECORDS = (
+RECORDS_3 = (
     '{"record":"start","block":"reads-t4","start":1,"order":[[0,1],[1,0]],"samples":[{"server":"a",'
     '"steady":true,"warmup_rounds":8,"drift":0.001,"transactions":[100.5,99.5],"window_s":[0.1,0.1],'
     '"server_cpu_s":[0.09,0.09],"client_cpu_s":[0.02,0.02],"completed":[120,119],"latencies":"HISTF",'
@@ -86,14 +91,36 @@ RECORDS = (
     '"threads":4},"start":1,"reason":"it died: [ERROR] out of memory"}\n'
     '{"record":"end","finished":"2025-01-02T03:05:05Z","elapsed_s":60.0,"interrupted":false}\n'
 )
-GOLDEN = HEADER + RECORDS
+GOLDEN_3 = HEADER_3 + RECORDS_3
+HEADER_4 = (
+    HEADER_3.replace('"format":3', '"format":4').removesuffix("}\n")
+    + ',"digests":{},"planned":null,"parts":[]}\n'
+)
+RECORDS_4 = RECORDS_3.replace('"twin":null', '"twin":null,"spent_s":2.5').replace(
+    '{"record":"end"',
+    '{"record":"end","finished":"2025-01-02T03:04:35Z","elapsed_s":30.0,"interrupted":true}\n'
+    '{"record":"resume","resumed":"2025-01-02T03:04:40Z","shootout":"0.1.0"}\n'
+    '{"record":"end"',
+)
+
+
+def sealed(text: str) -> str:
+    """The lines, each with the digest of the line before it and of itself as its last field."""
+    found, digest = [], ""
+    for line in text.splitlines():
+        digest = hashlib.blake2b(f"{digest}{line}".encode(), digest_size=16).hexdigest()
+        found.append(f'{line.removesuffix("}")},"digest":"{digest}"}}\n')
+    return "".join(found)
+
+
+GOLDEN = sealed(HEADER_4 + RECORDS_4)
 
 BLOCK = Block(workload="reads", dataset="sbtest-4x25000-innodb-seed1", threads=4, servers=("a", "b"))
 
 
 def a_header(run: str = RUN) -> RunHeader:
     return RunHeader(
-        format=3,
+        format=4,
         run=run,
         started="2025-01-02T03:04:05Z",
         shootout="0.1.0",
@@ -123,7 +150,7 @@ def a_header(run: str = RUN) -> RunHeader:
     )
 
 
-def a_start(number: int = 1, block: str = BLOCK.key) -> StartRecord:
+def a_start(number: int = 1, block: str = BLOCK.key, spent_s: float | None = None) -> StartRecord:
     samples = Samples(
         server="a",
         steady=True,
@@ -142,7 +169,7 @@ def a_start(number: int = 1, block: str = BLOCK.key) -> StartRecord:
         errors={"1213": 1},
         counters={"Handler_read_key": 239.0},
     )
-    return StartRecord(block=block, start=number, order=((0, 1), (1, 0)), samples=(samples,))
+    return StartRecord(block=block, start=number, order=((0, 1), (1, 0)), samples=(samples,), spent_s=spent_s)
 
 
 A_FAILURE = FailureRecord(
@@ -150,7 +177,10 @@ A_FAILURE = FailureRecord(
     start=1,
     reason="it died: [ERROR] out of memory",
 )
+CUT_SHORT = EndRecord(finished="2025-01-02T03:04:35Z", elapsed_s=30.0, interrupted=True)
+RESUMED = ResumeRecord(resumed="2025-01-02T03:04:40Z", shootout="0.1.0")
 AN_END = EndRecord(finished="2025-01-02T03:05:05Z", elapsed_s=60.0, interrupted=False)
+WHOLE = (a_header(), a_start(spent_s=2.5), A_FAILURE, CUT_SHORT, RESUMED, AN_END)  # GOLDEN's
 
 
 def written(folder: Path, *records: document.Record) -> Path:
@@ -183,9 +213,11 @@ def test_what_was_not_visible_is_read_back_as_that(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [HEADER_1 + RECORDS_2, HEADER_2 + RECORDS_2, GOLDEN], ids=["format 1", "format 2", "format 3"]
+    "text",
+    [HEADER_1 + RECORDS_2, HEADER_2 + RECORDS_2, GOLDEN_3],
+    ids=["format 1", "format 2", "format 3"],
 )
-def test_the_golden_document_is_read(text: str, tmp_path: Path) -> None:
+def test_the_golden_documents_of_older_formats_are_read(text: str, tmp_path: Path) -> None:
     path = tmp_path / "golden.jsonl"
     path.write_text(text)
     assert document.read(path) == RunDocument(
@@ -193,8 +225,20 @@ def test_the_golden_document_is_read(text: str, tmp_path: Path) -> None:
     )
 
 
+def test_the_golden_document_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "golden.jsonl"
+    path.write_text(GOLDEN)
+    assert document.read(path) == RunDocument(
+        header=a_header(),
+        starts=(a_start(spent_s=2.5),),
+        failures=(A_FAILURE,),
+        end=AN_END,
+        resumes=(RESUMED,),
+    )
+
+
 def test_the_golden_document_is_written(tmp_path: Path) -> None:
-    path = written(tmp_path, a_header(), a_start(), A_FAILURE, AN_END)
+    path = written(tmp_path, *WHOLE)
     assert path == tmp_path / f"{RUN}.jsonl"
     assert path.read_text() == GOLDEN
 
@@ -213,16 +257,122 @@ def test_a_run_that_never_began_leaves_nothing(tmp_path: Path) -> None:
     assert list((tmp_path / "results").iterdir()) == []
 
 
-def test_a_torn_last_line_is_dropped_and_the_run_counts_as_cut_short(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", [GOLDEN_3, GOLDEN], ids=["format 3", "format 4"])
+def test_a_torn_last_line_is_dropped_and_the_run_counts_as_cut_short(text: str, tmp_path: Path) -> None:
     path = tmp_path / "torn.jsonl"
-    whole = RunDocument(header=a_header(), starts=(a_start(),), failures=(A_FAILURE,), end=AN_END)
-    lines = GOLDEN.splitlines(keepends=True)
+    lines = text.splitlines(keepends=True)
     for kept in range(1, len(lines)):
+        path.write_text("".join(lines[:kept]))
+        whole = document.read(path)
+        assert whole.end == (CUT_SHORT if 'interrupted":true' in lines[kept - 1] else None)
+        assert (len(whole.starts), len(whole.failures)) == (min(kept - 1, 1), min(max(0, kept - 2), 1))
         for torn in (1, len(lines[kept]) // 2, len(lines[kept]) - 1):
             path.write_text("".join(lines[:kept]) + lines[kept][:torn])
-            assert document.read(path) == msgspec.structs.replace(
-                whole, starts=whole.starts[: kept - 1], failures=whole.failures[: max(0, kept - 2)], end=None
-            )
+            assert document.read(path) == whole
+
+
+# --- going on ---------------------------------------------------------------------------------------
+
+
+def test_a_document_goes_on_wherever_it_was_torn(tmp_path: Path) -> None:
+    """Cut at any byte, it takes up what is missing and is the same in the end."""
+    path = tmp_path / f"{RUN}.jsonl"
+    ends = [len("".join(GOLDEN.splitlines(keepends=True)[:lines])) for lines in range(1, len(WHOLE))]
+    for size in (*ends, *range(ends[0], len(GOLDEN), 61)):
+        path.write_text(GOLDEN[:size])
+        whole = sum(end <= size for end in ends)
+        writer = document.Writer(tmp_path, RUN, resumed=True)
+        assert path.read_text() == GOLDEN[:size]  # untouched, as long as there is nothing to say
+        for record in WHOLE[whole:]:
+            writer.append(record)
+        assert path.read_text() == GOLDEN
+
+
+def test_a_document_of_an_older_format_does_not_go_on(tmp_path: Path) -> None:
+    (tmp_path / f"{RUN}.jsonl").write_text(HEADER_3)
+    with pytest.raises(InputError, match=r"jsonl: written in a format before 4: it cannot go on$"):
+        document.Writer(tmp_path, RUN, resumed=True)
+
+
+def test_a_journal_that_goes_on_says_so_once_and_only_if_there_is_something_to_say(tmp_path: Path) -> None:
+    path = written(tmp_path, a_header(), a_start(1))
+    before = path.read_bytes()
+
+    def journal() -> document.Journal:
+        return document.Journal(document.Writer(tmp_path, RUN, resumed=True), lambda: RESUMED)
+
+    interrupted = journal()
+    interrupted.open()
+    interrupted.end(CUT_SHORT)
+    refused = journal()
+    refused.keep(A_FAILURE)
+    refused.discard()
+    refused.end(CUT_SHORT)
+    assert path.read_bytes() == before
+
+    first = journal()
+    first.keep(A_FAILURE)
+    first.open()
+    first.keep(a_start(2))
+    first.end(CUT_SHORT)
+    journal().end(AN_END)  # there was nothing left to measure
+    found = document.read(path)
+    assert [start.start for start in found.starts] == [1, 2]
+    assert found.failures == (A_FAILURE,)
+    assert found.resumes == (RESUMED, RESUMED)
+    assert found.end == AN_END
+
+
+# --- digests ----------------------------------------------------------------------------------------
+
+
+def test_a_digest_is_what_it_always_was() -> None:
+    line, digest = document.sealed(b'{"a":1}', b"")
+    assert (line, digest) == (b'{"a":1,"digest":"%s"}\n' % digest, b"2c6b113b8dd15ffbded9860b43eb0c6c")
+    assert document.unsealed(line) == b'{"a":1}'
+
+
+@given(st.data())
+def test_no_line_can_be_changed_moved_or_left_out(data: st.DataObject) -> None:
+    lines = GOLDEN.encode().splitlines(keepends=True)
+    number = data.draw(st.integers(0, len(lines) - 1))
+    match data.draw(st.sampled_from(("changed", "left out", "twice", "swapped"))):
+        case "changed":
+            at = data.draw(st.integers(0, len(lines[number]) - 2))
+            byte = data.draw(st.integers(0, 255).filter(lambda byte: byte not in (lines[number][at], 10)))
+            lines[number] = lines[number][:at] + bytes([byte]) + lines[number][at + 1 :]
+            first = number
+        case "left out":
+            del lines[number]
+            first = number
+        case "twice":
+            lines.insert(number, lines[number])
+            first = number + 1
+        case _:
+            other = data.draw(st.integers(0, len(lines) - 1).filter(lambda other: other != number))
+            lines[number], lines[other] = lines[other], lines[number]
+            first = min(number, other)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "changed.jsonl"
+        path.write_bytes(b"".join(lines))
+        if first == len(lines):  # the last was left out: as if the run had been cut short there
+            assert document.read(path).end is None
+            return
+        with pytest.raises(InputError) as caught:
+            document.read(path)
+        if first:
+            assert str(caught.value) == f"{path}:{first + 1}: changed, or not a line of this document"
+
+
+def test_lines_of_another_document_are_not_taken(tmp_path: Path) -> None:
+    one = written(tmp_path, a_header(), a_start(1), a_start(2))
+    other = document.Writer(tmp_path, RUN + "0")
+    for record in (a_header(RUN + "0"), a_start(1), a_start(2)):
+        other.append(record)
+    of_one, of_other = (path.read_text().splitlines(keepends=True) for path in (one, other.path))
+    one.write_text("".join((*of_one[:2], of_other[2])))
+    with pytest.raises(InputError, match=rf"^{one}:3: changed, or not a line of this document$"):
+        document.read(one)
 
 
 # --- what is not a document -------------------------------------------------------------------------
@@ -232,20 +382,20 @@ def test_a_torn_last_line_is_dropped_and_the_run_counts_as_cut_short(tmp_path: P
     ("text", "expected"),
     [
         ("", ": not a run document: it has no whole line"),
-        (GOLDEN[:50], ": not a run document: it has no whole line"),
+        (GOLDEN_3[:50], ": not a run document: it has no whole line"),
         ("nonsense\n", ":1: not a run document: no format number in its first line"),
         ("[1]\n", ":1: not a run document: no format number in its first line"),
         ('{"record":"run"}\n', ":1: not a run document: no format number in its first line"),
         (
-            GOLDEN.replace('"format":3', '"format":4'),
-            ": written in format 4; this shootout reads format 3 and before",
+            GOLDEN_3.replace('"format":3', '"format":5'),
+            ": written in format 5; this shootout reads format 4 and before",
         ),
         (
-            GOLDEN.replace('"format":3', '"format":0'),
-            ": written in format 0; this shootout reads format 3 and before",
+            GOLDEN_3.replace('"format":3', '"format":0'),
+            ": written in format 0; this shootout reads format 4 and before",
         ),
         (
-            GOLDEN.replace('"format":3', '"format":1'),
+            GOLDEN_3.replace('"format":3', '"format":1'),
             ":1: not a record of a run document: Invalid enum value 1 - at `$.format`",
         ),
         (
@@ -253,16 +403,16 @@ def test_a_torn_last_line_is_dropped_and_the_run_counts_as_cut_short(tmp_path: P
             ":1: not a record of a run document: Invalid value 'x' - at `$.record`",
         ),
         (
-            GOLDEN.replace('"steady":true', '"stedy":true'),
+            GOLDEN_3.replace('"steady":true', '"stedy":true'),
             ":2: not a record of a run document: Object contains unknown field `stedy` - at `$.samples[0]`",
         ),
         (
-            GOLDEN.replace('"window_s":[0.1,', '"window_s":['),
+            GOLDEN_3.replace('"window_s":[0.1,', '"window_s":['),
             ":2: server 'a': its arrays differ in their number of rounds",
         ),
-        (GOLDEN.replace("reads-t4", "reads-t5"), ":2: block 'reads-t5' is not in the header"),
-        (GOLDEN + GOLDEN, ":5: the run ended on line 4, nothing may follow"),
-        (GOLDEN.splitlines(keepends=True)[0] * 2, ":2: a second header; one document holds one run"),
+        (GOLDEN_3.replace("reads-t4", "reads-t5"), ":2: block 'reads-t5' is not in the header"),
+        (GOLDEN_3 + RECORDS_3, ":5: the run ended on line 4, nothing may follow"),
+        (sealed(HEADER_4 * 2), ":2: a second header; one document holds one run"),
     ],
 )
 def test_the_line_that_is_wrong_is_named(tmp_path: Path, text: str, expected: str) -> None:
@@ -275,7 +425,7 @@ def test_the_line_that_is_wrong_is_named(tmp_path: Path, text: str, expected: st
 
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     path = tmp_path / "wrong.jsonl"
-    path.write_bytes(GOLDEN.encode().replace(b"it died", b"it \xff"))
+    path.write_bytes(GOLDEN_3.encode().replace(b"it died", b"it \xff"))
     with pytest.raises(InputError, match=rf"^{path}:3: "):
         document.read(path)
 

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from shootout import ledger
 from shootout.errors import InputError
@@ -30,7 +31,8 @@ def test_entries_are_kept_once_for_each_run_and_apart_for_each_runner(tmp_path: 
     ledger.keep(tmp_path / "ledger", "f1", [first])
     ledger.keep(tmp_path / "ledger", "f1", [second, second])
     ledger.keep(tmp_path / "ledger", "f2", [])
-    assert ledger.read(tmp_path / "ledger", "f1") == (first, second, second)
+    expected = tuple(structs.replace(each, runner="f1") for each in (first, second, second))
+    assert ledger.read(tmp_path / "ledger", "f1") == expected
     assert ledger.read(tmp_path / "ledger", "f2") == ()
     assert [path.name for path in (tmp_path / "ledger").iterdir()] == ["f1.jsonl"]
 
@@ -39,9 +41,9 @@ def test_a_torn_line_loses_only_itself(tmp_path: Path) -> None:
     ledger.keep(tmp_path, "f", [an_entry("r1"), an_entry("r1", threads=8)])
     file = ledger.path_of(tmp_path, "f")
     file.write_bytes(file.read_bytes()[:-5])
-    assert ledger.read(tmp_path, "f") == (an_entry("r1"),)
+    assert ledger.read(tmp_path, "f") == (an_entry("r1", runner="f"),)
     ledger.keep(tmp_path, "f", [an_entry("r2")])
-    assert ledger.read(tmp_path, "f") == (an_entry("r1"), an_entry("r2"))
+    assert ledger.read(tmp_path, "f") == (an_entry("r1", runner="f"), an_entry("r2", runner="f"))
 
 
 def test_what_is_no_entry_is_named(tmp_path: Path) -> None:

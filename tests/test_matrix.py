@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shootout import matrix
 from shootout.errors import InputError
-from shootout.model import Block, Cell, Dataset, Load, Policy, Profile, Sampling, Scale
+from shootout.model import Block, Cell, Dataset, Load, Planned, Policy, Profile, Sampling, Scale
 
 LABELS = ("mysql-5.7.22", "mysql-8.0.12")
 DATASETS = {"reads": Dataset(kind="sbtest"), "writes": Dataset(kind="tpcc")}
@@ -135,3 +135,21 @@ def test_blocks_hold_every_cell_once_in_order(
     blocks = matrix.blocks(cells)
     assert len(blocks) == len(workloads) * len(threads)
     assert tuple(cell for block in blocks for cell in block.cells) == cells
+
+
+@given(st.integers(1, 40), st.integers(1, 40))
+def test_shards_have_every_block_once_and_are_alike(blocks: int, count: int) -> None:
+    whole = matrix.blocks(matrix.cells(a_profile(threads=tuple(range(1, blocks + 1))), DATASETS, LABELS))
+    shards = [matrix.shard(whole, number, count) for number in range(1, count + 1)]
+    assert tuple(block for shard in shards for block in shard) == whole
+    assert max(map(len, shards)) - min(map(len, shards)) <= 1
+
+
+def test_what_is_planned_is_what_a_profile_asks_for() -> None:
+    profile = a_profile()
+    planned = Planned(
+        workloads={name: dataset.key for name, dataset in DATASETS.items()},
+        threads=profile.threads,
+        servers=LABELS,
+    )
+    assert planned.blocks == matrix.blocks(matrix.cells(profile, DATASETS, LABELS))

@@ -252,3 +252,42 @@ def test_what_is_wrong_around_servers_is_said(given: Selection, said: str) -> No
     with pytest.raises(InputError) as caught:
         plan.make(given)
     assert said in str(caught.value)
+
+
+# --- shards, and runs that go on ------------------------------------------------------------------
+
+
+def test_shards_have_the_blocks_of_the_whole_run() -> None:
+    whole = plan.make(Selection(seed="3"))
+    shards = [plan.make(Selection(seed="3", shard=f"{number}/4")) for number in (1, 2, 3, 4)]
+    assert tuple(block for shard in shards for block in shard.blocks) == whole.blocks
+    assert [len(shard.blocks) for shard in shards] == [2, 2, 2, 3]
+    assert whole.planned is None
+    for shard in shards:
+        assert shard.planned is not None
+        assert shard.planned.blocks == whole.blocks
+        assert (shard.twins, shard.records, shard.digests) == (whole.twins, whole.records, whole.digests)
+        assert list(shard.servers) == list(whole.servers)
+
+
+def test_more_shards_than_blocks_are_refused() -> None:
+    plan.make(Selection(shard="9/9"))
+    with pytest.raises(InputError, match=r"^--shard '10/10': expected at most 9 shards"):
+        plan.make(Selection(shard="10/10"))
+
+
+def test_that_a_run_goes_on_is_no_part_of_it() -> None:
+    made = plan.make(Selection(resume=True, seed="3"))
+    assert made.resume
+    assert made.given == plan.make(Selection(seed="3")).given
+
+
+def test_a_workload_of_ones_own_has_another_digest_when_its_statements_change(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    text = (FIXTURES / "workloads" / "oltp_point_select.toml").read_text()
+    file.write_text(text)
+    before = plan.make(Selection(workloads=str(file))).digests
+    file.write_text(text.replace("SELECT c FROM", "SELECT c, k FROM"))
+    after = plan.make(Selection(workloads=str(file))).digests
+    assert before.keys() == after.keys() == {"mine"}
+    assert before != after

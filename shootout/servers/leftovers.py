@@ -26,7 +26,8 @@ _OWNER = "instance"  # in it: a link to that instance directory
 def workplace(cache: Path, name: str, data: Path | None = None) -> Iterator[Path]:
     """A place for instance directories, gone afterwards; what killed runs left behind goes with it.
 
-    It lies in the cache, or in `data`, which may be anybody's. Raises InputError where it cannot be made.
+    It lies in the cache, or in `data`, which may be anybody's. Raises InputError where it cannot be made, or
+    another process has it.
     """
     container.clear_leftovers()
     instances, prefix = (cache / "instances", "") if data is None else (data, _PLACES)
@@ -43,8 +44,10 @@ def workplace(cache: Path, name: str, data: Path | None = None) -> Iterator[Path
         directory = instances / f"{prefix}{name}"
         lock = directory.with_suffix(".lock")
         held = ExitStack()
-        held.enter_context(locked(lock))
+        held.enter_context(locked(lock, wait=False))
         directory.mkdir(mode=0o700)
+    except BlockingIOError:
+        raise InputError(f"{name} is still going on, in another process") from None
     except OSError as error:
         raise InputError(f"{instances}: cannot hold the servers' data: {error.strerror}") from None
     with held:

@@ -1,0 +1,48 @@
+"""Runs that were cut short: which one goes on, and what must be as it was for that."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from shootout import document, foreign
+from shootout.errors import InputError
+from shootout.model import RunHeader, ServerRecord
+
+DIFFERENCES_MAX = 3  # that are named
+
+
+def find(results: Path, shard: str | None, skip: Callable[[str], None]) -> Path | None:
+    """The newest document of that shard in a folder, if its run was cut short; else None: begin a new one.
+
+    What cannot be read is passed over; `skip` hears why.
+    """
+    for path in reversed(document.find(results)):
+        try:
+            read = document.read(path)
+        except InputError as error:
+            skip(str(error))
+            continue
+        if not read.header.parts and read.header.given.get("--shard") == shard:
+            return None if read.end is not None and not read.end.interrupted else path
+    return None
+
+
+def require_same_run(then: RunHeader, now: RunHeader) -> None:
+    """Raise InputError, naming the difference, where the run is another one, or on another machine."""
+    _require(then.run, foreign.runners(then.runner, now.runner))
+    _require(then.run, foreign.plans(then, now))
+    if then.blocks != now.blocks:
+        keys = [" ".join(block.key for block in header.blocks) for header in (then, now)]
+        raise InputError(f"run {then.run} cannot go on: blocks {keys[0]}, now {keys[1]}")
+
+
+def require_same_server(run: str, then: ServerRecord, now: ServerRecord) -> None:
+    """Raise InputError, naming the difference, where the server is not what it was in that run."""
+    _require(run, foreign.servers(then, now))
+
+
+def _require(run: str, differences: Iterator[str]) -> None:
+    if different := "; ".join(itertools.islice(differences, DIFFERENCES_MAX)):
+        raise InputError(f"run {run} cannot go on: {different}\nWithout --resume a new one begins.")

@@ -1,0 +1,147 @@
+"""A run that is killed twenty times, and goes on each time, beside one that is left alone.
+
+Each kill comes at a random moment of the process: while it imports, prepares, starts servers, or measures.
+The document must hold every start of every block once, and say what the undisturbed run says. About eight
+minutes; run nothing beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from shootout import compare, document, wording
+from shootout.model import CellComparison, RunDocument, Verdict
+
+KILLS = 20
+LIFE_S = (0.2, 15.0)  # of a process, before it is killed
+STARTS = 10
+TOLD = {Verdict.REGRESSED, Verdict.IMPROVED, Verdict.EQUIVALENT}  # two of them are at odds
+PROFILE = f"""
+description = "Long enough to be killed twenty times"
+servers = ["mysql-5.7.22", "mysql-8.0.12"]
+workloads = ["oltp_point_select", "oltp_read_only"]
+threads = [1, 8]
+[dataset]
+tables = 2
+rows = 2000
+[sampling]
+starts_min = {STARTS}
+starts_max = {STARTS}
+slice_s = 0.05
+measure_s = 0.6
+warmup_max_s = 1.5
+budget_s = 3000.0
+[policy]
+confirm_starts = 0
+"""
+
+
+def main() -> int:
+    dice = random.Random(7)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "storm.toml").write_text(PROFILE)
+        undisturbed = left_alone(folder, folder / "undisturbed")
+        killed, at = 0, []
+        while killed < KILLS:
+            life_s = dice.uniform(*LIFE_S)
+            if not kill(folder, folder / "killed", life_s):
+                break
+            killed += 1
+            at.append(kept(folder / "killed"))
+        disturbed = left_alone(folder, folder / "killed")
+    console = Console(width=120)
+    console.print(f"{killed} kills; starts of blocks on record after each: {' '.join(map(str, at))}")
+    console.print(f"went on {len(disturbed.resumes)} times with something to say; every start once: ", end="")
+    complete = is_complete(disturbed)
+    console.print("yes" if complete else "NO")
+    pairs = list(zip(heads(undisturbed), heads(disturbed), strict=True))
+    console.print(table(pairs))
+    odd = [
+        one for one, other in pairs if one.verdict != other.verdict and {one.verdict, other.verdict} <= TOLD
+    ]
+    return int(killed < KILLS or not complete or bool(odd))
+
+
+def command(folder: Path, out: Path) -> list[str]:
+    profile = str(folder / "storm.toml")
+    return [sys.executable, "-m", "shootout.cli", "run", "--profile", profile, "--out", str(out), "--resume"]
+
+
+def left_alone(folder: Path, out: Path) -> RunDocument:
+    """Run to the end."""
+    done = subprocess.run(command(folder, out), check=False, stdout=subprocess.DEVNULL)
+    assert done.returncode in (0, 1), done.returncode
+    return found(out)
+
+
+def kill(folder: Path, out: Path, life_s: float) -> bool:
+    """Run for so long, then kill; False where the run was over before."""
+    with subprocess.Popen(
+        command(folder, out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0
+    ) as process:
+        try:
+            process.wait(life_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return True
+    return False
+
+
+def found(out: Path) -> RunDocument:
+    """The only run document there."""
+    (path,) = document.find(out / "results")
+    return document.read(path)
+
+
+def kept(out: Path) -> int:
+    """How many starts of blocks are on record."""
+    return len(found(out).starts) if document.find(out / "results") else 0
+
+
+def is_complete(read: RunDocument) -> bool:
+    """Whether every start of every block is there, each once, with all its rounds."""
+    taken = sorted((record.block, record.start) for record in read.starts)
+    wanted = sorted((block.key, start) for block in read.header.blocks for start in range(1, STARTS + 1))
+    rounds = all(
+        len(samples.transactions) == len(record.order) for record in read.starts for samples in record.samples
+    )
+    over = read.end is not None and not read.end.interrupted
+    return taken == wanted and rounds and not read.failures and over
+
+
+def heads(read: RunDocument) -> Sequence[CellComparison]:
+    return [cell for cell in compare.compare(read).cells if cell.cell != cell.base]
+
+
+def table(pairs: Sequence[tuple[CellComparison, CellComparison]]) -> Table:
+    made = Table("workload", "threads", "left alone", "", "killed", "", box=None)
+    for one, other in pairs:
+        made.add_row(
+            one.cell.workload,
+            str(one.cell.threads),
+            *(text for each in (one, other) for text in (wording.verdict(each), _range(each))),
+        )
+    return made
+
+
+def _range(cell: CellComparison) -> str:
+    return wording.change_range(cell.ratio) if cell.ratio else wording.NONE
+
+
+if __name__ == "__main__":
+    began_s = time.monotonic()
+    code = main()
+    print(f"took {time.monotonic() - began_s:.0f} s")
+    sys.exit(code)
