@@ -56,12 +56,14 @@ fuzz:
 			-print_final_stats=1 -artifact_prefix=$$target- corpus/$$target ../../fuzz/seeds/$$target || exit; \
 	done
 
-# For people who have no Rust: what a checkout has beside the package goes into it.
+# For people who have no Rust: the engine, built for any Linux of the last years, and all that a checkout has beside the
+# package. Zig brings the old glibc to link with.
 PACKED := shootout/_data
 wheel: $(INSTALLED)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-release.lock
 	@rm -rf $(PACKED) dist && mkdir $(PACKED)
 	@cp -R conftest.py fixtures pyproject.toml suites templates $(PACKED)
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --out dist --compatibility manylinux_2_28 --zig; \
+	@PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --zig --compatibility manylinux_2_28 --out dist; \
 		code=$$?; rm -rf $(PACKED); exit $$code
 
 # What docs/method.md says of cold starts and CPU placement, measured again.
