@@ -77,7 +77,7 @@ def _cell(comparison: Comparison, cell: Cell) -> CellComparison:
     return next(each for each in comparison.cells if each.cell == cell)
 
 
-def _conditions(good: Part, bad: Part, labels: Iterable[str]) -> Iterator[str]:
+def _conditions(good: Part | RunHeader, bad: Part | RunHeader, labels: Iterable[str]) -> Iterator[str]:
     """How two runs differ in what was measured, and where."""
     for label in labels:
         then, now = (_record(part.servers, label) for part in (good, bad))

@@ -413,6 +413,7 @@ def _github(hub: Hub) -> dict[str, Any]:
         "ref": "refs/heads/main",
         "repository": hub.repository,
         "run_id": "1",
+        "server_url": "https://github.example",
         "sha": hub.sha,
         "token": "a-token",
         "workflow": "a workflow",

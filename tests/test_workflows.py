@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,7 +15,7 @@ import pytest
 import yaml
 from actions import Hub
 from github_server import REPOSITORY, GitHub
-from runs import BASE, HEAD, SETTINGS, SHOOTOUT, Lab
+from runs import BASE, HEAD, SETTINGS, SHOOTOUT, Lab, until
 
 from shootout import document, github, places
 
@@ -420,6 +421,25 @@ def test_servers_must_be_named(stub: dict[str, str]) -> None:
         done = measured(stub, **given)
         assert done.returncode == 2
         assert "name base and head, or servers" in done.stderr
+
+
+def test_a_cancelled_job_lets_the_run_end_well(stub: dict[str, str], tmp_path: Path) -> None:
+    Path(stub["SHOOTOUT"]).write_text(
+        f"""#!/bin/sh
+[ "$1" = github ] && exit 0
+trap 'echo stopped > {tmp_path}/stopped; kill $!; exit 130' TERM
+sleep 60 &
+touch {tmp_path}/begun
+wait
+"""
+    )
+    script = str(places.ROOT / ".github" / "measure")
+    with subprocess.Popen([script], env=stub | {"PROFILE": "p"}, stdout=subprocess.DEVNULL) as process:
+        until((tmp_path / "begun").exists)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+    assert (tmp_path / "stopped").exists()
+    assert "exit-code=130\n" in Path(stub["GITHUB_OUTPUT"]).read_text()
 
 
 def test_what_a_runner_has_shown_stays_on_it(stub: dict[str, str], tmp_path: Path) -> None:
