@@ -23,7 +23,7 @@ test: $(INSTALLED) $(BIN)/actionlint
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/zizmor --offline --quiet --strict-collection .github action.yml
+	$(BIN)/zizmor --offline --quiet --strict-collection .github
 	$(BIN)/actionlint -config-file .github/actionlint.yaml .github/workflows/*.yml
 	cargo fmt --manifest-path engine/Cargo.toml --check
 	cargo clippy --manifest-path engine/Cargo.toml --locked --all-targets --features python -- -D warnings

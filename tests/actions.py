@@ -283,7 +283,7 @@ def _uses(
 ) -> bool:
     given = _filled(step.get("with", {}), context)
     action, _, version = step["uses"].partition("@")
-    if action.startswith("$/"):
+    if re.match(r"\$/.", action):  # the top folder itself cannot be named so
         folder = _sources(place.hub) / action.removeprefix("$/")
         return _composite(_Inside(place, folder), given, context, outputs, done)
     if re.fullmatch(r"[0-9a-f]{40}", version) is None:

@@ -22,8 +22,9 @@ from shootout import document, github, places
 pytest_plugins = ["github_server", "runs"]
 
 WORKFLOWS = places.ROOT / ".github" / "workflows"
+ACTIONS = places.ROOT / ".github" / "actions"
 SOURCES = (  # as .github/actions/install has them, and what GitHub reads
-    ".github", "LICENSE", "Makefile", "README.md", "action.yml", "conftest.py", "fixtures", "pyproject.toml",
+    ".github", "LICENSE", "Makefile", "README.md", "conftest.py", "fixtures", "pyproject.toml",
     "requirements.lock", "shootout", "suites", "templates", "engine/Cargo.lock", "engine/Cargo.toml",
     "engine/src",
 )  # fmt: skip
@@ -79,7 +80,7 @@ def hub_of(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Hub:
         SETTINGS.replace("flush_log_at_trx_commit = 0", "flush_log_at_trx_commit = 2")
     )
     git(origin, "commit", "--quiet", "--all", "--message=After")
-    install = origin / ".github" / "actions" / "install" / "install"
+    install = origin / ACTIONS.relative_to(places.ROOT) / "install" / "install"
     state = subprocess.run([install, "state"], check=True, capture_output=True, text=True).stdout.strip()
     programs = folder / "tools" / "shootout" / state / ".venv" / "bin"
     programs.mkdir(parents=True)
@@ -381,7 +382,7 @@ def stub(tmp_path: Path) -> dict[str, str]:
 
 
 def measured(environment: dict[str, str], **changes: str) -> subprocess.CompletedProcess[str]:
-    script = str(places.ROOT / ".github" / "measure")
+    script = str(ACTIONS / "measure" / "measure")
     return subprocess.run(
         [script], env=environment | changes, capture_output=True, text=True, timeout=30, check=False
     )
@@ -433,7 +434,7 @@ touch {tmp_path}/begun
 wait
 """
     )
-    script = str(places.ROOT / ".github" / "measure")
+    script = str(ACTIONS / "measure" / "measure")
     with subprocess.Popen([script], env=stub | {"PROFILE": "p"}, stdout=subprocess.DEVNULL) as process:
         until((tmp_path / "begun").exists)
         process.send_signal(signal.SIGINT)
