@@ -13,6 +13,7 @@ from shootout.repository import Repository, Text
 LABEL = "performance regression"
 MARKER = "<!-- shootout: regression "  # then the key, and the comment's end
 TITLE_MAX = 200  # characters; GitHub takes 256
+OPENED_MAX = 20  # in one go: a runner that changed is one thing to look at, not hundreds
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,9 @@ class Issue:
 
 
 def of(regressions: Iterable[Regression], link: str | None = None) -> tuple[Issue, ...]:
-    """One issue for all thread counts of a server and workload on a runner; `link`: the site."""
+    """One issue for all thread counts of a server and workload on a runner, worst first; `link`: the site."""
     groups: dict[str, list[Regression]] = {}
-    for each in regressions:
+    for each in sorted(regressions, key=_kept):
         groups.setdefault(_key(each), []).append(each)
     return tuple(_issue(key, group, link) for key, group in groups.items())
 
@@ -35,7 +36,8 @@ def of(regressions: Iterable[Regression], link: str | None = None) -> tuple[Issu
 def keep(repository: Repository, regressions: Iterable[Regression], link: str | None = None) -> Iterator[str]:
     """Open, update and close the repository's issues; says what was done.
 
-    What is acknowledged gets none, and has its issue closed. Raises MeasureError as Repository does.
+    What is acknowledged gets none, and has its issue closed. The worst `OPENED_MAX` are opened, the others by
+    later calls. Raises MeasureError as Repository does.
     """
     found = tuple(regressions)
     wanted = {each.key: each for each in of([each for each in found if each.acknowledged is None], link)}
@@ -43,23 +45,26 @@ def keep(repository: Repository, regressions: Iterable[Regression], link: str | 
     there: dict[str, Text] = {}
     for issue in repository.issues(LABEL, MARKER):
         there.setdefault((issue.body or "").removeprefix(MARKER).partition(" ")[0], issue)
-    for key, new in wanted.items():
-        old = there.get(key)
-        if old is None:
-            yield f"opened {repository.open(new.title, new.body, LABEL)}"
+    unknown = [new for key, new in wanted.items() if key not in there]
+    for new in unknown[:OPENED_MAX]:
+        yield f"opened {repository.open(new.title, new.body, LABEL)}"
+    if len(unknown) > OPENED_MAX:
+        yield f"not opened: {len(unknown) - OPENED_MAX} more"
+    for key, old in there.items():
+        new = wanted.get(key)
+        if new is None:
+            yield _closed(repository, old, known=key in known)
         elif (old.title, _lines(old.body)) != (new.title, _lines(new.body)):
             repository.update(old.number, new.title, new.body)
             yield f"updated {old.html_url}"
-    for key, old in there.items():
-        if key in wanted:
-            continue
-        if key in known:
-            repository.close(old.number, "not_planned", "It is acknowledged, and fails nothing any more.")
-        else:
-            repository.close(
-                old.number, "completed", "It is gone: the newest runs are back within the margin."
-            )
-        yield f"closed {old.html_url}"
+
+
+def _closed(repository: Repository, old: Text, *, known: bool) -> str:
+    if known:
+        repository.close(old.number, "not_planned", "It is acknowledged, and fails nothing any more.")
+    else:
+        repository.close(old.number, "completed", "It is gone: the newest runs are back within the margin.")
+    return f"closed {old.html_url}"
 
 
 def _key(each: Regression) -> str:

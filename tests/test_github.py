@@ -9,7 +9,7 @@ from pathlib import Path
 import builders
 import pytest
 from github_server import ME, GitHub
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 from test_cli import a_document, saved
@@ -64,6 +64,7 @@ def test_a_comment_is_never_longer_than_github_takes() -> None:
     assert text.endswith("(https://example.org/run)\n")
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80))
 def test_nothing_in_a_comment_is_markup_or_a_mention(text: str) -> None:
     shown = plain(github.comment([a_comparison(reason=text, workload=text)]))
@@ -88,6 +89,7 @@ def test_annotations_are_the_worst_first_and_not_more_than_are_shown() -> None:
     assert len(list(github.marks(structs.replace(many, cells=worse)))) == github.ANNOTATIONS_MAX
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80))
 def test_an_annotation_is_one_command(text: str) -> None:
     for line in github.marks(a_comparison(reason=text, workload=text)):
@@ -106,6 +108,7 @@ def _parts(line: str) -> tuple[str, str]:
 # --- code -----------------------------------------------------------------------------------------
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="`~a \n\x1b", max_size=30))
 def test_no_text_ends_its_block_of_code(text: str) -> None:
     opened, *inside, closed = "\n".join(github.code(text)).split("\n")

@@ -190,6 +190,13 @@ def test_other_runners_servers_and_workloads_have_issues_of_their_own(hub: GitHu
     assert kept(hub, *losses[1:]) == ["closed"]
 
 
+def test_not_more_issues_are_opened_at_once_than_anybody_reads(hub: GitHub) -> None:
+    losses = [a_loss(server=f"s{number}", after=0.99 - number / 1000) for number in range(30)]
+    assert kept(hub, *losses) == [*["opened"] * issues.OPENED_MAX, "not"]
+    assert hub.issues[0]["title"].startswith("s29: ")  # the worst
+    assert kept(hub, *losses) == ["opened"] * 10
+
+
 def test_nothing_in_an_issue_is_markup_or_a_mention() -> None:
     hostile = "@team <img src=x> `` ```` ~~~ [a](b) | #1\n\x1b[31m --> \u202e"
     loss = a_loss(server=hostile, workload=hostile, changed=(hostile,), repeat=f"shootout {hostile}")
