@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -343,6 +344,35 @@ def test_the_weekly_matrix_is_measured_in_shards_merged_and_kept(
 
 
 # --- the scripts ----------------------------------------------------------------------------------
+
+
+def test_shootout_is_installed_once_for_each_state_of_its_sources(tmp_path: Path) -> None:
+    copied(tmp_path / "sources")
+    (tmp_path / "bin").mkdir()
+    make = tmp_path / "bin" / "make"
+    make.write_text('#!/bin/sh\ncd "$2" && mkdir .venv && ls >.venv/installed\n')
+    make.chmod(0o755)
+    environment = {"PATH": f"{tmp_path}/bin:/usr/bin:/bin", "RUNNER_TOOL_CACHE": str(tmp_path / "tools")}
+    install = str(tmp_path / "sources" / ".github" / "actions" / "install" / "install")
+
+    def installed() -> Path:
+        done = subprocess.run([install], env=environment, capture_output=True, text=True, check=True)
+        return Path(done.stdout.strip())
+
+    first = installed()
+    assert first.parts[-3:] == (".venv", "bin", "shootout")
+    home = first.parents[2]
+    assert {"Makefile", "engine", "fixtures", "shootout", "suites"} <= set(
+        (home / ".venv" / "installed").read_text().split()
+    )
+    assert (home / "engine" / "src").is_dir()
+    make.write_text("#!/bin/sh\nexit 1\n")
+    assert installed() == first
+    make.write_text('#!/bin/sh\ncd "$2" && mkdir .venv && touch .venv/installed\n')
+    (tmp_path / "sources" / "fixtures" / "servers.toml").write_text("# other\n")
+    os.utime(home, (0, 0))
+    assert installed() != first
+    assert not home.exists()  # not used for a month
 
 
 @pytest.fixture
