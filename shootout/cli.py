@@ -107,7 +107,7 @@ def publish(results: Path, out: Path) -> Path:
 
 
 def _judged_all(results: Path, base: str | None = None) -> list[tuple[RunDocument, Comparison]]:
-    """Every run of a folder; with `base`, those that have it."""
+    """Every run of a folder, without those that are part of another; with `base`, those that have it."""
     runs = []
     for path in document.find(results):
         try:
@@ -116,6 +116,8 @@ def _judged_all(results: Path, base: str | None = None) -> list[tuple[RunDocumen
                 runs.append((read, judged(read, results, base)))
         except InputError as error:
             print(f"shootout: left out: {error}", file=sys.stderr)
+    superseded = merge.superseded([read.header for read, _ in runs])
+    runs = [(read, comparison) for read, comparison in runs if read.header.run not in superseded]
     if not runs:
         which = f" with the server {base!r}" if base else ""
         raise InputError(f"{results}: no run document{which} in it; `shootout run` makes one")
@@ -174,8 +176,8 @@ def _merge(given: argparse.Namespace) -> int:
     def skip(words: str) -> None:
         print(f"shootout: left out: {words}", file=sys.stderr)
 
-    path = merge.merge(given.documents, given.out / "results", skip)
-    conclusion = conclude(path, given.out / "site")
+    out = given.out.resolve()
+    conclusion = conclude(merge.merge(given.documents, out / "results", skip), out / "site")
     show(conclusion, as_json=given.json)
     unmeasured = [
         cell.cell

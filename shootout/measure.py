@@ -139,7 +139,7 @@ class _Campaign:
             self.plan = replace(self.plan, seed=before.header.seed)
         resume.require_same_run(before.header, self.header())
         self.goes_on = True
-        self.started = before.header.started
+        self.started, self.runner = before.header.started, before.header.runner
         self.records = {record.label: record for record in before.header.servers}
         self.failures = list(before.failures)
         self.failed = {failure.cell for failure in before.failures}

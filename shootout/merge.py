@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
-import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -78,6 +77,17 @@ def missing(header: RunHeader) -> tuple[Block, ...]:
     return tuple(block for block in header.blocks if block.key not in there)
 
 
+def superseded(headers: Sequence[RunHeader]) -> frozenset[str]:
+    """The runs of which all is in another one, too: shards beside what they became."""
+    merged = [{part.run for part in header.parts} for header in headers if header.parts]
+    found = set()
+    for header in headers:
+        own = {part.run for part in header.parts} or {header.run}
+        if any(own < of or (own == of and not header.parts) for of in merged):
+            found.add(header.run)
+    return frozenset(found)
+
+
 # --- one document ---------------------------------------------------------------------------------
 
 
@@ -127,8 +137,7 @@ def _contents(path: Path) -> _Source:
     lines = document.lines(path)
     try:
         header = msgspec.json.decode(next(lines).record, type=RunHeader)
-        _time(header.started)
-    except (msgspec.DecodeError, ValueError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}:1: not the header of a run document: {error}") from None
     keys = {block.key for block in header.blocks}
     end = None
@@ -147,7 +156,14 @@ def _contents(path: Path) -> _Source:
             entries.append(_Entry(block, record.start, mark, line._replace(record=b"")))
         if entries and entries[-1].block not in keys:
             raise InputError(f"{path}:{line.number}: block {entries[-1].block!r} is not in the header")
-    return _Source(path, header, _parts(header, end), entries)
+    parts = _parts(header, end)
+    try:
+        for part in parts:
+            _time(part.started)
+            _time(part.finished or part.started)
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{path}: not a time that a run can have begun or ended: {error}") from None
+    return _Source(path, header, parts, entries)
 
 
 def _parts(header: RunHeader, end: EndRecord | None) -> tuple[Part, ...]:
@@ -324,8 +340,6 @@ def _write(file: BinaryIO, header: RunHeader, records: Iterator[bytes], end: End
     for record in itertools.chain([_encoder.encode(header)], records, [_encoder.encode(end)]):
         line, digest = document.sealed(record, digest)
         file.write(line)
-    file.flush()
-    os.fsync(file.fileno())
 
 
 _encoder = msgspec.json.Encoder(order="deterministic")  # two documents may have their options in any order

@@ -41,11 +41,12 @@ def main() -> int:
             text=True,
         )
         took_s = time.monotonic() - began_s
-        peak_bytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        peak_bytes = used.ru_maxrss * 1024
         require_whole(Path(done.stdout.strip()))
     print(
         f"{SHARDS} shards of {2 * BLOCKS_EACH} cells, {size / 1e6:.0f} MB: merged in {took_s:.1f} s, "
-        f"{peak_bytes / 1e6:.0f} MB of memory"
+        f"{used.ru_utime + used.ru_stime:.1f} s of CPU, {peak_bytes / 1e6:.0f} MB of memory"
     )
     return int(took_s > SECONDS_MAX or peak_bytes > BYTES_MAX)
 

@@ -24,8 +24,7 @@ from shootout import compare, document, wording
 from shootout.model import CellComparison, RunDocument, Verdict
 
 KILLS = 20
-LIFE_S = (0.2, 15.0)  # of a process, before it is killed
-STARTS = 10
+STARTS = 8
 TOLD = {Verdict.REGRESSED, Verdict.IMPROVED, Verdict.EQUIVALENT}  # two of them are at odds
 PROFILE = f"""
 description = "Long enough to be killed twenty times"
@@ -52,26 +51,32 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "storm.toml").write_text(PROFILE)
-        undisturbed = left_alone(folder, folder / "undisturbed")
-        killed, at = 0, []
-        while killed < KILLS:
-            life_s = dice.uniform(*LIFE_S)
-            if not kill(folder, folder / "killed", life_s):
-                break
+        undisturbed, took_s = left_alone(folder, folder / "undisturbed")
+        life_max_s = life_s(undisturbed, took_s)
+        killed, kept = 0, []
+        while killed < KILLS and kill(folder, folder / "killed", dice.uniform(0.1, life_max_s)):
             killed += 1
-            at.append(kept(folder / "killed"))
-        disturbed = left_alone(folder, folder / "killed")
+            kept.append(on_record(folder / "killed"))
+        disturbed, _ = left_alone(folder, folder / "killed")
     console = Console(width=120)
-    console.print(f"{killed} kills; starts of blocks on record after each: {' '.join(map(str, at))}")
-    console.print(f"went on {len(disturbed.resumes)} times with something to say; every start once: ", end="")
+    console.print(f"{killed} kills, each within {life_max_s:.0f} s; starts of blocks on record after each:")
+    console.print(" ".join(map(str, kept)))
     complete = is_complete(disturbed)
-    console.print("yes" if complete else "NO")
+    said = "every start of every block is there once" if complete else "STARTS ARE MISSING"
+    console.print(
+        f"{said}: {len(disturbed.starts)} in all, written by {1 + len(disturbed.resumes)} processes"
+    )
     pairs = list(zip(heads(undisturbed), heads(disturbed), strict=True))
     console.print(table(pairs))
-    odd = [
-        one for one, other in pairs if one.verdict != other.verdict and {one.verdict, other.verdict} <= TOLD
-    ]
-    return int(killed < KILLS or not complete or bool(odd))
+    at_odds = [both for one, other in pairs if len(both := {one.verdict, other.verdict}) > 1 and both <= TOLD]
+    return int(killed < KILLS or not complete or bool(at_odds))
+
+
+def life_s(undisturbed: RunDocument, took_s: float) -> float:
+    """As long as it takes, on this machine, to begin and to measure three blocks or so."""
+    first, *_, last = (record.spent_s or 0.0 for record in undisturbed.starts)
+    block_s = (last - first) / (len(undisturbed.starts) - 1)
+    return took_s - last + first + 3 * block_s
 
 
 def command(folder: Path, out: Path) -> list[str]:
@@ -79,15 +84,16 @@ def command(folder: Path, out: Path) -> list[str]:
     return [sys.executable, "-m", "shootout.cli", "run", "--profile", profile, "--out", str(out), "--resume"]
 
 
-def left_alone(folder: Path, out: Path) -> RunDocument:
-    """Run to the end."""
+def left_alone(folder: Path, out: Path) -> tuple[RunDocument, float]:
+    """Run to the end; and how long it took."""
+    began_s = time.monotonic()
     done = subprocess.run(command(folder, out), check=False, stdout=subprocess.DEVNULL)
     assert done.returncode in (0, 1), done.returncode
-    return found(out)
+    return found(out), time.monotonic() - began_s
 
 
 def kill(folder: Path, out: Path, life_s: float) -> bool:
-    """Run for so long, then kill; False where the run was over before."""
+    """Run for so long, then kill -9; False where the run was over before."""
     with subprocess.Popen(
         command(folder, out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0
     ) as process:
@@ -105,8 +111,8 @@ def found(out: Path) -> RunDocument:
     return document.read(path)
 
 
-def kept(out: Path) -> int:
-    """How many starts of blocks are on record."""
+def on_record(out: Path) -> int:
+    """How many starts of blocks there are."""
     return len(found(out).starts) if document.find(out / "results") else 0
 
 

@@ -215,6 +215,15 @@ def test_what_is_torn_or_foreign_is_named_and_left_out(shards: list[Path], tmp_p
         merge.merge([foreign], tmp_path / "none", skipped.append)
 
 
+@pytest.mark.parametrize("started", ["", "yesterday", "0001-01-01T00:00:00+14:00"])
+def test_a_time_that_is_none_is_named(started: str, shards: list[Path], tmp_path: Path) -> None:
+    odd = saved(tmp_path / "odd", 3, BLOCKS[:1], started=started)
+    skipped: list[str] = []
+    merge.merge([odd, *shards], tmp_path / "out", skipped.append)
+    (said,) = skipped
+    assert said.startswith(f"{odd}: not a time that a run can have begun or ended: ")
+
+
 def test_a_folder_that_takes_no_files_is_named(shards: list[Path]) -> None:
     with pytest.raises(InputError, match=r"^/proc/.*\.jsonl: cannot be written: "):
         merged(shards, Path("/proc"))
@@ -330,15 +339,36 @@ def test_merge_publishes_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert (out / "site" / "index.html").exists()
 
 
-def test_merge_says_what_is_missing(
-    shards: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_shards_beside_the_run_that_they_became_do_not_count_twice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    results = tmp_path / "results"
+    paths = [saved(tmp_path / str(n), n, matrix.shard(BLOCKS, n + 1, 3)) for n in range(3)]
+    results.mkdir()
+    here = [path.rename(results / path.name) for path in paths]
+    merged(here[1:], results)  # the first was late, and began before the others
+    found = document.read(merged(here, results))
+    assert len(document.find(results)) == 5
+    assert cli.main(["history", "--results", str(results), "--json"]) == 0
+    series = json.loads(capsys.readouterr().out)
+    assert {point["run"] for each in series for point in each["points"]} == {found.header.run}
+    assert [len(each["points"]) for each in series] == [1] * 5
+
+
+def test_merge_says_what_is_missing(
+    shards: list[Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
     torn = tmp_path / "torn.jsonl"
     torn.write_bytes(shards[1].read_bytes()[:100])
-    command = ["merge", str(shards[0]), str(torn), "--out", str(tmp_path / "out")]
+    command = ["merge", str(shards[0]), str(torn), "--out", "out"]
     assert cli.main(command) == 3
     printed = capsys.readouterr()
     assert "○ unjudged" in printed.out
+    assert f"report        {(tmp_path / 'out' / 'site' / 'index.html').as_uri()}\n" in printed.out
     assert printed.err.splitlines() == [
         f"shootout: left out: {torn}: not a run document: it has no whole line",
         "shootout: 8 cells of 12 were not measured; blocks in no document: oltp_point_select-t4 "
