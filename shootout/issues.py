@@ -51,11 +51,10 @@ def keep(repository: Repository, regressions: Iterable[Regression], link: str | 
     if len(unknown) > OPENED_MAX:
         yield f"not opened: {len(unknown) - OPENED_MAX} more"
     for key, old in there.items():
-        new = wanted.get(key)
-        if new is None:
+        if key not in wanted:
             yield _closed(repository, old, known=key in known)
-        elif (old.title, _lines(old.body)) != (new.title, _lines(new.body)):
-            repository.update(old.number, new.title, new.body)
+        elif (old.title, _lines(old.body)) != (wanted[key].title, _lines(wanted[key].body)):
+            repository.update(old.number, wanted[key].title, wanted[key].body)
             yield f"updated {old.html_url}"
 
 
