@@ -139,6 +139,8 @@ def _contents(path: Path) -> _Source:
         header = msgspec.json.decode(next(lines).record, type=RunHeader)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}:1: not the header of a run document: {error}") from None
+    if not header.blocks:
+        raise InputError(f"{path}:1: a run of no blocks")
     keys = {block.key for block in header.blocks}
     end = None
     entries = []

@@ -215,6 +215,13 @@ def test_what_is_torn_or_foreign_is_named_and_left_out(shards: list[Path], tmp_p
         merge.merge([foreign], tmp_path / "none", skipped.append)
 
 
+def test_a_document_of_no_blocks_is_named(shards: list[Path], tmp_path: Path) -> None:
+    odd = saved(tmp_path / "odd", 3, [])
+    skipped: list[str] = []
+    merge.merge([odd, *shards], tmp_path / "out", skipped.append)
+    assert skipped == [f"{odd}:1: a run of no blocks"]
+
+
 @pytest.mark.parametrize("started", ["", "yesterday", "0001-01-01T00:00:00+14:00"])
 def test_a_time_that_is_none_is_named(started: str, shards: list[Path], tmp_path: Path) -> None:
     odd = saved(tmp_path / "odd", 3, BLOCKS[:1], started=started)
