@@ -7,14 +7,14 @@ ENGINE := $(wildcard engine/src/*) engine/Cargo.toml engine/Cargo.lock
 
 need = command -v $(1) >/dev/null || { echo "shootout: $(1) is missing; install it with: $(2)" >&2; exit 2; }
 
-.PHONY: bench test test-servers bench-engine bench-merge bench-method bench-storm bench-verdict fuzz clean tools
+.PHONY: bench test test-servers bench-engine bench-merge bench-method bench-storm bench-verdict wheel fuzz clean tools
 
 # Exit code 1 says that something regressed: here that is a result, not a fault.
 bench: $(INSTALLED)
 	@$(call need,mvn,apt-get install maven)
 	@$(BIN)/shootout run --profile quick || [ $$? -eq 1 ]
 
-test: $(INSTALLED)
+test: $(INSTALLED) $(BIN)/actionlint
 	@$(call need,mvn,apt-get install maven)
 	@$(call need,npm,apt-get install npm)
 	@$(call need,chromium,apt-get install chromium)
@@ -24,6 +24,8 @@ test: $(INSTALLED)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/zizmor --offline --quiet --strict-collection .github
+	$(BIN)/actionlint -config-file .github/actionlint.yaml .github/workflows/*.yml
 	cargo fmt --manifest-path engine/Cargo.toml --check
 	cargo clippy --manifest-path engine/Cargo.toml --locked --all-targets --features python -- -D warnings
 	cargo test --manifest-path engine/Cargo.toml --locked
@@ -61,6 +63,16 @@ bench-verdict: $(INSTALLED)
 	@$(call need,sysbench,apt-get install sysbench)
 	@$(BIN)/python tests/bench_verdict.py $(ARGS)
 
+# For people who have no Rust: the engine, built for any Linux of the last years, and all that a checkout has beside the
+# package. Zig brings the old glibc to link with.
+PACKED := shootout/_data
+wheel: $(INSTALLED)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-release.lock
+	@rm -rf $(PACKED) dist && mkdir $(PACKED)
+	@cp -R conftest.py fixtures pyproject.toml suites templates $(PACKED)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --zig --compatibility manylinux_2_28 --out dist; \
+		code=$$?; rm -rf $(PACKED); exit $$code
+
 # What docs/method.md says of cold starts and CPU placement, measured again.
 bench-method: $(INSTALLED)
 	@$(BIN)/python tests/bench_method.py
@@ -79,6 +91,13 @@ $(INSTALLED): requirements.lock pyproject.toml $(ENGINE) | tools
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
+
+# Checks the workflows; Go compares what it builds with its checksum database.
+ACTIONLINT := 1.7.12
+$(BIN)/actionlint: Makefile | $(INSTALLED)
+	@$(call need,go,https://go.dev/doc/install or apt-get install golang)
+	GOBIN="$(CURDIR)/$(BIN)" GOFLAGS= go install github.com/rhysd/actionlint/cmd/actionlint@v$(ACTIONLINT)
+	@touch $@
 
 tools:
 	@$(call need,$(PYTHON),apt-get install python3)

@@ -28,19 +28,25 @@ from shootout import (
     contender,
     doctor,
     document,
+    github,
     history,
+    issues,
     ledger,
     look,
     matrix,
     merge,
     plan,
+    regressions,
     site,
     terminal,
     triage,
+    web,
+    webhook,
 )
 from shootout.errors import InputError, MeasureError
 from shootout.model import Comparison, RunDocument, ServerReference, Verdict
 from shootout.places import FIXTURES, REPORTS, ROOT, SUITES, cache
+from shootout.repository import Repository
 from shootout.servers import catalogue, dsn, reference
 from shootout.servers.catalogue import Fetched
 from shootout.servers.native import Tree
@@ -246,6 +252,45 @@ def _site(given: argparse.Namespace) -> int:
     return 0
 
 
+def _notify(given: argparse.Namespace) -> int:
+    address, link = web.checked("--webhook", given.webhook), _link(given)
+    webhook.post(address, webhook.message(_judged_each(given.documents), link))
+    return _done(["sent"], given)
+
+
+def _github_annotate(given: argparse.Namespace) -> int:
+    return _done([line for each in _judged_each(given.documents) for line in github.marks(each)], given)
+
+
+def _github_comment(given: argparse.Namespace) -> int:
+    repository, link = Repository.of(os.environ), _link(given)
+    body = github.comment(_judged_each(given.documents), link)
+    number = repository.pull(given.branch, given.sha)
+    if number is None:
+        return _done([f"no open pull request of {given.branch} is at {given.sha}: nothing written"], given)
+    return _done([repository.comment(number, github.MARKER, body)], given)
+
+
+def _github_issues(given: argparse.Namespace) -> int:
+    repository, link = Repository.of(os.environ), _link(given)
+    comparisons = [each for _, each in _judged_all(given.results, given.anchor)]
+    found = regressions.standing(history.series(comparisons), comparisons)
+    return _done(list(issues.keep(repository, found, link)), given)
+
+
+def _judged_each(documents: Sequence[Path]) -> list[Comparison]:
+    return [judged(document.read(path), path.parent) for path in documents]
+
+
+def _link(given: argparse.Namespace) -> str | None:
+    return None if given.link is None else web.checked("--link", given.link)
+
+
+def _done(lines: Sequence[str], given: argparse.Namespace) -> int:
+    print(msgspec.json.encode({"done": lines}).decode() if given.json else "\n".join(lines))
+    return 0
+
+
 def _cache_list(given: argparse.Namespace) -> int:
     found = cached.contents(cache(), cached.limit_bytes(os.environ))
     if given.json:
@@ -360,6 +405,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_measuring(commands)
     _add_judging(commands)
+    _add_telling(commands)
     _add_cache(_group(commands, "cache", "what is kept of servers and loaded datasets"))
     _add_servers(_group(commands, "servers", "what can be measured"))
     return parser
@@ -420,6 +466,28 @@ def _add_judging(commands: Commands[_Parser]) -> None:
     site_.add_argument("--out", metavar="DIR", type=Path, default=REPORTS / "site")
     for each in (history_, site_):
         each.add_argument("--results", metavar="DIR", type=Path, default=REPORTS / "results")
+
+
+def _add_telling(commands: Commands[_Parser]) -> None:
+    notify = _command(commands, "notify", _notify, "tell a chat room what runs say")
+    hook = "an address that takes Slack's messages; who knows it can write there"
+    notify.add_argument("--webhook", metavar="URL", required=True, help=hook)
+    steps = _group(commands, "github", "tell GitHub, from a workflow")
+    annotate = _command(steps, "annotate", _github_annotate, "print the annotations of runs")
+    comment = _command(steps, "comment", _github_comment, "write a pull request's comment, or write it anew")
+    comment.add_argument("--branch", metavar="OWNER:NAME", required=True, help="the pull request's")
+    comment.add_argument(
+        "--sha", metavar="SHA", required=True, help="that was measured; a newer one: no comment"
+    )
+    issues_ = _command(steps, "issues", _github_issues, "open, update and close the issues about regressions")
+    issues_.add_argument("--results", metavar="DIR", type=Path, default=REPORTS / "results")
+    issues_.add_argument(
+        "--anchor", metavar="SERVER", help="what ratios are relative to (default: the first)"
+    )
+    for each in (notify, annotate, comment):
+        each.add_argument("documents", metavar="DOC", type=Path, nargs="+")
+    for each in (notify, comment, issues_):
+        each.add_argument("--link", metavar="URL", help="where the report is")
 
 
 def _add_cache(actions: Commands[_Parser]) -> None:

@@ -1,15 +1,20 @@
-"""What GitHub shows of a run: its verdicts as Markdown, for a step summary or a comment."""
+"""What GitHub shows of a run: its verdicts in Markdown, for a step summary or a comment, and annotations."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from shootout import wording
 from shootout.model import CellComparison, Comparison, Verdict
 
 # Everything that could begin markup, a mention or a reference to an issue, and the table's own bar.
 _ACTIVE = re.compile(r"([\\`*_{}\[\]<>()#!|~@&:$^])")
+
+MARKER = "<!-- shootout: verdicts -->"  # begins the one comment of a pull request
+COMMENT_MAX = 60_000  # characters; GitHub takes 65 536
+ANNOTATIONS_MAX = 10  # of each step; GitHub shows no more
+_MARKED = (Verdict.REGRESSED, Verdict.FAILED)
 
 
 def escaped(text: str) -> str:
@@ -21,6 +26,44 @@ def escaped(text: str) -> str:
 def summary(comparison: Comparison) -> str:
     """The headline, a table of every cell that has a base, and why a cell failed or regressed."""
     return "\n".join(_lines(comparison)) + "\n"
+
+
+def comment(comparisons: Sequence[Comparison], link: str | None = None) -> str:
+    """What a pull request is told: each run's summary, cut where GitHub takes no more; `link`: the report."""
+    text = "\n".join([MARKER, *(summary(each) for each in comparisons)])
+    if len(text) > COMMENT_MAX:
+        text = (
+            text[: text.rindex("\n", 0, COMMENT_MAX)] + "\n\n… and more, which a comment has no room for.\n"
+        )
+    return text if link is None else f"{text}\n[The whole run]({link})\n"
+
+
+def marks(comparison: Comparison) -> Iterator[str]:
+    """Workflow commands that mark what regressed and what failed, the worst first."""
+    regressed = "warning" if compare.advisory(comparison) else "error"
+    marked = [each for each in wording.worst_first(comparison.cells) if each.verdict in _MARKED]
+    for each in marked[:ANNOTATIONS_MAX]:
+        failed = each.verdict is Verdict.FAILED
+        level = "notice" if each.acknowledged else "error" if failed else regressed
+        title = f"{wording.verdict(each)}: {each.cell.workload}, {wording.threads(each.cell.threads)}"
+        text = f"{each.cell.server}: {each.reason}"
+        yield f"::{level} title={_property(title)}::{_data(text)}"
+
+
+def code(text: str) -> Iterator[str]:
+    """A block of code that nothing in `text` can end."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    yield from (fence, wording.visible(text), fence)
+
+
+def _data(text: str) -> str:
+    """What follows a workflow command: its escapes are the runner's."""
+    shown = wording.visible(text.replace("\n", " ⏎ "))
+    return shown.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def _lines(comparison: Comparison) -> Iterator[str]:

@@ -7,6 +7,7 @@ shows is noise. One file for each runner, JSON Lines, an entry for each A/A cell
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -27,10 +28,13 @@ from shootout.model import (
 )
 
 FOLDER = "ledger"  # beside the run documents
+_FINGERPRINT = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
 
 
 def path_of(folder: Path, fingerprint: str) -> Path:
-    """The file of a runner."""
+    """The file of a runner. Raises InputError for what is no fingerprint: a document may be anybody's."""
+    if _FINGERPRINT.fullmatch(fingerprint) is None:
+        raise InputError(f"runner.fingerprint: expected letters and digits, found {fingerprint[:80]!r}")
     return folder / f"{fingerprint}.jsonl"
 
 

@@ -1091,6 +1091,25 @@ class HistorySeries(Value):
     changes: tuple[ChangePoint, ...]
 
 
+class Regression(Value):
+    """A cell's loss against the anchor that its history confirms and no later run has made up for."""
+
+    runner: str  # fingerprint
+    workload: str
+    dataset: str
+    server: str
+    anchor: str
+    threads: Threads
+    last_good: str  # these three: runs
+    first_bad: str
+    newest: str
+    before: float  # these two: ratios to the anchor, of the level that ended with `last_good`
+    after: float  # and of the newest level
+    changed: tuple[str, ...]  # what else is different in `first_bad`: builds, settings, work; for people
+    repeat: str  # the command that measures it again
+    acknowledged: Acknowledgement | None = None  # in the newest run
+
+
 class LedgerEntry(Value):
     """What an A/A cell showed: a server beside a second instance of itself."""
 

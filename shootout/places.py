@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+_PACKED = Path(__file__).with_name("_data")  # in a wheel: what a checkout has beside the package
+
+ROOT = _PACKED if _PACKED.is_dir() else Path(__file__).resolve().parents[1]
 FIXTURES = ROOT / "fixtures"
 TEMPLATES = ROOT / "templates"
 SUITES = ROOT / "suites"
-REPORTS = ROOT / "reports"
+REPORTS = Path("reports") if _PACKED.is_dir() else ROOT / "reports"
 
 
 def cache() -> Path:

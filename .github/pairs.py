@@ -1,0 +1,71 @@
+"""Which servers a pull request to this repository asks to compare, as JSON: `pairs.py BASE HEAD`, checkouts.
+
+A changed catalogue entry is compared with itself as it was, a changed settings profile likewise, on one
+server; what is new with what is nearest to it. A changed workload cannot be compared with what it was, as
+verdicts are about servers: it is measured on one server twice, which shows that it runs and how noisy it is.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+SERVER = "mysql-8.0.12"  # where the change is not one of servers
+CATALOGUE = Path("fixtures/servers.toml")
+SETTINGS = Path("fixtures/settings")
+WORKLOADS = Path("fixtures/workloads")
+
+Pair = dict[
+    str, str
+]  # name, base and head; perhaps workloads, or fetch: what the base's catalogue must bring
+
+
+def pairs(base: Path, head: Path) -> Iterator[Pair]:
+    """The pairs, of two checkouts."""
+    yield from _servers(base, head)
+    for name in _changed(base, head, SETTINGS):
+        before = f"{base / SETTINGS / name}" if (base / SETTINGS / name).exists() else "defaults"
+        yield {
+            "name": f"settings-{Path(name).stem}",
+            "base": f"{SERVER}@{before}",
+            "head": f"{SERVER}@{head / SETTINGS / name}",
+        }
+    for name in _changed(base, head, WORKLOADS):
+        workload = str(head / WORKLOADS / name)
+        yield {
+            "name": f"workload-{Path(name).stem}",
+            "base": SERVER,
+            "head": SERVER,
+            "workloads": workload,
+        }
+
+
+def _servers(base: Path, head: Path) -> Iterator[Pair]:
+    then, now = (tomllib.loads((side / CATALOGUE).read_text("utf-8")) for side in (base, head))
+    known = list(now)
+    for name, entry in now.items():
+        if name not in then:
+            neighbours = [each for each in known if each != name and now[each]["family"] == entry["family"]]
+            nearest = min(
+                neighbours, key=lambda each: abs(known.index(each) - known.index(name)), default=SERVER
+            )
+            yield {"name": f"server-{name}", "base": nearest, "head": name}
+        elif then[name]["sources"] != entry["sources"]:
+            yield {"name": f"server-{name}", "base": name, "head": name, "fetch": name}
+
+
+def _changed(base: Path, head: Path, folder: Path) -> list[str]:
+    """The TOML files of a folder that are new in `head`, or different."""
+    found = []
+    for file in sorted((head / folder).glob("*.toml")):
+        before = base / folder / file.name
+        if not before.exists() or before.read_bytes() != file.read_bytes():
+            found.append(file.name)
+    return found
+
+
+if __name__ == "__main__":
+    print(json.dumps(list(pairs(Path(sys.argv[1]), Path(sys.argv[2])))))

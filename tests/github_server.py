@@ -1,0 +1,145 @@
+"""As much of GitHub's REST API as the library uses, on this machine: it keeps what it is told.
+
+PYTEST_DONT_REWRITE: test modules have imported this one by the time pytest sees that it is a plugin.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+REPOSITORY = "owner/servers"
+TOKEN = "a-token"
+ME = {"login": "github-actions[bot]", "type": "Bot"}
+PAGE_MAX = 100
+
+Record = dict[str, Any]
+
+
+@dataclass
+class GitHub:
+    """One repository's state, and what was asked for."""
+
+    url: str = ""
+    pulls: list[Record] = field(default_factory=list)
+    comments: list[Record] = field(default_factory=list)  # of pull requests and issues
+    issues: list[Record] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    said: list[Record] = field(default_factory=list)  # to the webhook
+    status: int | None = None  # what every request is refused with
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"GITHUB_API_URL": self.url, "GITHUB_REPOSITORY": REPOSITORY, "GITHUB_TOKEN": TOKEN}
+
+    def open(self, title: str, body: str, labels: list[str] | None = None, **changes: Any) -> Record:
+        number = len(self.issues) + len(self.pulls) + 1
+        issue = {
+            "number": number, "title": title, "body": body, "state": "open", "user": ME,
+            "labels": labels or [], "html_url": f"{self.url}/{number}",
+        }  # fmt: skip
+        self.issues.append(issue | changes)
+        return self.issues[-1]
+
+    def say(self, number: int, body: str, user: Record = ME) -> Record:
+        comment = {"id": 1000 + len(self.comments), "issue": number, "body": body, "user": user}
+        self.comments.append(comment | {"html_url": f"{self.url}/{number}#{comment['id']}"})
+        return self.comments[-1]
+
+    def answer(self, method: str, path: str, query: dict[str, str], content: Record) -> Any:
+        """What GitHub answers; None where there is no such thing."""
+        number = int((re.findall(r"/(\d+)", path) or ["0"])[0])
+        match method, re.sub(r"\d+", "N", path):
+            case "GET", "pulls":
+                return [each for each in self.pulls if _matches(each, query)]
+            case "GET", "issues":
+                return [each for each in self.issues if _matches(each, query)]
+            case "GET", "issues/N/comments":
+                return [each for each in self.comments if each["issue"] == number]
+            case "POST", "issues":
+                return self.open(content["title"], content["body"], content["labels"])
+            case "POST", "issues/N/comments":
+                return self.say(number, content["body"])
+            case "PATCH", "issues/comments/N":
+                return _changed([each for each in self.comments if each["id"] == number], content)
+            case "PATCH", "issues/N":
+                return _changed([each for each in self.issues if each["number"] == number], content)
+        return None
+
+
+def _matches(record: Record, query: dict[str, str]) -> bool:
+    branch = record.get("branch", query.get("head"))
+    label = query.get("labels")
+    return (
+        record["state"] == query["state"]
+        and branch == query.get("head")
+        and (label is None or label in record["labels"])
+    )
+
+
+def _changed(found: list[Record], content: Record) -> Record | None:
+    for each in found:
+        each.update(content)
+    return found[0] if found else None
+
+
+def _handler(state: GitHub) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def _any(self) -> None:
+            url = urlsplit(self.path)
+            content = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
+            if url.path == "/hook":
+                state.said.append(content)
+                return self._reply(state.status or 200, "ok")
+            state.asked.append(f"{self.command} {url.path}")
+            if state.status is not None:
+                return self._reply(state.status, {"message": "no"})
+            if self.headers.get("Authorization") != f"Bearer {TOKEN}":
+                return self._reply(401, {"message": "Bad credentials"})
+            query = {key: values[0] for key, values in parse_qs(url.query).items()}
+            path = url.path.removeprefix(f"/repos/{REPOSITORY}/")
+            found = state.answer(self.command, path, query, content)
+            if isinstance(found, list):
+                size = min(int(query.get("per_page", 30)), PAGE_MAX)
+                page = int(query.get("page", 1))
+                found = found[(page - 1) * size : page * size]
+            return self._reply(404 if found is None else 200, found)
+
+        do_GET = do_POST = do_PATCH = _any  # noqa: N815 (the base class's names)
+
+        def _reply(self, status: int, content: Any) -> None:
+            body = json.dumps(content).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            if status in (301, 302, 307):
+                self.send_header("Location", f"{state.url}/elsewhere")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Nothing on stderr."""
+
+    return Handler
+
+
+@pytest.fixture
+def hub() -> Iterator[GitHub]:
+    state = GitHub()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(state))
+    state.url = f"http://127.0.0.1:{server.server_port}"
+    thread = Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield state
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
