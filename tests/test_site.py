@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from shootout import compare, site, wording
 from shootout.errors import InputError
 from shootout.model import Cell, FailureRecord, Load, RunDocument, Samples, Warning
+from shootout.site import settings
 
 GOLDEN = Path(__file__).parent / "golden"
 VOID = {"meta", "link", "br", "wbr", "img", "input", "hr"}
@@ -200,7 +201,7 @@ def test_the_settings_of_all_servers_stand_side_by_side(built: Path) -> None:
     assert rows["character_set character_set_server"] == ["–", "latin1", "utf8mb4"]
     assert rows["isolation"] == ["–", "REPEATABLE-READ tx_isolation", "REPEATABLE-READ transaction_isolation"]
     groups = re.findall(r'<tr class="group">.*?</tr>', text, flags=re.DOTALL)
-    assert [Document(group).text for group in groups] == list(site.SETTING_GROUPS)
+    assert [Document(group).text for group in groups] == list(settings.GROUPS)
     order = list(rows)
     assert order.index("max_connections") < order.index("buffer_pool_bytes innodb_buffer_pool_size")
     assert text.count('class="differs">214') == 1
