@@ -44,7 +44,7 @@ class Finding:
 
     @property
     def moved(self) -> tuple[str, ...]:
-        """What else changed for certain, and by the margin or more, in this cell; the largest change first."""
+        """What else changed for certain, and by the margin or more; the largest change first."""
         decided = self.comparison.judged[0].metric if self.comparison.judged else ""
         found = [
             (metrics.TITLES[each.name], each.ratio)
