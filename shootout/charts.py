@@ -131,7 +131,7 @@ def over_threads(
     *,
     log: bool = False,
 ) -> Figure | None:
-    """One figure over threads, a line for each server; None where none has it. `log`: else its axis is from 0."""
+    """One figure over threads, a line for each server; None where none has it. Without `log` it is from 0."""
     data = []
     for one in series:
         points = [
