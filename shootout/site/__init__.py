@@ -1,0 +1,9 @@
+"""Comparisons → pages: formats what was concluded, judges nothing. The only importer of Jinja2 and Plotly.
+
+`publish` writes the site, `render` fills the templates, and the other modules are what the templates see.
+"""
+
+from shootout.site.names import cell_stem, file_stem
+from shootout.site.publish import build
+
+__all__ = ["build", "cell_stem", "file_stem"]

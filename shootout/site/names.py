@@ -1,0 +1,34 @@
+"""File names for what runs, servers and users call things."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from shootout.model import Cell
+
+
+def file_stem(text: str) -> str:
+    """A file name for any text: itself where that is safe, else its safe part and a digest, never shared."""
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", text):
+        return text
+    digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
+    return f"{re.sub(r'[^A-Za-z0-9._]+', '-', text)[:60].strip('-.')}~{digest}"
+
+
+def cell_stem(cell: Cell) -> str:
+    """A file name that tells people which cell it is, and tells apart any two cells of a run."""
+    identity = "\0".join((cell.workload, cell.dataset, cell.server, str(cell.threads)))
+    digest = hashlib.sha256(identity.encode(errors="surrogatepass")).hexdigest()[:10]
+    readable = re.sub(r"[^A-Za-z0-9._]+", "-", f"{cell.workload}-t{cell.threads}-{cell.server}")
+    return f"{readable[:80].strip('-.')}~{digest}"
+
+
+def workload_page(workload: str, dataset: str) -> str:
+    """The file of a workload's page; `dataset`: empty where the workload has only one."""
+    return f"workload-{file_stem(f'{workload} {dataset}' if dataset else workload)}.html"
+
+
+def server_page(label: str) -> str:
+    """The file of a server's page."""
+    return f"server-{file_stem(label)}.html"

@@ -1,0 +1,311 @@
+"""What the templates see of a run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import get_args
+
+from shootout import charts, curves, wording
+from shootout.charts import Scale, Series
+from shootout.model import (
+    Block,
+    Cell,
+    CellComparison,
+    ChangePoint,
+    Comparison,
+    Dataset,
+    DatasetKind,
+    FailureRecord,
+    RunDocument,
+    Samples,
+    ScalingLaw,
+    ServerRecord,
+    Verdict,
+    Warning,
+)
+from shootout.site import names
+from shootout.site.settings import SettingRow, grouped
+
+MACHINE = "the machine"
+LAWS_MAX = 4  # servers, in a chart with their scaling laws
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run's document and its comparison, joined for reading."""
+
+    document: RunDocument
+    comparison: Comparison
+    changes: Mapping[Cell, ChangePoint] = field(default_factory=dict)  # what history knows of cells of now
+
+    @property
+    def id(self) -> str:
+        """Unique, sorts by time."""
+        return self.document.header.run
+
+    @property
+    def folder(self) -> str:
+        """Where its pages lie in the site."""
+        return f"runs/{names.file_stem(self.id)}"
+
+    @cached_property
+    def headline(self) -> wording.Headline:
+        """What it says of all heads together."""
+        return wording.overall(self.comparison)
+
+    @cached_property
+    def headlines(self) -> tuple[wording.Headline, ...]:
+        """What it says, one sentence for each head."""
+        return wording.headlines(self.comparison)
+
+    @property
+    def conditions(self) -> str:
+        """How the load differs from the usual."""
+        return wording.conditions(self.document.header)
+
+    @cached_property
+    def heads(self) -> tuple[str, ...]:
+        """The servers that are held against a base."""
+        return wording.heads(self.comparison)
+
+    def bases(self, head: str) -> tuple[str, ...]:
+        """What that head is held against; one server, unless it was missing in a block."""
+        return tuple(dict.fromkeys(c.base.server for c in self.judged if c.cell.server == head))
+
+    @cached_property
+    def judged(self) -> tuple[CellComparison, ...]:
+        """All cells that ask for a verdict, worst first; a base that failed is one of them."""
+        asked = [c for c in self.comparison.cells if c.cell != c.base or c.verdict is not Verdict.UNJUDGED]
+        return wording.worst_first(asked)
+
+    @cached_property
+    def verdicts(self) -> dict[Verdict, int]:
+        """How many cells have each verdict, the worst first; all of them, also where there are none."""
+        return tally(self.judged)
+
+    @cached_property
+    def threads(self) -> tuple[int, ...]:
+        """From few to many."""
+        return tuple(sorted({c.cell.threads for c in self.comparison.cells}))
+
+    @cached_property
+    def series(self) -> dict[str, Series]:
+        """How each server looks in charts, the base first."""
+        held_against = Counter(c.base.server for c in self.judged)
+        labels = sorted(
+            (s.label for s in self.document.header.servers), key=lambda label: -held_against[label]
+        )
+        return {label: Series(label, number) for number, label in enumerate(labels)}
+
+    @cached_property
+    def servers(self) -> dict[str, ServerRecord]:
+        """By label."""
+        return {server.label: server for server in self.document.header.servers}
+
+    @cached_property
+    def scale(self) -> Scale:
+        """One axis for the intervals of all cells."""
+        found = [decisive[1] for c in self.judged if (decisive := wording.decisive(c))]
+        return Scale.over(found, self.comparison.policy.margin)
+
+    @cached_property
+    def cells(self) -> dict[Cell, CellComparison]:
+        """By cell."""
+        return {c.cell: c for c in self.comparison.cells}
+
+    @cached_property
+    def sets(self) -> tuple[CellSet, ...]:
+        """Workload by workload (and dataset, where there are several)."""
+        keys: dict[tuple[str, str], list[CellComparison]] = {}
+        for c in self.comparison.cells:
+            keys.setdefault((c.cell.workload, c.cell.dataset), []).append(c)
+        several = Counter(workload for workload, _ in keys)
+        return tuple(
+            CellSet(
+                run=self,
+                workload=workload,
+                dataset=dataset,
+                cells=tuple(cells),
+                alone=several[workload] == 1,
+            )
+            for (workload, dataset), cells in keys.items()
+        )
+
+    def set_of(self, cell: Cell) -> CellSet:
+        """The cells that share the cell's workload and dataset."""
+        return next(s for s in self.sets if (s.workload, s.dataset) == (cell.workload, cell.dataset))
+
+    @cached_property
+    def datasets(self) -> tuple[Dataset, ...]:
+        """Those that the blocks ran on."""
+        header = self.document.header
+        ran_on = {block.dataset for block in header.blocks}
+        known = (header.profile.dataset.of(kind) for kind in get_args(DatasetKind))
+        return tuple(dataset for dataset in known if dataset.key in ran_on)
+
+    @cached_property
+    def settings(self) -> tuple[tuple[str, tuple[SettingRow, ...]], ...]:
+        """Every setting of any server, by what is to be said of it."""
+        return grouped(self.document.header.servers)
+
+    @cached_property
+    def told_of_servers(self) -> frozenset[Warning]:
+        """The servers' warnings in the form in which their cells repeat them."""
+        return frozenset(
+            Warning(code=warning.code, text=f"{server.label}: {warning.text}")
+            for server in self.document.header.servers
+            for warning in server.warnings
+        )
+
+    @cached_property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """All warnings of the run, each once: of the machine, the servers, and the cells."""
+        header = self.document.header
+        return (
+            *(Doubt(about=MACHINE, warning=warning) for warning in header.runner.warnings),
+            *(Doubt(about=s.label, warning=warning) for s in header.servers for warning in s.warnings),
+            *self.doubts_of(self.comparison.cells),
+        )
+
+    def doubts_of(self, cells: Iterable[CellComparison]) -> tuple[Doubt, ...]:
+        """The warnings of these cells, each once, without what is said of their servers."""
+        found: dict[Warning, list[CellComparison]] = {}
+        for c in cells:
+            for warning in c.warnings:
+                if warning not in self.told_of_servers:
+                    found.setdefault(warning, []).append(c)
+        return tuple(Doubt(about=_places(places), warning=warning) for warning, places in found.items())
+
+    @cached_property
+    def summed_doubts(self) -> tuple[Doubt, ...]:
+        """The same for a first look: of each kind of warning of cells one, and how many cells have it."""
+        kinds: dict[str, list[CellComparison]] = {}
+        for c in self.comparison.cells:
+            for code in dict.fromkeys(w.code for w in c.warnings if w not in self.told_of_servers):
+                kinds.setdefault(code, []).append(c)
+        others = [doubt for doubt in self.doubts if doubt.about == MACHINE or doubt.about in self.servers]
+        for code, cells in kinds.items():
+            said = [w for c in cells for w in c.warnings if w.code == code and w not in self.told_of_servers]
+            example = ", for instance" if len(set(said)) > 1 else ""
+            others.append(Doubt(about=f"{_places(cells)}{example}", warning=said[0]))
+        return tuple(others)
+
+    @cached_property
+    def _blocks(self) -> dict[Cell, Block]:
+        return {cell: block for block in self.document.header.blocks for cell in block.cells}
+
+    def block(self, cell: Cell) -> Block:
+        """The block that the cell was measured in."""
+        return self._blocks[cell]
+
+    @cached_property
+    def _samples(self) -> dict[tuple[str, str], list[tuple[int, Samples]]]:
+        found: dict[tuple[str, str], list[tuple[int, Samples]]] = {}
+        for record in self.document.starts:
+            for samples in record.samples:
+                found.setdefault((record.block, samples.server), []).append((record.start, samples))
+        return found
+
+    def samples(self, cell: Cell) -> tuple[tuple[int, Samples], ...]:
+        """What was measured, start by start."""
+        return tuple(self._samples.get((self.block(cell).key, cell.server), ()))
+
+    def failures(self, cell: Cell) -> tuple[FailureRecord, ...]:
+        """Why it could not be measured (any further)."""
+        return tuple(failure for failure in self.document.failures if failure.cell == cell)
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A warning and what it is about."""
+
+    about: str
+    warning: Warning
+
+
+@dataclass(frozen=True)
+class CellSet:
+    """The cells of one workload on one dataset: what a workload's page is about."""
+
+    run: Run
+    workload: str
+    dataset: str
+    cells: tuple[CellComparison, ...]  # bases too
+    alone: bool  # the workload's only dataset
+
+    @property
+    def page(self) -> str:
+        """Its file in the run's folder."""
+        return names.workload_page(self.workload, "" if self.alone else self.dataset)
+
+    @cached_property
+    def threads(self) -> tuple[int, ...]:
+        """From few to many."""
+        return tuple(sorted({c.cell.threads for c in self.cells}))
+
+    @cached_property
+    def servers(self) -> tuple[str, ...]:
+        """Those that have cells here, in the order of charts."""
+        here = {c.cell.server for c in self.cells}
+        return tuple(label for label in self.run.series if label in here)
+
+    @cached_property
+    def heads(self) -> tuple[str, ...]:
+        """Those that are held against a base here."""
+        compared = {c.cell.server for c in self.cells if c.cell != c.base}
+        return tuple(label for label in self.servers if label in compared)
+
+    @cached_property
+    def verdicts(self) -> dict[Verdict, int]:
+        """How many of its cells have each verdict."""
+        return tally(c for c in self.cells if c.cell != c.base or c.verdict is not Verdict.UNJUDGED)
+
+    def at(self, server: str, threads: int) -> CellComparison | None:
+        """The cell of one server; None where it is not in the run."""
+        cell = Cell(workload=self.workload, dataset=self.dataset, server=server, threads=threads)
+        return self.run.cells.get(cell)
+
+    @cached_property
+    def laws(self) -> dict[str, ScalingLaw]:
+        """The scaling laws that its servers follow, where they have one."""
+        tps: dict[str, dict[int, float]] = {label: {} for label in self.servers}
+        for c in sorted(self.cells, key=lambda c: c.cell.threads):
+            if c.figures:
+                tps[c.cell.server][c.cell.threads] = c.figures.tps.estimate
+        return {label: law for label, of_threads in tps.items() if (law := curves.law(of_threads))}
+
+    @property
+    def chart(self) -> charts.Figure:
+        """Throughput over threads, with the scaling laws of few servers."""
+        laws = self.laws if self.laws_shown else {}
+        return charts.throughput(self.cells, tuple(self.run.series.values()), laws)
+
+    @property
+    def laws_shown(self) -> bool:
+        """Whether the chart has room for them."""
+        return bool(self.laws) and len(self.servers) <= LAWS_MAX
+
+    @property
+    def thumbnail(self) -> charts.Figure | None:
+        """Throughput over threads, in small."""
+        series = tuple(self.run.series.values())
+        return charts.over_threads(
+            self.cells, series, lambda c: c.figures.tps.estimate if c.figures else None
+        )
+
+
+def tally(cells: Iterable[CellComparison]) -> dict[Verdict, int]:
+    """How many cells have each verdict, the worst first; all of them, also where there are none."""
+    counts = Counter(c.verdict for c in cells)
+    return {verdict: counts[verdict] for verdict in wording.WORST_FIRST}
+
+
+def _places(cells: Sequence[CellComparison]) -> str:
+    """Cells by name, or counted where they are many."""
+    if len(cells) > 3:
+        return f"{len(cells)} cells"
+    named = (f"{c.cell.workload}, {wording.threads(c.cell.threads)}, {c.cell.server}" for c in cells)
+    return "; ".join(named)
