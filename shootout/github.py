@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from shootout import wording
+from shootout import compare, wording
 from shootout.model import CellComparison, Comparison, Verdict
 
 # Everything that could begin markup, a mention or a reference to an issue, and the table's own bar.

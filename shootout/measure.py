@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from shootout import (__version__, budget, compare, document, ledger, machine, resume)
+from shootout import __version__, budget, compare, document, ledger, machine, resume
 from shootout._engine import Engine
 from shootout.contender import Contender, Entrant, connect, subject
 from shootout.dataset import Loaded

@@ -19,7 +19,7 @@ from shootout import wording
 from shootout.cached import Cleared, Contents, Entry
 from shootout.doctor import Report
 from shootout.look import Access
-from shootout.model import (Calibration, Cell, ChangePoint, Comparison, HistorySeries, Progress, Verdict)
+from shootout.model import Calibration, Cell, ChangePoint, Comparison, HistorySeries, Progress, Verdict
 from shootout.servers.catalogue import Fetched, Offer
 
 STYLES = {

@@ -23,6 +23,7 @@ from shootout._engine import Engine
 from shootout.contender import Contender, connect
 from shootout.dataset import SCHEMAS
 from shootout.errors import MeasureError
+from shootout.host import Host
 from shootout.model import Value
 from shootout.servers.instances import Instance
 
@@ -77,7 +78,7 @@ class Two:
 
     def slices(self, seconds: float) -> float:
         """Ours."""
-        client, servers = machine.placement(machine.by_core(os.sched_getaffinity(0))).of(
+        client, servers = machine.placement(Host().by_core(os.sched_getaffinity(0))).of(
             self.threads, writes=True
         )
         for instance in self.instances:
@@ -107,7 +108,7 @@ def two(server: str, workload: str, threads: int) -> Iterator[Two]:
     engine = Engine(msgspec.json.encode(made.programs[workload]), 1)
     with ExitStack() as held:
         home = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="shootout-")))
-        cpus = machine.placement(machine.by_core(os.sched_getaffinity(0))).servers
+        cpus = machine.placement(Host().by_core(os.sched_getaffinity(0))).servers
         instances: list[Instance] = []
         passwords = []
         for label in made.servers:
