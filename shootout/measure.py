@@ -183,14 +183,15 @@ class _Campaign:
         self._count(lambda record: record.start < newest)
         start = max(newest, 1)
         while confirms is None and (pending := self._pending()):
-            if start > max(newest, 1):
-                elapsed_s = time.monotonic() - self.began_s
+            elapsed_s = time.monotonic() - self.began_s
+            if start > 1:
                 mean_s = elapsed_s / (start - 1)
                 kept_s = confirming * mean_s * len(self._changed()) / len(self.plan.blocks)
-                pending = self._allowed(pending, budget_s - elapsed_s - kept_s, mean_s)
+                if start > newest:  # else it is one that was begun
+                    pending = self._allowed(pending, budget_s - elapsed_s - kept_s, mean_s)
                 if not pending:
                     break
-            self.ends_s = time.monotonic() + self._left_s(time.monotonic() - self.began_s, start - 1)
+            self.ends_s = time.monotonic() + self._left_s(elapsed_s, start - 1)
             self._one_start(start, pending)
             start += 1
         self._count(lambda record: not record.confirming)

@@ -13,6 +13,7 @@ import pytest
 from runs import until
 
 from shootout import places
+from shootout.errors import InputError
 from shootout.servers import catalogue, config, instances, leftovers, packages
 from shootout.servers.leftovers import workplace
 from shootout.servers.native import Tree
@@ -113,3 +114,15 @@ os.kill(os.getpid(), 9)
         assert instance.socket.parent.is_dir()
     with workplace(tmp_path, "next"):
         assert not folder.exists()
+
+
+def test_a_run_that_is_still_going_on_keeps_its_place(tmp_path: Path) -> None:
+    with (
+        workplace(tmp_path, "run") as directory,
+        pytest.raises(InputError, match=r"^run is still going on, in another process$"),
+        workplace(tmp_path, "run"),
+    ):
+        pass
+    assert not directory.exists()
+    with workplace(tmp_path, "run") as again:
+        assert again == directory

@@ -203,6 +203,25 @@ def test_the_rehearsed_run_needs_all_that_a_run_can_need(tmp_path: Path) -> None
     assert [failure.start for failure in found.failures] == [2]
 
 
+def test_what_was_spent_before_the_break_counts(tmp_path: Path) -> None:
+    """The start that had begun is ended, and there is no budget for another one."""
+    planned = a_plan(tmp_path)
+    rehearsed(tmp_path / "cut", planned, stops=6)
+    (path,) = document.find(tmp_path / "cut")
+    cut = document.read(path)
+    writer = document.Writer(tmp_path / "late", RUN)
+    writer.append(cut.header)
+    for record in cut.starts:
+        writer.append(structs.replace(record, spent_s=planned.profile.sampling.budget_s))
+    assert len(rehearsed(tmp_path / "late", planned, stops=2)) == 2
+    starts = [(start.block, start.start) for start in document.read(writer.path).starts]
+    assert sorted(starts) == [(block.key, start) for block in planned.blocks for start in (1, 2)]
+    more = rehearsed(tmp_path / "late", planned)
+    assert all(
+        start.confirming for start in document.read(writer.path).starts if (start.block, start.start) in more
+    )
+
+
 # --- which one goes on ----------------------------------------------------------------------------
 
 
