@@ -302,7 +302,9 @@ def advice(comparison: Comparison) -> str:
     seen, cells = "nothing is known of the rate of false alarms on this runner", _counted(more, "A/A cell")
     if known is not None:
         of = f"{known.alarms or 'none'} of {_counted(known.cells, 'A/A cell')}"
-        seen = f"{of} on this runner gave a false alarm, so their rate may be {percents(known.share.high)}"
+        seen = (
+            f"{of} on this runner gave a false alarm, so their rate may be up to {percents(known.share.high)}"
+        )
         cells += " more"
     return (
         f"These verdicts advise, and fail nothing: {seen}. {cells} without one would show that it is at most "

@@ -301,6 +301,7 @@ def test_compare_speaks_json(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     said = json.loads(line)
     assert said["run"] == document.header.run
     assert said["document"] == str(path)
+    assert (said["advisory"], said["aa_cells_wanting"]) == (False, 0)
     assert [(cell["cell"]["server"], cell["verdict"]) for cell in said["cells"]] == [
         (builders.BASE, Verdict.UNJUDGED),
         (builders.HEAD, Verdict.REGRESSED),

@@ -8,7 +8,7 @@ import builders
 from rich.console import Console
 
 from shootout import compare, terminal, wording
-from shootout.model import Comparison, FailureRecord, Progress, RunDocument
+from shootout.model import Comparison, FailureRecord, Policy, Progress, RunDocument
 
 BASE, HEAD = builders.BASE, builders.HEAD
 
@@ -71,6 +71,20 @@ def test_the_table_has_a_row_for_every_head() -> None:
         f"−25.4 to −22.9{space}%", f"−2.5{space}%", "▼ regressed",
     ]  # fmt: skip
     assert eight[:3] == ["oltp_point_select", "8", HEAD]
+
+
+def test_likely_causes_stand_below_and_whether_the_verdicts_advise() -> None:
+    counted, advising = (printed(compare.compare(a_document(), policy), 400) for policy in (None, Policy()))
+    causes = [line for line in counted if line.startswith("Likely causes, oltp_point_select, ")]
+    assert [line.split(": ")[0].split(", ", 2)[2] for line in causes] == [
+        f"1 thread, {HEAD}",
+        f"8 threads, {HEAD}",
+    ]
+    assert all(" of its time" in line for line in causes)
+    assert set(advising) - set(counted) == {
+        line for line in advising if line.startswith("These verdicts advise")
+    }
+    assert len(advising) == len(counted) + 1
 
 
 def test_no_number_is_cut_on_a_narrow_terminal() -> None:

@@ -247,7 +247,9 @@ def test_advice_says_how_many_more_cells_it_takes() -> None:
     share = Interval(estimate=0.05, low=0.01, high=0.236)
     known = FalseAlarms(alarms=1, cells=20, share=share)
     said = wording.advice(msgspec.structs.replace(comparison, policy=Policy(), false_alarms=known))
-    assert "1 of 20 A/A cells on this runner gave a false alarm, so their rate may be 23.6 %" in plain(said)
+    assert "1 of 20 A/A cells on this runner gave a false alarm, so their rate may be up to 23.6 %" in plain(
+        said
+    )
     assert "90 A/A cells more without one" in plain(said)
     alone = builders.a_comparison(builders.a_run(builders.a_header([builders.BASE])))
     assert wording.advice(msgspec.structs.replace(alone, policy=Policy())) == ""
