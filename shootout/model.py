@@ -229,7 +229,7 @@ class Policy(Value):
     floor_factor: Annotated[float, Meta(ge=0)] = 1.5  # a change is larger than so many A/A noise floors
     confirm_starts: Annotated[int, Meta(ge=0)] = 2  # fresh ones, for what looks changed; 0: none
     # Where the runner's rate may be higher, a gate only advises; 1: it never does.
-    false_alarms_max: Annotated[float, Meta(gt=0, le=1)] = 0.05
+    false_alarms_max: Annotated[float, Meta(gt=0, le=1)] = 1.0
     inconclusive_fails: bool = False  # whether a gate that cannot tell fails
 
     def margin_of(self, metric: str, workload: str) -> float:

@@ -96,8 +96,8 @@ def test_so_many_cells_without_a_false_alarm_are_enough(alarms: int, others: int
 
 
 def test_without_an_a_a_cell_all_are_wanting() -> None:
-    assert ledger.wanting(None, Policy()) == 73
-    assert ledger.wanting(None, Policy(false_alarms_max=1)) == 0
+    assert ledger.wanting(None, Policy(false_alarms_max=0.05)) == 73
+    assert ledger.wanting(None, Policy()) == 0
 
 
 def test_false_alarms_are_counted_with_wilsons_interval() -> None:
