@@ -228,8 +228,10 @@ def test_the_golden_documents_of_older_formats_are_read(text: str, tmp_path: Pat
     path.write_text(text)
     header = a_header()
     if "false_alarms_max" not in text:  # it came with format 3; before, verdicts never merely advised
-        policy = structs.replace(header.profile.policy, false_alarms_max=1.0)
-        header = structs.replace(header, profile=structs.replace(header.profile, policy=policy))
+        policy = msgspec.structs.replace(header.profile.policy, false_alarms_max=1.0)
+        header = msgspec.structs.replace(
+            header, profile=msgspec.structs.replace(header.profile, policy=policy)
+        )
     assert document.read(path) == RunDocument(
         header=header, starts=(a_start(),), failures=(A_FAILURE,), end=AN_END
     )
