@@ -279,3 +279,65 @@ def _padded(values: Sequence[float]) -> list[float]:
     low, high = min(values), max(values)
     air = 0.08 * (high - low)
     return [low - air, high + air]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A server's throughputs, by threads."""
+
+    series: Series
+    points: tuple[tuple[int, Interval], ...]
+
+
+def over_threads(lines: Sequence[Line], cpus: int | None) -> Figure | None:
+    """Throughput over threads, both on logarithmic axes, with a line at the number of CPUs; None without a point."""
+    counts = sorted({threads for line in lines for threads, _ in line.points})
+    if not counts:
+        return None
+    edge = 0.12  # powers of ten left and right of the points
+    at = {"xref": "x", "yref": "paper", "x": math.log10(cpus or 1)}
+    line = {"color": "--ink-soft", "width": 1, "dash": "dot"}
+    marks = {
+        "shapes": [{"type": "line", "xref": "x", "yref": "paper", "x0": cpus, "x1": cpus, "y0": 0, "y1": 1, "line": line}],
+        "annotations": [{**at, "y": 1, "text": f"{cpus} CPUs", "showarrow": False, "xanchor": "left", "yanchor": "top"}],
+    }
+    return {
+        "data": [trace for each in lines if each.points for trace in _traces(each)],
+        "layout": {
+            "xaxis": {
+                "title": {"text": "threads"},
+                "type": "log",
+                "tickvals": counts,
+                "ticktext": [str(count) for count in counts],
+                "range": [math.log10(counts[0]) - edge, math.log10(max(counts[-1], cpus or 1)) + edge],
+            },
+            "yaxis": {"title": {"text": "transactions / s"}, "type": "log", "dtick": "D2", "tickformat": "~s"},
+            "hovermode": "x unified",
+            **(marks if cpus else {}),
+        },
+    }
+
+
+def _traces(line: Line) -> tuple[Figure, Figure]:
+    """The band of a line's intervals, and the line."""
+    x = [threads for threads, _ in line.points]
+    series = line.series
+    band = {
+        "x": x + x[::-1],
+        # On a logarithmic axis: nothing is below zero.
+        "y": [max(tps.high, 0.01) for _, tps in line.points] + [max(tps.low, 0.01) for _, tps in line.points[::-1]],
+        "fill": "toself",
+        "fillcolor": f"{series.color}/0.18",
+        "mode": "none",
+        "hoverinfo": "skip",
+    }
+    drawn = {
+        "x": x,
+        "y": [tps.estimate for _, tps in line.points],
+        "name": series.name,
+        "mode": "lines+markers",
+        "line": {"color": series.color, "dash": series.dash, "width": 2.25},
+        "marker": {"symbol": series.marker, "size": 9, "color": series.color},
+        "hovertemplate": "%{y:,.4~s}<extra>%{fullData.name}</extra>",
+    }
+    return band, drawn

@@ -33,7 +33,7 @@ def judge(
     if pair.failure is not None:
         return Judgement(Verdict.FAILED, pair.failure)
     if not pair.starts:
-        return Judgement(Verdict.UNJUDGED, "not measured: the run was cut short before it")
+        return Judgement(Verdict.UNJUDGED, pair.absent or "not measured: the run was cut short before it")
     if pair.cell == pair.base:
         instead = f"the base, in place of {pair.replaces}" if pair.replaces else "the base"
         return Judgement(Verdict.UNJUDGED, instead)

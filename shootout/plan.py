@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import msgspec
 
-from shootout import cached, matrix, options, settings, toml, workload
+from shootout import cached, matrix, options, settings, smaller, toml, workload
 from shootout.errors import InputError
 from shootout.model import (
     RATE_MAX,
@@ -53,6 +53,7 @@ class Selection:
     """The options as given, each with how it is shown; None is the profile's own."""
 
     profile: str = _option("NAME", "a profile's name, or a .toml file (default: quick)", default="quick")
+    scale: str | None = _option("NAME", "a smaller scale of the profile, such as small")
     servers: str | None = _option("A,B,…", "server references, the base first", shown=False)  # passwords
     workloads: str | None = _option("W,…", "workloads by name, or .toml files")
     threads: str | None = _option("N,…", "thread counts")
@@ -123,6 +124,7 @@ class Plan:
     data: Path | None  # where the servers' data lies meanwhile; None: in the cache folder
     cache_bytes: int  # what the cache may take of the disk
     passwords: Mapping[str, str] = field(default_factory=dict, repr=False)  # by label, of running servers
+    absent: frozenset[str] = frozenset()  # labels of those that are not here: nothing is measured of them
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -132,7 +134,7 @@ class Plan:
     @property
     def twins(self) -> frozenset[str]:
         """The keys of the blocks that get an A/A cell, drawn by the seed: at most a tenth of slices."""
-        slices = sum(len(block.servers) for block in self.blocks)
+        slices = sum(len(set(block.servers) - self.absent) for block in self.blocks)
         generator = random.Random(f"{self.seed}/twins")
         return frozenset(
             block.key for block in generator.sample(self.blocks, min(slices // 9, len(self.blocks)))
@@ -169,11 +171,17 @@ class Plan:
 
 def make(selection: Selection) -> Plan:
     """Check the selection against all that it names. Raises InputError; touches no server."""
-    profile = _selected(matrix.load_profile(selection.profile), selection)
+    profile = matrix.load_profile(selection.profile)
+    if selection.scale is not None:
+        memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        profile = smaller.scaled(profile, selection.scale, len(os.sched_getaffinity(0)), memory_bytes)
+    profile = _selected(profile, selection)
     if not profile.servers:
         raise InputError(f"profile {selection.profile} names no servers; expected --servers A,B,…")
-    written_servers = profile.servers
-    references = tuple(reference.parse(text) for text in written_servers)
+    written_servers, absent = _present(profile)
+    if len(absent) == len(written_servers):
+        raise InputError(f"profile {selection.profile}: none of its servers is here; expected --servers A,B,…")
+    references = tuple(absent.get(text) or reference.parse(text) for text in written_servers)
     profile = msgspec.structs.replace(
         profile, servers=tuple(map(reference.without_password, written_servers))
     )
@@ -182,7 +190,7 @@ def make(selection: Selection) -> Plan:
     loaded: dict[str, Workload] = {}
     files: dict[str, str] = {}
     for written in profile.workloads:
-        name = Path(written).stem if written.endswith(".toml") else written
+        name = workload.name_of(written)
         if name in loaded:
             raise InputError(f"workloads: {name} is there twice")
         loaded[name], files[name] = workload.load(written), written
@@ -218,7 +226,25 @@ def make(selection: Selection) -> Plan:
             for label, text in zip(labels, written_servers, strict=True)
             if (password := reference.password(text, os.environ)) is not None
         },
+        absent=frozenset(
+            label for label, text in zip(labels, written_servers, strict=True) if text in absent
+        ),
     )
+
+
+def _present(profile: Profile) -> tuple[tuple[str, ...], dict[str, ServerReference]]:
+    """The profile's servers, with what stands in for those that are not here; and those that nothing does."""
+    servers: list[str] = []
+    absent: dict[str, ServerReference] = {}
+    for server in profile.servers:
+        stand_in = profile.stand_ins.get(server)
+        missing = None if stand_in is None else reference.missing(server)
+        if missing is None or not stand_in:
+            servers.append(server)
+            absent |= {} if missing is None else {server: missing}
+        elif stand_in not in (*profile.servers, *servers):
+            servers.append(stand_in)
+    return tuple(servers), absent
 
 
 # --- what wins over the profile -------------------------------------------------------------------

@@ -99,7 +99,7 @@ def measure_block(
     course = _Course(driver, subjects, sampling, load)
     warmups = _warm_up(course, generator, watch)
     window_s = course.window_s()
-    rounds = max(ROUNDS_MIN, round(sampling.measure_s / window_s))
+    rounds = max(ROUNDS_MIN, round(course.measure_s() / window_s))
     tallies = {server: _Tally(kinds) for server in course.live}
     none: Mapping[str, float] = {}
     before = {server: course.read(server, subjects[server].counters, none) for server in course.live}
@@ -146,6 +146,7 @@ class _Course:
     sampling: Sampling
     load: Load
     latency_s: float = 0.0  # the slowest server's mean, so far
+    slowest_tps: float = math.inf  # of the servers, at the end of the warm-up
     failures: dict[int, str] = field(default_factory=dict)
 
     @property
@@ -161,6 +162,11 @@ class _Course:
         """The length of a slice's window, of `share` times the usual while transactions are short."""
         arrivals_s = WINDOW_ARRIVALS / self.load.rate if self.load.rate else 0.0
         return min(max(share * self.sampling.slice_s, WINDOW_CYCLES * self.cycle_s, arrivals_s), WINDOW_MAX_S)
+
+    def measure_s(self) -> float:
+        """The counted time of each server: the profile's, or what the slowest takes for its transactions."""
+        wanted = self.sampling.transactions
+        return self.sampling.measure_s if wanted is None else wanted / self.slowest_tps
 
     def read(self, server: int, reading: Callable[[], T], otherwise: T) -> T:
         """What a live server's reading says; of one that has failed, or fails at it, `otherwise`."""
@@ -214,6 +220,8 @@ def _warm_up(course: _Course, generator: random.Random, watch: Watch) -> dict[in
         newest = {server: history[server][rounds // 2 :] for server in course.live}
         steady = {s: stats.steady(values, STEADY_TOLERANCE) for s, values in newest.items()}
         if all(steady.values()) or spent_s > course.sampling.warmup_max_s:
+            means = (sum(values) / len(values) for values in newest.values())
+            course.slowest_tps = math.exp(min(means, default=math.inf))
             return {
                 server: _WarmUp(rounds, stats.drift(values)[0], steady[server])
                 for server, values in newest.items()

@@ -16,7 +16,9 @@ from shootout.model import (
     Comparison,
     Dataset,
     Interval,
+    JudgedClaim,
     Load,
+    Outcome,
     Policy,
     RunHeader,
     Verdict,
@@ -46,6 +48,7 @@ MEANINGS = {
     "Its own words are on the cell's page.",
     Verdict.UNJUDGED: "There is nothing to compare with. The base itself is always unjudged.",
 }
+OUTCOME_SYMBOLS = {Outcome.HOLDS: "✓", Outcome.FAILS: "✗", Outcome.UNTOLD: "?"}
 WORST_FIRST = (
     Verdict.REGRESSED,
     Verdict.FAILED,
@@ -319,6 +322,8 @@ def _headline(cells: Sequence[CellComparison], comparison: Comparison) -> Headli
         everywhere = "its only cell" if equal == 1 else f"all {total}"
         margin = share(comparison.policy.margin)
         return Headline(claim=f"{head} is as fast as {base} in {everywhere}", detail=f"within ±{margin}")
+    if all(c.verdict is Verdict.UNJUDGED and c.figures is None for c in cells):
+        return Headline(claim=f"{head} was not measured", detail=cells[0].reason)
     if failed == len(cells):
         return Headline(claim=f"{head} could not be measured", detail=f"{failed} of {total} failed")
     counts = ", ".join(f"{len(of[v])} {v}" for v in WORST_FIRST if of[v])
@@ -334,6 +339,20 @@ def _cells(count: int) -> str:
 def _place(c: CellComparison) -> str:
     size = change(c.ratio) if c.ratio else NONE
     return f"{size} ({c.cell.workload}, {threads(c.cell.threads)})"
+
+
+def factor(ratio: Interval) -> str:
+    """A ratio with its interval: as a change, or as a factor where it is large or small."""
+    if 1 / 3 < ratio.estimate < 3:
+        return f"{change(ratio)}, {change_range(ratio)}" if ratio.low < ratio.high else percent(ratio.estimate)
+    ends = f", {number(ratio.low)} to {number(ratio.high)}" if ratio.low < ratio.high else ""
+    return f"×{number(ratio.estimate)}{ends}"
+
+
+def finding(judged: JudgedClaim) -> str:
+    """What came of a published claim, with the figures it rests on."""
+    said = "; ".join(f"{each.what}: {factor(each.ratio)}" for each in judged.contrasts)
+    return ". ".join(filter(None, (f"{judged.claim.text} ({judged.outcome})", said, judged.reason)))
 
 
 def sentence(c: CellComparison, policy: Policy) -> str:

@@ -11,8 +11,9 @@ from pathlib import Path
 from shootout.errors import InputError
 from shootout.model import Comparison, RunDocument
 from shootout.places import TEMPLATES
+from shootout.site import published
 from shootout.site.cell import CellPage
-from shootout.site.names import cell_stem
+from shootout.site.names import cell_stem, file_stem
 from shootout.site.render import PLOTLY, Renderer, renderer
 from shootout.site.run import Run
 
@@ -48,6 +49,8 @@ def _pages(runs: Sequence[Run], render: Renderer) -> Iterator[tuple[str, str]]:
     """Every page's place in the site, and its text."""
     yield "index.html", render("run", root="", run=runs[0])
     yield "how-to-read.html", render("reading", root="")
+    for each in published.of(runs):
+        yield f"published/{file_stem(each.name)}.html", render("published", root="../", run=each.run, page=each)
     for run in runs:
         yield f"{run.folder}/index.html", render("run", root="../../", run=run)
         for comparison in run.comparison.cells:
