@@ -290,7 +290,7 @@ class Line:
 
 
 def over_threads(lines: Sequence[Line], cpus: int | None) -> Figure | None:
-    """Throughput over threads, both on logarithmic axes, with a line at the number of CPUs; None without a point."""
+    """Throughput over threads, both on logarithmic axes, and the number of CPUs; None without a point."""
     counts = sorted({threads for line in lines for threads, _ in line.points})
     if not counts:
         return None
@@ -298,8 +298,21 @@ def over_threads(lines: Sequence[Line], cpus: int | None) -> Figure | None:
     at = {"xref": "x", "yref": "paper", "x": math.log10(cpus or 1)}
     line = {"color": "--ink-soft", "width": 1, "dash": "dot"}
     marks = {
-        "shapes": [{"type": "line", "xref": "x", "yref": "paper", "x0": cpus, "x1": cpus, "y0": 0, "y1": 1, "line": line}],
-        "annotations": [{**at, "y": 1, "text": f"{cpus} CPUs", "showarrow": False, "xanchor": "left", "yanchor": "top"}],
+        "shapes": [
+            {
+                "type": "line",
+                "xref": "x",
+                "yref": "paper",
+                "x0": cpus,
+                "x1": cpus,
+                "y0": 0,
+                "y1": 1,
+                "line": line,
+            }
+        ],
+        "annotations": [
+            {**at, "y": 1, "text": f"{cpus} CPUs", "showarrow": False, "xanchor": "left", "yanchor": "top"}
+        ],
     }
     return {
         "data": [trace for each in lines if each.points for trace in _traces(each)],
@@ -311,7 +324,12 @@ def over_threads(lines: Sequence[Line], cpus: int | None) -> Figure | None:
                 "ticktext": [str(count) for count in counts],
                 "range": [math.log10(counts[0]) - edge, math.log10(max(counts[-1], cpus or 1)) + edge],
             },
-            "yaxis": {"title": {"text": "transactions / s"}, "type": "log", "dtick": "D2", "tickformat": "~s"},
+            "yaxis": {
+                "title": {"text": "transactions / s"},
+                "type": "log",
+                "dtick": "D2",
+                "tickformat": "~s",
+            },
             "hovermode": "x unified",
             **(marks if cpus else {}),
         },
@@ -325,7 +343,8 @@ def _traces(line: Line) -> tuple[Figure, Figure]:
     band = {
         "x": x + x[::-1],
         # On a logarithmic axis: nothing is below zero.
-        "y": [max(tps.high, 0.01) for _, tps in line.points] + [max(tps.low, 0.01) for _, tps in line.points[::-1]],
+        "y": [max(tps.high, 0.01) for _, tps in line.points]
+        + [max(tps.low, 0.01) for _, tps in line.points[::-1]],
         "fill": "toself",
         "fillcolor": f"{series.color}/0.18",
         "mode": "none",

@@ -1,9 +1,9 @@
 """Published claims held against a run: each holds, does not hold, or cannot be told.
 
-Each is a set of contrasts, sums of ln(throughput) of one start with weights, so that their spread over starts is
-their whole variance, whether they stand in one block or in several (as in stats.curve_effects). A claim holds
-where every contrast's interval lies within its bounds, and does not hold where one lies beyond, by Bonferroni for
-their number.
+Each is a set of contrasts, sums of ln(throughput) of one start with weights, so that their spread over starts
+is their whole variance, whether they stand in one block or in several (as in stats.curve_effects). A claim
+holds where every contrast's interval lies within its bounds, and does not hold where one lies beyond, by
+Bonferroni for their number.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from shootout import published, stats
@@ -38,7 +39,6 @@ STARTS_MIN = 2
 
 Curve = Mapping[int, Mapping[int, float]]  # each start's ln(transactions/s), by threads
 Place = tuple[str, str, int]  # server as published, workload, threads
-Threads = int | tuple[int, int] | str
 
 
 class _UntoldError(Exception):
@@ -71,7 +71,7 @@ class Figures:
 
 
 def judge(claim: Claim, document: RunDocument, policy: Policy) -> JudgedClaim:
-    """One claim of the comparison that the run repeats. Raises InputError where there is no such comparison."""
+    """One claim of the comparison that the run repeats. Raises InputError for an unknown one."""
     said = published.load(document.header.profile.published or "")
     return judge_in(said, claim, of_run(said, document), policy.confidence)
 
@@ -107,7 +107,7 @@ def of_publication(said: Published) -> Figures:
 
 
 def of_run(said: Published, document: RunDocument) -> Figures:
-    """What a run measured of the published servers, or of those that stand in for them; steady samples only."""
+    """What a run measured of the published servers, or what stands in for them; steady samples only."""
     header = document.header
     curves: dict[tuple[str, str], dict[int, dict[int, float]]] = {}
     missing: dict[tuple[str, str], str] = {}
@@ -166,13 +166,11 @@ def _judge(
     return outcome, contrasts, f"Without {'; '.join(left_out)}" if left_out else ""
 
 
-def _questions(
-    said: Published, claim: Claim, figures: Figures, left_out: list[str]
-) -> Iterator[_Question]:
+def _questions(said: Published, claim: Claim, figures: Figures, left_out: list[str]) -> Iterator[_Question]:
     """The claim's contrasts over what was measured; `left_out` gets the reasons for what was not."""
     match claim:
-        case RatioClaim(head=head, base=base, low=low, high=high):
-            yield _ratio(said, figures, head, base, low, high)
+        case RatioClaim():
+            yield _ratio(said, figures, claim)
         case WithinClaim():
             workload = claim.workload or said.workload
             places = [(name, workload, claim.threads) for name in claim.servers]
@@ -186,14 +184,15 @@ def _questions(
             workload = claim.workload or said.workload
             places = [(name, workload, claim.threads) for name in claim.servers]
             present = _present(figures, places, left_out)
-            for before, after in zip(present, present[1:], strict=False):
+            for before, after in pairwise(present):
                 yield _Question(f"{after[0]} over {before[0]}", {after: 1.0, before: -1.0}, None, 1.0)
-        case TopClaim(server=server, others=others, threads=threads, workload=workload):
-            head = Spot(server=server, threads=threads, workload=workload)
-            for other in others:
+        case TopClaim(threads=threads, workload=workload):
+            head = Spot(server=claim.server, threads=threads, workload=workload)
+            for other in claim.others:
+                base = Spot(server=other, threads=threads, workload=workload)
+                ahead = RatioClaim(name=claim.name, text=claim.text, head=head, base=base, low=1.0)
                 try:
-                    base = Spot(server=other, threads=threads, workload=workload)
-                    yield _ratio(said, figures, head, base, 1.0, None)
+                    yield _ratio(said, figures, ahead)
                 except _UntoldError as reason:
                     left_out.append(str(reason))
         case PeakClaim():
@@ -212,37 +211,36 @@ def _present(figures: Figures, places: Sequence[Place], left_out: list[str]) -> 
     for server, workload, threads in places:
         try:
             if threads not in figures.curve(server, workload):
-                raise _UntoldError(_unmeasured(server, workload, threads))
+                raise _UntoldError(_unmeasured(server, workload, (threads,)))
             present.append((server, workload, threads))
         except _UntoldError as reason:
             left_out.append(str(reason))
     return present
 
 
-def _ratio(
-    said: Published, figures: Figures, head: Spot, base: Spot, low: float | None, high: float | None
-) -> _Question:
-    curves = [figures.curve(spot.server, spot.workload or said.workload) for spot in (head, base)]
+def _ratio(said: Published, figures: Figures, claim: RatioClaim) -> _Question:
+    head, base = claim.head, claim.base
+    of_head, of_base = (figures.curve(spot.server, spot.workload or said.workload) for spot in (head, base))
     weights: dict[Place, float] = {}
-    for spot, curve, other, sign in ((head, *curves, 1.0), (base, *curves[::-1], -1.0)):
+    for spot, curve, other, sign in ((head, of_head, of_base, 1.0), (base, of_base, of_head, -1.0)):
         workload = spot.workload or said.workload
         counts = _counts(spot, workload, curve, other)
         for threads in counts:
             place = (spot.server, workload, threads)
             weights[place] = weights.get(place, 0.0) + sign / len(counts)
-    return _Question(f"{_said(head, said)} over {_said(base, said)}", weights, low, high)
+    what = f"{_said(head, said)} over {_said(base, said)}"
+    return _Question(what, weights, claim.low, claim.high)
 
 
 def _counts(spot: Spot, workload: str, curve: Curve, other: Curve) -> tuple[int, ...]:
     """The numbers of threads that a spot stands for; of a range, those that both sides have."""
     match spot.threads:
-        case "peak":
+        case ():
             return (_best(curve, curve),)
-        case int(threads) if threads in curve:
+        case (threads,) if threads in curve:
             return (threads,)
-        case (int(first), int(last)):
-            if counts := tuple(n for n in curve if n in other and first <= n <= last):
-                return counts
+        case (first, last) if counts := tuple(n for n in curve if n in other and first <= n <= last):
+            return counts
     raise _UntoldError(_unmeasured(spot.server, workload, spot.threads))
 
 
@@ -271,7 +269,10 @@ def _best(curve: Curve, among: Sequence[int] | Curve) -> int:
 
 
 def _contrast(figures: Figures, asked: _Question, confidence: float) -> Contrast:
-    """The contrast with its interval over the starts that have all of it. Raises _UntoldError for fewer than two."""
+    """The contrast with its interval over the starts that have all of it.
+
+    Raises _UntoldError where that are fewer than two.
+    """
     by_place = [figures.curve(server, workload)[threads] for server, workload, threads in asked.weights]
     starts = sorted(set.intersection(*(set(each) for each in by_place)))
     per_start = [
@@ -281,7 +282,9 @@ def _contrast(figures: Figures, asked: _Question, confidence: float) -> Contrast
     if figures.exact:
         low = estimate = high = per_start[0]
     elif len(per_start) < STARTS_MIN:
-        raise _UntoldError(f"{asked.what}: {STARTS_MIN} starts are the least, there are {len(per_start)} steady ones")
+        raise _UntoldError(
+            f"{asked.what}: {STARTS_MIN} starts are the least, there are {len(per_start)} steady ones"
+        )
     else:
         estimate, low, high, *_ = stats.over_starts(per_start, confidence)
     ratio = Interval(estimate=math.exp(estimate), low=math.exp(low), high=math.exp(high))
@@ -304,14 +307,16 @@ def _said(spot: Spot, said: Published) -> str:
     return f"{spot.server} at {_threads(spot.threads)}{workload}"
 
 
-def _unmeasured(server: str, workload: str, threads: Threads) -> str:
+def _unmeasured(server: str, workload: str, threads: Sequence[int]) -> str:
     return f"{server}: {workload} was not measured at {_threads(threads)}, or was not steady"
 
 
-def _threads(threads: Threads) -> str:
+def _threads(threads: Sequence[int]) -> str:
     match threads:
-        case (int(first), int(last)):
+        case (first, last):
             return f"{first} to {last} threads"
-        case 1:
+        case (1,):
             return "1 thread"
-    return "its peak" if threads == "peak" else f"{threads} threads"
+        case (count,):
+            return f"{count} threads"
+    return "its peak"

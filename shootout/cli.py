@@ -23,6 +23,7 @@ from shootout import (
     __version__,
     baseline,
     cached,
+    claims,
     compare,
     contender,
     doctor,
@@ -32,6 +33,7 @@ from shootout import (
     look,
     matrix,
     plan,
+    published,
     site,
     terminal,
     triage,
@@ -131,6 +133,10 @@ def show(conclusion: Conclusion, *, as_json: bool) -> None:
         return
     console = _console()
     terminal.print_verdicts(console, conclusion.comparison)
+    if repeated := conclusion.document.header.profile.published:
+        said = published.load(repeated)
+        judged_ = claims.judge_all(said, conclusion.document, conclusion.comparison.policy)
+        terminal.print_claims(console, judged_)
     console.print(f"run document  {conclusion.path}", highlight=False, soft_wrap=True)
     console.print(f"report        {conclusion.page.as_uri()}", highlight=False, soft_wrap=True)
 

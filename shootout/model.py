@@ -310,14 +310,14 @@ class Profile(Value):
 class PublishedPeak(Value):
     """The highest throughput of a workload, and at how many threads."""
 
-    tps: float
+    tps: Annotated[float, Meta(gt=0)]
     threads: Threads
 
 
 class PublishedReport(Value):
     """What sysbench prints at the end of a run."""
 
-    tps: float
+    tps: Annotated[float, Meta(gt=0)]
     requests_per_s: float  # reads and writes
     other_per_s: float
     reads: float  # these four: statements in the whole run
@@ -335,16 +335,20 @@ class PublishedServer(Value):
     released: str = ""
     # Transactions/s in the comparison's workload at each of its thread counts: "error" as published, "none"
     # where nothing was.
-    tps: tuple[float | Literal["error", "none"], ...] = ()
+    tps: tuple[Annotated[float, Meta(gt=0)] | Literal["error", "none"], ...] = ()
     peaks: dict[Name, PublishedPeak] = field(default_factory=dict)  # by workload
     report: PublishedReport | None = None
+
+
+# One number of threads; two: the mean of all from one to the other; none: the one with the highest figure.
+ThreadsOfSpot = Annotated[tuple[Threads, ...], Meta(max_length=2)]
 
 
 class Spot(Value):
     """Where a throughput stands in a comparison."""
 
     server: str  # as published
-    threads: Threads | tuple[Threads, Threads] | Literal["peak"]  # two: the mean of all from the one to the other
+    threads: ThreadsOfSpot = ()
     workload: Name | None = None  # None: the comparison's
 
 
@@ -362,7 +366,7 @@ class RatioClaim(Claim, tag="ratio"):
     base: Spot
     low: float | None = None
     high: float | None = None
-    factor: float | None = None  # as published
+    factor: Annotated[float, Meta(gt=0)] | None = None  # as published
 
 
 class WithinClaim(Claim, tag="within"):
@@ -387,7 +391,7 @@ class TopClaim(Claim, tag="top"):
 
     server: str
     others: tuple[str, ...]
-    threads: Threads | tuple[Threads, Threads] | Literal["peak"]
+    threads: ThreadsOfSpot = ()
     workload: Name | None = None
 
 
@@ -410,9 +414,7 @@ class Published(Value):
     """A published comparison: where it comes from, its figures, and what it claims."""
 
     title: str
-    year: int | None = None  # None: not known
     hardware: str
-    cpus: Positive | None  # None: not published
     load: str  # how it was made, in a sentence
     # Of its table: a row for each server, for each number of threads, for each server with its peaks, or for
     # each line of sysbench's report.
@@ -422,6 +424,8 @@ class Published(Value):
     reference: str  # the server that ratios are relative to
     servers: Annotated[tuple[PublishedServer, ...], Meta(min_length=1)]
     claims: tuple[RatioClaim | WithinClaim | OrderClaim | TopClaim | PeakClaim | OpenClaim, ...]
+    year: int | None = None  # these two: None where it is not known
+    cpus: Positive | None = None
     notes: tuple[str, ...] = ()  # what a reader should know of the figures
 
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import msgspec
 
-from shootout import cached, matrix, options, settings, smaller, toml, workload
+from shootout import cached, matrix, options, published, settings, smaller, toml, workload
 from shootout.errors import InputError
 from shootout.model import (
     RATE_MAX,
@@ -180,11 +180,18 @@ def make(selection: Selection) -> Plan:
         raise InputError(f"profile {selection.profile} names no servers; expected --servers A,B,…")
     written_servers, absent = _present(profile)
     if len(absent) == len(written_servers):
-        raise InputError(f"profile {selection.profile}: none of its servers is here; expected --servers A,B,…")
+        raise InputError(
+            f"profile {selection.profile}: none of its servers is here; expected --servers A,B,…"
+        )
     references = tuple(absent.get(text) or reference.parse(text) for text in written_servers)
     profile = msgspec.structs.replace(
-        profile, servers=tuple(map(reference.without_password, written_servers))
+        profile,
+        servers=tuple(map(reference.without_password, written_servers)),
+        stand_ins={slot: reference.without_password(text) for slot, text in profile.stand_ins.items()},
+        scales={},  # the one that was asked for is in the profile by now
     )
+    if profile.published is not None:
+        published.load(profile.published)
     for name in {each.settings or profile.settings for each in references}:
         settings.load(name)
     loaded: dict[str, Workload] = {}

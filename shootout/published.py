@@ -7,11 +7,26 @@ from pathlib import Path
 
 from shootout import toml
 from shootout.errors import InputError
-from shootout.model import Claim, OrderClaim, PeakClaim, Published, PublishedServer, RatioClaim, RunHeader
-from shootout.model import ServerRecord, TopClaim, WithinClaim
+from shootout.model import (
+    Claim,
+    OrderClaim,
+    PeakClaim,
+    Published,
+    PublishedServer,
+    RatioClaim,
+    RunHeader,
+    ServerRecord,
+    TopClaim,
+    WithinClaim,
+)
 from shootout.places import FIXTURES
 
 FOLDER = FIXTURES / "published"
+
+
+def known() -> frozenset[str]:
+    """The names of those that come with shootout."""
+    return frozenset(path.stem for path in FOLDER.glob("*.toml"))
 
 
 def load(name: str) -> Published:
@@ -38,7 +53,9 @@ def _named(text: str, records: Sequence[ServerRecord]) -> ServerRecord | None:
     """The first server whose reference was written so; directories are absolute in records."""
     kind, colon, target = text.partition(":")
     for record in records:
-        of_path = colon and record.reference.startswith(f"{kind}:") and record.reference.endswith(f"/{target}")
+        of_path = (
+            colon and record.reference.startswith(f"{kind}:") and record.reference.endswith(f"/{target}")
+        )
         if record.reference == text or of_path:
             return record
     return None
@@ -47,10 +64,12 @@ def _named(text: str, records: Sequence[ServerRecord]) -> ServerRecord | None:
 def _check(path: Path, found: Published) -> None:
     names = [server.name for server in found.servers]
     for server in found.servers:
+        if names.count(server.name) > 1:
+            raise InputError(f"{path}: servers: {server.name!r} is there twice")
         if server.tps and len(server.tps) != len(found.threads):
             raise InputError(
-                f"{path}: servers {server.name!r}: tps: expected {len(found.threads)} values, one for each of "
-                f"threads; found {len(server.tps)}"
+                f"{path}: servers {server.name!r}: tps: expected {len(found.threads)} values, one for each "
+                f"of threads; found {len(server.tps)}"
             )
     for where, name in [
         ("reference", found.reference),

@@ -52,5 +52,5 @@ def _rows(smaller: Smaller, profile: Profile, servers: int, memory_bytes: int) -
 
 def _round_down(number: int) -> int:
     """A number's first two digits, and zeros: so that a little memory more or less makes no other tables."""
-    step = 10 ** max(0, len(str(number)) - 2)
+    step = int(10 ** max(0, len(str(number)) - 2))
     return number // step * step

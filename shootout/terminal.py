@@ -19,7 +19,16 @@ from shootout import wording
 from shootout.cached import Cleared, Contents, Entry
 from shootout.doctor import Report
 from shootout.look import Access
-from shootout.model import ChangePoint, Comparison, HistorySeries, Progress, Verdict
+from shootout.model import (
+    ABSENT,
+    ChangePoint,
+    Comparison,
+    HistorySeries,
+    JudgedClaim,
+    Outcome,
+    Progress,
+    Verdict,
+)
 from shootout.servers.catalogue import Fetched, Offer
 
 STYLES = {
@@ -30,9 +39,10 @@ STYLES = {
     Verdict.EQUIVALENT: "green",
     Verdict.IMPROVED: "bold cyan",
 }
+OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "bold red", Outcome.UNTOLD: "dim"}
 OFFER_STYLES = {"ready": "green", "fetchable": "", "unavailable": "yellow"}
 BAR_CELLS = 28
-TOLD = ("not-restarted", "not-visible")  # of servers: what the table cannot show
+TOLD = ("not-restarted", "not-visible", ABSENT)  # of servers: what the table cannot show
 WIDTH_MAX = 1000  # columns, of a table; no terminal is so wide
 
 
@@ -134,6 +144,14 @@ def verdict_table(comparison: Comparison) -> Table:
             Text(wording.verdict(each), style="dim" if each.acknowledged else STYLES[each.verdict]),
         )
     return table
+
+
+def print_claims(console: Console, judged: Sequence[JudgedClaim]) -> None:
+    """What came of each claim of the comparison that a run repeats."""
+    for each in judged:
+        line = f"{wording.OUTCOME_SYMBOLS[each.outcome]} {wording.finding(each)}"
+        console.print(Text(wording.visible(line), style=OUTCOME_STYLES[each.outcome]), soft_wrap=True)
+    console.print()
 
 
 def print_history(console: Console, found: Sequence[HistorySeries]) -> None:

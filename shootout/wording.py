@@ -416,7 +416,9 @@ def _place(c: CellComparison, *, named: bool = False) -> str:
 def factor(ratio: Interval) -> str:
     """A ratio with its interval: as a change, or as a factor where it is large or small."""
     if 1 / 3 < ratio.estimate < 3:
-        return f"{change(ratio)}, {change_range(ratio)}" if ratio.low < ratio.high else percent(ratio.estimate)
+        return (
+            f"{change(ratio)}, {change_range(ratio)}" if ratio.low < ratio.high else percent(ratio.estimate)
+        )
     ends = f", {number(ratio.low)} to {number(ratio.high)}" if ratio.low < ratio.high else ""
     return f"×{number(ratio.estimate)}{ends}"
 

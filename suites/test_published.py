@@ -1,7 +1,7 @@
 """What a published comparison claims, one item for each claim: `test_published[<claim>]`.
 
-An item passes where the claim holds. One that does not hold is a finding, not a fault: it is expected to fail, and
-one that cannot be told is skipped; both say why.
+An item passes where the claim holds. One that does not hold is a finding, not a fault, and is expected to
+fail; one that cannot be told is skipped. Both say why.
 """
 
 import pytest

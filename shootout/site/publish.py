@@ -50,7 +50,10 @@ def _pages(runs: Sequence[Run], render: Renderer) -> Iterator[tuple[str, str]]:
     yield "index.html", render("run", root="", run=runs[0])
     yield "how-to-read.html", render("reading", root="")
     for each in published.of(runs):
-        yield f"published/{file_stem(each.name)}.html", render("published", root="../", run=each.run, page=each)
+        yield (
+            f"published/{file_stem(each.name)}.html",
+            render("published", root="../", run=each.run, page=each),
+        )
     for run in runs:
         yield f"{run.folder}/index.html", render("run", root="../../", run=run)
         for comparison in run.comparison.cells:

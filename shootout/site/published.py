@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from shootout import charts, claims, published, wording
 from shootout.charts import Line, Series
@@ -152,7 +152,7 @@ class PublishedPage:
             self._grid(
                 self.contestants,
                 sorted({*self.run.threads, *(self.said.threads if workload == self.said.workload else ())}),
-                lambda one, threads, workload=workload: self._measured(one, workload, threads),
+                partial(self._measured, workload=workload),
                 f"Measured, transactions/s of {workload}",
             )
             for workload in self.run.workloads
@@ -196,9 +196,7 @@ class PublishedPage:
             ]
             numbers = [each[0] for each in found if not isinstance(each, str)]
             quotient = numbers[0] / numbers[1] if len(numbers) == 2 else None
-            cells.append(
-                TableCell(wording.NONE if quotient is None else wording.number(quotient), quotient)
-            )
+            cells.append(TableCell(wording.NONE if quotient is None else wording.number(quotient), quotient))
             released = one.published.released if one.published else ""
             rows.append(TableRow(one.name, ", ".join(filter(None, (released, one.note))), tuple(cells)))
         head = (*((f"{w}: peak tps @ clients", "") for w in workloads), ("quotient", ""))
@@ -219,7 +217,9 @@ class PublishedPage:
             cells = (
                 TableCell(value)
                 if isinstance(value, str)
-                else _tps(value, wording.number(value), None if isinstance(of_reference, str) else of_reference)
+                else _tps(
+                    value, wording.number(value), None if isinstance(of_reference, str) else of_reference
+                )
                 for value in (columns[one.name][number] for one in contestants)
             )
             rows.append(TableRow(title, "", tuple(cells)))
@@ -260,7 +260,7 @@ class PublishedPage:
             "/".join(wording.number(time * 1000) for time in times),
         ]
 
-    def _measured(self, one: Contestant, workload: str, threads: int) -> TableCell:
+    def _measured(self, one: Contestant, threads: int, workload: str) -> TableCell:
         cell = next((c for c in self._cells(one, workload) if c.cell.threads == threads), None)
         if cell is None or cell.figures is None:
             return TableCell(self._why_not(one, workload, threads))
@@ -274,9 +274,7 @@ class PublishedPage:
         """The server's cells, from few to many threads."""
         label = one.record.label if one.record else None
         found = [
-            c
-            for c in self.run.comparison.cells
-            if (c.cell.server, c.cell.workload) == (label, workload)
+            c for c in self.run.comparison.cells if (c.cell.server, c.cell.workload) == (label, workload)
         ]
         return sorted(found, key=lambda c: c.cell.threads)
 
@@ -325,7 +323,9 @@ class PublishedPage:
                 [
                     Line(
                         self.series[one.name],
-                        tuple((c.cell.threads, c.figures.tps) for c in self._cells(one, workload) if c.figures),
+                        tuple(
+                            (c.cell.threads, c.figures.tps) for c in self._cells(one, workload) if c.figures
+                        ),
                     )
                     for one in self.contestants
                 ],
@@ -355,7 +355,9 @@ class PublishedPage:
             ),
             (
                 "And the forks?",
-                f"{', '.join(forks)} beside MySQL." if forks else f"None was measured: {', '.join(families)} only.",
+                f"{', '.join(forks)} beside MySQL."
+                if forks
+                else f"None was measured: {', '.join(families)} only.",
             ),
         )
 
@@ -365,7 +367,11 @@ class PublishedPage:
 
     def _sameness(self) -> str:
         names = dict.fromkeys(record.settings_name for record in self._measured_records)
-        what = f"One settings profile ({next(iter(names))})" if len(names) == 1 else f"{len(names)} settings profiles"
+        what = (
+            f"One settings profile ({next(iter(names))})"
+            if len(names) == 1
+            else f"{len(names)} settings profiles"
+        )
         deviating = [
             f"{record.label}: {', '.join(differing)}"
             for record in self._measured_records
@@ -381,14 +387,19 @@ class PublishedPage:
             for setting in record.settings
             if setting.lacking and setting.note
         ]
-        return f"{'; '.join(lacking)}." if lacking else "Yes: each started with all of them, and none is lacking."
+        return (
+            f"{'; '.join(lacking)}."
+            if lacking
+            else "Yes: each started with all of them, and none is lacking."
+        )
 
 
 def of(runs: Iterable[Run]) -> tuple[PublishedPage, ...]:
     """The comparisons that runs repeat, each with the newest run; `runs`: the newest first."""
     newest: dict[str, Run] = {}
     for run in runs:
-        if name := run.document.header.profile.published:
+        name = run.document.header.profile.published
+        if name is not None and name in published.known():
             newest.setdefault(name, run)
     return tuple(PublishedPage(name, published.load(name), run) for name, run in newest.items())
 

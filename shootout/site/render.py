@@ -9,7 +9,7 @@ from importlib.metadata import version
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from shootout import doubts, wording
+from shootout import doubts, published, wording
 from shootout.places import TEMPLATES
 from shootout.site import settings
 from shootout.site.names import cell_stem
@@ -67,6 +67,7 @@ def renderer(runs: Sequence[Run]) -> Renderer:
         "NOT_VISIBLE": wording.NOT_VISIBLE,
         "OUTCOME_SYMBOLS": wording.OUTCOME_SYMBOLS,
         "PLOTLY": PLOTLY,
+        "PUBLISHED": published.known(),
         "ERRORS": ERRORS,
         "SAME_SETTINGS": settings.GROUPS[-1],
         "SYMBOLS": wording.SYMBOLS,
