@@ -155,7 +155,7 @@ class PublishedPage:
                 partial(self._measured, workload=workload),
                 f"Measured, transactions/s of {workload}",
             )
-            for workload in self.run.workloads
+            for workload in self._workloads
         )
 
     def _grid(
@@ -285,12 +285,16 @@ class PublishedPage:
         cells = [c for c in self._cells(one, workload) if threads in (None, c.cell.threads)]
         return "error" if any(c.verdict is Verdict.FAILED for c in cells) else "not measured"
 
+    @property
+    def _workloads(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(block.workload for block in self.run.document.header.blocks))
+
     # --- charts -----------------------------------------------------------------------------------
 
     @cached_property
     def series(self) -> dict[str, Series]:
-        """How each server looks in both charts."""
-        return {one.name: Series(one.name, number) for number, one in enumerate(self.contestants)}
+        """How each server looks in all charts; number 0 would be the run's base."""
+        return {one.name: Series(one.name, number) for number, one in enumerate(self.contestants, 1)}
 
     @property
     def drawn(self) -> tuple[Series, ...]:
@@ -313,13 +317,13 @@ class PublishedPage:
             )
             for s in self.said.servers
         ]
-        return charts.over_threads(lines, self.said.cpus)
+        return charts.beside_cpus(lines, self.said.cpus)
 
     @property
     def measured_charts(self) -> dict[str, charts.Figure]:
         """Ours, by workload."""
         found = {
-            workload: charts.over_threads(
+            workload: charts.beside_cpus(
                 [
                     Line(
                         self.series[one.name],
@@ -331,7 +335,7 @@ class PublishedPage:
                 ],
                 self.run.document.header.runner.cpus,
             )
-            for workload in self.run.workloads
+            for workload in self._workloads
         }
         return {workload: figure for workload, figure in found.items() if figure is not None}
 
