@@ -42,7 +42,12 @@ Place = tuple[str, str, int]  # server as published, workload, threads
 
 
 class _UntoldError(Exception):
-    """Why a claim cannot be told."""
+    """Why a claim cannot be told, or not of one server."""
+
+    def __init__(self, why: str, server: str = "") -> None:
+        super().__init__(f"{server}: {why}" if server else why)
+        self.server = server
+        self.why = why
 
 
 class _Question(NamedTuple):
@@ -67,7 +72,7 @@ class Figures:
         """A server's throughputs. Raises _UntoldError with the reason where there are none."""
         if found := self.curves.get((server, workload)):
             return found
-        raise _UntoldError(self.missing.get((server, workload), f"{server}: {workload} was not measured"))
+        raise _UntoldError(self.missing.get((server, workload), f"{workload} was not measured"), server)
 
 
 def judge(claim: Claim, document: RunDocument, policy: Policy) -> JudgedClaim:
@@ -117,9 +122,9 @@ def of_run(said: Published, document: RunDocument) -> Figures:
         record = published.record_of(server, header)
         for workload in workloads:
             if record is None:
-                missing[server.name, workload] = f"{server.name} is not in the run"
+                missing[server.name, workload] = "not in the run"
             elif record.absent:
-                missing[server.name, workload] = f"{server.name}: {record.absent}"
+                missing[server.name, workload] = "not available here"
             else:
                 reasons = (
                     failure.reason.strip().splitlines()[0]
@@ -127,7 +132,7 @@ def of_run(said: Published, document: RunDocument) -> Figures:
                     if (failure.cell.server, failure.cell.workload) == (record.label, workload)
                 )
                 why = next(reasons, "not measured, or not steady")
-                missing[server.name, workload] = f"{server.name}: {why}"
+                missing[server.name, workload] = why
         if record is None:
             continue
         for start in document.starts:
@@ -149,7 +154,7 @@ def _log_tps(samples: Samples) -> float:
 def _judge(
     said: Published, claim: Claim, figures: Figures, confidence: float
 ) -> tuple[Outcome, tuple[Contrast, ...], str]:
-    left_out: list[str] = []
+    left_out: list[_UntoldError] = []
     try:
         questions = [*_questions(said, claim, figures, left_out)]
         contrasts = tuple(_contrast(figures, each, confidence) for each in questions)
@@ -158,15 +163,25 @@ def _judge(
     except _UntoldError as reason:
         return Outcome.UNTOLD, (), str(reason)
     if not contrasts:
-        return Outcome.UNTOLD, (), "; ".join(left_out)
+        return Outcome.UNTOLD, (), _grouped(left_out)
     if all(each.outcome is Outcome.HOLDS for each in contrasts):
         outcome = Outcome.HOLDS
     else:
         outcome = Outcome.FAILS if Outcome.FAILS in strict else Outcome.UNTOLD
-    return outcome, contrasts, f"Without {'; '.join(left_out)}" if left_out else ""
+    return outcome, contrasts, f"Not told of {_grouped(left_out)}" if left_out else ""
 
 
-def _questions(said: Published, claim: Claim, figures: Figures, left_out: list[str]) -> Iterator[_Question]:
+def _grouped(left_out: Sequence[_UntoldError]) -> str:
+    """The servers that are missing, by the reason."""
+    by_reason: dict[str, list[str]] = {}
+    for each in left_out:
+        by_reason.setdefault(each.why, []).append(each.server)
+    return "; ".join(f"{', '.join(dict.fromkeys(names))} ({why})" for why, names in by_reason.items())
+
+
+def _questions(
+    said: Published, claim: Claim, figures: Figures, left_out: list[_UntoldError]
+) -> Iterator[_Question]:
     """The claim's contrasts over what was measured; `left_out` gets the reasons for what was not."""
     match claim:
         case RatioClaim():
@@ -194,27 +209,27 @@ def _questions(said: Published, claim: Claim, figures: Figures, left_out: list[s
                 try:
                     yield _ratio(said, figures, ahead)
                 except _UntoldError as reason:
-                    left_out.append(str(reason))
+                    left_out.append(reason)
         case PeakClaim():
             for name in claim.servers:
                 try:
                     yield _peak(figures, name, claim, claim.workload or said.workload)
                 except _UntoldError as reason:
-                    left_out.append(str(reason))
+                    left_out.append(reason)
         case OpenClaim(reason=why):
             raise _UntoldError(why)
 
 
-def _present(figures: Figures, places: Sequence[Place], left_out: list[str]) -> list[Place]:
+def _present(figures: Figures, places: Sequence[Place], left_out: list[_UntoldError]) -> list[Place]:
     """Those of the places that have a figure."""
     present = []
     for server, workload, threads in places:
         try:
             if threads not in figures.curve(server, workload):
-                raise _UntoldError(_unmeasured(server, workload, (threads,)))
+                raise _unmeasured(server, workload, (threads,))
             present.append((server, workload, threads))
         except _UntoldError as reason:
-            left_out.append(str(reason))
+            left_out.append(reason)
     return present
 
 
@@ -241,7 +256,7 @@ def _counts(spot: Spot, workload: str, curve: Curve, other: Curve) -> tuple[int,
             return (threads,)
         case (first, last) if counts := tuple(n for n in curve if n in other and first <= n <= last):
             return counts
-    raise _UntoldError(_unmeasured(spot.server, workload, spot.threads))
+    raise _unmeasured(spot.server, workload, spot.threads)
 
 
 def _peak(figures: Figures, server: str, claim: PeakClaim, workload: str) -> _Question:
@@ -251,13 +266,13 @@ def _peak(figures: Figures, server: str, claim: PeakClaim, workload: str) -> _Qu
     """
     curve = figures.curve(server, workload)
     if figures.cpus is None:
-        raise _UntoldError(f"{server}: the number of CPUs is not known")
+        raise _UntoldError("the number of CPUs is not known", server)
     low, high = claim.low * figures.cpus, claim.high * figures.cpus
     near = [threads for threads in curve if low <= threads <= high]
     far = [threads for threads in curve if threads not in near]
     if not near or not far:
         where = "near the number of CPUs" if far else "elsewhere"
-        raise _UntoldError(f"{server}: nothing was measured {where}")
+        raise _UntoldError(f"nothing was measured {where}", server)
     best, rest = _best(curve, near), _best(curve, far)
     weights = {(server, workload, best): 1.0, (server, workload, rest): -1.0}
     return _Question(f"{server} at {best} over {rest} threads", weights, 1.0, None)
@@ -307,8 +322,8 @@ def _said(spot: Spot, said: Published) -> str:
     return f"{spot.server} at {_threads(spot.threads)}{workload}"
 
 
-def _unmeasured(server: str, workload: str, threads: Sequence[int]) -> str:
-    return f"{server}: {workload} was not measured at {_threads(threads)}, or was not steady"
+def _unmeasured(server: str, workload: str, threads: Sequence[int]) -> _UntoldError:
+    return _UntoldError(f"{workload} was not measured at {_threads(threads)}, or was not steady", server)
 
 
 def _threads(threads: Sequence[int]) -> str:

@@ -216,7 +216,8 @@ def dataset(dataset: Dataset) -> str:
             what = f"TPC-C with {_counted(dataset.warehouses, 'warehouse')}"
         case "own":
             return f"the workload's own tables, {dataset.engine}"
-    return f"{what}, {dataset.engine}, seed {dataset.seed}"
+    engine = "each server's default engine" if dataset.engine.lower() == "default" else dataset.engine
+    return f"{what}, {engine}, seed {dataset.seed}"
 
 
 def threads(count: int) -> str:

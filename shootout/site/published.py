@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from shootout import charts, claims, published, wording
@@ -109,8 +109,9 @@ class PublishedPage:
 
     @cached_property
     def outcomes(self) -> dict[Outcome, int]:
-        """How many claims hold, do not, and cannot be told."""
-        return {outcome: sum(c.outcome is outcome for c in self.claims) for outcome in Outcome}
+        """How many claims hold, do not, and cannot be told; without those that none is."""
+        counts = {outcome: sum(c.outcome is outcome for c in self.claims) for outcome in Outcome}
+        return {outcome: count for outcome, count in counts.items() if count}
 
     # --- tables -----------------------------------------------------------------------------------
 
@@ -131,7 +132,7 @@ class PublishedPage:
                 return TableCell(wording.NONE)
             if isinstance(tps, str):
                 return TableCell(tps)
-            return _tps(tps, wording.number(tps), None if isinstance(of_reference, str) else of_reference)
+            return _tps(tps, _exactly(tps), None if isinstance(of_reference, str) else of_reference)
 
         match self.said.shape:
             case "peaks":
@@ -205,24 +206,20 @@ class PublishedPage:
     def _report(
         self,
         contestants: Sequence[Contestant],
-        lines: Callable[[Contestant], Sequence[str | float]],
+        lines: Callable[[Contestant], Sequence[TableCell]],
         caption: str,
     ) -> Table:
-        """The lines of sysbench's report, a column for each server."""
+        """The lines of sysbench's report, a column for each server; throughput relative to the reference's."""
         columns = {one.name: lines(one) for one in contestants}
-        (reference,) = (columns[c.name] for c in contestants if c.name == self.said.reference)
-        rows = []
-        for number, title in enumerate(REPORT):
-            of_reference = reference[number] if number == 0 else None
-            cells = (
-                TableCell(value)
-                if isinstance(value, str)
-                else _tps(
-                    value, wording.number(value), None if isinstance(of_reference, str) else of_reference
-                )
-                for value in (columns[one.name][number] for one in contestants)
-            )
-            rows.append(TableRow(title, "", tuple(cells)))
+        reference = columns[self.said.reference][0].value
+        rows = [
+            TableRow(title, "", tuple(columns[one.name][number] for one in contestants))
+            for number, title in enumerate(REPORT)
+        ]
+        relative = (
+            cell if cell.value is None else _tps(cell.value, cell.text, reference) for cell in rows[0].cells
+        )
+        rows[0] = replace(rows[0], cells=tuple(relative))
         return Table(caption, "", tuple((c.name, c.note) for c in contestants), tuple(rows))
 
     def _published_peak(self, one: Contestant, workload: str) -> tuple[float, int] | str:
@@ -237,27 +234,29 @@ class PublishedPage:
         ]
         return max(found) if found else self._why_not(one, workload, None)
 
-    def _published_lines(self, one: Contestant) -> Sequence[str | float]:
+    def _published_lines(self, one: Contestant) -> Sequence[TableCell]:
         report = one.published.report if one.published else None
         if report is None:
-            return [wording.NONE] * len(REPORT)
+            return [TableCell(wording.NONE)] * len(REPORT)
         values = (report.tps, report.requests_per_s, report.other_per_s)
         counts = (report.reads, report.writes, report.other, report.total)
-        return [*values, *counts, "/".join(wording.number(each) for each in report.latency_ms)]
+        times = TableCell("/".join(map(_exactly, report.latency_ms)))
+        return [*(TableCell(_exactly(value), value) for value in (*values, *counts)), times]
 
-    def _measured_lines(self, one: Contestant) -> Sequence[str | float]:
+    def _measured_lines(self, one: Contestant) -> Sequence[TableCell]:
         (threads,) = self.run.threads[:1]
         cells = self._cells(one, self.said.workload)
         figures = next((c.figures for c in cells if c.cell.threads == threads), None)
         if figures is None:
-            return [self._why_not(one, self.said.workload, threads)] * len(REPORT)
+            return [TableCell(self._why_not(one, self.said.workload, threads))] * len(REPORT)
         tps, each = figures.tps.estimate, (figures.reads, figures.writes, figures.other)
         counts = [kind * tps * LAST_S for kind in each]
+        values = (tps, (figures.reads + figures.writes) * tps, figures.other * tps, *counts, sum(counts))
         latency = figures.latency
         times = (latency.min_s, latency.mean_s, latency.max_s, latency.p95_s)
         return [
-            *(tps, (figures.reads + figures.writes) * tps, figures.other * tps, *counts, sum(counts)),
-            "/".join(wording.number(time * 1000) for time in times),
+            *(TableCell(wording.number(value), value) for value in values),
+            TableCell("/".join(wording.number(time * 1000) for time in times)),
         ]
 
     def _measured(self, one: Contestant, threads: int, workload: str) -> TableCell:
@@ -321,7 +320,7 @@ class PublishedPage:
 
     @property
     def measured_charts(self) -> dict[str, charts.Figure]:
-        """Ours, by workload."""
+        """Ours, by workload; none of a single number of threads."""
         found = {
             workload: charts.beside_cpus(
                 [
@@ -335,7 +334,7 @@ class PublishedPage:
                 ],
                 self.run.document.header.runner.cpus,
             )
-            for workload in self._workloads
+            for workload in (self._workloads if len(self.run.threads) > 1 else ())
         }
         return {workload: figure for workload, figure in found.items() if figure is not None}
 
@@ -406,6 +405,12 @@ def of(runs: Iterable[Run]) -> tuple[PublishedPage, ...]:
         if name is not None and name in published.known():
             newest.setdefault(name, run)
     return tuple(PublishedPage(name, published.load(name), run) for name, run in newest.items())
+
+
+def _exactly(value: float) -> str:
+    """A published number, with the digits that it has."""
+    _, _, decimals = f"{value:.10g}".partition(".")
+    return wording.number(value, len(decimals))
 
 
 def _tps(tps: float, text: str, of_reference: float | None) -> TableCell:
