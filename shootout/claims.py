@@ -297,9 +297,7 @@ def _contrast(figures: Figures, asked: _Question, confidence: float) -> Contrast
     if figures.exact:
         low = estimate = high = per_start[0]
     elif len(per_start) < STARTS_MIN:
-        raise _UntoldError(
-            f"{asked.what}: {STARTS_MIN} starts are the least, there are {len(per_start)} steady ones"
-        )
+        raise _UntoldError(f"{asked.what}: fewer than {STARTS_MIN} starts were steady")
     else:
         estimate, low, high, *_ = stats.over_starts(per_start, confidence)
     ratio = Interval(estimate=math.exp(estimate), low=math.exp(low), high=math.exp(high))

@@ -146,7 +146,6 @@ class Contender:
 
 def absent_record(label: str, reference: ServerReference, settings_name: str) -> ServerRecord:
     """A server that is not here, and that the profile can do without."""
-    where = f"put the server's tree, or a link to it, at {reference.target}"
     return ServerRecord(
         label=label,
         reference=reference.text,
@@ -158,7 +157,7 @@ def absent_record(label: str, reference: ServerReference, settings_name: str) ->
         settings=(),
         checksum="",
         load_s=None,
-        warnings=(Warning(code=ABSENT, text=f"not available here; {where}"),),
+        warnings=(Warning(code=ABSENT, text=f"not available here: there is no tree at {reference.target}"),),
     )
 
 

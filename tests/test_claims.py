@@ -214,7 +214,7 @@ def test_a_ratio_pairs_its_starts() -> None:
 def test_one_start_tells_nothing_and_neither_does_a_missing_figure() -> None:
     single = figures({"a": {1: [120]}, "b": {1: [100]}})
     assert outcome(a_ratio(low=1.1), single).outcome is UNTOLD
-    assert "2 starts are the least" in outcome(a_ratio(low=1.1), single).reason
+    assert "fewer than 2 starts were steady" in outcome(a_ratio(low=1.1), single).reason
     elsewhere = figures({"a": {8: [120, 120]}, "b": {1: [100, 100]}})
     assert (
         outcome(a_ratio(low=1.1), elsewhere).reason == "a: w was not measured at 1 thread, or was not steady"

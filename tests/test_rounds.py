@@ -11,6 +11,7 @@ from typing import cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from shootout import rounds
 from shootout._engine import Histogram, LoadError, Slice
@@ -92,6 +93,13 @@ def measured(
         generator=random.Random(1),
         watch=lambda stage, round_, rounds: None,
     )
+
+
+def test_a_number_of_transactions_lasts_as_long_as_the_slowest_takes() -> None:
+    driver = FakeDriver(lambda server, number: (1000.0, 500.0)[server])
+    found = measured(driver, sampling=structs.replace(SAMPLING, transactions=1000)).record
+    assert found is not None
+    assert len(found.order) == 20  # 1000 at 500 a second, in slices of 0.1 s
 
 
 @given(st.integers(1, 8), st.integers(1, 60), st.integers())

@@ -209,7 +209,7 @@ class PublishedPage:
         lines: Callable[[Contestant], Sequence[TableCell]],
         caption: str,
     ) -> Table:
-        """The lines of sysbench's report, a column for each server; throughput relative to the reference's."""
+        """The lines of sysbench's report, a column for each server; throughput beside the reference's."""
         columns = {one.name: lines(one) for one in contestants}
         reference = columns[self.said.reference][0].value
         rows = [
