@@ -82,7 +82,7 @@ def throughput(
     series: Sequence[Series],
     laws: Mapping[str, ScalingLaw],
 ) -> Figure:
-    """Transactions per second over threads: for each server a line, its interval as a band, a ring at the peak.
+    """Transactions per second over threads: for each server a line, a band (its interval), a ring (its peak).
 
     A thin line is the server's scaling law.
     """
@@ -127,7 +127,6 @@ def throughput(
 def over_threads(
     cells: Sequence[CellComparison],
     series: Sequence[Series],
-    title: str,
     of: Callable[[CellComparison], float | None],
 ) -> Figure | None:
     """One figure over threads, a line for each server; None where no cell has it."""
@@ -140,7 +139,33 @@ def over_threads(
         ]
         if points:
             data.append(_line([count for count, _ in points], [value for _, value in points], one))
-    return _over_threads(data, sorted({c.cell.threads for c in cells}), title) if data else None
+    return _over_threads(data, sorted({c.cell.threads for c in cells}), "") if data else None
+
+
+def through_servers(
+    cells: Sequence[CellComparison], servers: Sequence[str], series: Mapping[int, Series]
+) -> Figure:
+    """Change of throughput from server to server, the first of which is the base: a line for each threads."""
+    places = {label: place for place, label in enumerate(servers)}
+    data = []
+    for threads, one in series.items():
+        changes = {places[c.cell.server]: c.ratio for c in cells if c.cell.threads == threads and c.ratio}
+        if changes:
+            points = [(0, 0.0), *((place, 100 * (changes[place].estimate - 1)) for place in sorted(changes))]
+            line = _line([place for place, _ in points], [change for _, change in points], one)
+            data.append({**line, "hovertemplate": "%{y:+.1f} %<extra>%{fullData.name}</extra>"})
+    return {
+        "data": data,
+        "layout": {
+            "xaxis": {
+                "tickvals": list(places.values()),
+                "ticktext": [html.escape(visible(label)) for label in servers],
+                "range": [-0.25, len(servers) - 0.75],
+            },
+            "yaxis": {"title": {"text": "change, %"}},
+            "hovermode": "x unified",
+        },
+    }
 
 
 def _line(x: Sequence[int], y: Sequence[float], one: Series) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import re
 from xml.etree import ElementTree as ET
 
 import builders
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,7 +47,8 @@ def test_throughput_has_a_line_a_band_and_a_ring_for_each_server() -> None:
     rings = [group for group in picture.iter("g") if "fill:none" in group.attrib["style"]]
     assert len(rings) == 2
     (ring,) = rings[1]
-    assert (float(ring.attrib["cx"]), float(ring.attrib["cy"])) == min(places(lines[1]), key=lambda at: at[1])
+    peak = min(places(lines[1]), key=lambda at: at[1])
+    assert (float(ring.attrib["cx"]), float(ring.attrib["cy"])) == pytest.approx(peak, abs=0.1)
 
 
 def test_axes_have_their_titles_and_the_numbers_of_threads() -> None:
@@ -63,6 +65,17 @@ def test_a_law_is_a_thin_line_through_its_throughputs() -> None:
     assert (trace["x"][0], trace["y"][0]) == (1, 10_000)
     assert trace["x"][-1] == 32
     assert len(styled(drawn(figure), "stroke-width:1")) == 1
+
+
+def test_the_line_through_servers_begins_at_the_base() -> None:
+    cells = [c for c in builders.a_comparison().cells if c.cell.workload == "oltp_point_select"]
+    looks = {1: Series("1 thread", 1), 8: Series("8 threads", 2)}
+    figure = charts.through_servers(cells, [builders.BASE, "a < b", builders.HEAD], looks)
+    assert [trace["x"] for trace in figure["data"]] == [[0, 2], [0, 2]]
+    first, last = figure["data"][0]["y"]
+    assert (first, last) == (0, pytest.approx(-24.2, abs=0.1))
+    texts = [text.text for text in drawn(figure).iter("text")]
+    assert {builders.BASE, builders.HEAD, "−20"} <= set(texts)
 
 
 def test_what_is_missing_parts_a_line() -> None:
@@ -102,13 +115,13 @@ numbers = st.floats(0, 1e9, allow_nan=False)
 def test_nothing_lies_outside_of_the_picture(values: dict[int, float], small: bool) -> None:
     cells = [
         CellComparison(
-            cell=cell, base=cell, verdict=Verdict.UNJUDGED, figures=None, ratio=None, p_value=None, per_start=(),
-            reason="", warnings=(),
+            cell=cell, base=cell, verdict=Verdict.UNJUDGED, figures=None, ratio=None, p_value=None,
+            per_start=(), reason="", warnings=(),
         )
         for threads in values
         for cell in [Cell(workload="w", dataset="d", server="a", threads=threads)]
     ]  # fmt: skip
-    figure = charts.over_threads(cells, [Series("a", 1)], "value", lambda c: values[c.cell.threads])
+    figure = charts.over_threads(cells, [Series("a", 1)], lambda c: values[c.cell.threads])
     assert figure
     frame = THUMBNAIL if small else PAGE
     (line,) = styled(drawn(figure, frame), "stroke-width:2.25")
