@@ -8,12 +8,15 @@ from pathlib import Path
 
 import builders
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from msgspec import structs
 from playwright.sync_api import sync_playwright
 from repeated import NAMES, a_repetition, concluded
 
 from shootout import site
 from shootout.model import RunDocument
+
+THREADS = {"flavours": "12", "thread-pool": "1,16"}
 
 
 class Tables(HTMLParser):
@@ -67,7 +70,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
     documents = [
         structs.replace(document, header=structs.replace(document.header, run=f"20261120T02410{i}Z-{name}"))
         for i, name in enumerate(NAMES)
-        for document in [a_repetition(name, starts=2, threads="1,12,64" if name != "thread-pool" else "1,16")]
+        for document in [a_repetition(name, starts=2, threads=THREADS.get(name, "1,12,64"))]
     ]
     return built(tmp_path_factory.mktemp("published"), *documents).parent
 
@@ -196,10 +199,14 @@ def test_pages_are_drawn_whole_at_every_width(everything: Path) -> None:
         for name in ("engines", "flavours", "history", "scaling"):  # one of each shape
             tab.goto((everything / "published" / f"{name}.html").as_uri())
             tab.wait_for_function("[...document.querySelectorAll('.chart')].every(c => c.dataset.drawn)")
-            assert tab.locator(".chart .main-svg").count() > 0
+            charts = tab.locator(".chart")
+            assert charts.count() == tab.locator(".chart:has(.main-svg)").count()
+            assert (charts.count() == 0) == (name == "flavours")  # one number of threads makes no curve
             for width in (1440, 768, 390):
                 tab.set_viewport_size({"width": width, "height": 900})
                 overflow = tab.evaluate("document.documentElement.scrollWidth - innerWidth")
                 assert overflow == 0, (name, width)
+            found = Axe().run(tab).response["violations"]
+            assert [each["help"] for each in found if each["impact"] in ("serious", "critical")] == [], name
         browser.close()
     assert faults == []

@@ -220,7 +220,7 @@ class PublishedPage:
             cell if cell.value is None else _tps(cell.value, cell.text, reference) for cell in rows[0].cells
         )
         rows[0] = replace(rows[0], cells=tuple(relative))
-        return Table(caption, "", tuple((c.name, c.note) for c in contestants), tuple(rows))
+        return Table(caption, "figure", tuple((c.name, c.note) for c in contestants), tuple(rows))
 
     def _published_peak(self, one: Contestant, workload: str) -> tuple[float, int] | str:
         peak = one.published.peaks.get(workload) if one.published else None
