@@ -68,6 +68,11 @@ class Figures:
     missing: Mapping[tuple[str, str], str]  # why there is no curve
     exact: bool  # single values, as published: nothing is known of their spread
 
+    @property
+    def starts_min(self) -> int:
+        """So many starts have an interval, or need none."""
+        return 1 if self.exact else STARTS_MIN
+
     def curve(self, server: str, workload: str) -> Curve:
         """A server's throughputs. Raises _UntoldError with the reason where there are none."""
         if found := self.curves.get((server, workload)):
@@ -156,12 +161,14 @@ def _judge(
 ) -> tuple[Outcome, tuple[Contrast, ...], str]:
     left_out: list[_UntoldError] = []
     try:
-        questions = [*_questions(said, claim, figures, left_out)]
-        contrasts = tuple(_contrast(figures, each, confidence) for each in questions)
-        each_confidence = 1 - (1 - confidence) / max(1, len(questions))
-        strict = [_contrast(figures, each, each_confidence).outcome for each in questions]
+        asked = [*_questions(said, claim, figures, left_out)]
     except _UntoldError as reason:
         return Outcome.UNTOLD, (), str(reason)
+    questions = [each for each in asked if len(_per_start(figures, each)) >= figures.starts_min]
+    left_out += [_few(figures, each.what) for each in asked if each not in questions]
+    contrasts = tuple(_contrast(figures, each, confidence) for each in questions)
+    each_confidence = 1 - (1 - confidence) / max(1, len(questions))
+    strict = [_contrast(figures, each, each_confidence).outcome for each in questions]
     if not contrasts:
         return Outcome.UNTOLD, (), _grouped(left_out)
     if all(each.outcome is Outcome.HOLDS for each in contrasts):
@@ -227,6 +234,8 @@ def _present(figures: Figures, places: Sequence[Place], left_out: list[_UntoldEr
         try:
             if threads not in figures.curve(server, workload):
                 raise _unmeasured(server, workload, (threads,))
+            if len(figures.curve(server, workload)[threads]) < figures.starts_min:
+                raise _few(figures, server)
             present.append((server, workload, threads))
         except _UntoldError as reason:
             left_out.append(reason)
@@ -239,7 +248,7 @@ def _ratio(said: Published, figures: Figures, claim: RatioClaim) -> _Question:
     weights: dict[Place, float] = {}
     for spot, curve, other, sign in ((head, of_head, of_base, 1.0), (base, of_base, of_head, -1.0)):
         workload = spot.workload or said.workload
-        counts = _counts(spot, workload, curve, other)
+        counts = _counts(spot, workload, curve, other, figures.starts_min)
         for threads in counts:
             place = (spot.server, workload, threads)
             weights[place] = weights.get(place, 0.0) + sign / len(counts)
@@ -247,15 +256,18 @@ def _ratio(said: Published, figures: Figures, claim: RatioClaim) -> _Question:
     return _Question(what, weights, claim.low, claim.high)
 
 
-def _counts(spot: Spot, workload: str, curve: Curve, other: Curve) -> tuple[int, ...]:
-    """The numbers of threads that a spot stands for; of a range, those that both sides have."""
+def _counts(spot: Spot, workload: str, curve: Curve, other: Curve, starts_min: int) -> tuple[int, ...]:
+    """The numbers of threads that a spot stands for; of a range, those that both sides have starts of."""
     match spot.threads:
         case ():
             return (_best(curve, curve),)
         case (threads,) if threads in curve:
             return (threads,)
-        case (first, last) if counts := tuple(n for n in curve if n in other and first <= n <= last):
-            return counts
+        case (first, last):
+            shared = {n: curve[n].keys() & other[n].keys() for n in curve.keys() & other.keys()}
+            counts = (n for n in sorted(shared) if first <= n <= last and len(shared[n]) >= starts_min)
+            if found := tuple(counts):
+                return found
     raise _unmeasured(spot.server, workload, spot.threads)
 
 
@@ -283,21 +295,20 @@ def _best(curve: Curve, among: Sequence[int] | Curve) -> int:
     return max(among, key=lambda threads: sum(curve[threads].values()) / len(curve[threads]))
 
 
-def _contrast(figures: Figures, asked: _Question, confidence: float) -> Contrast:
-    """The contrast with its interval over the starts that have all of it.
-
-    Raises _UntoldError where that are fewer than two.
-    """
+def _per_start(figures: Figures, asked: _Question) -> list[float]:
+    """The contrast in each of the starts that have all of it."""
     by_place = [figures.curve(server, workload)[threads] for server, workload, threads in asked.weights]
-    starts = sorted(set.intersection(*(set(each) for each in by_place)))
-    per_start = [
+    return [
         sum(weight * logs[start] for weight, logs in zip(asked.weights.values(), by_place, strict=True))
-        for start in starts
+        for start in sorted(set.intersection(*(set(each) for each in by_place)))
     ]
+
+
+def _contrast(figures: Figures, asked: _Question, confidence: float) -> Contrast:
+    """The contrast with its interval over starts; enough of them."""
+    per_start = _per_start(figures, asked)
     if figures.exact:
         low = estimate = high = per_start[0]
-    elif len(per_start) < STARTS_MIN:
-        raise _UntoldError(f"{asked.what}: fewer than {STARTS_MIN} starts were steady")
     else:
         estimate, low, high, *_ = stats.over_starts(per_start, confidence)
     ratio = Interval(estimate=math.exp(estimate), low=math.exp(low), high=math.exp(high))
@@ -318,6 +329,10 @@ def _said(spot: Spot, said: Published) -> str:
     """A spot in words."""
     workload = f", {spot.workload}" if spot.workload not in (None, said.workload) else ""
     return f"{spot.server} at {_threads(spot.threads)}{workload}"
+
+
+def _few(figures: Figures, what: str) -> _UntoldError:
+    return _UntoldError(f"fewer than {figures.starts_min} starts were steady", what)
 
 
 def _unmeasured(server: str, workload: str, threads: Sequence[int]) -> _UntoldError:

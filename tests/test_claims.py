@@ -234,6 +234,18 @@ def test_a_range_is_the_mean_of_what_both_have() -> None:
     assert contrast.ratio.estimate == pytest.approx(1.0)
 
 
+def test_a_range_leaves_out_what_was_not_steady() -> None:
+    claim = RatioClaim(
+        name="r",
+        text="t",
+        head=Spot(server="a", threads=(2, 8)),
+        base=Spot(server="b", threads=(2, 8)),
+        low=1.5,
+    )
+    found = figures({"a": {2: [200, 200], 8: [100]}, "b": {2: [100, 100], 8: [100, 100]}})
+    assert outcome(claim, found).outcome is HOLDS
+
+
 def test_a_peak_is_where_throughput_is_highest() -> None:
     head, base = Spot(server="a"), Spot(server="a", threads=(1,))
     claim = RatioClaim(name="r", text="t", head=head, base=base, low=2.9)
@@ -261,6 +273,8 @@ def test_each_slower_than_the_one_before() -> None:
     assert [each.what for each in outcome(claim, figures(falling)).contrasts] == ["b over a", "c over b"]
     assert outcome(claim, figures(falling | {"c": {1: [95.0, 96, 95]}})).outcome is FAILS
     assert outcome(claim, figures(falling | {"c": {1: [60.0, 96, 120]}})).outcome is UNTOLD
+    unsteady = outcome(claim, figures(falling | {"c": {1: [80.0]}}))
+    assert (unsteady.outcome, unsteady.reason) == (HOLDS, "Not told of c (fewer than 2 starts were steady)")
 
 
 def test_one_above_all_others() -> None:
