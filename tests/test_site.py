@@ -695,8 +695,7 @@ def kinds_of_pages(index: Path) -> dict[Path, int]:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 768, 390])
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (768, "dark"), (390, "light")])
 def test_pages_are_drawn_whole_at_every_width(
     small: Path, chromium: Browser, width: int, scheme: str
 ) -> None:

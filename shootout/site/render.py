@@ -20,7 +20,7 @@ from shootout.site.sketch import THUMBNAIL, marker, sketch
 Renderer = Callable[..., str]
 
 PLOTLY = f"plotly-{version('plotly')}.min.js"
-STRENGTHS = (0.05, 0.15, 0.3)  # changes from which a tile is coloured more
+STRENGTHS = (0.05, 0.15, 0.3)  # changes from which a tile is coloured more strongly
 ERRORS = doubts.RETRIED | {
     "1040": "too many connections",
     "1053": "server shutting down",

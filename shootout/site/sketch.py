@@ -16,7 +16,7 @@ from shootout import wording
 from shootout.charts import Figure
 
 DASHES = {"dot": "2 3", "dash": "6 4", "longdash": "10 4", "dashdot": "7 3 2 3"}
-TICKS = 5
+TICKS = 6
 _STEPS = (1, 2, 2.5, 5, 10)
 
 Points = Sequence[tuple[float, float]]
