@@ -68,18 +68,7 @@ class Contestant:
     name: str
     published: PublishedServer | None
     record: ServerRecord | None
-
-    @property
-    def note(self) -> str:
-        """What was measured in its place, or why nothing was."""
-        if self.record is None:
-            return "not in this run"
-        if self.record.absent:
-            return "not available here"
-        if self.published is None:
-            return "beside it"
-        own = self.record.reference.startswith("path:") or self.record.label == self.name
-        return "" if own else f"by {self.record.label}"
+    note: str = ""  # what was measured in its place, or why nothing was
 
 
 @dataclass(frozen=True)
@@ -100,7 +89,8 @@ class PublishedPage:
     def contestants(self) -> tuple[Contestant, ...]:
         """Those, and what was measured beside them."""
         more = published.beside(self.said, self.run.document.header)
-        return (*self.theirs, *(Contestant(record.label, None, record) for record in more))
+        every = (*self.theirs, *(Contestant(record.label, None, record) for record in more))
+        return tuple(replace(one, note=_note(one)) for one in every)
 
     @cached_property
     def claims(self) -> tuple[JudgedClaim, ...]:
@@ -405,6 +395,17 @@ def of(runs: Iterable[Run]) -> tuple[PublishedPage, ...]:
         if name is not None and name in published.known():
             newest.setdefault(name, run)
     return tuple(PublishedPage(name, published.load(name), run) for name, run in newest.items())
+
+
+def _note(one: Contestant) -> str:
+    if one.record is None:
+        return "not in this run"
+    if one.record.absent:
+        return "not available here"
+    if one.published is None:
+        return "beside it"
+    own = one.record.reference.startswith("path:") or one.record.label == one.name
+    return "" if own else f"stand-in: {one.record.label}"
 
 
 def _exactly(value: float) -> str:
