@@ -86,8 +86,15 @@ def judge(claim: Claim, document: RunDocument, policy: Policy) -> JudgedClaim:
     return judge_in(said, claim, of_run(said, document), policy.confidence)
 
 
-def judge_all(said: Published, document: RunDocument, policy: Policy) -> tuple[JudgedClaim, ...]:
-    """Every claim, in the order of the comparison."""
+def judge_all(document: RunDocument, policy: Policy) -> tuple[JudgedClaim, ...]:
+    """Every claim of the comparison that the run repeats, in its order; none where it repeats none.
+
+    Raises InputError for an unknown one.
+    """
+    name = document.header.profile.published
+    if name is None:
+        return ()
+    said = published.load(name)
     figures = of_run(said, document)
     return tuple(judge_in(said, claim, figures, policy.confidence) for claim in said.claims)
 

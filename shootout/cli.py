@@ -33,13 +33,12 @@ from shootout import (
     look,
     matrix,
     plan,
-    published,
     site,
     terminal,
     triage,
 )
 from shootout.errors import InputError, MeasureError
-from shootout.model import Comparison, RunDocument, ServerReference
+from shootout.model import Comparison, JudgedClaim, RunDocument, ServerReference
 from shootout.places import FIXTURES, REPORTS, ROOT, SUITES, cache
 from shootout.servers import catalogue, dsn, reference
 from shootout.servers.catalogue import Fetched
@@ -128,15 +127,14 @@ def write(file: Path, text: str) -> None:
 
 def show(conclusion: Conclusion, *, as_json: bool) -> None:
     """Print what a run says."""
+    claimed = claims.judge_all(conclusion.document, conclusion.comparison.policy)
     if as_json:
-        _print_json(conclusion.comparison, document=str(conclusion.path), page=str(conclusion.page))
+        places = {"document": str(conclusion.path), "page": str(conclusion.page)}
+        _print_json(conclusion.comparison, claimed, **places)
         return
     console = _console()
     terminal.print_verdicts(console, conclusion.comparison)
-    if repeated := conclusion.document.header.profile.published:
-        said = published.load(repeated)
-        judged_ = claims.judge_all(said, conclusion.document, conclusion.comparison.policy)
-        terminal.print_claims(console, judged_)
+    terminal.print_claims(console, claimed)
     console.print(f"run document  {conclusion.path}", highlight=False, soft_wrap=True)
     console.print(f"report        {conclusion.page.as_uri()}", highlight=False, soft_wrap=True)
 
@@ -429,9 +427,11 @@ def _console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=LOG_WIDTH)
 
 
-def _print_json(comparison: Comparison, **places: str) -> None:
-    cells = msgspec.to_builtins(comparison.cells)
-    print(msgspec.json.encode({"run": comparison.header.run, **places, "cells": cells}).decode())
+def _print_json(comparison: Comparison, claimed: Sequence[JudgedClaim] = (), **places: str) -> None:
+    found = {"run": comparison.header.run, **places, "cells": msgspec.to_builtins(comparison.cells)}
+    if claimed:
+        found["claims"] = msgspec.to_builtins(claimed)
+    print(msgspec.json.encode(found).decode())
 
 
 if __name__ == "__main__":

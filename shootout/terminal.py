@@ -20,7 +20,6 @@ from shootout.cached import Cleared, Contents, Entry
 from shootout.doctor import Report
 from shootout.look import Access
 from shootout.model import (
-    ABSENT,
     ChangePoint,
     Comparison,
     HistorySeries,
@@ -42,7 +41,7 @@ STYLES = {
 OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "bold red", Outcome.UNTOLD: "dim"}
 OFFER_STYLES = {"ready": "green", "fetchable": "", "unavailable": "yellow"}
 BAR_CELLS = 28
-TOLD = ("not-restarted", "not-visible", ABSENT)  # of servers: what the table cannot show
+TOLD = ("not-restarted", "not-visible")  # of servers: what the table cannot show
 WIDTH_MAX = 1000  # columns, of a table; no terminal is so wide
 
 
@@ -128,7 +127,10 @@ def verdict_table(comparison: Comparison) -> Table:
     ):
         table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     figures = {each.cell: each.figures for each in comparison.cells}
+    absent = {server.label for server in comparison.header.servers if server.absent}  # a headline says so
     for each in comparison.cells:
+        if each.cell.server in absent:
+            continue
         if each.cell == each.base and each.verdict is not Verdict.FAILED and wording.heads(comparison):
             continue
         base = figures.get(each.base)
@@ -151,7 +153,8 @@ def print_claims(console: Console, judged: Sequence[JudgedClaim]) -> None:
     for each in judged:
         line = f"{wording.OUTCOME_SYMBOLS[each.outcome]} {wording.finding(each)}"
         console.print(Text(wording.visible(line), style=OUTCOME_STYLES[each.outcome]), soft_wrap=True)
-    console.print()
+    if judged:
+        console.print()
 
 
 def print_history(console: Console, found: Sequence[HistorySeries]) -> None:

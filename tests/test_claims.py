@@ -59,8 +59,7 @@ IN_THEIR_FIGURES = {
 
 
 def judged(document: RunDocument) -> dict[str, JudgedClaim]:
-    said = published.load(document.header.profile.published or "")
-    found = claims.judge_all(said, document, document.header.profile.policy)
+    found = claims.judge_all(document, document.header.profile.policy)
     return {each.claim.name: each for each in found}
 
 

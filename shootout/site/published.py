@@ -95,7 +95,7 @@ class PublishedPage:
     @cached_property
     def claims(self) -> tuple[JudgedClaim, ...]:
         """Every claim with its verdict."""
-        return claims.judge_all(self.said, self.run.document, self.run.comparison.policy)
+        return claims.judge_all(self.run.document, self.run.comparison.policy)
 
     @cached_property
     def outcomes(self) -> dict[Outcome, int]:
