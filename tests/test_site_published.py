@@ -121,7 +121,11 @@ def test_a_table_of_threads_by_servers(tmp_path: Path) -> None:
         f"{label} beside it" for label in ("mysql-5.7.22", "mysql-9.7", "mariadb-10.1.23", "mariadb-11.8")
     ]
     assert list(ours)[1:] == ["1", "2", "4", "8", "16", "32", "64"]
-    assert ours["2"] == ["not available here"] * 4 + ["not measured"] * 6 + ["not available here"]
+    assert ours["2"] == ["not available here"] * 4 + ["not measured"] * 6
+    assert "path:percona-5.5" not in " ".join(ours["threads"])  # nor was it published: a sentence names it
+    text = (tmp_path / "published" / "shootout.html").read_text("utf-8")
+    assert "Not available here: path:percona-5.5." in text
+    assert "mariadb-10.1.23, mariadb-11.8: measured here." in text
 
 
 def test_a_table_of_peaks(tmp_path: Path) -> None:

@@ -93,6 +93,16 @@ class PublishedPage:
         return tuple(replace(one, note=_note(one)) for one in every)
 
     @cached_property
+    def tabled(self) -> tuple[Contestant, ...]:
+        """Those that have a figure, here or there."""
+        return tuple(c for c in self.contestants if (c.record and not c.record.absent) or _has_figures(c))
+
+    @property
+    def untabled(self) -> tuple[str, ...]:
+        """The names of the others."""
+        return tuple(c.name for c in self.contestants if c not in self.tabled)
+
+    @cached_property
     def claims(self) -> tuple[JudgedClaim, ...]:
         """Every claim with its verdict."""
         return claims.judge_all(self.run.document, self.run.comparison.policy)
@@ -108,7 +118,7 @@ class PublishedPage:
     @cached_property
     def published_table(self) -> Table | None:
         """Theirs; None where it was published as charts only."""
-        if not any(s.tps or s.peaks or s.report for s in self.said.servers):
+        if not any(map(_has_figures, self.theirs)):
             return None
         figures = {
             (s.name, threads): tps
@@ -136,12 +146,12 @@ class PublishedPage:
         """Ours in the same shape, one for each workload where they stand apart."""
         match self.said.shape:
             case "peaks":
-                return (self._peaks(self.contestants, self._measured_peak, "Measured"),)
+                return (self._peaks(self.tabled, self._measured_peak, "Measured"),)
             case "report":
-                return (self._report(self.contestants, self._measured_lines, "Measured"),)
+                return (self._report(self.tabled, self._measured_lines, "Measured"),)
         return tuple(
             self._grid(
-                self.contestants,
+                self.tabled,
                 sorted({*self.run.threads, *(self.said.threads if workload == self.said.workload else ())}),
                 partial(self._measured, workload=workload),
                 f"Measured, transactions/s of {workload}",
@@ -334,23 +344,18 @@ class PublishedPage:
     def answers(self) -> tuple[tuple[str, str], ...]:
         """What readers of such comparisons ask, and what this run says to it."""
         runner = self.run.document.header.runner
-        present = [one for one in self.contestants if one.record and not one.record.absent]
-        families = dict.fromkeys(one.record.family for one in present if one.record)
-        forks = [one.name for one in present if one.record and one.record.family != "mysql"]
+        forks = [record.label for record in self._measured_records if record.family != "mysql"]
         return (
             ("Which settings exactly?", "Those below, as each server says itself."),
             ("Did all versions have the same?", self._sameness()),
             ("Do the old versions really accept them?", self._acceptance()),
             (
                 "How many cores?",
-                f"{runner.cpus} CPUs here, {self.said.cpus or 'not known'} there; "
-                "the vertical line of each chart stands at that number.",
+                f"{runner.cpus} CPUs here; there {self.said.cpus or 'it was not said'}. Charts mark them.",
             ),
             (
                 "And the forks?",
-                f"{', '.join(forks)} beside MySQL."
-                if forks
-                else f"None was measured: {', '.join(families)} only.",
+                f"{', '.join(forks)}: measured here." if forks else "None of them was measured.",
             ),
         )
 
@@ -397,6 +402,12 @@ def of(runs: Iterable[Run]) -> tuple[PublishedPage, ...]:
     return tuple(PublishedPage(name, published.load(name), run) for name, run in newest.items())
 
 
+def _has_figures(one: Contestant) -> bool:
+    """Whether figures of it were published."""
+    server = one.published
+    return server is not None and bool(server.tps or server.peaks or server.report)
+
+
 def _note(one: Contestant) -> str:
     if one.record is None:
         return "not in this run"
@@ -404,8 +415,10 @@ def _note(one: Contestant) -> str:
         return "not available here"
     if one.published is None:
         return "beside it"
-    own = one.record.reference.startswith("path:") or one.record.label == one.name
-    return "" if own else f"stand-in: {one.record.label}"
+    if one.record.reference.startswith("path:"):
+        return ""
+    own = one.record.reference == one.published.server
+    return one.record.label if own else f"stand-in: {one.record.label}"
 
 
 def _exactly(value: float) -> str:
