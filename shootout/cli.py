@@ -428,7 +428,10 @@ def _console() -> Console:
 
 
 def _print_json(comparison: Comparison, claimed: Sequence[JudgedClaim] = (), **places: str) -> None:
-    found = {"run": comparison.header.run, **places, "cells": msgspec.to_builtins(comparison.cells)}
+    cells = msgspec.to_builtins(comparison.cells)
+    wanting = ledger.wanting(comparison.false_alarms, comparison.policy)
+    gate = {"advisory": compare.advisory(comparison), "aa_cells_wanting": wanting}
+    found = {"run": comparison.header.run, **places, **gate, "cells": cells}
     if claimed:
         found["claims"] = msgspec.to_builtins(claimed)
     print(msgspec.json.encode(found).decode())

@@ -27,6 +27,7 @@ from shootout.model import (
     FailureRecord,
     Interval,
     Load,
+    Policy,
     RunDocument,
     Samples,
     Verdict,
@@ -233,6 +234,24 @@ def test_what_changed_stands_first_with_all_that_is_known(tmp_path: Path) -> Non
     ):  # fmt: skip
         assert words in text, words
     assert text.index("acknowledged by ann") > text.index("not acknowledged")
+
+
+def test_likely_causes_and_what_verdicts_are_worth_are_said() -> None:
+    document = builders.a_run(builders.a_header(workloads=["oltp_point_select"], threads=[1]), failing=False)
+    run = Run(document, compare.compare(document, policy=Policy()))
+    (_, head) = run.comparison.cells
+    causes = [wording.cause(each) for each in head.causes]
+    assert causes
+    pages_ = {name: Document(text).text for name, text in publish.run_pages(run, renderer())}
+    overview, cell = pages_["index.html"], pages_[f"{site.cell_stem(head.cell)}.html"]
+
+    def as_shown(text: str) -> str:
+        return " ".join(text.split())
+
+    assert as_shown(wording.advice(run.comparison)) in overview
+    assert "These verdicts advise, and fail nothing" in overview
+    assert f"likely cause: {as_shown(causes[0])}" in overview
+    assert as_shown(f"Likely causes {' '.join(causes)}") in cell
 
 
 def test_history_is_told_of_the_newest_run_only(tmp_path: Path) -> None:

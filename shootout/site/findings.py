@@ -44,12 +44,16 @@ class Finding:
 
     @property
     def moved(self) -> tuple[str, ...]:
-        """What else changed for certain, and by the margin or more; the largest change first."""
-        decided = self.comparison.judged[0].metric if self.comparison.judged else ""
+        """What else changed for certain, and by the margin or more; the largest change first.
+
+        Neither what decided the verdict nor its likeliest cause.
+        """
+        told: set[str] = {each.metric for each in self.comparison.judged[:1]}
+        told |= {cause.name for cause in self.comparison.causes[:1]}
         found = [
             (metrics.TITLES[each.name], each.ratio)
             for each in self.comparison.metrics
-            if each.ratio and each.p_value < 1 - self.policy.confidence and each.name != decided
+            if each.ratio and each.p_value < 1 - self.policy.confidence and each.name not in told
         ]
         large = [(title, ratio) for title, ratio in found if abs(ratio.estimate - 1) >= self.policy.margin]
         large.sort(key=lambda each: -abs(each[1].estimate - 1))

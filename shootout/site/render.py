@@ -43,8 +43,11 @@ def renderer() -> Renderer:
     )
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     environment.filters |= {
+        "advice": wording.advice,
         "breakable": _breakable,
         "busy_cpus": workload.busy_cpus,
+        "cause": wording.cause,
+        "causes_title": wording.causes_title,
         "change": wording.change,
         "change_range": wording.change_range,
         "cpu_us": wording.cpu_us,
