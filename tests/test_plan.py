@@ -217,10 +217,19 @@ def test_a_scale_is_recorded_and_options_win_over_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["scaling", "engines", "history", "flavours", "shootout", "thread-pool"])
 def test_every_published_profile_can_be_run_small(name: str) -> None:
     full, small = plan.make(Selection(profile=name)), plan.make(Selection(profile=name, scale="small"))
-    assert small.profile.sampling.budget_s <= 720
+    assert small.profile.sampling.budget_s <= 750  # of a quarter of an hour: the rest prepares and publishes
     assert small.profile.dataset.rows <= full.profile.dataset.rows
     assert max(small.profile.threads) <= max(full.profile.threads)
     assert len(small.servers) - len(small.absent) >= 2
+
+
+def test_the_showcase_spans_both_families_and_ends_within_an_hour() -> None:
+    made = plan.make(Selection(profile="showcase"))
+    assert [label.split(".")[0] for label in made.servers] == ["mysql-5"] * 3 + [
+        "mysql-8", "mysql-9", "mariadb-10", "mariadb-10", "mariadb-10", "mariadb-11",
+    ]  # fmt: skip
+    assert (min(made.profile.threads), max(made.profile.threads)) == (1, 256)
+    assert made.profile.sampling.budget_s <= 3300
 
 
 def test_a_workload_keeps_the_protocol_that_it_needs() -> None:
