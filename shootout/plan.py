@@ -160,8 +160,13 @@ class Plan:
         )
 
     def only(self, cells: Collection[Cell]) -> Plan:
-        """The same run of those cells alone, and of the servers they need."""
+        """The same run of those cells alone, and of the servers they need.
+
+        Raises InputError where none of these is here.
+        """
         needed = {cell.server for cell in cells}
+        if needed and needed <= self.absent:
+            raise InputError(f"not available here: {', '.join(sorted(needed))}; there is nothing to measure")
         return replace(
             self,
             cells=tuple(cell for cell in self.cells if cell in cells),

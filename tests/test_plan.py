@@ -158,6 +158,12 @@ def test_what_is_not_here_is_absent_or_stood_in_for(tmp_path: Path) -> None:
     assert {cell.server for cell in made.cells} == set(made.servers)
     assert made.profile.servers == (f"path:{tmp_path}/mysql-5.0", f"{BASE}@defaults", HEAD)
     assert len(made.twins) == 0  # a tenth of four slices
+    selected = made.only({cell for cell in made.cells if cell.threads == 64})
+    assert [block.threads for block in selected.blocks] == [64]
+    with pytest.raises(
+        InputError, match=r"^not available here: path:mysql-5.0; there is nothing to measure$"
+    ):
+        made.only({cell for cell in made.cells if cell.server in made.absent})
 
 
 def test_a_tree_that_is_here_is_measured_itself(tmp_path: Path) -> None:
