@@ -236,6 +236,20 @@ def test_what_changed_stands_first_with_all_that_is_known(tmp_path: Path) -> Non
     assert text.index("acknowledged by ann") > text.index("not acknowledged")
 
 
+def test_an_acknowledged_regression_is_told_apart_among_many_servers() -> None:
+    document = builders.a_run(
+        builders.a_header([builders.BASE, "a", "b"], ["oltp_point_select"], [1]), failing=False
+    )
+    known = Acknowledgement(
+        workload="*", server="b", at_most=0.9, expires=date(2027, 1, 1), owner="ann", reason="known"
+    )
+    run = Run(document, compare.compare(document, acknowledged=[known]))
+    text = dict(publish.run_pages(run, renderer()))["index.html"]
+    (row,) = re.findall(r'<tr><th scope="row">1</th>(.*?)</tr>', text, flags=re.DOTALL)
+    assert re.findall(r'<td class="(.*?)">', row) == ["regressed x2", "regressed x3 accepted"]
+    assert "dashed: acknowledged" in text
+
+
 def test_likely_causes_and_what_verdicts_are_worth_are_said() -> None:
     document = builders.a_run(builders.a_header(workloads=["oltp_point_select"], threads=[1]), failing=False)
     run = Run(document, compare.compare(document, policy=Policy()))
