@@ -235,14 +235,18 @@ def _questions(
 
 
 def _present(figures: Figures, places: Sequence[Place], left_out: list[_UntoldError]) -> list[Place]:
-    """Those of the places that have a figure."""
-    present = []
+    """Those of the places that have a figure; what stands in for two servers counts once."""
+    present: list[Place] = []
     for server, workload, threads in places:
         try:
-            if threads not in figures.curve(server, workload):
+            curve = figures.curve(server, workload)
+            if threads not in curve:
                 raise _unmeasured(server, workload, (threads,))
-            if len(figures.curve(server, workload)[threads]) < figures.starts_min:
+            if len(curve[threads]) < figures.starts_min:
                 raise _few(figures, server)
+            for other, *_ in present:
+                if figures.curve(other, workload) == curve and not figures.exact:
+                    raise _UntoldError(f"stood in for like {other}", server)
             present.append((server, workload, threads))
         except _UntoldError as reason:
             left_out.append(reason)

@@ -329,6 +329,14 @@ def test_claims_of_a_run_in_which_each_version_is_slower() -> None:
     )
 
 
+def test_what_stands_in_for_two_servers_counts_once() -> None:
+    within = judged(a_repetition("scaling", threads="1,64"))["single-thread"]
+    assert [each.what.split(" over ")[0] for each in within.contrasts] == [
+        "MySQL 5.5.39", "MySQL 5.6.20", "MySQL 5.7.4", "Percona 5.6.21",
+    ]  # fmt: skip
+    assert within.reason.endswith("; MariaDB 10.0.15 (stood in for like Percona 5.6.21)")
+
+
 def test_claims_over_workloads_protocols_and_engines() -> None:
     def tps(label: str, workload: str, threads: int) -> float:
         engine = 0.5 if "myisam" in label and "write" in workload else 1.2 if "myisam" in label else 1.0
