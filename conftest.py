@@ -12,9 +12,9 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from rich.console import Console
 
-from shootout import cli, compare, github, measure, plan, terminal, workload
+from shootout import claims, cli, compare, github, measure, plan, published, terminal, workload
 from shootout.errors import InputError, MeasureError
-from shootout.model import Cell, CellComparison, RunDocument
+from shootout.model import Cell, CellComparison, Claim, JudgedClaim, RunDocument
 from shootout.places import REPORTS
 from shootout.servers import dsn
 
@@ -40,7 +40,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one item for each cell of the function's workload; without one, of the user's own workloads."""
+    """Make one item for each cell of the function's workload; without one, of the user's own workloads.
+
+    And one for each claim of the published comparison that the run repeats.
+    """
+    if "claim" in metafunc.fixturenames:
+        name = metafunc.config.stash[PLAN].profile.published
+        said = published.load(name).claims if name else ()
+        metafunc.parametrize("claim", said, ids=[claim.name for claim in said], indirect=True)
     if "cell" not in metafunc.fixturenames:
         return
     named = metafunc.definition.get_closest_marker("workload")
@@ -48,17 +55,31 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     cells = [
         cell
         for cell in metafunc.config.stash[PLAN].cells
-        if (cell.workload == named.args[0] if named else cell.workload not in shipped)
+        if (workload.plain(cell.workload) == named.args[0] if named else _own(cell, shipped))
     ]
-    own = "" if named else "{0.workload}-"
-    ids = [(own + "{0.server}-t{0.threads}").format(cell) for cell in cells]
+    ids = [_id(cell, own=named is None) for cell in cells]
     metafunc.parametrize("cell", cells, ids=ids, indirect=True)
+
+
+def _own(cell: Cell, shipped: frozenset[str]) -> bool:
+    return workload.plain(cell.workload) not in shipped
+
+
+def _id(cell: Cell, *, own: bool) -> str:
+    """A function's item: what it does not say itself."""
+    protocol = cell.workload.removeprefix(workload.plain(cell.workload)).removeprefix(".")
+    said = cell.workload if own else protocol
+    return "-".join(filter(None, (said, cell.server, f"t{cell.threads}")))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Drop the functions whose workload is not in the run."""
-    unused = [item for item in items if _takes_cell(item) and _cell(item) is None]
+    """Drop the functions whose workload is not in the run, and those of claims where there are none."""
+    unused = [
+        item
+        for item in items
+        if (_takes(item, "cell") and _cell(item) is None) or (_takes(item, "claim") and not _has_claim(item))
+    ]
     if unused:
         config.hook.pytest_deselected(items=unused)
         items[:] = [item for item in items if item not in unused]
@@ -69,6 +90,8 @@ def run(request: pytest.FixtureRequest) -> cli.Conclusion:
     """The run: every block that a selected item needs, measured once; and its pages."""
     config = request.config
     cells = {cell for item in request.session.items if (cell := _cell(item)) is not None}
+    if not cells:  # claims alone are about all of them
+        cells = set(config.stash[PLAN].cells)
     reports = Path(config.option.out).resolve()
     with _uncaptured(config):
         try:
@@ -93,6 +116,12 @@ def cell(
         benchmark.extra_info.update(msgspec.to_builtins(compared))
         benchmark.pedantic(lambda: None, rounds=len(clock.durations_s))  # type: ignore[no-untyped-call]
     return compared
+
+
+@pytest.fixture
+def claim(request: pytest.FixtureRequest, run: cli.Conclusion) -> JudgedClaim:
+    """The item's claim, held against what was measured."""
+    return claims.judge(request.param, run.document, run.comparison.policy)
 
 
 @dataclass(eq=False)
@@ -135,8 +164,13 @@ def pytest_terminal_summary(config: pytest.Config) -> None:
         cli.show(config.stash[CONCLUSION], as_json=config.option.json)
 
 
-def _takes_cell(item: pytest.Item) -> bool:
-    return "cell" in getattr(item, "fixturenames", ())
+def _takes(item: pytest.Item, fixture: str) -> bool:
+    return fixture in getattr(item, "fixturenames", ())
+
+
+def _has_claim(item: pytest.Item) -> bool:
+    callspec = getattr(item, "callspec", None)
+    return callspec is not None and isinstance(callspec.params.get("claim"), Claim)
 
 
 def _cell(item: pytest.Item) -> Cell | None:

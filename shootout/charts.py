@@ -372,3 +372,61 @@ def _padded(values: Sequence[float]) -> list[float]:
     low, high = min(values), max(values)
     air = 0.08 * (high - low)
     return [low - air, high + air]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A server's throughputs, by threads."""
+
+    series: Series
+    points: tuple[tuple[int, Interval], ...]
+
+
+def beside_cpus(lines: Sequence[Line], cpus: int | None) -> Figure | None:
+    """Throughput over threads on a logarithmic axis, with the number of CPUs marked; None without a point."""
+    drawn = [line for line in lines if line.points]
+    if not drawn:
+        return None
+    counts = sorted({threads for line in drawn for threads, _ in line.points})
+    figure = _over_threads([trace for line in drawn for trace in _band(line)], counts, "transactions / s")
+    layout = figure["layout"]
+    layout["yaxis"] = {"title": layout["yaxis"]["title"], "type": "log", "dtick": "D2", "tickformat": "~s"}
+    if cpus is not None:
+        low, high = layout["xaxis"]["range"]
+        at = math.log10(cpus)
+        layout["xaxis"]["range"] = [min(low, at), max(high, at)]
+        layout["shapes"] = [
+            {
+                **{"type": "line", "layer": "below", "xref": "x", "x0": cpus, "x1": cpus},
+                **{"yref": "paper", "y0": 0, "y1": 1, "line": {"color": "--ink-soft", "width": 1}},
+            }
+        ]
+        # Plotly takes an annotation's place on a logarithmic axis as its logarithm, a shape's as it is.
+        layout["annotations"] = [
+            {
+                **{
+                    "text": "1 CPU" if cpus == 1 else f"{cpus} CPUs",
+                    "showarrow": False,
+                    "x": at,
+                    "xref": "x",
+                },
+                **{"y": 0, "yref": "paper", "xanchor": "left", "yanchor": "bottom"},
+            }
+        ]
+    return figure
+
+
+def _band(line: Line) -> tuple[Figure, Figure]:
+    """A line, and the band of its intervals below it; on a logarithmic axis nothing is at or below zero."""
+    x = [threads for threads, _ in line.points]
+    ends = [max(tps.high, tps.estimate) for _, tps in line.points]
+    ends += [max(tps.low, tps.estimate / 10) for _, tps in line.points[::-1]]
+    band = {
+        "x": x + x[::-1],
+        "y": ends,
+        "fill": "toself",
+        "fillcolor": f"{line.series.color}/0.18",
+        "mode": "none",
+        "hoverinfo": "skip",
+    }
+    return band, _line(x, [tps.estimate for _, tps in line.points], line.series)

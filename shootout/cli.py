@@ -24,6 +24,7 @@ from shootout import (
     baseline,
     cached,
     calibrate,
+    claims,
     compare,
     contender,
     doctor,
@@ -44,7 +45,7 @@ from shootout import (
     webhook,
 )
 from shootout.errors import InputError, MeasureError
-from shootout.model import Comparison, RunDocument, ServerReference, Verdict
+from shootout.model import Comparison, JudgedClaim, RunDocument, ServerReference, Verdict
 from shootout.places import FIXTURES, REPORTS, ROOT, SUITES, cache
 from shootout.repository import Repository
 from shootout.servers import catalogue, dsn, reference
@@ -135,11 +136,14 @@ def write(file: Path, text: str) -> None:
 
 def show(conclusion: Conclusion, *, as_json: bool) -> None:
     """Print what a run says."""
+    claimed = claims.judge_all(conclusion.document, conclusion.comparison.policy)
     if as_json:
-        _print_json(conclusion.comparison, document=str(conclusion.path), page=str(conclusion.page))
+        places = {"document": str(conclusion.path), "page": str(conclusion.page)}
+        _print_json(conclusion.comparison, claimed, **places)
         return
     console = _console()
     terminal.print_verdicts(console, conclusion.comparison)
+    terminal.print_claims(console, claimed)
     console.print(f"run document  {conclusion.path}", highlight=False, soft_wrap=True)
     console.print(f"report        {conclusion.page.as_uri()}", highlight=False, soft_wrap=True)
 
@@ -523,11 +527,14 @@ def _console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=LOG_WIDTH)
 
 
-def _print_json(comparison: Comparison, **places: str) -> None:
+def _print_json(comparison: Comparison, claimed: Sequence[JudgedClaim] = (), **places: str) -> None:
     cells = msgspec.to_builtins(comparison.cells)
     wanting = ledger.wanting(comparison.false_alarms, comparison.policy)
     gate = {"advisory": compare.advisory(comparison), "aa_cells_wanting": wanting}
-    print(msgspec.json.encode({"run": comparison.header.run, **places, **gate, "cells": cells}).decode())
+    found = {"run": comparison.header.run, **places, **gate, "cells": cells}
+    if claimed:
+        found["claims"] = msgspec.to_builtins(claimed)
+    print(msgspec.json.encode(found).decode())
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from shootout import cached, dataset, machine, settings, settings_check
 from shootout._engine import Engine, LoadError
 from shootout.dataset import Loaded, Template
 from shootout.errors import InputError, MeasureError
-from shootout.model import Container, Dataset, ServerRecord, ServerReference
+from shootout.model import ABSENT, Container, Dataset, ServerRecord, ServerReference, Warning
 from shootout.places import cache
 from shootout.plan import Plan
 from shootout.rounds import Subject
@@ -142,6 +142,23 @@ class Contender:
             warnings=(*warnings, *machine.unseen(instance.pid)) if instance else (),
             image=self.program.origin if isinstance(self.program, Image) else "",
         )
+
+
+def absent_record(label: str, reference: ServerReference, settings_name: str) -> ServerRecord:
+    """A server that is not here, and that the profile can do without."""
+    return ServerRecord(
+        label=label,
+        reference=reference.text,
+        family="",
+        version="",
+        comment="",
+        build="",
+        settings_name=reference.settings or settings_name,
+        settings=(),
+        checksum="",
+        load_s=None,
+        warnings=(Warning(code=ABSENT, text=f"not available here: there is no tree at {reference.target}"),),
+    )
 
 
 def program_of(

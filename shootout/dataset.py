@@ -36,6 +36,7 @@ SCHEMAS: Mapping[DatasetKind, str] = {
 # each other's ids, and no page is written twice.
 LOADING = {"loose-innodb-autoinc-lock-mode": "2", "loose-innodb-doublewrite": "0"}
 SCAN_TIMEOUT_S = 3600.0  # of a statement that reads a whole table, however large
+DEFAULT_ENGINE = "default"  # of each server, as its settings say
 FORMAT = 2  # of templates; another one makes all of them anew
 
 _FOLDER = FIXTURES / "datasets"
@@ -146,15 +147,18 @@ def warm(instance: Running, dataset: Dataset) -> None:
 
 
 def _storage_engine(instance: Running, name: str) -> str:
-    """The engine as the server spells it. Raises MeasureError where it has none of that name for tables."""
-    fit = [
-        engine
+    """The engine as the server spells it, or its default one.
+
+    Raises MeasureError where it has none of that name for tables.
+    """
+    fit = {
+        str(engine): support == "DEFAULT"
         for engine, support, *_ in instance.query("SHOW ENGINES")
         if support in ("YES", "DEFAULT") and engine.upper() not in _UNFIT_ENGINES
-    ]
-    for engine in fit:
-        if engine.lower() == name.lower():
-            return str(engine)
+    }
+    for engine, is_default in fit.items():
+        if engine.lower() == name.lower() or (is_default and name.lower() == DEFAULT_ENGINE):
+            return engine
     raise MeasureError(
         f"server {instance.version} has no storage engine {name} to load a dataset into; "
         f"it has {', '.join(sorted(fit))}"

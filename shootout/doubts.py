@@ -74,7 +74,8 @@ def _shape_warnings(header: RunHeader, workload: str) -> Iterator[Warning]:
     """Where the load is not what its options say, or does not measure what a verdict is about."""
     load = header.profile.load
     for record in header.workloads:
-        if record.name == workload and record.protocol != load.protocol:
+        asked = record.written.endswith(f".{record.protocol}")
+        if record.name == workload and record.protocol != load.protocol and not asked:
             text = f"Sent by the {record.protocol} protocol, the only one for this workload"
             yield Warning(code="protocol", text=text)
     if load.rate is not None:

@@ -32,7 +32,7 @@ def judge(
         return Judgement(Verdict.FAILED, pair.failure)
     if not pair.starts:
         why = "the run was cut short before it, or its shard is missing"
-        return Judgement(Verdict.UNJUDGED, f"not measured: {why}")
+        return Judgement(Verdict.UNJUDGED, pair.absent or f"not measured: {why}")
     if pair.cell == pair.base:
         instead = f"the base, in place of {pair.replaces}" if pair.replaces else "the base"
         return Judgement(Verdict.UNJUDGED, instead)

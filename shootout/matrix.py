@@ -8,7 +8,7 @@ from pathlib import Path
 
 from shootout import toml
 from shootout.errors import InputError
-from shootout.model import Block, Cell, Dataset, Policy, Profile
+from shootout.model import Block, Cell, Dataset, Policy, Profile, Smaller
 from shootout.places import FIXTURES
 
 FOLDER = FIXTURES / "profiles"
@@ -22,17 +22,24 @@ def load_profile(name_or_file: str) -> Profile:
     path = toml.find(name_or_file, FOLDER, "profile")
     profile = toml.load(path, Profile)
     for field in ("workloads", "threads"):
-        values = getattr(profile, field)
-        if not values:
+        if not getattr(profile, field):
             raise InputError(f"{path}: {field}: expected at least one, found none")
-        if twice := _twice(values):
-            raise InputError(f"{path}: {field}: {twice[0]!r} is there twice")
-    sampling = profile.sampling
-    if sampling.starts_max < sampling.starts_min:
-        raise InputError(
-            f"{path}: sampling.starts_max: expected {sampling.starts_min} (starts_min) or more, "
-            f"found {sampling.starts_max}"
-        )
+    parts: dict[str, Profile | Smaller] = {"": profile}
+    parts |= {f"scales.{name}.": each for name, each in profile.scales.items()}
+    for where, part in parts.items():
+        for field in ("workloads", "threads"):
+            if twice := _twice(getattr(part, field)):
+                raise InputError(f"{path}: {where}{field}: {twice[0]!r} is there twice")
+        sampling = part.sampling
+        if sampling is not None and sampling.starts_max < sampling.starts_min:
+            raise InputError(
+                f"{path}: {where}sampling.starts_max: expected {sampling.starts_min} (starts_min) or more, "
+                f"found {sampling.starts_max}"
+            )
+    servers = (*profile.servers, *(server for each in profile.scales.values() for server in each.servers))
+    for slot in profile.stand_ins:
+        if slot not in servers:
+            raise InputError(f"{path}: stand_ins: {slot!r} is none of its servers{toml.hint(slot, servers)}")
     return profile
 
 

@@ -24,7 +24,7 @@ from msgspec import structs
 
 from shootout import __version__, budget, compare, document, ledger, machine, resume
 from shootout._engine import Engine
-from shootout.contender import Contender, Entrant, connect, subject
+from shootout.contender import Contender, Entrant, absent_record, connect, subject
 from shootout.dataset import Loaded
 from shootout.errors import InputError, MeasureError
 from shootout.ground import Ground
@@ -155,6 +155,9 @@ class _Campaign:
         contender: Entrant[Any]
         for index, (label, reference) in enumerate(self.plan.servers.items()):
             self.observe(Progress(stage="prepare", detail=label))
+            if label in self.plan.absent:
+                self.records[label] = absent_record(label, reference, self.plan.profile.settings)
+                continue
             if reference.source == "dsn":
                 contender = Resident.find(self.plan, label, self.held, residents)
                 residents.append(contender)
@@ -324,8 +327,8 @@ class _Campaign:
 
     @property
     def base(self) -> str:
-        """The server that a twin is made of: the first."""
-        return next(iter(self.plan.servers))
+        """The server that a twin is made of: the first that is here."""
+        return next(label for label in self.plan.servers if label not in self.plan.absent)
 
     def _has_twin(self, block: Block) -> bool:
         return block.key in self.plan.twins and self._servers(block)[:1] == [self.base]

@@ -75,7 +75,7 @@ class Dataset(Value):
     rows: Annotated[int, Meta(ge=1, le=2_000_000_000)] = 25_000  # sbtest: in each table
     warehouses: Positive = 1  # tpcc
     seed: Annotated[int, Meta(ge=0)] = 1
-    engine: Name = "InnoDB"
+    engine: Name = "InnoDB"  # or "default": what each server's settings make its own
 
     @property
     def key(self) -> str:
@@ -165,7 +165,8 @@ class Scale(Value):
     rows: Annotated[int, Meta(ge=1, le=2_000_000_000)] = 25_000  # sbtest: in each table
     warehouses: Positive = 1  # tpcc
     seed: Annotated[int, Meta(ge=0)] = 1
-    engine: Name = "InnoDB"  # storage engine; upper and lower case are one
+    # Storage engine; upper and lower case are one. "default": of each server what its settings make its own.
+    engine: Name = "InnoDB"
 
     def of(self, kind: DatasetKind) -> Dataset:
         """The dataset of that kind at this scale."""
@@ -190,6 +191,7 @@ class Sampling(Value):
     slice_s: Seconds = 0.1  # counted part of a slice; grows with the transaction latency
     ramp_s: Seconds = 0.02  # uncounted part before it; grows likewise
     measure_s: Seconds = 1.2  # counted time of each server in one start of one block
+    transactions: Positive | None = None  # or as long as the slowest server takes for so many
     warmup_max_s: Seconds = 6.0  # each server, start and block; then the samples are marked unsteady
     # While another has its slice a server goes on with what it has to do (share), or is stopped (pause); or
     # each has all of its slices in one stretch, the others stopped (exclusive).
@@ -298,6 +300,19 @@ class Container(Value):
         return int(self.memory) if unit is None else int(self.memory[:-1]) * unit
 
 
+class Smaller(Value):
+    """What less time, or a smaller machine, makes of a profile; what is left out stays as it is."""
+
+    servers: tuple[str, ...] = ()  # these three: instead of the profile's
+    workloads: tuple[str, ...] = ()
+    threads: tuple[Threads, ...] = ()
+    threads_per_cpu: Positive | None = None  # more than so many are left out
+    rows: Positive | None = None  # in each table of sbtest, at most
+    memory_share: Share | None = None  # of the machine's, that the rows of all servers take at most
+    settings: str | None = None
+    sampling: Sampling | None = None
+
+
 class Profile(Value):
     """One reproducible run: what, on which servers, under which settings, how thoroughly."""
 
@@ -313,6 +328,139 @@ class Profile(Value):
     sampling: Sampling = field(default_factory=Sampling)
     policy: Policy = field(default_factory=Policy)
     container: Container = field(default_factory=Container)
+    published: Name | None = None  # the published comparison that it repeats, of fixtures/published
+    # Of those servers that only exist as trees of one's own: what is measured where the tree is not here; "":
+    # nothing, and their cells say so.
+    stand_ins: dict[str, str] = field(default_factory=dict)
+    scales: dict[Name, Smaller] = field(default_factory=dict)  # --scale NAME
+
+
+# --- what was published ---------------------------------------------------------------------------
+
+
+class PublishedPeak(Value):
+    """The highest throughput of a workload, and at how many threads."""
+
+    tps: Annotated[float, Meta(gt=0)]
+    threads: Threads
+
+
+class PublishedReport(Value):
+    """What sysbench prints at the end of a run."""
+
+    tps: Annotated[float, Meta(gt=0)]
+    requests_per_s: float  # reads and writes
+    other_per_s: float
+    reads: float  # these four: statements in the whole run
+    writes: float
+    other: float
+    total: float
+    latency_ms: tuple[float, float, float, float]  # fastest, mean, slowest, 95 %
+
+
+class PublishedServer(Value):
+    """A server of a published comparison, with what was measured of it there."""
+
+    name: str  # as published
+    server: str  # which of the profile's it is
+    released: str = ""
+    # Transactions/s in the comparison's workload at each of its thread counts: "error" as published, "none"
+    # where nothing was.
+    tps: tuple[Annotated[float, Meta(gt=0)] | Literal["error", "none"], ...] = ()
+    peaks: dict[Name, PublishedPeak] = field(default_factory=dict)  # by workload
+    report: PublishedReport | None = None
+
+
+# One number of threads; two: the mean of all from one to the other; none: the one with the highest figure.
+ThreadsOfSpot = Annotated[tuple[Threads, ...], Meta(max_length=2)]
+
+
+class Spot(Value):
+    """Where a throughput stands in a comparison."""
+
+    server: str  # as published
+    threads: ThreadsOfSpot = ()
+    workload: Name | None = None  # None: the comparison's
+
+
+class Claim(Value, kw_only=True):  # said again for mypy
+    """What a publication says of its figures; `text` in a sentence."""
+
+    name: Name
+    text: str
+
+
+class RatioClaim(Claim, tag="ratio"):
+    """One throughput over another one lies between bounds."""
+
+    head: Spot
+    base: Spot
+    low: float | None = None
+    high: float | None = None
+    factor: Annotated[float, Meta(gt=0)] | None = None  # as published
+
+
+class WithinClaim(Claim, tag="within"):
+    """All servers lie within a tolerance of their mean."""
+
+    threads: Threads
+    tolerance: Share
+    servers: tuple[str, ...]
+    workload: Name | None = None
+
+
+class OrderClaim(Claim, tag="order"):
+    """Each server is slower than the one before it."""
+
+    threads: Threads
+    servers: tuple[str, ...]
+    workload: Name | None = None
+
+
+class TopClaim(Claim, tag="top"):
+    """One server is faster than each of the others."""
+
+    server: str
+    others: tuple[str, ...]
+    threads: ThreadsOfSpot = ()
+    workload: Name | None = None
+
+
+class PeakClaim(Claim, tag="peak"):
+    """Throughput is highest at a number of threads near that of CPUs."""
+
+    servers: tuple[str, ...]
+    low: float  # in CPUs
+    high: float
+    workload: Name | None = None
+
+
+class OpenClaim(Claim, tag="open"):
+    """One that no run can tell."""
+
+    reason: str
+
+
+class Published(Value):
+    """A published comparison: where it comes from, its figures, and what it claims."""
+
+    title: str
+    hardware: str
+    load: str  # how it was made, in a sentence
+    # Of its table: a row for each server, for each number of threads, for each server with its peaks, or for
+    # each line of sysbench's report.
+    shape: Literal["servers", "threads", "peaks", "report"]
+    workload: Name
+    threads: tuple[Threads, ...]
+    reference: str  # the server that ratios are relative to
+    servers: Annotated[tuple[PublishedServer, ...], Meta(min_length=1)]
+    claims: tuple[RatioClaim | WithinClaim | OrderClaim | TopClaim | PeakClaim | OpenClaim, ...]
+    year: int | None = None  # these two: None where it is not known
+    cpus: Positive | None = None
+    notes: tuple[str, ...] = ()  # what a reader should know of the figures
+
+
+# --- servers that can be fetched ------------------------------------------------------------------
 
 
 class Packed(Value, kw_only=True):  # said again for mypy
@@ -628,6 +776,9 @@ class Program(Value):
 # --- what was measured ----------------------------------------------------------------------------
 
 
+ABSENT: Final = "not-available"  # code of the warning of a server that is not here
+
+
 class Warning(Value):
     """A doubt that travels with the result it is about."""
 
@@ -738,6 +889,11 @@ class ServerRecord(Value):
     load_s: float | None  # None: restored from the cache
     warnings: tuple[Warning, ...] = ()
     image: str = ""  # by which its registry gives the same again: name@sha256:…
+
+    @property
+    def absent(self) -> str:
+        """Why nothing could be measured of it; empty where it is here."""
+        return next((warning.text for warning in self.warnings if warning.code == ABSENT), "")
 
 
 class Samples(Value):
@@ -1141,6 +1297,34 @@ class Comparison(Value):
     curves: tuple[CurveComparison, ...] = ()
     twins: tuple[CellComparison, ...] = ()  # A/A cells, judged like the others and hidden among them
     false_alarms: FalseAlarms | None = None  # of this runner, this run included; None: no A/A cell yet
+
+
+class Outcome(StrEnum):
+    """What can be said of a claim."""
+
+    HOLDS = "holds"
+    FAILS = "does not hold"
+    UNTOLD = "cannot be told"
+
+
+class Contrast(Value):
+    """A ratio of throughputs beside the bounds that a claim sets it."""
+
+    what: str  # over what
+    ratio: Interval
+    low: float | None
+    high: float | None
+    outcome: Outcome
+
+
+class JudgedClaim(Value):
+    """A published claim, held against a run."""
+
+    claim: Claim
+    outcome: Outcome
+    contrasts: tuple[Contrast, ...]
+    reason: str  # why it cannot be told, or of whom it is not told; empty: nothing to say
+    in_their_figures: Outcome  # held against the published ones, which have no intervals
 
 
 class Progress(Value):

@@ -53,6 +53,7 @@ class Pair(NamedTuple):
     throughput: stats.Effect | None  # over all starts; None: not to be judged
     judged: tuple[Change, ...]  # the metrics that the verdict is about
     replaces: str  # the block's first server, where nothing was measured of it; else empty
+    absent: str = ""  # why the server is not here; empty: it is
 
 
 def of_block(document: RunDocument, block: Block, policy: Policy, base: str | None) -> Iterator[Pair]:
@@ -78,6 +79,7 @@ def of_block(document: RunDocument, block: Block, policy: Policy, base: str | No
             throughput=throughput(*compared, policy),
             judged=tuple(_changes(*compared, confirming, judged_metrics(document.header, policy), policy)),
             replaces=replaces,
+            absent=next((r.absent for r in document.header.servers if r.label == server), ""),
         )
 
 

@@ -14,7 +14,7 @@ from typing import Any, Self, get_args
 
 import msgspec
 
-from shootout import cached, matrix, options, settings, toml, workload
+from shootout import cached, matrix, options, published, settings, smaller, toml, workload
 from shootout.errors import InputError
 from shootout.model import (
     RATE_MAX,
@@ -56,6 +56,7 @@ class Selection:
     """The options as given, each with how it is shown; None is the profile's own."""
 
     profile: str = _option("NAME", "a profile's name, or a .toml file (default: quick)", default="quick")
+    scale: str | None = _option("NAME", "a smaller scale of the profile, such as small")
     servers: str | None = _option("A,B,…", "server references, the base first", shown=False)  # passwords
     workloads: str | None = _option("W,…", "workloads by name, or .toml files")
     threads: str | None = _option("N,…", "thread counts")
@@ -131,6 +132,7 @@ class Plan:
     passwords: Mapping[str, str] = field(default_factory=dict, repr=False)  # by label, of running servers
     planned: Planned | None = None  # of a shard: the blocks of all shards
     resume: bool = False  # go on with a run that was cut short
+    absent: frozenset[str] = frozenset()  # labels of those that are not here: nothing is measured of them
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -144,7 +146,7 @@ class Plan:
         They are drawn among the blocks of all shards: a shard may have fewer than it has one for.
         """
         blocks = self._whole
-        slices = sum(len(block.servers) for block in blocks)
+        slices = sum(len(set(block.servers) - self.absent) for block in blocks)
         generator = random.Random(f"{self.seed}/twins")
         return frozenset(block.key for block in generator.sample(blocks, min(slices // 9, len(blocks))))
 
@@ -183,8 +185,13 @@ class Plan:
         return self.blocks if self.planned is None else self.planned.blocks
 
     def only(self, cells: Collection[Cell]) -> Plan:
-        """The same run of those cells alone, and of the servers they need."""
+        """The same run of those cells alone, and of the servers they need.
+
+        Raises InputError where none of these is here.
+        """
         needed = {cell.server for cell in cells}
+        if needed and needed <= self.absent:
+            raise InputError(f"not available here: {', '.join(sorted(needed))}; there is nothing to measure")
         return replace(
             self,
             cells=tuple(cell for cell in self.cells if cell in cells),
@@ -194,13 +201,24 @@ class Plan:
 
 def make(selection: Selection) -> Plan:
     """Check the selection against all that it names. Raises InputError; touches no server."""
-    profile = _selected(matrix.load_profile(selection.profile), selection)
+    profile = matrix.load_profile(selection.profile)
+    if selection.scale is not None:
+        memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        profile = smaller.scaled(profile, selection.scale, len(os.sched_getaffinity(0)), memory_bytes)
+    profile = _selected(profile, selection)
     if not profile.servers:
         raise InputError(f"profile {selection.profile} names no servers; expected --servers A,B,…")
-    written_servers = profile.servers
-    references = tuple(reference.parse(text) for text in written_servers)
+    written_servers, absent = _present(profile)
+    if len(absent) == len(written_servers):
+        raise InputError(
+            f"profile {selection.profile}: none of its servers is here; expected --servers A,B,…"
+        )
+    references = tuple(absent.get(text) or reference.parse(text) for text in written_servers)
     profile = msgspec.structs.replace(
-        profile, servers=tuple(map(reference.without_password, written_servers))
+        profile,
+        servers=tuple(map(reference.without_password, written_servers)),
+        stand_ins={slot: reference.without_password(text) for slot, text in profile.stand_ins.items()},
+        scales={},  # the one that was asked for is in the profile by now
     )
     if profile.sampling.isolation != "share":
         for each in references:
@@ -208,12 +226,14 @@ def make(selection: Selection) -> Plan:
                 raise InputError(
                     f"isolation {profile.sampling.isolation}: {each.text} is not ours to stop; expected share"
                 )
+    if profile.published is not None:
+        published.load(profile.published)
     for name in {each.settings or profile.settings for each in references}:
         settings.load(name)
     loaded: dict[str, Workload] = {}
     files: dict[str, str] = {}
     for written in profile.workloads:
-        name = Path(written).stem if written.endswith(".toml") else written
+        name = workload.name_of(written)
         if name in loaded:
             raise InputError(f"workloads: {name} is there twice")
         loaded[name], files[name] = workload.load(written), written
@@ -257,6 +277,9 @@ def make(selection: Selection) -> Plan:
         },
         planned=planned,
         resume=selection.resume,
+        absent=frozenset(
+            label for label, text in zip(labels, written_servers, strict=True) if text in absent
+        ),
     )
 
 
@@ -266,6 +289,21 @@ def _cells_of_shard(text: str, planned: Sequence[Block]) -> tuple[Cell, ...]:
         blocks = len(planned)
         raise InputError(f"--shard {text!r}: expected at most {blocks} shards, as many as there are blocks")
     return tuple(cell for block in matrix.shard(planned, number, count) for cell in block.cells)
+
+
+def _present(profile: Profile) -> tuple[tuple[str, ...], dict[str, ServerReference]]:
+    """The profile's servers, with what stands in for those that are not here; and those that nothing does."""
+    servers: list[str] = []
+    absent: dict[str, ServerReference] = {}
+    for server in profile.servers:
+        stand_in = profile.stand_ins.get(server)
+        missing = None if stand_in is None else reference.missing(server)
+        if missing is None or not stand_in:
+            servers.append(server)
+            absent |= {} if missing is None else {server: missing}
+        elif stand_in not in (*profile.servers, *servers):
+            servers.append(stand_in)
+    return tuple(servers), absent
 
 
 # --- what wins over the profile -------------------------------------------------------------------

@@ -134,7 +134,7 @@ def _measure(
     subjects, sampling = course.subjects, course.sampling
     warmups = _warm_up(course, generator, watch)
     window_s = course.window_s()
-    rounds = max(ROUNDS_MIN, round(sampling.measure_s / window_s))
+    rounds = max(ROUNDS_MIN, round(course.measure_s() / window_s))
     tallies = {server: _Tally(kinds) for server in course.live}
     before = {server: course.counters(server) for server in course.live}
     order: list[list[int]] = [[] for _ in range(rounds)]
@@ -174,6 +174,7 @@ class _Course:
     sampling: Sampling
     load: Load
     latency_s: float = 0.0  # the slowest server's mean, so far
+    slowest_tps: float = math.inf  # of the servers, at the end of the warm-up
     failures: dict[int, str] = field(default_factory=dict)
 
     @property
@@ -222,6 +223,11 @@ class _Course:
         none: Mapping[str, float] = {}
         with self._in_turn(server):
             return self.read(server, self.subjects[server].counters, none)
+
+    def measure_s(self) -> float:
+        """The counted time of each server: the profile's, or what the slowest takes for its transactions."""
+        wanted = self.sampling.transactions
+        return self.sampling.measure_s if wanted is None else wanted / self.slowest_tps
 
     def read(self, server: int, reading: Callable[[], T], otherwise: T) -> T:
         """What a live server's reading says; of one that has failed, or fails at it, `otherwise`."""
@@ -282,6 +288,9 @@ def _warm_up(course: _Course, generator: random.Random, watch: Watch) -> dict[in
         known = rounds >= WARMUP_ROUNDS_NOISY or all(known for _, known in found.values())
         steady = all(warm_up.steady for warm_up, _ in found.values())
         if (steady and known) or spent_s > course.sampling.warmup_max_s:
+            newest = (history[server][rounds // 2 :] for server in course.live)
+            means = (sum(values) / len(values) for values in newest)
+            course.slowest_tps = math.exp(min(means, default=math.inf))
             return {server: warm_up for server, (warm_up, _) in found.items()}
     return {}
 

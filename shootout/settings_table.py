@@ -470,6 +470,7 @@ _SERVER: Mapping[str, Setting] = {
         "default-storage-engine",
         "of tables that name none; MyISAM by default before 5.5.5",
         other_names=("storage_engine",),
+        in_files=True,
     ),
 }
 

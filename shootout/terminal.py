@@ -19,7 +19,17 @@ from shootout import wording
 from shootout.cached import Cleared, Contents, Entry
 from shootout.doctor import Report
 from shootout.look import Access
-from shootout.model import Calibration, Cell, ChangePoint, Comparison, HistorySeries, Progress, Verdict
+from shootout.model import (
+    Calibration,
+    Cell,
+    ChangePoint,
+    Comparison,
+    HistorySeries,
+    JudgedClaim,
+    Outcome,
+    Progress,
+    Verdict,
+)
 from shootout.servers.catalogue import Fetched, Offer
 
 STYLES = {
@@ -30,6 +40,7 @@ STYLES = {
     Verdict.EQUIVALENT: "green",
     Verdict.IMPROVED: "bold cyan",
 }
+OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "bold red", Outcome.UNTOLD: "dim"}
 OFFER_STYLES = {"ready": "green", "fetchable": "", "unavailable": "yellow"}
 BAR_CELLS = 28
 TOLD = ("not-restarted", "not-visible")  # of servers: what the table cannot show
@@ -122,7 +133,10 @@ def verdict_table(comparison: Comparison) -> Table:
     ):
         table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     figures = {each.cell: each.figures for each in comparison.cells}
+    absent = {server.label for server in comparison.header.servers if server.absent}  # a headline says so
     for each in comparison.cells:
+        if each.cell.server in absent:
+            continue
         if each.cell == each.base and each.verdict is not Verdict.FAILED and wording.heads(comparison):
             continue
         base = figures.get(each.base)
@@ -138,6 +152,15 @@ def verdict_table(comparison: Comparison) -> Table:
             Text(wording.verdict(each), style="dim" if each.acknowledged else STYLES[each.verdict]),
         )
     return table
+
+
+def print_claims(console: Console, judged: Sequence[JudgedClaim]) -> None:
+    """What came of each claim of the comparison that a run repeats."""
+    for each in judged:
+        line = f"{wording.OUTCOME_SYMBOLS[each.outcome]} {wording.finding(each)}"
+        console.print(Text(wording.visible(line), style=OUTCOME_STYLES[each.outcome]), soft_wrap=True)
+    if judged:
+        console.print()
 
 
 def print_history(console: Console, found: Sequence[HistorySeries]) -> None:

@@ -18,7 +18,9 @@ from shootout.model import (
     Comparison,
     Dataset,
     Interval,
+    JudgedClaim,
     Load,
+    Outcome,
     Policy,
     RunHeader,
     Verdict,
@@ -48,6 +50,7 @@ MEANINGS = {
     "Its own words are on the cell's page.",
     Verdict.UNJUDGED: "There is nothing to compare with. The base itself is always unjudged.",
 }
+OUTCOME_SYMBOLS = {Outcome.HOLDS: "✓", Outcome.FAILS: "✗", Outcome.UNTOLD: "?"}
 WORST_FIRST = (
     Verdict.REGRESSED,
     Verdict.FAILED,
@@ -224,7 +227,8 @@ def dataset(dataset: Dataset) -> str:
             what = f"TPC-C with {_counted(dataset.warehouses, 'warehouse')}"
         case "own":
             return f"the workload's own tables, {dataset.engine}"
-    return f"{what}, {dataset.engine}, seed {dataset.seed}"
+    engine = "each server's default engine" if dataset.engine.lower() == "default" else dataset.engine
+    return f"{what}, {engine}, seed {dataset.seed}"
 
 
 def threads(count: int) -> str:
@@ -420,6 +424,8 @@ def _headline(cells: Sequence[CellComparison], comparison: Comparison) -> Headli
         everywhere = "its only cell" if equal == 1 else f"all {total}"
         margin = share(comparison.policy.margin)
         return Headline(claim=f"{head} is as fast as {base} in {everywhere}", detail=f"within ±{margin}")
+    if all(c.verdict is Verdict.UNJUDGED and c.figures is None for c in cells):
+        return Headline(claim=f"{head} was not measured", detail=cells[0].reason)
     if failed == len(cells):
         return Headline(claim=f"{head} could not be measured", detail=f"{failed} of {total} failed")
     counts = ", ".join(f"{len(of[v])} {v}" for v in WORST_FIRST if of[v])
@@ -458,6 +464,22 @@ def decided_change(c: CellComparison) -> str:
 def _place(c: CellComparison, *, named: bool = False) -> str:
     server = f"{c.cell.server}, " if named else ""
     return f"{decided_change(c)} ({server}{c.cell.workload}, {threads(c.cell.threads)})"
+
+
+def factor(ratio: Interval) -> str:
+    """A ratio with its interval: as a change, or as a factor where it is large or small."""
+    if 1 / 3 < ratio.estimate < 3:
+        return (
+            f"{change(ratio)}, {change_range(ratio)}" if ratio.low < ratio.high else percent(ratio.estimate)
+        )
+    ends = f", {number(ratio.low)} to {number(ratio.high)}" if ratio.low < ratio.high else ""
+    return f"×{number(ratio.estimate)}{ends}"
+
+
+def finding(judged: JudgedClaim) -> str:
+    """What came of a published claim, with the figures it rests on."""
+    said = "; ".join(f"{each.what}: {factor(each.ratio)}" for each in judged.contrasts)
+    return ". ".join(filter(None, (f"{judged.claim.text} ({judged.outcome})", said, judged.reason)))
 
 
 def sentence(c: CellComparison, policy: Policy) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from msgspec.structs import replace
 
@@ -31,6 +31,7 @@ from shootout.model import (
     ProgramStatement,
     ProgramStep,
     ProgramTransaction,
+    Protocol,
     Result,
     Step,
     Transaction,
@@ -63,7 +64,18 @@ _FIRST_WORD = re.compile(r"(?:[\s(]|/\*.*?\*/)*([A-Za-z]+)", re.DOTALL)
 
 def find(name_or_file: str) -> Path:
     """The workload's file. Raises InputError with the nearest name for an unknown one."""
-    return toml.find(name_or_file, FOLDER, "workload")
+    return toml.find(plain(name_or_file), FOLDER, "workload")
+
+
+def plain(name: str) -> str:
+    """The name without the protocol that may stand behind it: of NAME.prepared, NAME."""
+    return name.removesuffix(".prepared").removesuffix(".text")
+
+
+def name_of(written: str) -> str:
+    """What a workload is called: its name or its file's, and the protocol where one stands behind it."""
+    name = plain(written)
+    return (Path(name).stem if name.endswith(".toml") else name) + written.removeprefix(name)
 
 
 def shipped() -> frozenset[str]:
@@ -72,8 +84,15 @@ def shipped() -> frozenset[str]:
 
 
 def load(name_or_file: str) -> Workload:
-    """The workload of that name, or in that file. Raises InputError where there is none."""
-    return toml.load(find(name_or_file), Workload)
+    """The workload of that name, or in that file; NAME.prepared and NAME.text are sent by that protocol.
+
+    Raises InputError where there is none, or it can only be sent by the other protocol.
+    """
+    found = toml.load(find(name_or_file), Workload)
+    protocol = name_or_file.removeprefix(plain(name_or_file)).removeprefix(".")
+    if found.protocol is not None and protocol not in ("", found.protocol):
+        raise InputError(f"workload {name_or_file}: it can only be sent by the {found.protocol} protocol")
+    return replace(found, protocol=protocol) if protocol in get_args(Protocol) else found
 
 
 def adjusted(workload: Workload, options: Mapping[str, int], distribution: Distribution | None) -> Workload:

@@ -111,6 +111,133 @@ def test_a_profiles_options_may_be_of_workloads_left_out(tmp_path: Path) -> None
     assert made.workloads["oltp_delete"].options == {}
 
 
+def test_a_workload_may_name_its_protocol() -> None:
+    names = "oltp_read_only,oltp_read_only.prepared,bulk_insert.text"
+    made = plan.make(Selection(workloads=names, threads="1"))
+    assert [(record.name, record.protocol) for record in made.records] == [
+        ("oltp_read_only", "text"),
+        ("oltp_read_only.prepared", "prepared"),
+        ("bulk_insert.text", "text"),
+    ]
+    assert made.programs["oltp_read_only.prepared"].prepared
+    said = "^workload bulk_insert.prepared: it can only be sent by the text protocol$"
+    with pytest.raises(InputError, match=said):
+        plan.make(Selection(workloads="bulk_insert.prepared"))
+    with pytest.raises(InputError, match=r"unknown workload 'oltp_read_only.binary'"):
+        plan.make(Selection(workloads="oltp_read_only.binary"))
+
+
+# --- servers that may be missing, and smaller scales ----------------------------------------------
+
+SLOTS = """
+description = 'd'
+workloads = ['oltp_read_only']
+threads = [1, 64]
+servers = ['path:{folder}/mysql-5.0', 'path:{folder}/mysql-5.7@defaults', '{head}', 'path:{folder}/mysql-8.0']
+[stand_ins]
+'path:{folder}/mysql-5.0' = ''
+'path:{folder}/mysql-5.7@defaults' = '{base}@defaults'
+'path:{folder}/mysql-8.0' = '{head}'
+[scales.small]
+threads = [1]
+rows = 10
+"""
+
+
+def slots(folder: Path, text: str = SLOTS) -> str:
+    profile = folder / "mine.toml"
+    profile.write_text(text.format(folder=folder, base=BASE, head=HEAD))
+    return str(profile)
+
+
+def test_what_is_not_here_is_absent_or_stood_in_for(tmp_path: Path) -> None:
+    made = plan.make(Selection(profile=slots(tmp_path)))
+    # A stand-in that is among the servers already is not measured twice.
+    assert list(made.servers) == ["path:mysql-5.0", f"{BASE}@defaults", HEAD]
+    assert made.absent == {"path:mysql-5.0"}
+    assert {cell.server for cell in made.cells} == set(made.servers)
+    assert made.profile.servers == (f"path:{tmp_path}/mysql-5.0", f"{BASE}@defaults", HEAD)
+    assert len(made.twins) == 0  # a tenth of four slices
+    selected = made.only({cell for cell in made.cells if cell.threads == 64})
+    assert [block.threads for block in selected.blocks] == [64]
+    with pytest.raises(
+        InputError, match=r"^not available here: path:mysql-5.0; there is nothing to measure$"
+    ):
+        made.only({cell for cell in made.cells if cell.server in made.absent})
+
+
+def test_a_tree_that_is_here_is_measured_itself(tmp_path: Path) -> None:
+    (tmp_path / "mysql-5.7" / "bin").mkdir(parents=True)
+    with pytest.raises(InputError, match=r"mysql-5.7"):  # a tree without a server is no missing one
+        plan.make(Selection(profile=slots(tmp_path)))
+    mysqld = tmp_path / "mysql-5.7" / "bin" / "mysqld"
+    mysqld.write_text("")
+    mysqld.chmod(0o755)
+    assert list(plan.make(Selection(profile=slots(tmp_path))).servers) == [
+        "path:mysql-5.0", "path:mysql-5.7@defaults", HEAD,
+    ]  # fmt: skip
+
+
+def test_a_run_without_any_server_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none of its servers is here; expected --servers A,B,…$"):
+        plan.make(Selection(profile=slots(tmp_path), servers=f"path:{tmp_path}/mysql-5.0"))
+
+
+def test_the_same_server_twice_stays_two_beside_stand_ins(tmp_path: Path) -> None:
+    made = plan.make(Selection(profile=slots(tmp_path), servers=f"{HEAD},{HEAD}"))
+    assert list(made.servers) == [HEAD, f"{HEAD}#2"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("mysql-5.0' = ''", "stand_ins: 'path:/nowhere' is none of its servers"),
+        ("threads = [1]", "scales.small.threads: 1 is there twice"),
+        ("rows = 10", "scales.small.sampling.starts_max: expected 5 (starts_min) or more, found 4"),
+        ("description = 'd'", "unknown published comparison 'shotout'; did you mean 'shootout'?"),
+    ],
+)
+def test_slots_and_scales_that_do_not_fit(tmp_path: Path, wrong: str, message: str) -> None:
+    instead = {
+        "mysql-5.0' = ''": "mysql-5.0' = ''\n'path:/nowhere' = ''",
+        "threads = [1]": "threads = [1, 1]",
+        "rows = 10": "sampling = {{ starts_min = 5, starts_max = 4 }}",
+        "description = 'd'": "description = 'd'\npublished = 'shotout'",
+    }
+    with pytest.raises(InputError) as caught:
+        plan.make(Selection(profile=slots(tmp_path, SLOTS.replace(wrong, instead[wrong]))))
+    assert message in str(caught.value)
+
+
+def test_a_scale_is_recorded_and_options_win_over_it(tmp_path: Path) -> None:
+    made = plan.make(Selection(profile=slots(tmp_path), scale="small"))
+    assert (made.profile.threads, made.profile.dataset.rows) == ((1,), 10)
+    assert made.given["--scale"] == "small"
+    assert made.profile.scales == {}
+    made = plan.make(Selection(profile=slots(tmp_path), scale="small", threads="8", table_size="20"))
+    assert (made.profile.threads, made.profile.dataset.rows) == ((8,), 20)
+    with pytest.raises(InputError, match=r"^--scale: the profile has no scale 'tiny'; known: small$"):
+        plan.make(Selection(profile=slots(tmp_path), scale="tiny"))
+
+
+@pytest.mark.parametrize("name", ["scaling", "engines", "history", "flavours", "shootout", "thread-pool"])
+def test_every_published_profile_can_be_run_small(name: str) -> None:
+    full, small = plan.make(Selection(profile=name)), plan.make(Selection(profile=name, scale="small"))
+    assert small.profile.sampling.budget_s <= 750  # of a quarter of an hour: the rest prepares and publishes
+    assert small.profile.dataset.rows <= full.profile.dataset.rows
+    assert max(small.profile.threads) <= max(full.profile.threads)
+    assert len(small.servers) - len(small.absent) >= 2
+
+
+def test_the_showcase_spans_both_families_and_ends_within_an_hour() -> None:
+    made = plan.make(Selection(profile="showcase"))
+    assert [label.split(".")[0] for label in made.servers] == ["mysql-5"] * 3 + [
+        "mysql-8", "mysql-9", "mariadb-10", "mariadb-10", "mariadb-10", "mariadb-11",
+    ]  # fmt: skip
+    assert (min(made.profile.threads), max(made.profile.threads)) == (1, 256)
+    assert made.profile.sampling.budget_s <= 3300
+
+
 def test_a_workload_keeps_the_protocol_that_it_needs() -> None:
     made = plan.make(Selection(workloads="bulk_insert,oltp_read_only", protocol="prepared", threads="1"))
     assert [record.protocol for record in made.records] == ["text", "prepared"]

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, example, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from shootout import matrix, model, places, plan, settings, toml, workload
+from shootout import matrix, model, places, plan, published, settings, toml, workload
 from shootout._engine import Engine
 from shootout.errors import InputError
 from shootout.model import Dataset
@@ -230,6 +230,14 @@ def test_a_profile(folder: Path, file: Table) -> None:
     path.write_text(written(file), "utf-8")
     accepts(lambda: read_profile(path), f"{path}: ")
     accepts(lambda: read_plan(path))  # which reads on, in the files and references that the profile names
+
+
+@often
+@given(file=mutations(shipped("published")))
+def test_a_published_comparison(folder: Path, file: Table) -> None:
+    path = folder / "published.toml"
+    path.write_text(written(file), "utf-8")
+    accepts(lambda: published.load(str(path)), f"{path}: ")
 
 
 @often

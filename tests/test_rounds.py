@@ -103,6 +103,13 @@ def measured(
     )
 
 
+def test_a_number_of_transactions_lasts_as_long_as_the_slowest_takes() -> None:
+    driver = FakeDriver(lambda server, number: (1000.0, 500.0)[server])
+    found = measured(driver, sampling=structs.replace(SAMPLING, transactions=1000)).record
+    assert found is not None
+    assert len(found.order) == 20  # 1000 at 500 a second, in slices of 0.1 s
+
+
 @given(st.integers(1, 8), st.integers(1, 60), st.integers())
 def test_every_round_has_every_server_and_places_are_balanced(servers: int, count: int, seed: int) -> None:
     drawn = orders(range(servers), count, random.Random(seed))

@@ -5,9 +5,10 @@ import re
 from collections.abc import Sequence
 
 import builders
+from repeated import a_repetition
 from rich.console import Console
 
-from shootout import compare, terminal, wording
+from shootout import claims, compare, terminal, wording
 from shootout.model import Comparison, FailureRecord, Policy, Progress, RunDocument
 
 BASE, HEAD = builders.BASE, builders.HEAD
@@ -52,6 +53,35 @@ def a_step(stage: str, round_: int = 0, rounds: int = 0, **changes: object) -> P
         "left_s": 71.0,
     }
     return Progress(**(values | changes))  # type: ignore[arg-type]
+
+
+# --- published comparisons ------------------------------------------------------------------------
+
+
+def test_what_is_not_here_is_said_once_and_has_no_rows() -> None:
+    lines = printed(compare.compare(a_repetition("thread-pool", threads="16")))
+    assert len(rows(lines)) == 1
+    lines = printed(compare.compare(a_repetition("shootout", threads="1,64")))
+    assert {row[2] for row in rows(lines)} == {
+        "mysql-5.6.24", "mysql-5.7.22", "mysql-9.7", "mariadb-10.1.23", "mariadb-11.8",
+    }  # fmt: skip
+    absent = [line for line in lines if "mysql-4.1" in line]
+    assert len(absent) == 1
+    assert absent[0].startswith("path:mysql-4.1 was not measured: not available here: there is no tree at ")
+
+
+def test_claims_have_a_line_each() -> None:
+    document = a_repetition("flavours", lambda label, *cell: 200.0 if "maria" in label else 100.0)
+    screen = io.StringIO()
+    judged = claims.judge_all(document, document.header.profile.policy)
+    terminal.print_claims(Console(file=screen, width=80), judged)
+    first, *rest = screen.getvalue().splitlines()
+    said = "✓ MariaDB 10.1 is far ahead of MySQL 5.7: 1.48 times, at least half of that lead (holds). "
+    assert first.startswith(f"{said}MariaDB 10.1 at 12 threads over MySQL 5.7 at 12 threads: +")
+    assert [line[:1] for line in rest] == ["?", "✗", "?", ""]
+    screen = io.StringIO()
+    terminal.print_claims(Console(file=screen), ())
+    assert screen.getvalue() == ""
 
 
 # --- verdicts -------------------------------------------------------------------------------------

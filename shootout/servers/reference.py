@@ -62,6 +62,21 @@ def parse(text: str) -> ServerReference:
     return ServerReference(source="path", target=str(directory), settings=settings)
 
 
+def missing(text: str) -> ServerReference | None:
+    """A `path:DIR` whose directory does not exist; None for any other reference. Raises InputError."""
+    kind, _, rest = text.strip().partition(":")
+    if kind != "path" or archive.is_url(rest):
+        return None
+    try:
+        where, settings = (rest, None) if rest and _directory(rest).is_dir() else _split(rest, text)
+        directory = _directory(where)
+        if directory.exists():
+            return None
+    except (OSError, ValueError, RuntimeError):  # `parse` has the words for it
+        return None
+    return ServerReference(source="path", target=str(directory), settings=settings)
+
+
 def parse_list(text: str) -> tuple[ServerReference, ...]:
     """Read references separated by commas. Raises InputError as `parse` does, and for an empty list."""
     parts = [part for part in text.split(",") if part.strip()]

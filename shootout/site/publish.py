@@ -12,9 +12,10 @@ from shootout import history
 from shootout.errors import InputError
 from shootout.model import Cell, ChangePoint, Comparison, RunDocument
 from shootout.places import TEMPLATES
+from shootout.site import published
 from shootout.site.cell import CellPage
 from shootout.site.findings import Findings
-from shootout.site.names import cell_stem, server_page
+from shootout.site.names import cell_stem, file_stem, server_page
 from shootout.site.render import PLOTLY, Renderer, renderer
 from shootout.site.run import Run
 from shootout.site.server import ServerPage
@@ -69,6 +70,11 @@ def _pages(runs: Sequence[Run], render: Renderer) -> Iterator[tuple[str, str]]:
     newest = runs[0]
     yield "index.html", render("run", root="", run=newest, findings=Findings(newest), runs=runs)
     yield "how-to-read.html", render("reading", root="")
+    for each in published.of(runs):
+        yield (
+            f"published/{file_stem(each.name)}.html",
+            render("published", root="../", run=each.run, page=each),
+        )
     yield "runs/index.html", render("runs", root="../", runs=runs)
     for run in runs:
         for path, text in run_pages(run, render):

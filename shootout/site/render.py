@@ -10,7 +10,7 @@ from importlib.metadata import version
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from shootout import doubts, metrics, wording
+from shootout import doubts, metrics, published, wording
 from shootout.model import CellComparison
 from shootout.places import TEMPLATES
 from shootout.site import findings, settings, workload
@@ -56,6 +56,7 @@ def renderer() -> Renderer:
         "decisive": wording.decisive,
         "duration": wording.duration,
         "estimate": wording.estimate,
+        "factor": wording.factor,
         "file_stem": file_stem,
         "half_width": wording.half_width,
         "marker": marker,
@@ -78,7 +79,9 @@ def renderer() -> Renderer:
         "MEANINGS": wording.MEANINGS,
         "NONE": wording.NONE,
         "NOT_VISIBLE": wording.NOT_VISIBLE,
+        "OUTCOME_SYMBOLS": wording.OUTCOME_SYMBOLS,
         "PLOTLY": PLOTLY,
+        "PUBLISHED": published.known(),
         "ERRORS": ERRORS,
         "SHOWN_MAX": findings.SHOWN_MAX,
         "SAME_SETTINGS": settings.GROUPS[-1],
