@@ -130,8 +130,8 @@ def _judged(
     known: Iterable[LedgerEntry],
 ) -> CellComparison:
     header = document.header
-    runner = header.part(pair.cell).runner.fingerprint
-    judgement = judge.judge(pair, policy, p_values, ledger.spreads(known, pair.cell, runner))
+    runner = header.part(pair.cell).runner
+    judgement = judge.judge(pair, policy, p_values, ledger.spreads(known, pair.cell, runner.fingerprint))
     figures_ = figures.of_cell(pair.starts, policy) if pair.starts else None
     compared = pair.failure is None and pair.base_failure is None and pair.cell != pair.base
     steady = pairs.both_steady(pair.base_starts, pair.starts) if compared else ({}, {})
@@ -156,7 +156,7 @@ def _judged(
             work,
             statements,
             policy,
-            cpus=len(header.runner.placement.servers),
+            cpus=len(runner.placement.servers),
             cells=sum(len(block.servers) for block in header.blocks),
         ),
     )

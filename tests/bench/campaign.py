@@ -9,8 +9,6 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
-
 from bench import verdicts
 from shootout import document
 from shootout.errors import MeasureError
@@ -41,10 +39,13 @@ def measured(folder: Path, profile: str, servers: Sequence[str], seed: int, *opt
 def keep(name: str, found: RunDocument) -> Path:
     """Keep a document in the repository, without its latencies and counters."""
     bare = verdicts.bare(found)
-    records = (bare.header, *bare.starts, *bare.failures, *([bare.end] if bare.end else []))
     path = KEPT / f"{name}.jsonl.xz"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(lzma.compress(b"".join(msgspec.json.encode(record) + b"\n" for record in records)))
+    with tempfile.TemporaryDirectory() as folder:
+        writer = document.Writer(Path(folder), bare.header.run)
+        for record in (bare.header, *bare.starts, *bare.failures, *([bare.end] if bare.end else [])):
+            writer.append(record)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(lzma.compress(writer.path.read_bytes()))
     return path
 
 
