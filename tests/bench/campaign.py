@@ -42,8 +42,10 @@ def keep(name: str, found: RunDocument) -> Path:
     path = KEPT / f"{name}.jsonl.xz"
     with tempfile.TemporaryDirectory() as folder:
         writer = document.Writer(Path(folder), bare.header.run)
-        for record in (bare.header, *bare.starts, *bare.failures, *([bare.end] if bare.end else [])):
-            writer.append(record)
+        records: list[document.Record | None] = [bare.header, *bare.starts, *bare.failures, bare.end]
+        for record in records:
+            if record is not None:
+                writer.append(record)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(lzma.compress(writer.path.read_bytes()))
     return path
