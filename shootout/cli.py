@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,7 @@ from shootout import (
     doctor,
     document,
     history,
+    kept,
     ledger,
     look,
     matrix,
@@ -80,12 +81,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def conclude(path: Path, out: Path) -> Conclusion:
     """Judge the run at `path`, keep what its A/A cells showed, and publish it with all others beside it."""
-    document_ = document.read(path)
-    comparison = judged(document_, path.parent)
-    fingerprint = document_.header.runner.fingerprint
-    known = (*comparison.twins, *compare.again(document_.header, comparison.cells))
-    ledger.keep(path.parent / ledger.FOLDER, fingerprint, ledger.of(document_.header.run, known))
-    return Conclusion(path, publish(path.parent, out), document_, comparison)
+    run = kept.run(path, triage.load(ACKNOWLEDGED))
+    ledger.keep(path.parent / ledger.FOLDER, run.runner, ledger.of(run.id, run.twins))
+    page = publish(path.parent, out)
+    whole = run.whole()
+    return Conclusion(path, page, whole.document, whole.comparison)
 
 
 def judged(read: RunDocument, results: Path, base: str | None = None) -> Comparison:
@@ -97,23 +97,29 @@ def judged(read: RunDocument, results: Path, base: str | None = None) -> Compari
 
 def publish(results: Path, out: Path) -> Path:
     """Make the site of all run documents in `results`; what is none is named on stderr and left out."""
-    return site.build(_judged_all(results), out)
+    acknowledged = triage.load(ACKNOWLEDGED)
+    runs = kept.runs(results, _left_out, acknowledged)
+    if not runs:
+        raise InputError(f"{results}: no run document in it; `shootout run` makes one")
+    return site.publish(runs, out, acknowledged)
 
 
-def _judged_all(results: Path, base: str | None = None) -> list[tuple[RunDocument, Comparison]]:
-    """Every run of a folder; with `base`, those that have it."""
-    runs = []
+def _judged_all(results: Path, base: str | None) -> Iterator[Comparison]:
+    """What every run of a folder says; with `base`, beside that one, the runs that have it."""
+    if base is None:
+        yield from (run.gist for run in kept.runs(results, _left_out))
+        return
     for path in document.find(results):
         try:
             read = document.read(path)
-            if base is None or any(base in block.servers for block in read.header.blocks):
-                runs.append((read, judged(read, results, base)))
+            if any(base in block.servers for block in read.header.blocks):
+                yield judged(read, results, base)
         except InputError as error:
-            print(f"shootout: left out: {error}", file=sys.stderr)
-    if not runs:
-        which = f" with the server {base!r}" if base else ""
-        raise InputError(f"{results}: no run document{which} in it; `shootout run` makes one")
-    return runs
+            _left_out(error)
+
+
+def _left_out(error: InputError) -> None:
+    print(f"shootout: left out: {error}", file=sys.stderr)
 
 
 def write(file: Path, text: str) -> None:
@@ -186,7 +192,11 @@ def _baseline_accept(given: argparse.Namespace) -> int:
 
 
 def _history(given: argparse.Namespace) -> int:
-    found = history.series(each for _, each in _judged_all(given.results, given.anchor))
+    runs = list(_judged_all(given.results, given.anchor))
+    if not runs:
+        which = f" with the server {given.anchor!r}" if given.anchor else ""
+        raise InputError(f"{given.results}: no run document{which} in it; `shootout run` makes one")
+    found = history.series(runs)
     if given.json:
         print(msgspec.json.encode(found).decode())
     else:

@@ -172,6 +172,14 @@ def moment(iso: str) -> str:
         return iso
 
 
+def day(iso: str) -> str:
+    """An ISO time's day, short; what is no time stays as it is."""
+    try:
+        return f"{datetime.fromisoformat(iso):%-d %b %Y}"
+    except ValueError:
+        return iso
+
+
 def duration(seconds: float) -> str:
     """A length of time for people."""
     minutes, rest = divmod(round(seconds), 60)

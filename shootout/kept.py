@@ -1,0 +1,321 @@
+"""Runs as they were judged, kept beside their documents: what three years of runs say is read in a second.
+
+`FOLDER` has a file for each run, of four lines: what it was judged from, the gist of it (verdicts and ratios,
+without what they rest on), its other servers beside each other, and the whole comparison. It counts as long
+as document, earlier A/A cells and this library are what they were; else the run is judged again.
+Acknowledgements are applied when it is read: a new one needs no new judgement.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from msgspec import structs
+
+from shootout import compare, document, ledger, triage
+from shootout.errors import InputError
+from shootout.model import (
+    Acknowledgement,
+    Cell,
+    CellComparison,
+    CellFigures,
+    Comparison,
+    LedgerEntry,
+    RunDocument,
+    Value,
+    Verdict,
+)
+
+FOLDER = "judged"  # beside the run documents
+_ENDS_BYTES = 65_536  # of a document, at both ends: with its length they tell any two apart
+
+
+class Whole(NamedTuple):
+    """A run with all that its verdicts rest on."""
+
+    document: RunDocument
+    comparison: Comparison
+    others: tuple[CellComparison, ...]  # each two servers of a block of which neither is its base
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A run: its gist at hand, the whole of it when it is asked for."""
+
+    key: str  # another one where anything that it says is another
+    gist: Comparison
+    whole: Callable[[], Whole]
+
+    @property
+    def id(self) -> str:
+        """Unique, sorts by time."""
+        return self.gist.header.run
+
+    @property
+    def runner(self) -> str:
+        """The fingerprint of the machine that measured."""
+        return self.gist.header.runner.fingerprint
+
+    @property
+    def twins(self) -> tuple[CellComparison, ...]:
+        """Its A/A cells, those that were asked for by naming a server twice among them."""
+        return (*self.gist.twins, *compare.again(self.gist.header, self.gist.cells))
+
+
+def held(document_: RunDocument, comparison: Comparison, others: Sequence[CellComparison] = ()) -> Judged:
+    """A run that is in memory."""
+    whole = Whole(document_, comparison, tuple(others))
+    return Judged(_digest(msgspec.json.encode(whole)), gist(comparison), lambda: whole)
+
+
+def run(path: Path, acknowledged: Sequence[Acknowledgement] = ()) -> Judged:
+    """The run of a document, judged by what its runner's A/A cells have shown before it. Raises InputError."""
+    return _run(path, _Ledgers(path.parent / ledger.FOLDER), acknowledged)
+
+
+def runs(
+    results: Path, left_out: Callable[[InputError], None], acknowledged: Sequence[Acknowledgement] = ()
+) -> list[Judged]:
+    """Those of all documents in a folder, the newest last; `left_out` is told why one cannot be read."""
+    ledgers = _Ledgers(results / ledger.FOLDER)
+    paths = document.find(results)
+    _forget_others(results / FOLDER, paths)
+    found = []
+    for path in paths:
+        try:
+            found.append(_run(path, ledgers, acknowledged))
+        except InputError as error:
+            left_out(error)
+    return found
+
+
+def gist(comparison: Comparison) -> Comparison:
+    """What a comparison says, without what it rests on: about a tenth of its size."""
+    header = comparison.header
+    twice = {cell.cell for cell in compare.again(header, comparison.cells)}
+    return structs.replace(
+        comparison,
+        header=structs.replace(
+            header,
+            servers=tuple(structs.replace(server, settings=()) for server in header.servers),
+            workloads=(),
+        ),
+        cells=tuple(_gist(cell, twin=cell.cell in twice) for cell in comparison.cells),
+        twins=tuple(_gist(cell, twin=True) for cell in comparison.twins),
+        curves=(),
+    )
+
+
+def others(
+    document_: RunDocument, comparison: Comparison, history: Sequence[LedgerEntry]
+) -> Iterator[CellComparison]:
+    """Each two servers of a block of which neither is its base, judged as `--base` would."""
+    wanted: dict[str, set[Cell]] = {}
+    bases = {cell.base for cell in comparison.cells}
+    for block in document_.header.blocks:
+        heads = [cell for cell in block.cells if cell not in bases]
+        for number, cell in enumerate(heads[:-1], 1):
+            wanted.setdefault(cell.server, set()).update(heads[number:])
+    for base, heads_ in wanted.items():
+        again = compare.compare(document_, comparison.policy, base=base, history=history)
+        for each in again.cells:
+            if each.cell in heads_ and each.base.server == base:
+                yield structs.replace(each, figures=None, metrics=(), statements=(), warnings=())
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+class _From(Value):
+    """What a run was judged from."""
+
+    run: str
+    runner: str  # fingerprint
+    document: str  # these three: digests
+    ledger: str
+    library: str
+
+
+class _Ledgers:
+    """What the A/A cells of each runner have shown; each file is read once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._entries: dict[str, list[LedgerEntry]] = {}
+        self._digests: dict[str, list[str]] = {}
+
+    def before(self, run_: str, runner: str) -> Sequence[LedgerEntry]:
+        """Those of earlier runs."""
+        entries = self._of(runner)
+        return entries[: bisect_left(entries, run_, key=lambda entry: entry.run)]
+
+    def digest_before(self, run_: str, runner: str) -> str:
+        """The same, in a word."""
+        count = bisect_left(self._of(runner), run_, key=lambda entry: entry.run)
+        return self._digests[runner][count]
+
+    def _of(self, runner: str) -> list[LedgerEntry]:
+        if runner not in self._entries:
+            # Sorted by content too: the same entries are the same, in whatever order they were added.
+            encoded = sorted((e.run, msgspec.json.encode(e), e) for e in ledger.read(self._folder, runner))
+            self._entries[runner] = [entry for _, _, entry in encoded]
+            digest = hashlib.sha256()
+            self._digests[runner] = [digest.hexdigest()]
+            for _, text, _ in encoded:
+                digest.update(text)
+                self._digests[runner].append(digest.hexdigest())
+        return self._entries[runner]
+
+
+def _run(path: Path, ledgers: _Ledgers, acknowledged: Sequence[Acknowledgement]) -> Judged:
+    kept = path.parent / FOLDER / path.name
+    if not _fits(kept, path, ledgers):
+        _keep(kept, path, ledgers)
+    try:
+        with kept.open("rb") as file:
+            judged_from = file.readline()
+            known = _acknowledged(msgspec.json.decode(file.readline(), type=Comparison), acknowledged)
+    except (OSError, msgspec.DecodeError):  # a folder that cannot be written, or a file that was torn
+        return _judged_here(path, ledgers, acknowledged)
+    regressed = [cell for cell in known.cells if cell.verdict is Verdict.REGRESSED]
+    return Judged(
+        _digest(judged_from, msgspec.json.encode(regressed)),
+        known,
+        lambda: _whole(path, kept, acknowledged),
+    )
+
+
+def _fits(kept: Path, path: Path, ledgers: _Ledgers) -> bool:
+    """Whether the run would be judged from the same."""
+    try:
+        with kept.open("rb") as file:
+            then = msgspec.json.decode(file.readline(), type=_From)
+    except (OSError, msgspec.DecodeError):
+        return False
+    return then == _from(path, then.run, then.runner, ledgers)
+
+
+def _from(path: Path, run_: str, runner: str, ledgers: _Ledgers) -> _From:
+    return _From(
+        run=run_,
+        runner=runner,
+        document=_ends(path),
+        ledger=ledgers.digest_before(run_, runner),
+        library=_library(),
+    )
+
+
+def _keep(kept: Path, path: Path, ledgers: _Ledgers) -> None:
+    """Judge a run, and keep it where that can be."""
+    whole = _judge(path, ledgers)
+    header = whole.document.header
+    lines = (
+        _from(path, header.run, header.runner.fingerprint, ledgers),
+        gist(whole.comparison),
+        whole.others,
+        whole.comparison,
+    )
+    with suppress(OSError):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=kept.parent, prefix=".", delete=False) as file:
+            for line in lines:
+                file.write(msgspec.json.encode(line) + b"\n")
+        Path(file.name).chmod(0o644)
+        Path(file.name).replace(kept)
+
+
+def _judge(path: Path, ledgers: _Ledgers) -> Whole:
+    read = document.read(path)
+    history = ledgers.before(read.header.run, read.header.runner.fingerprint)
+    comparison = compare.compare(read, history=history)
+    return Whole(read, comparison, tuple(others(read, comparison, history)))
+
+
+def _judged_here(path: Path, ledgers: _Ledgers, acknowledged: Sequence[Acknowledgement]) -> Judged:
+    whole = _judge(path, ledgers)
+    return held(whole.document, _acknowledged(whole.comparison, acknowledged), whole.others)
+
+
+def _whole(path: Path, kept: Path, acknowledged: Sequence[Acknowledgement]) -> Whole:
+    """Raises InputError where document or judgement have gone meanwhile."""
+    try:
+        _, _, others_, comparison = kept.read_bytes().splitlines()
+    except (OSError, ValueError):
+        raise InputError(f"{kept}: was changed while it was read; try again") from None
+    return Whole(
+        document.read(path),
+        _acknowledged(msgspec.json.decode(comparison, type=Comparison), acknowledged),
+        msgspec.json.decode(others_, type=tuple[CellComparison, ...]),
+    )
+
+
+def _forget_others(folder: Path, paths: Sequence[Path]) -> None:
+    """Remove what is kept of runs that are there no more."""
+    names = {path.name for path in paths}
+    for kept in folder.glob(document.new_name("*")):
+        if kept.name not in names:
+            with suppress(OSError):
+                kept.unlink()
+
+
+def _ends(path: Path) -> str:
+    """A document's length and both its ends, in a word. Raises InputError."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(0)
+            first = file.read(_ENDS_BYTES)
+            file.seek(max(0, size - _ENDS_BYTES))
+            return _digest(str(size).encode(), first, file.read())
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+@cache
+def _library() -> str:
+    """This library's sources, in a word."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return _digest(*(file.read_bytes() for file in files))
+
+
+def _digest(*parts: bytes) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8))
+        digest.update(part)
+    return digest.hexdigest()
+
+
+# --- what is left out -----------------------------------------------------------------------------
+
+
+def _acknowledged(comparison: Comparison, acknowledged: Sequence[Acknowledgement]) -> Comparison:
+    started = comparison.header.started
+    cells = tuple(triage.applied(cell, acknowledged, started) for cell in comparison.cells)
+    return structs.replace(comparison, cells=cells)
+
+
+def _gist(cell: CellComparison, *, twin: bool) -> CellComparison:
+    """A cell's gist; of an A/A cell with the spread of its starts, which is all that is asked of it."""
+    return structs.replace(
+        cell,
+        figures=None if twin or cell.figures is None else _figures(cell.figures),
+        per_start=cell.per_start if twin else (),
+        judged=cell.judged if twin or cell.verdict is Verdict.REGRESSED else (),
+        warnings=(),
+        metrics=(),
+        statements=(),
+    )
+
+
+def _figures(figures: CellFigures) -> CellFigures:
+    return structs.replace(figures, errors={}, counters={})
