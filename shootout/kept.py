@@ -27,7 +27,6 @@ from shootout.model import (
     Acknowledgement,
     Cell,
     CellComparison,
-    CellFigures,
     Comparison,
     LedgerEntry,
     RunDocument,
@@ -98,6 +97,22 @@ def runs(
     return found
 
 
+def store(path: Path, whole: Whole, ledgers: _Ledgers | None = None) -> None:
+    """Keep what the run of a document says, where that can be."""
+    header = whole.comparison.header
+    ledgers = _Ledgers(path.parent / ledger.FOLDER) if ledgers is None else ledgers
+    judged_from = _from(path, header.run, header.runner.fingerprint, ledgers)
+    lines = (judged_from, gist(whole.comparison), whole.others, whole.comparison)
+    kept = path.parent / FOLDER / path.name
+    with suppress(OSError):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=kept.parent, prefix=".", delete=False) as file:
+            for line in lines:
+                file.write(msgspec.json.encode(line) + b"\n")
+        Path(file.name).chmod(0o644)
+        Path(file.name).replace(kept)
+
+
 def gist(comparison: Comparison) -> Comparison:
     """What a comparison says, without what it rests on: about a tenth of its size."""
     header = comparison.header
@@ -129,7 +144,7 @@ def others(
         again = compare.compare(document_, comparison.policy, base=base, history=history)
         for each in again.cells:
             if each.cell in heads_ and each.base.server == base:
-                yield structs.replace(each, figures=None, metrics=(), statements=(), warnings=())
+                yield _slim(each)
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -179,7 +194,7 @@ class _Ledgers:
 def _run(path: Path, ledgers: _Ledgers, acknowledged: Sequence[Acknowledgement]) -> Judged:
     kept = path.parent / FOLDER / path.name
     if not _fits(kept, path, ledgers):
-        _keep(kept, path, ledgers)
+        store(path, _judge(path, ledgers), ledgers)
     try:
         with kept.open("rb") as file:
             judged_from = file.readline()
@@ -212,25 +227,6 @@ def _from(path: Path, run_: str, runner: str, ledgers: _Ledgers) -> _From:
         ledger=ledgers.digest_before(run_, runner),
         library=_library(),
     )
-
-
-def _keep(kept: Path, path: Path, ledgers: _Ledgers) -> None:
-    """Judge a run, and keep it where that can be."""
-    whole = _judge(path, ledgers)
-    header = whole.document.header
-    lines = (
-        _from(path, header.run, header.runner.fingerprint, ledgers),
-        gist(whole.comparison),
-        whole.others,
-        whole.comparison,
-    )
-    with suppress(OSError):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=kept.parent, prefix=".", delete=False) as file:
-            for line in lines:
-                file.write(msgspec.json.encode(line) + b"\n")
-        Path(file.name).chmod(0o644)
-        Path(file.name).replace(kept)
 
 
 def _judge(path: Path, ledgers: _Ledgers) -> Whole:
@@ -306,16 +302,16 @@ def _acknowledged(comparison: Comparison, acknowledged: Sequence[Acknowledgement
 
 def _gist(cell: CellComparison, *, twin: bool) -> CellComparison:
     """A cell's gist; of an A/A cell with the spread of its starts, which is all that is asked of it."""
+    slim = _slim(cell)
+    if twin:
+        return structs.replace(slim, per_start=cell.per_start, judged=cell.judged)
+    figures = cell.figures and structs.replace(cell.figures, errors={}, counters={})
+    regressed = cell.verdict is Verdict.REGRESSED  # and may be acknowledged by each metric
+    return structs.replace(slim, figures=figures, judged=cell.judged if regressed else ())
+
+
+def _slim(cell: CellComparison) -> CellComparison:
+    """Verdict, ratio and reason."""
     return structs.replace(
-        cell,
-        figures=None if twin or cell.figures is None else _figures(cell.figures),
-        per_start=cell.per_start if twin else (),
-        judged=cell.judged if twin or cell.verdict is Verdict.REGRESSED else (),
-        warnings=(),
-        metrics=(),
-        statements=(),
+        cell, figures=None, per_start=(), judged=(), warnings=(), metrics=(), statements=()
     )
-
-
-def _figures(figures: CellFigures) -> CellFigures:
-    return structs.replace(figures, errors={}, counters={})
