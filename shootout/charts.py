@@ -8,18 +8,20 @@ from __future__ import annotations
 import html
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from shootout import scaling
 from shootout._engine import Histogram
-from shootout.model import CellComparison, Interval, Policy, Samples
+from shootout.model import CellComparison, Interval, Policy, Samples, ScalingLaw
 from shootout.wording import visible
 
 Figure = dict[str, Any]
 
 MARKERS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "pentagon")
 DASHES = ("dot", "solid", "dash", "longdash", "dashdot", "solid", "dash", "longdash")
+LAW_POINTS = 40  # of a scaling law's curve
 BINS_PER_DECADE = 24  # of the latency distribution: each bin 10 % wide, coarser than the histogram's own
 
 
@@ -42,8 +44,8 @@ class Series:
 
     @property
     def marker(self) -> str:
-        """Symbol of its points."""
-        return MARKERS[self.number % len(MARKERS)]
+        """Symbol of its points; of servers of one colour each has its own."""
+        return MARKERS[(self.number + self.number // len(MARKERS)) % len(MARKERS)]
 
     @property
     def dash(self) -> str:
@@ -75,16 +77,25 @@ class Scale:
         return f"{(high - low) / (self.high - self.low):.2%}"
 
 
-def throughput(cells: Sequence[CellComparison], series: Sequence[Series]) -> Figure:
-    """Transactions per second over threads: a line and an interval band for each server."""
-    data: list[dict[str, Any]] = []
+def throughput(
+    cells: Sequence[CellComparison],
+    series: Sequence[Series],
+    laws: Mapping[str, ScalingLaw],
+) -> Figure:
+    """Transactions per second over threads: for each server a line, its interval as a band, a ring at the peak.
+
+    A thin line is the server's scaling law.
+    """
     counts = sorted({c.cell.threads for c in cells})
+    data: list[dict[str, Any]] = []
     for one in series:
         points = [
             (c.cell.threads, c.figures.tps)
             for c in sorted(cells, key=lambda c: c.cell.threads)
             if c.cell.server == one.label and c.figures
         ]
+        if not points:
+            continue
         x = [count for count, _ in points]
         data.append(
             {
@@ -96,29 +107,79 @@ def throughput(cells: Sequence[CellComparison], series: Sequence[Series]) -> Fig
                 "hoverinfo": "skip",
             }
         )
-        data.append(
-            {
-                "x": x,
-                "y": [tps.estimate for _, tps in points],
-                "name": one.name,
-                "mode": "lines+markers",
-                "line": {"color": one.color, "dash": one.dash, "width": 2.25},
-                "marker": {"symbol": one.marker, "size": 9, "color": one.color},
-                "hovertemplate": "%{y:,.4~s}<extra>%{fullData.name}</extra>",
-            }
-        )
+        if one.label in laws and len(counts) > 1:
+            data.append(_law(laws[one.label], counts, one))
+        data.append(_line(x, [tps.estimate for _, tps in points], one))
+        if len(points) > 1:
+            peak, tps = max(points, key=lambda point: point[1].estimate)
+            data.append(
+                {
+                    "x": [peak],
+                    "y": [tps.estimate],
+                    "mode": "markers",
+                    "marker": {"symbol": "circle-open", "size": 17, "color": one.color},
+                    "hoverinfo": "skip",
+                }
+            )
+    return _over_threads(data, counts, "transactions / s")
+
+
+def over_threads(
+    cells: Sequence[CellComparison],
+    series: Sequence[Series],
+    title: str,
+    of: Callable[[CellComparison], float | None],
+) -> Figure | None:
+    """One figure over threads, a line for each server; None where no cell has it."""
+    data = []
+    for one in series:
+        points = [
+            (c.cell.threads, value)
+            for c in sorted(cells, key=lambda c: c.cell.threads)
+            if c.cell.server == one.label and (value := of(c)) is not None
+        ]
+        if points:
+            data.append(_line([count for count, _ in points], [value for _, value in points], one))
+    return _over_threads(data, sorted({c.cell.threads for c in cells}), title) if data else None
+
+
+def _line(x: Sequence[int], y: Sequence[float], one: Series) -> dict[str, Any]:
+    return {
+        "x": list(x),
+        "y": list(y),
+        "name": one.name,
+        "mode": "lines+markers",
+        "line": {"color": one.color, "dash": one.dash, "width": 2.25},
+        "marker": {"symbol": one.marker, "size": 9, "color": one.color},
+        "hovertemplate": "%{y:,.4~s}<extra>%{fullData.name}</extra>",
+    }
+
+
+def _law(law: ScalingLaw, counts: Sequence[int], one: Series) -> dict[str, Any]:
+    steps = [(counts[-1] / counts[0]) ** (step / LAW_POINTS) for step in range(LAW_POINTS + 1)]
+    x = [counts[0] * step for step in steps]
+    return {
+        "x": x,
+        "y": [scaling.Law(law.one, law.contention, law.coherency).throughput(count) for count in x],
+        "mode": "lines",
+        "line": {"color": f"{one.color}/0.6", "width": 1},
+        "hoverinfo": "skip",
+    }
+
+
+def _over_threads(data: Sequence[dict[str, Any]], counts: Sequence[int], title: str) -> Figure:
     edge = 0.12  # powers of ten left and right of the points
     return {
-        "data": data,
+        "data": list(data),
         "layout": {
             "xaxis": {
                 "title": {"text": "threads"},
                 "type": "log",
-                "tickvals": counts,
+                "tickvals": list(counts),
                 "ticktext": [str(count) for count in counts],
                 "range": [math.log10(counts[0]) - edge, math.log10(counts[-1]) + edge],
             },
-            "yaxis": {"title": {"text": "transactions / s"}, "rangemode": "tozero", "tickformat": "~s"},
+            "yaxis": {"title": {"text": title}, "rangemode": "tozero", "tickformat": "~s"},
             "hovermode": "x unified",
         },
     }

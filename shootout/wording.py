@@ -10,6 +10,7 @@ from datetime import datetime
 
 from msgspec import structs
 
+from shootout import metrics
 from shootout.model import (
     THROUGHPUT,
     CellComparison,
@@ -293,9 +294,55 @@ def worst_first(cells: Sequence[CellComparison]) -> tuple[CellComparison, ...]:
     """By verdict, then from the slowest to the fastest."""
 
     def rank(c: CellComparison) -> tuple[int, float]:
-        return WORST_FIRST.index(c.verdict), c.ratio.estimate if c.ratio else 0.0
+        found = decisive(c)
+        return WORST_FIRST.index(c.verdict), -worsening(found[0], found[1].estimate) if found else 0.0
 
     return tuple(sorted(cells, key=rank))
+
+
+def decisive(c: CellComparison) -> tuple[str, Interval] | None:
+    """The metric that decided the cell's verdict, and its ratio; None where nothing was compared."""
+    if c.judged:
+        return c.judged[0].metric, c.judged[0].ratio
+    return None if c.ratio is None else (THROUGHPUT, c.ratio)
+
+
+def worsening(metric: str, ratio: float) -> float:
+    """By how much a metric became worse, as a share of the base; negative: better."""
+    return 1 - ratio if metric == THROUGHPUT else ratio - 1
+
+
+def overall(comparison: Comparison) -> Headline:
+    """What a run says of all its heads together."""
+    found = heads(comparison)
+    if len(found) < 2:
+        return headlines(comparison)[0]
+    (base, _), *_ = Counter(c.base.server for c in comparison.cells if c.cell != c.base).most_common(1)
+    compared = [c for c in comparison.cells if c.cell.server in found]
+    of = {verdict: [c for c in compared if c.verdict is verdict] for verdict in Verdict}
+    slower, faster = worst_first(of[Verdict.REGRESSED]), worst_first(of[Verdict.IMPROVED])
+    failed = f"{_cells(len(of[Verdict.FAILED]))} failed" if of[Verdict.FAILED] else ""
+    if slower or faster:
+        word, changed = (_worse(slower), slower) if slower else (_better(faster), faster)
+        servers = len({c.cell.server for c in changed})
+        claim = f"{servers} of {len(found)} servers {'is' if servers == 1 else 'are'} {word} than {base}"
+        said = []
+        if slower:
+            said.append(f"in {len(slower)} of {_cells(len(compared))}, worst {_place(slower[0], named=True)}")
+        if faster:
+            also = f"{_better(faster)} in" if slower else "in"
+            of_all = "" if slower else f" of {_cells(len(compared))}"
+            said.append(f"{also} {len(faster)}{of_all}, best {_place(faster[-1], named=True)}")
+        return Headline(claim=claim, detail="; ".join([*said, *([failed] if failed else [])]))
+    if len(of[Verdict.EQUIVALENT]) == len(compared):
+        claim = f"All {len(found)} servers are as fast as {base}"
+        detail = f"{_cells(len(compared))} within ±{share(comparison.policy.margin)}"
+        return Headline(claim=claim, detail=detail)
+    if len(of[Verdict.FAILED]) == len(compared):
+        return Headline(claim=f"None of {len(found)} servers could be measured", detail=failed)
+    counts = ", ".join(f"{len(of[v])} {v}" for v in WORST_FIRST if of[v])
+    claim = f"No difference between {len(found)} servers and {base} was shown"
+    return Headline(claim=claim, detail=f"of {_cells(len(compared))}, {counts}")
 
 
 def headlines(comparison: Comparison) -> tuple[Headline, ...]:
@@ -316,13 +363,15 @@ def _headline(cells: Sequence[CellComparison], comparison: Comparison) -> Headli
     of = {verdict: [c for c in cells if c.verdict is verdict] for verdict in Verdict}
     slower, faster = worst_first(of[Verdict.REGRESSED]), worst_first(of[Verdict.IMPROVED])
     equal, failed = len(of[Verdict.EQUIVALENT]), len(of[Verdict.FAILED])
+    lost = f"; {_cells(failed)} failed" if failed else ""
     if slower:
-        claim = f"{head} is slower than {base} in {len(slower)} of {total}"
-        also = f"; faster in {len(faster)}, best {_place(faster[-1])}" if faster else ""
-        return Headline(claim=claim, detail=f"worst {_place(slower[0])}{also}")
+        claim = f"{head} is {_worse(slower)} than {base} in {len(slower)} of {total}"
+        also = f"; {_better(faster)} in {len(faster)}, best {_place(faster[-1])}" if faster else ""
+        return Headline(claim=claim, detail=f"worst {_place(slower[0])}{also}{lost}")
     if faster:
-        claim = f"{head} is faster than {base} in {len(faster)} of {total}"
-        return Headline(claim=claim, detail=f"best {_place(faster[-1])}; slower in none")
+        claim = f"{head} is {_better(faster)} than {base} in {len(faster)} of {total}"
+        none = f"{_worse(faster)} in none"
+        return Headline(claim=claim, detail=f"best {_place(faster[-1])}; {none}{lost}")
     if equal == len(cells):
         everywhere = "its only cell" if equal == 1 else f"all {total}"
         margin = share(comparison.policy.margin)
@@ -339,25 +388,60 @@ def _cells(count: int) -> str:
     return "1 cell" if count == 1 else f"{count} cells"
 
 
-def _place(c: CellComparison) -> str:
-    size = change(c.ratio) if c.ratio else NONE
-    return f"{size} ({c.cell.workload}, {threads(c.cell.threads)})"
+def _worse(cells: Sequence[CellComparison]) -> str:
+    return "slower" if all(_of_time(c) for c in cells) else "worse"
+
+
+def _better(cells: Sequence[CellComparison]) -> str:
+    return "faster" if all(_of_time(c) for c in cells) else "better"
+
+
+def _of_time(c: CellComparison) -> bool:
+    """Whether the cell was decided by a metric that says how fast a server is."""
+    found = decisive(c)
+    return found is None or found[0] == THROUGHPUT or found[0].startswith("latency")
+
+
+def decided_change(c: CellComparison) -> str:
+    """The change that decided, `−21 %`; of another metric than throughput with its name."""
+    found = decisive(c)
+    if found is None:
+        return NONE
+    metric, ratio = found
+    return change(ratio) if metric == THROUGHPUT else f"{metrics.TITLES[metric]} {change(ratio)}"
+
+
+def _place(c: CellComparison, *, named: bool = False) -> str:
+    server = f"{c.cell.server}, " if named else ""
+    return f"{decided_change(c)} ({server}{c.cell.workload}, {threads(c.cell.threads)})"
 
 
 def sentence(c: CellComparison, policy: Policy) -> str:
-    """A cell's verdict in words with its figure."""
+    """A cell's verdict in words with the figure that decided it."""
     base = c.base.server
     if c.cell == c.base and c.verdict is Verdict.UNJUDGED:
         return "This is the base: the other servers are compared with it"
     if c.verdict is Verdict.FAILED:
         return "Could not be measured to the end" if c.figures else "Could not be measured"
-    if c.ratio is None:
+    if (found := decisive(c)) is None:
         return "Measured, with nothing to compare it with"
-    size = change(c.ratio).lstrip(f"+{MINUS}")
-    said = {
-        Verdict.REGRESSED: f"{size} fewer transactions per second than {base}",
-        Verdict.IMPROVED: f"{size} more transactions per second than {base}",
-        Verdict.EQUIVALENT: f"As fast as {base}, within ±{share(policy.margin)}",
-    }
-    undecided = f"Not decided: the difference from {base} is anywhere from {change_range(c.ratio)}"
+    metric, ratio = found
+    size = change(ratio).lstrip(f"+{MINUS}")
+    margin = share(c.judged[0].margin if c.judged else policy.margin)
+    if metric == THROUGHPUT:
+        said = {
+            Verdict.REGRESSED: f"{size} fewer transactions per second than {base}",
+            Verdict.IMPROVED: f"{size} more transactions per second than {base}",
+            Verdict.EQUIVALENT: f"As fast as {base}, within ±{margin}",
+        }
+        undecided = f"Not decided: the difference from {base} is anywhere from {change_range(ratio)}"
+    else:
+        title = metrics.TITLES[metric]
+        titled = title[0].upper() + title[1:]
+        said = {
+            Verdict.REGRESSED: f"{titled} {size} higher than that of {base}",
+            Verdict.IMPROVED: f"{titled} {size} lower than that of {base}",
+            Verdict.EQUIVALENT: f"{titled} the same as that of {base}, within ±{margin}",
+        }
+        undecided = f"Not decided: {title} against {base}, anywhere from {change_range(ratio)}"
     return said.get(c.verdict, undecided)

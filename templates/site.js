@@ -1,8 +1,7 @@
 "use strict";
-// Draws the charts, makes tables sortable, switches the colour scheme. Pages are complete without it.
+// Draws the charts, makes tables sortable and filterable, switches the colour scheme. Pages are complete without it.
 (() => {
   const root = document.documentElement;
-  root.classList.add("js");
 
   const memory = {
     get scheme() { try { return localStorage.getItem("scheme"); } catch { return null; } },
@@ -54,17 +53,27 @@
       showlegend: false,
       hoverlabel: { bgcolor: "--surface", bordercolor: "--axis", font: { color: "--ink", size: 12.5 } },
     };
-    const canvas = chart.querySelector(".canvas") ?? chart.appendChild(document.createElement("div"));
-    canvas.className = "canvas";
     const config = { responsive: true, displayModeBar: false };
+    let canvas = chart.querySelector(".canvas");
+    if (!canvas) {
+      canvas = document.createElement("div");
+      canvas.className = "canvas";
+      chart.querySelector(".sketch").replaceWith(canvas); // which has shown the same until now
+    }
     return Plotly.react(canvas, coloured(data), coloured(whole), config)
       .then(() => { chart.dataset.drawn = isDark() ? "dark" : "light"; });
   }
 
-  function drawAll() {
+  const rest = () => new Promise((done) => { setTimeout(done); });
+
+  /** One after the other, so that the page answers in between; a later call begins anew. */
+  async function drawAll() {
+    if (typeof Plotly === "undefined") return; // the pictures stay
+    const turn = drawAll.turn = {};
     for (const chart of document.querySelectorAll(".chart")) {
-      if (typeof Plotly === "undefined") chart.textContent = "The charts' library is missing from assets/; the numbers are in the tables.";
-      else draw(chart);
+      if (drawAll.turn !== turn) return;
+      await draw(chart);
+      await rest();
     }
   }
 
@@ -101,7 +110,43 @@
     });
   }
 
+  const FILTERED_MIN = 9; // rows; fewer are seen at a glance
+
+  /** A box above the table: rows that lack one of its words are hidden. */
+  function addFilter(table) {
+    const rows = [...table.tBodies].flatMap((body) => [...body.rows]).filter((row) => !row.matches(".group"));
+    if (rows.length < FILTERED_MIN) return;
+    const texts = rows.map((row) => row.textContent.toLowerCase());
+    const line = document.createElement("label");
+    const input = document.createElement("input");
+    const count = document.createElement("output");
+    line.className = "filter";
+    input.type = "search";
+    input.placeholder = "Filter rows";
+    input.setAttribute("aria-label", `Filter: ${table.caption.textContent.trim()}`);
+    input.addEventListener("input", () => {
+      const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+      let shown = 0;
+      rows.forEach((row, number) => {
+        row.hidden = !words.every((word) => texts[number].includes(word));
+        shown += !row.hidden;
+      });
+      count.textContent = words.length ? `${shown} of ${rows.length}` : "";
+    });
+    line.append(input, count);
+    table.closest(".scroll").before(line);
+  }
+
   // --- page -----------------------------------------------------------------------------------
+
+  /** A heading's text leads to itself, so that its address can be copied. */
+  function addAnchor(heading) {
+    const link = document.createElement("a");
+    link.className = "anchor";
+    link.href = `#${heading.id}`;
+    link.append(...heading.childNodes);
+    heading.append(link);
+  }
 
   function addSchemeSwitch() {
     const button = document.createElement("button");
@@ -142,6 +187,8 @@
 
   document.addEventListener("DOMContentLoaded", () => {
     document.querySelectorAll("table.sortable").forEach(makeSortable);
+    document.querySelectorAll("table[data-filter]").forEach(addFilter);
+    document.querySelectorAll(":is(h2, h3)[id]").forEach(addAnchor);
     document.querySelectorAll("pre.command").forEach(addCopyButton);
     addSchemeSwitch();
     printInLight();

@@ -53,7 +53,8 @@ def test_what_a_server_made_of_its_settings_is_a_warning_on_every_cell(lab: Lab,
         if cell.cell.server == head.label:
             texts = {warning.text for warning in cell.warnings}
             assert texts >= {f"{head.label}: {warning.text}" for warning in head.warnings}
-    page = (tmp_path / "out" / "site" / "index.html").read_text("utf-8")
+    (place,) = (tmp_path / "out" / "site" / "runs").glob("*/settings.html")
+    page = place.read_text("utf-8")
     assert '<td class="lacking">lacking' in page
     assert "<small>requested 500000</small>" in page
 

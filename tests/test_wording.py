@@ -14,7 +14,9 @@ from shootout.model import (
     Comparison,
     DatasetKind,
     Interval,
+    JudgedMetric,
     Load,
+    Metric,
     Scale,
     Uniform,
     Verdict,
@@ -102,9 +104,12 @@ R, G, E, Q, F = (
          "HEAD is slower than BASE in 2 of 3 cells: worst -25 % (oltp_read_only, 2 threads)"),
         ([(R, 0.9), (G, 1.2), (F, None)],
          "HEAD is slower than BASE in 1 of 3 cells: worst -10 % (oltp_read_only, 1 thread); "
-         "faster in 1, best +20 % (oltp_read_only, 2 threads)"),
+         "faster in 1, best +20 % (oltp_read_only, 2 threads); 1 cell failed"),
         ([(G, 1.1), (G, 1.3)],
          "HEAD is faster than BASE in 2 of 2 cells: best +30 % (oltp_read_only, 2 threads); slower in none"),
+        ([(G, 1.1), (F, None)],
+         "HEAD is faster than BASE in 1 of 2 cells: best +10 % (oltp_read_only, 1 thread); slower in none; "
+         "1 cell failed"),
         ([(E, 1.0)], "HEAD is as fast as BASE in its only cell: within ±2 %"),
         ([(E, 1.0), (Q, 0.98)],
          "No difference between HEAD and BASE was shown: of 2 cells, 1 inconclusive, 1 equivalent"),
@@ -115,6 +120,76 @@ def test_headlines(verdicts: list[tuple[Verdict, float | None]], expected: str) 
     (headline,) = wording.headlines(a_comparison_of(*verdicts))
     expected = expected.replace("HEAD", builders.HEAD).replace("BASE", builders.BASE)
     assert plain(headline.text) == expected
+
+
+def decided_by(comparison: CellComparison, metric: Metric, ratio: float) -> CellComparison:
+    judged = JudgedMetric(
+        metric=metric, verdict=comparison.verdict, ratio=an_interval(ratio, 0.02), p_value=0.001, margin=0.1,
+        spread=0.01, floor=None, detectable=None, confirmed=None,
+    )  # fmt: skip
+    return msgspec.structs.replace(comparison, judged=(judged,))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "metric", "ratio", "expected"),
+    [
+        (R, "throughput", 0.9, "10 % fewer transactions per second than BASE"),
+        (R, "latency_p99", 1.3, "99 % latency 30 % higher than that of BASE"),
+        (G, "server_cpu", 0.8, "Server CPU 20 % lower than that of BASE"),
+        (E, "latency_p50", 1.0, "Median latency the same as that of BASE, within ±10 %"),
+        (Q, "fsyncs", 1.05,
+         "Not decided: fsyncs against BASE, anywhere from +3 to +7 %"),
+    ],
+)  # fmt: skip
+def test_a_verdict_names_the_metric_that_decided_it(
+    verdict: Verdict, metric: Metric, ratio: float, expected: str
+) -> None:
+    comparison = a_comparison_of((verdict, 1.0))
+    head = decided_by(comparison.cells[1], metric, ratio)
+    said = wording.sentence(head, comparison.policy)
+    assert plain(said) == expected.replace("BASE", builders.BASE)
+
+
+def test_a_headline_names_the_metric_and_ranks_by_it() -> None:
+    comparison = a_comparison_of((R, 0.95), (R, 1.0))
+    cells = [*comparison.cells[:3], decided_by(comparison.cells[3], "server_cpu", 1.4)]
+    (headline,) = wording.headlines(msgspec.structs.replace(comparison, cells=tuple(cells)))
+    assert plain(headline.text) == (
+        f"{builders.HEAD} is worse than {builders.BASE} in 2 of 2 cells: "
+        "worst server CPU +40 % (oltp_read_only, 2 threads)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        ({"a": R, "b": F, "c": G},
+         "1 of 3 servers is slower than BASE: in 1 of 3 cells, worst -10 % (a, oltp_read_only, 1 thread); "
+         "faster in 1, best +10 % (c, oltp_read_only, 1 thread); 1 cell failed"),
+        ({"a": G, "b": G}, "2 of 2 servers are faster than BASE: in 2 of 2 cells, best +10 % (a, oltp_read_only, "
+         "1 thread)"),
+        ({"a": E, "b": E}, "All 2 servers are as fast as BASE: 2 cells within ±2 %"),
+        ({"a": F, "b": F}, "None of 2 servers could be measured: 2 cells failed"),
+        ({"a": Q, "b": E}, "No difference between 2 servers and BASE was shown: of 2 cells, 1 inconclusive, "
+         "1 equivalent"),
+    ],
+)  # fmt: skip
+def test_a_run_with_many_servers_has_one_headline(verdicts: dict[str, Verdict], expected: str) -> None:
+    header = builders.a_header([builders.BASE, *verdicts], workloads=["oltp_read_only"], threads=[1])
+    (block,) = header.blocks
+    ratios = {R: 0.9, G: 1.1, E: 1.0, Q: 0.99}
+    found = {builders.BASE: Verdict.UNJUDGED} | verdicts
+    cells = tuple(
+        CellComparison(
+            cell=cell, base=block.cells[0], verdict=found[cell.server], figures=None, p_value=None,
+            ratio=an_interval(ratios[found[cell.server]], 0.025) if found[cell.server] in ratios else None,
+            per_start=(), reason="", warnings=(),
+        )
+        for cell in block.cells
+    )  # fmt: skip
+    comparison = Comparison(header=header, end=None, policy=header.profile.policy, cells=cells)
+    said = wording.overall(comparison).text
+    assert plain(said) == expected.replace("BASE", builders.BASE)
 
 
 def test_the_worst_comes_first() -> None:

@@ -20,7 +20,9 @@ from shootout.model import (
     SettingRecord,
     WorkloadRecord,
 )
-from shootout.site.run import MACHINE, Doubt, Run
+from shootout.site.findings import Finding
+from shootout.site.run import MACHINE, CellSet, Doubt, Run
+from shootout.site.server import compared_settings
 
 SERVER_CPU = "server CPU, µs"
 OF_HOST = (SERVER_CPU, "context_switches", "disk_written_bytes")  # by the kernel that the server runs on
@@ -181,16 +183,14 @@ class CellPage:
 
     @cached_property
     def settings(self) -> tuple[tuple[SettingRecord, str | None], ...]:
-        """Each setting with the base's effective value, deviations first."""
-        theirs = (
-            {s.name: s.effective for s in self.run.servers[self.base.cell.server].settings}
-            if self.base
-            else {}
+        """Those that are not as requested, or not as on the base; each with the base's effective value."""
+        base = self.run.servers[self.base.cell.server] if self.base else None
+        rows = compared_settings(self.run.servers[self.cell.server], base)
+        return tuple(
+            (setting, theirs)
+            for setting, theirs in rows
+            if setting.differs or setting.lacking or (base is not None and theirs != setting.effective)
         )
-        mine = self.run.servers[self.cell.server].settings
-        rows = [(setting, theirs.get(setting.name)) for setting in mine]
-        fine = {setting.name: not (setting.differs or setting.lacking) for setting in mine}
-        return tuple(sorted(rows, key=lambda row: (fine[row[0].name], row[0].requested is None)))
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
@@ -205,13 +205,19 @@ class CellPage:
     @property
     def siblings(self) -> tuple[CellComparison, ...]:
         """The same workload and server at each number of threads, this cell too."""
-        found = [
-            c
-            for c in self.run.comparison.cells
-            if (c.cell.workload, c.cell.dataset, c.cell.server)
-            == (self.cell.workload, self.cell.dataset, self.cell.server)
-        ]
+        found = [c for c in self.set.cells if c.cell.server == self.cell.server]
         return tuple(sorted(found, key=lambda c: c.cell.threads))
+
+    @cached_property
+    def set(self) -> CellSet:
+        """The cells of its workload."""
+        return self.run.set_of(self.cell)
+
+    @property
+    def finding(self) -> Finding:
+        """What is known of its change."""
+        doubt = 1 - self.run.comparison.policy.confidence
+        return Finding(comparison=self.comparison, change=self.run.changes.get(self.cell), doubt=doubt)
 
     @property
     def rivals(self) -> tuple[CellComparison, ...]:

@@ -22,3 +22,13 @@ def cell_stem(cell: Cell) -> str:
     digest = hashlib.sha256(identity.encode(errors="surrogatepass")).hexdigest()[:10]
     readable = re.sub(r"[^A-Za-z0-9._]+", "-", f"{cell.workload}-t{cell.threads}-{cell.server}")
     return f"{readable[:80].strip('-.')}~{digest}"
+
+
+def workload_page(workload: str, dataset: str) -> str:
+    """The file of a workload's page; `dataset`: empty where the workload has only one."""
+    return f"workload-{file_stem(f'{workload} {dataset}' if dataset else workload)}.html"
+
+
+def server_page(label: str) -> str:
+    """The file of a server's page."""
+    return f"server-{file_stem(label)}.html"

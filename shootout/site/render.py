@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib.metadata import version
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from shootout import doubts, wording
+from shootout import doubts, metrics, wording
+from shootout.model import CellComparison
 from shootout.places import TEMPLATES
-from shootout.site import settings
-from shootout.site.names import cell_stem
-from shootout.site.run import Run
+from shootout.site import findings, settings, workload
+from shootout.site.names import cell_stem, file_stem, server_page
+from shootout.site.sketch import THUMBNAIL, marker, sketch
 
 Renderer = Callable[..., str]
 
 PLOTLY = f"plotly-{version('plotly')}.min.js"
+STRENGTHS = (0.05, 0.15, 0.3)  # changes from which a tile is coloured more
 ERRORS = doubts.RETRIED | {
     "1040": "too many connections",
     "1053": "server shutting down",
@@ -28,7 +31,7 @@ ERRORS = doubts.RETRIED | {
 }
 
 
-def renderer(runs: Sequence[Run]) -> Renderer:
+def renderer() -> Renderer:
     """Renders a template of that name with `root`, the way up from the page to the site's top."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -41,13 +44,18 @@ def renderer(runs: Sequence[Run]) -> Renderer:
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     environment.filters |= {
         "breakable": _breakable,
+        "busy_cpus": workload.busy_cpus,
         "change": wording.change,
         "change_range": wording.change_range,
         "cpu_us": wording.cpu_us,
         "dataset": wording.dataset,
+        "decided_change": wording.decided_change,
+        "decisive": wording.decisive,
         "duration": wording.duration,
         "estimate": wording.estimate,
+        "file_stem": file_stem,
         "half_width": wording.half_width,
+        "marker": marker,
         "memory": wording.memory,
         "moment": wording.moment,
         "number": wording.number,
@@ -58,7 +66,10 @@ def renderer(runs: Sequence[Run]) -> Renderer:
         "percents": wording.percents,
         "share": wording.share,
         "signed": wording.signed,
+        "sketch": sketch,
+        "strength": _strength,
         "threads": wording.threads,
+        "written_kb_per_s": workload.written_kb_per_s,
     }
     environment.globals |= {
         "MEANINGS": wording.MEANINGS,
@@ -66,10 +77,13 @@ def renderer(runs: Sequence[Run]) -> Renderer:
         "NOT_VISIBLE": wording.NOT_VISIBLE,
         "PLOTLY": PLOTLY,
         "ERRORS": ERRORS,
+        "SHOWN_MAX": findings.SHOWN_MAX,
         "SAME_SETTINGS": settings.GROUPS[-1],
         "SYMBOLS": wording.SYMBOLS,
+        "THUMBNAIL": THUMBNAIL,
+        "TITLES": metrics.TITLES,
         "cell_stem": cell_stem,
-        "runs": runs,
+        "server_page": server_page,
     }
 
     def render(name: str, **values: object) -> str:
@@ -81,3 +95,10 @@ def renderer(runs: Sequence[Run]) -> Renderer:
 def _breakable(name: str) -> Markup:
     """A long name that may be broken where a person would break it."""
     return Markup(re.sub(r"(?<=[_/@,])", "<wbr>", str(escape(name))))
+
+
+def _strength(c: CellComparison) -> int:
+    """How large the change is that decided, from 0 to the number of STRENGTHS."""
+    found = wording.decisive(c)
+    size = abs(math.log(found[1].estimate)) if found and found[1].estimate > 0 else 0.0
+    return sum(size >= each for each in STRENGTHS)

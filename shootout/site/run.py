@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import get_args
 
@@ -14,18 +14,19 @@ from shootout.model import (
     Block,
     Cell,
     CellComparison,
+    ChangePoint,
     Comparison,
-    CurveComparison,
     Dataset,
     DatasetKind,
     FailureRecord,
     RunDocument,
     Samples,
+    ScalingLaw,
     ServerRecord,
     Verdict,
     Warning,
 )
-from shootout.site.names import file_stem
+from shootout.site import names
 from shootout.site.settings import SettingRow, grouped
 
 MACHINE = "the machine"
@@ -37,6 +38,7 @@ class Run:
 
     document: RunDocument
     comparison: Comparison
+    changes: Mapping[Cell, ChangePoint] = field(default_factory=dict)  # what history knows of cells of now
 
     @property
     def id(self) -> str:
@@ -46,7 +48,12 @@ class Run:
     @property
     def folder(self) -> str:
         """Where its pages lie in the site."""
-        return f"runs/{file_stem(self.id)}"
+        return f"runs/{names.file_stem(self.id)}"
+
+    @cached_property
+    def headline(self) -> wording.Headline:
+        """What it says of all heads together."""
+        return wording.overall(self.comparison)
 
     @cached_property
     def headlines(self) -> tuple[wording.Headline, ...]:
@@ -76,12 +83,7 @@ class Run:
     @cached_property
     def verdicts(self) -> dict[Verdict, int]:
         """How many cells have each verdict, the worst first; all of them, also where there are none."""
-        return {verdict: sum(c.verdict is verdict for c in self.judged) for verdict in wording.WORST_FIRST}
-
-    @cached_property
-    def workloads(self) -> tuple[str, ...]:
-        """In the run's order."""
-        return tuple(dict.fromkeys(c.cell.workload for c in self.comparison.cells))
+        return tally(self.judged)
 
     @cached_property
     def threads(self) -> tuple[int, ...]:
@@ -105,7 +107,8 @@ class Run:
     @cached_property
     def scale(self) -> Scale:
         """One axis for the intervals of all cells."""
-        return Scale.over([c.ratio for c in self.judged if c.ratio], self.comparison.policy.margin)
+        found = [decisive[1] for c in self.judged if (decisive := wording.decisive(c))]
+        return Scale.over(found, self.comparison.policy.margin)
 
     @cached_property
     def cells(self) -> dict[Cell, CellComparison]:
@@ -115,8 +118,24 @@ class Run:
     @cached_property
     def sets(self) -> tuple[CellSet, ...]:
         """Workload by workload (and dataset, where there are several)."""
-        keys = dict.fromkeys((c.cell.workload, c.cell.dataset) for c in self.comparison.cells)
-        return tuple(CellSet(run=self, workload=workload, dataset=dataset) for workload, dataset in keys)
+        keys: dict[tuple[str, str], list[CellComparison]] = {}
+        for c in self.comparison.cells:
+            keys.setdefault((c.cell.workload, c.cell.dataset), []).append(c)
+        several = Counter(workload for workload, _ in keys)
+        return tuple(
+            CellSet(
+                run=self,
+                workload=workload,
+                dataset=dataset,
+                cells=tuple(cells),
+                alone=several[workload] == 1,
+            )
+            for (workload, dataset), cells in keys.items()
+        )
+
+    def set_of(self, cell: Cell) -> CellSet:
+        """The cells that share the cell's workload and dataset."""
+        return next(s for s in self.sets if (s.workload, s.dataset) == (cell.workload, cell.dataset))
 
     @cached_property
     def datasets(self) -> tuple[Dataset, ...]:
@@ -125,27 +144,6 @@ class Run:
         ran_on = {block.dataset for block in header.blocks}
         known = (header.profile.dataset.of(kind) for kind in get_args(DatasetKind))
         return tuple(dataset for dataset in known if dataset.key in ran_on)
-
-    @cached_property
-    def curves(self) -> tuple[CurveRow, ...]:
-        """The scaling curves that are compared, with the peaks of their laws."""
-        return tuple(
-            CurveRow(
-                curve=each,
-                peak=self._peak(each.workload, each.dataset, each.server),
-                base_peak=self._peak(each.workload, each.dataset, each.base),
-            )
-            for each in self.comparison.curves
-        )
-
-    def _peak(self, workload: str, dataset: str, server: str) -> float | None:
-        tps = {
-            cell.threads: each.figures.tps.estimate
-            for cell, each in self.cells.items()
-            if (cell.workload, cell.dataset, cell.server) == (workload, dataset, server) and each.figures
-        }
-        law = curves.law(dict(sorted(tps.items())))
-        return None if law is None or law.peak_threads is None else round(law.peak_threads)
 
     @cached_property
     def settings(self) -> tuple[tuple[str, tuple[SettingRow, ...]], ...]:
@@ -165,31 +163,54 @@ class Run:
     def doubts(self) -> tuple[Doubt, ...]:
         """All warnings of the run, each once: of the machine, the servers, and the cells."""
         header = self.document.header
-        cells: dict[Warning, list[CellComparison]] = {}
-        for c in self.comparison.cells:
-            for warning in c.warnings:
-                if warning not in self.told_of_servers:
-                    cells.setdefault(warning, []).append(c)
         return (
             *(Doubt(about=MACHINE, warning=warning) for warning in header.runner.warnings),
             *(Doubt(about=s.label, warning=warning) for s in header.servers for warning in s.warnings),
-            *(Doubt(about=_places(found), warning=warning) for warning, found in cells.items()),
+            *self.doubts_of(self.comparison.cells),
         )
+
+    def doubts_of(self, cells: Iterable[CellComparison]) -> tuple[Doubt, ...]:
+        """The warnings of these cells, each once, without what is said of their servers."""
+        found: dict[Warning, list[CellComparison]] = {}
+        for c in cells:
+            for warning in c.warnings:
+                if warning not in self.told_of_servers:
+                    found.setdefault(warning, []).append(c)
+        return tuple(Doubt(about=_places(places), warning=warning) for warning, places in found.items())
+
+    @cached_property
+    def summed_doubts(self) -> tuple[Doubt, ...]:
+        """The same for a first look: of each kind of warning of cells one, and how many cells have it."""
+        kinds: dict[str, list[CellComparison]] = {}
+        for c in self.comparison.cells:
+            for code in dict.fromkeys(w.code for w in c.warnings if w not in self.told_of_servers):
+                kinds.setdefault(code, []).append(c)
+        others = [doubt for doubt in self.doubts if doubt.about == MACHINE or doubt.about in self.servers]
+        for code, cells in kinds.items():
+            said = [w for c in cells for w in c.warnings if w.code == code and w not in self.told_of_servers]
+            example = ", for instance" if len(set(said)) > 1 else ""
+            others.append(Doubt(about=f"{_places(cells)}{example}", warning=said[0]))
+        return tuple(others)
+
+    @cached_property
+    def _blocks(self) -> dict[Cell, Block]:
+        return {cell: block for block in self.document.header.blocks for cell in block.cells}
 
     def block(self, cell: Cell) -> Block:
         """The block that the cell was measured in."""
-        return next(block for block in self.document.header.blocks if cell in block.cells)
+        return self._blocks[cell]
+
+    @cached_property
+    def _samples(self) -> dict[tuple[str, str], list[tuple[int, Samples]]]:
+        found: dict[tuple[str, str], list[tuple[int, Samples]]] = {}
+        for record in self.document.starts:
+            for samples in record.samples:
+                found.setdefault((record.block, samples.server), []).append((record.start, samples))
+        return found
 
     def samples(self, cell: Cell) -> tuple[tuple[int, Samples], ...]:
         """What was measured, start by start."""
-        key = self.block(cell).key
-        return tuple(
-            (record.start, samples)
-            for record in self.document.starts
-            if record.block == key
-            for samples in record.samples
-            if samples.server == cell.server
-        )
+        return tuple(self._samples.get((self.block(cell).key, cell.server), ()))
 
     def failures(self, cell: Cell) -> tuple[FailureRecord, ...]:
         """Why it could not be measured (any further)."""
@@ -205,45 +226,71 @@ class Doubt:
 
 
 @dataclass(frozen=True)
-class CurveRow:
-    """A scaling curve, and where the laws of both servers have their peaks, in threads."""
-
-    curve: CurveComparison
-    peak: float | None
-    base_peak: float | None
-
-
-@dataclass(frozen=True)
 class CellSet:
-    """The cells of one workload on one dataset: a row of the matrix for each head, and one chart."""
+    """The cells of one workload on one dataset: what a workload's page is about."""
 
     run: Run
     workload: str
     dataset: str
+    cells: tuple[CellComparison, ...]  # bases too
+    alone: bool  # the workload's only dataset
 
-    @cached_property
-    def cells(self) -> tuple[CellComparison, ...]:
-        """All of them, bases too."""
-        return tuple(
-            c
-            for c in self.run.comparison.cells
-            if (c.cell.workload, c.cell.dataset) == (self.workload, self.dataset)
-        )
+    @property
+    def page(self) -> str:
+        """Its file in the run's folder."""
+        return names.workload_page(self.workload, "" if self.alone else self.dataset)
 
     @cached_property
     def threads(self) -> tuple[int, ...]:
         """From few to many."""
         return tuple(sorted({c.cell.threads for c in self.cells}))
 
+    @cached_property
+    def servers(self) -> tuple[str, ...]:
+        """Those that have cells here, in the order of charts."""
+        here = {c.cell.server for c in self.cells}
+        return tuple(label for label in self.run.series if label in here)
+
+    @cached_property
+    def heads(self) -> tuple[str, ...]:
+        """Those that are held against a base here."""
+        compared = {c.cell.server for c in self.cells if c.cell != c.base}
+        return tuple(label for label in self.servers if label in compared)
+
+    @cached_property
+    def verdicts(self) -> dict[Verdict, int]:
+        """How many of its cells have each verdict."""
+        return tally(c for c in self.cells if c.cell != c.base or c.verdict is not Verdict.UNJUDGED)
+
     def at(self, server: str, threads: int) -> CellComparison | None:
         """The cell of one server; None where it is not in the run."""
         cell = Cell(workload=self.workload, dataset=self.dataset, server=server, threads=threads)
         return self.run.cells.get(cell)
 
+    @cached_property
+    def laws(self) -> dict[str, ScalingLaw]:
+        """The scaling laws that its servers follow, where they have one."""
+        tps: dict[str, dict[int, float]] = {label: {} for label in self.servers}
+        for c in sorted(self.cells, key=lambda c: c.cell.threads):
+            if c.figures:
+                tps[c.cell.server][c.cell.threads] = c.figures.tps.estimate
+        return {label: law for label, of_threads in tps.items() if (law := curves.law(of_threads))}
+
     @property
     def chart(self) -> charts.Figure:
-        """Throughput over threads."""
-        return charts.throughput(self.cells, tuple(self.run.series.values()))
+        """Throughput over threads, with the servers' scaling laws."""
+        return charts.throughput(self.cells, tuple(self.run.series.values()), self.laws)
+
+    @property
+    def thumbnail(self) -> charts.Figure:
+        """The same without."""
+        return charts.throughput(self.cells, tuple(self.run.series.values()), {})
+
+
+def tally(cells: Iterable[CellComparison]) -> dict[Verdict, int]:
+    """How many cells have each verdict, the worst first; all of them, also where there are none."""
+    counts = Counter(c.verdict for c in cells)
+    return {verdict: counts[verdict] for verdict in wording.WORST_FIRST}
 
 
 def _places(cells: Sequence[CellComparison]) -> str:
