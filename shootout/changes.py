@@ -25,6 +25,7 @@ PIECE_MIN = 3  # a level is more than one bad run and its neighbour
 SHUFFLES = 199
 FALSE_ALARM = 0.05
 BLOCK = 3  # values that stay neighbours when a series is shuffled
+RESOLUTION = 1e-9  # of sums of logarithms: what is smaller is rounding
 TOGETHER = 8  # series: with more, what is worked on no longer lies in a CPU's cache
 
 
@@ -99,8 +100,8 @@ def _penalties(values: Floats, generators: Sequence[random.Random]) -> Floats:
     orders = np.stack([_shuffles(n, generator) for generator in generators])
     shuffled = np.take_along_axis(values[:, np.newaxis, :], orders, axis=2).reshape(-1, n)
     saved = np.sort(_saved_by_one(shuffled).reshape(count, SHUFFLES), axis=1)
-    quantile: Floats = saved[:, min(math.ceil((1 - FALSE_ALARM) * (SHUFFLES + 1)), SHUFFLES) - 1]
-    return quantile
+    quantile = saved[:, min(math.ceil((1 - FALSE_ALARM) * (SHUFFLES + 1)), SHUFFLES) - 1]
+    return np.maximum(quantile, RESOLUTION)
 
 
 def _shuffles(length: int, generator: random.Random) -> Ints:

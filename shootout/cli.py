@@ -101,7 +101,7 @@ def publish(results: Path, out: Path) -> Path:
     runs = kept.runs(results, _left_out, acknowledged)
     if not runs:
         raise InputError(f"{results}: no run document in it; `shootout run` makes one")
-    return site.publish(runs, out, acknowledged)
+    return site.update(runs, out, acknowledged)
 
 
 def _judged_all(results: Path, base: str | None) -> Iterator[Comparison]:

@@ -24,6 +24,7 @@ from msgspec import structs
 from shootout import compare, document, ledger, triage
 from shootout.errors import InputError
 from shootout.model import (
+    THROUGHPUT,
     Acknowledgement,
     Cell,
     CellComparison,
@@ -225,7 +226,7 @@ def _from(path: Path, run_: str, runner: str, ledgers: _Ledgers) -> _From:
         runner=runner,
         document=_ends(path),
         ledger=ledgers.digest_before(run_, runner),
-        library=_library(),
+        library=library(),
     )
 
 
@@ -277,7 +278,7 @@ def _ends(path: Path) -> str:
 
 
 @cache
-def _library() -> str:
+def library() -> str:
     """This library's sources, in a word."""
     files = sorted(Path(__file__).parent.glob("*.py"))
     return _digest(*(file.read_bytes() for file in files))
@@ -306,8 +307,9 @@ def _gist(cell: CellComparison, *, twin: bool) -> CellComparison:
     if twin:
         return structs.replace(slim, per_start=cell.per_start, judged=cell.judged)
     figures = cell.figures and structs.replace(cell.figures, errors={}, counters={})
-    regressed = cell.verdict is Verdict.REGRESSED  # and may be acknowledged by each metric
-    return structs.replace(slim, figures=figures, judged=cell.judged if regressed else ())
+    # A regression is acknowledged metric by metric; and a page names the metric that decided.
+    plain = not cell.judged or (cell.verdict is not Verdict.REGRESSED and cell.judged[0].metric == THROUGHPUT)
+    return structs.replace(slim, figures=figures, judged=() if plain else cell.judged)
 
 
 def _slim(cell: CellComparison) -> CellComparison:

@@ -1,6 +1,6 @@
 """The site at the size of three years of weekly runs, 78 000 results: time, memory, and the size of pages.
 
-What is measured is `site.publish` as `shootout site` calls it. The noise is recorded: ratios of single starts
+What is measured is `site.update` as `shootout site` calls it. The noise is recorded: ratios of single starts
 and samples of the runs in reports/showcase. Old runs are what they are in a real folder: documents that were
 judged when they were measured, of which only the judgement is read. The newest have their samples.
 

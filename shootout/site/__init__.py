@@ -4,6 +4,6 @@
 """
 
 from shootout.site.names import cell_stem, file_stem
-from shootout.site.publish import build
+from shootout.site.publish import build, update
 
-__all__ = ["build", "cell_stem", "file_stem"]
+__all__ = ["build", "cell_stem", "file_stem", "update"]

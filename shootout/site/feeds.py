@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -17,7 +17,7 @@ from shootout.model import (
     Comparison,
     Verdict,
 )
-from shootout.site.names import cell_stem, file_stem
+from shootout.site.names import cell_stem, run_folder
 from shootout.site.over_time import Change, cell_of
 
 ENTRIES_MAX = 200  # of the feed
@@ -64,14 +64,15 @@ COLORS = {  # on each of them white text has a contrast of 4.5 at least
 
 
 def entries(
-    runs: Iterable[Judged], changes: Iterable[Change]
+    runs: Iterable[Judged], changes: Iterable[Change], whole: Collection[str]
 ) -> tuple[Entry, ...]:
     """Regressions in verdicts, and changes for the worse between runs; the newest first.
 
-    A regression that goes on from run to run is one entry, that of the run in which it began.
+    A regression that goes on from run to run is one entry, that of the run in which it began. `whole`: the
+    runs whose cells have pages of their own.
     """
     oldest_first = sorted(runs, key=lambda run: run.id)
-    found = [*_verdicts(oldest_first), *(_change(change) for change in changes if change.worse)]
+    found = [*_verdicts(oldest_first, whole), *(_change(change) for change in changes if change.worse)]
     found.sort(key=lambda entry: (entry.updated, entry.id), reverse=True)
     return tuple(found[:ENTRIES_MAX])
 
@@ -111,25 +112,27 @@ def site_id(oldest: str) -> str:
 # --- entries --------------------------------------------------------------------------------------
 
 
-def _verdicts(runs: Iterable[Judged]) -> Iterator[Entry]:
+def _verdicts(runs: Iterable[Judged], whole: Collection[str]) -> Iterator[Entry]:
     regressed: set[tuple[str, Cell, Cell]] = set()
     for run in runs:
         for c in run.gist.cells:
             key = (run.runner, c.cell, c.base)
             if c.verdict is Verdict.REGRESSED and key not in regressed:
-                yield _regression(run, c)
+                yield _regression(run, c, whole=run.id in whole)
             if c.verdict in _TOLD:
                 (regressed.add if c.verdict is Verdict.REGRESSED else regressed.discard)(key)
 
 
-def _regression(run: Judged, c: CellComparison) -> Entry:
+def _regression(run: Judged, c: CellComparison, *, whole: bool) -> Entry:
+    stem = cell_stem(c.cell)
+    place = f"{run_folder(run.id)}/{f'{stem}.html' if whole else f'index.html#{stem}'}"
     said = wording.sentence(c, run.gist.policy)
     return Entry(
-        id=_urn("verdict", run.id, cell_stem(c.cell)),
+        id=_urn("verdict", run.id, stem),
         title=f"{wording.SYMBOLS[c.verdict]} {_place(c.cell)}: {said}",
         text=f"{said}. {c.reason}.",
-        updated=_moment(run.gist.header.started),
-        place=f"runs/{file_stem(run.id)}/index.html#{cell_stem(c.cell)}",
+        updated=moment(run.gist.header.started),
+        place=place,
         kind="verdict",
         acknowledged=c.acknowledged,
     )
@@ -147,7 +150,7 @@ def _change(change: Change) -> Entry:
             f"{wording.number(point.after)}. Last good: run {point.last_good}, first bad: run "
             f"{point.first_bad}."
         ),
-        updated=_moment(change.started),
+        updated=moment(change.started),
         place=change.page,
         kind="change" if point.confirmed else "suspicion",
         acknowledged=change.acknowledged,
@@ -158,7 +161,7 @@ def _place(cell: Cell) -> str:
     return f"{cell.workload}, {wording.threads(cell.threads)}, {cell.server}"
 
 
-def _moment(iso: str) -> str:
+def moment(iso: str) -> str:
     """An ISO time as RFC 3339 has it; what is none, the beginning of time."""
     try:
         at = datetime.fromisoformat(iso)

@@ -16,6 +16,11 @@ def file_stem(text: str) -> str:
     return f"{re.sub(r'[^A-Za-z0-9._]+', '-', text)[:60].strip('-.')}~{digest}"
 
 
+def run_folder(run: str) -> str:
+    """Where a run's pages lie in the site."""
+    return f"runs/{file_stem(run)}"
+
+
 def cell_stem(cell: Cell) -> str:
     """A file name that tells people which cell it is, and tells apart any two cells of a run."""
     identity = "\0".join((cell.workload, cell.dataset, cell.server, str(cell.threads)))

@@ -11,7 +11,7 @@ from functools import cached_property
 from shootout import triage, wording
 from shootout.charts import Figure, Series
 from shootout.model import Acknowledgement, Cell, ChangePoint, HistoryPoint, HistorySeries
-from shootout.site.names import file_stem
+from shootout.site.names import run_folder
 
 HISTORY_COLUMNS = (
     "runner", "workload", "dataset", "threads", "server", "anchor", "run", "started", "ratio", "tps",
@@ -55,7 +55,7 @@ class Change:
     @property
     def folders(self) -> tuple[str, str]:
         """Of the last good run and the first bad one."""
-        return f"runs/{file_stem(self.point.last_good)}", f"runs/{file_stem(self.point.first_bad)}"
+        return run_folder(self.point.last_good), run_folder(self.point.first_bad)
 
 
 def changes(

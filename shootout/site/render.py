@@ -13,8 +13,8 @@ from markupsafe import Markup, escape
 from shootout import doubts, metrics, wording
 from shootout.model import CellComparison
 from shootout.places import TEMPLATES
-from shootout.site import findings, settings, workload
-from shootout.site.names import cell_stem, file_stem, server_page
+from shootout.site import findings, over_time, runner, settings, workload
+from shootout.site.names import cell_stem, file_stem, run_folder, server_page
 from shootout.site.sketch import THUMBNAIL, marker, sketch
 
 Renderer = Callable[..., str]
@@ -32,7 +32,10 @@ ERRORS = doubts.RETRIED | {
 
 
 def renderer() -> Renderer:
-    """Renders a template of that name with `root`, the way up from the page to the site's top."""
+    """Renders a template of that name; a page takes `root`, the way up from it to the site's top.
+
+    A page takes `data`, too, where its JSON and CSV lie beside it: the stem of their names.
+    """
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -49,6 +52,7 @@ def renderer() -> Renderer:
         "change_range": wording.change_range,
         "cpu_us": wording.cpu_us,
         "dataset": wording.dataset,
+        "day": wording.day,
         "decided_change": wording.decided_change,
         "decisive": wording.decisive,
         "duration": wording.duration,
@@ -67,6 +71,7 @@ def renderer() -> Renderer:
         "share": wording.share,
         "signed": wording.signed,
         "sketch": sketch,
+        "spark": over_time.spark,
         "strength": _strength,
         "threads": wording.threads,
         "written_kb_per_s": workload.written_kb_per_s,
@@ -83,11 +88,13 @@ def renderer() -> Renderer:
         "THUMBNAIL": THUMBNAIL,
         "TITLES": metrics.TITLES,
         "cell_stem": cell_stem,
+        "run_folder": run_folder,
+        "runner_page": runner.page_of,
         "server_page": server_page,
     }
 
     def render(name: str, **values: object) -> str:
-        return environment.get_template(f"{name}.html.j2").render(values)
+        return environment.get_template(f"{name}.j2" if "." in name else f"{name}.html.j2").render(values)
 
     return render
 

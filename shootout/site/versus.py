@@ -15,7 +15,7 @@ import msgspec
 from shootout import history, wording
 from shootout.kept import Judged
 from shootout.model import Cell, CellComparison, Interval, Verdict
-from shootout.site.names import file_stem
+from shootout.site.names import run_folder
 
 DATA = "ratios.js"  # in a run's folder
 NAME_MAX = 300  # characters of a name in it
@@ -102,7 +102,7 @@ class ComparePage:
                 "run": run.id,
                 "name": f"{wording.moment(run.gist.header.started)}, {_name(run.gist.header.profile_name)}",
                 "runner": run.runner,
-                "script": f"runs/{file_stem(run.id)}/{DATA}",
+                "script": f"{run_folder(run.id)}/{DATA}",
                 "servers": run.id in self.whole,
             }
             for run in self.runs
