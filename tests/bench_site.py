@@ -10,7 +10,6 @@ Exits with 1 where a limit is not kept. Needs Chromium, and some 200 MB in a tem
 from __future__ import annotations
 
 import argparse
-import gzip
 import math
 import random
 import resource
@@ -22,9 +21,11 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 
 import msgspec
+import record
 from msgspec.structs import replace
 from playwright.sync_api import sync_playwright
 from rich.console import Console
@@ -45,9 +46,6 @@ from shootout.model import (
     StartRecord,
     Verdict,
 )
-from shootout.places import REPORTS
-
-SHOWCASE = REPORTS / "showcase"
 WEEKS = 156
 SERVERS = ("mysql-5.7.22", "mysql-8.0.12", "mysql-8.0.33", "mysql-9.7", "mariadb-11.8")
 WORKLOADS = (
@@ -68,22 +66,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dir", type=Path, help="work there, and leave it (default: a temporary folder)")
     parser.add_argument("--build", nargs=2, type=Path, metavar=("RESULTS", "OUT"), help=argparse.SUPPRESS)
+    parser.add_argument("--weeks", type=int, default=WEEKS, help="runs in all (default: %(default)s)")
     given = parser.parse_args()
     if given.build:
         return _build(*given.build)
     with tempfile.TemporaryDirectory(prefix="shootout-bench-") as folder:
-        return _measure(given.dir or Path(folder))
+        return _measure(given.dir or Path(folder), given.weeks)
 
 
-def _measure(folder: Path) -> int:
+def _measure(folder: Path, weeks: int) -> int:
     results, out = folder / "results", folder / "site"
     shutil.rmtree(folder / "results", ignore_errors=True)
     shutil.rmtree(out, ignore_errors=True)
     began_s = time.monotonic()
-    judging_s = generate(results, WEEKS - 1)
-    print(f"{WEEKS - 1} runs made in {time.monotonic() - began_s:.0f} s", file=sys.stderr)
+    judging_s = generate(results, weeks - 1)
+    print(f"{weeks - 1} runs made in {time.monotonic() - began_s:.0f} s", file=sys.stderr)
     whole = _built(results, out)
-    judging_s = generate_one(results, WEEKS - 1, whole=True) or judging_s
+    judging_s = max(judging_s, generate_one(results, weeks - 1, whole=True))
     following = _built(results, out)
     nothing = _built(results, out)
     sizes = {path: path.stat().st_size for path in out.rglob("*.html")}
@@ -152,19 +151,26 @@ def _interactive(index: Path) -> float:
 # --- three years of runs --------------------------------------------------------------------------
 
 
-def recorded() -> tuple[list[RunDocument], list[float]]:
-    """The showcase's documents, and how far single starts lie from their cells' means, as logarithms."""
-    documents, noise = [], []
+@dataclass(frozen=True)
+class Recorded:
+    """What three years are made from."""
+
+    documents: tuple[RunDocument, ...]
+    noise: tuple[float, ...]  # how far single starts lie from their cells' means, as logarithms
+    cell: CellComparison  # a judged one
+
+
+@cache
+def recorded() -> Recorded:
+    """The showcase's documents."""
+    noise: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
-        for packed in sorted(SHOWCASE.glob("*.jsonl.gz")):
-            path = Path(folder) / packed.stem
-            path.write_bytes(gzip.decompress(packed.read_bytes()))
-            documents.append(document.read(path))
-    for each in documents:
-        for cell in compare.compare(each).cells:
-            logs = [math.log(ratio) for ratio in cell.per_start]
-            noise += [value - sum(logs) / len(logs) for value in logs] if len(logs) > 2 else []
-    return documents, noise
+        documents = tuple(map(document.read, record.unpacked(Path(folder))))
+    compared = [cell for each in documents for cell in compare.compare(each).cells if cell.ratio]
+    for cell in compared:
+        logs = [math.log(ratio) for ratio in cell.per_start]
+        noise += [value - sum(logs) / len(logs) for value in logs] if len(logs) > 2 else []
+    return Recorded(documents, tuple(noise), compared[-1])
 
 
 def generate(results: Path, weeks: int) -> float:
@@ -175,20 +181,14 @@ def generate(results: Path, weeks: int) -> float:
     return judging_s
 
 
-_RECORDED: list[tuple[list[RunDocument], list[float]]] = []
-
-
 def generate_one(results: Path, week: int, *, whole: bool) -> float:
     """Make one run; returns the seconds that judging it took, 0 where its judgement was made up."""
-    if not _RECORDED:
-        _RECORDED.append(recorded())
-    documents, noise = _RECORDED[0]
-    header = _header(documents, week)
+    header = _header(week)
     path = results / document.new_name(header.run)
     results.mkdir(parents=True, exist_ok=True)
     records: list[object] = [header]
     if whole:
-        records += _starts(header, documents, noise, week)
+        records += _starts(header, week)
     finished = (FIRST + timedelta(weeks=week, hours=6)).isoformat()
     end = EndRecord(finished=finished, elapsed_s=6 * 3600.0, interrupted=False)
     path.write_bytes(b"".join(msgspec.json.encode(record) + b"\n" for record in (*records, end)))
@@ -198,14 +198,15 @@ def generate_one(results: Path, week: int, *, whole: bool) -> float:
         taken_s = time.perf_counter() - began_s
         ledger.keep(results / ledger.FOLDER, judged.runner, ledger.of(judged.id, judged.twins))
         return taken_s
-    comparison = _comparison(header, end, documents, noise, week)
+    comparison = _comparison(header, end, week)
     ledger.keep(results / ledger.FOLDER, header.runner.fingerprint, _entries(comparison))
     read = RunDocument(header=header, starts=(), failures=(), end=end)
     kept.store(path, kept.Whole(read, comparison, ()))
     return 0.0
 
 
-def _header(documents: Sequence[RunDocument], week: int) -> RunHeader:
+def _header(week: int) -> RunHeader:
+    documents = recorded().documents
     known = {record.label: record for each in documents for record in each.header.servers}
     some = next(iter(known.values()))
     servers = tuple(replace(known.get(label, some), label=label, reference=label) for label in SERVERS)
@@ -236,10 +237,9 @@ def level(block: Block, server: str, week: int) -> float:
     return own + (by if changed and week >= since else 0.0)
 
 
-def _starts(
-    header: RunHeader, documents: Sequence[RunDocument], noise: Sequence[float], week: int
-) -> Iterator[StartRecord]:
+def _starts(header: RunHeader, week: int) -> Iterator[StartRecord]:
     """Recorded samples with throughput moved to where the server's level is."""
+    documents, noise = recorded().documents, recorded().noise
     dice = random.Random(f"starts {week}")
     pool = [record for each in documents for record in each.starts if len(record.samples) > 1]
     for block in header.blocks:
@@ -265,12 +265,10 @@ def _moved(samples: Samples, server: str, by: float) -> Samples:
     return replace(samples, server=server, steady=True, transactions=transactions)
 
 
-def _comparison(
-    header: RunHeader, end: EndRecord, documents: Sequence[RunDocument], noise: Sequence[float], week: int
-) -> Comparison:
+def _comparison(header: RunHeader, end: EndRecord, week: int) -> Comparison:
     """What such a run says: recorded noise around each server's level, judged by the margin alone."""
     dice = random.Random(f"comparison {week}")
-    some = next(cell for cell in compare.compare(documents[-1]).cells if cell.ratio)
+    some = recorded().cell
     cells = []
     for block in header.blocks:
         base = replace(
@@ -279,19 +277,18 @@ def _comparison(
         )  # fmt: skip
         cells.append(base)
         for cell in block.cells[1:]:
-            cells.append(_cell(replace(some, cell=cell, base=base.cell), level(block, cell.server, week), noise, dice))
-    twins = [
-        _cell(replace(some, cell=replace(block.cells[0], server=f"{SERVERS[0]} again"), base=block.cells[0]),
-              0.0, noise, dice)
-        for block in header.blocks
-    ]  # fmt: skip
+            cells.append(_cell(replace(some, cell=cell, base=base.cell), level(block, cell.server, week), dice))
+    twins = []
+    for block in header.blocks:
+        twin = replace(block.cells[0], server=f"{SERVERS[0]} again")
+        twins.append(_cell(replace(some, cell=twin, base=block.cells[0]), 0.0, dice))
     return Comparison(
         header=header, end=end, policy=header.profile.policy, cells=tuple(cells), twins=tuple(twins)
     )
 
 
-def _cell(some: CellComparison, at: float, noise: Sequence[float], dice: random.Random) -> CellComparison:
-    logs = [at + dice.choice(noise) for _ in range(STARTS)]
+def _cell(some: CellComparison, at: float, dice: random.Random) -> CellComparison:
+    logs = [at + dice.choice(recorded().noise) for _ in range(STARTS)]
     mean = sum(logs) / STARTS
     deviation = math.sqrt(sum((value - mean) ** 2 for value in logs) / (STARTS - 1))
     half = 3.182 * deviation / math.sqrt(STARTS)
