@@ -82,7 +82,7 @@ def throughput(
     series: Sequence[Series],
     laws: Mapping[str, ScalingLaw],
 ) -> Figure:
-    """Transactions per second over threads: for each server a line, its interval as a band, a ring at the peak.
+    """Transactions per second over threads: for each server a line, a band (its interval), a ring (its peak).
 
     A thin line is the server's scaling law.
     """
@@ -127,7 +127,6 @@ def throughput(
 def over_threads(
     cells: Sequence[CellComparison],
     series: Sequence[Series],
-    title: str,
     of: Callable[[CellComparison], float | None],
 ) -> Figure | None:
     """One figure over threads, a line for each server; None where no cell has it."""
@@ -140,7 +139,7 @@ def over_threads(
         ]
         if points:
             data.append(_line([count for count, _ in points], [value for _, value in points], one))
-    return _over_threads(data, sorted({c.cell.threads for c in cells}), title) if data else None
+    return _over_threads(data, sorted({c.cell.threads for c in cells}), "") if data else None
 
 
 def _line(x: Sequence[int], y: Sequence[float], one: Series) -> dict[str, Any]:

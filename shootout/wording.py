@@ -115,12 +115,12 @@ def percent(ratio: float, places: int | None = None) -> str:
 
 def change(ratio: Interval) -> str:
     """A ratio's estimate as a change, as exact as its interval allows."""
-    return percent(ratio.estimate, max(_places(ratio, scale=100) or 0, 0))
+    return percent(ratio.estimate, _percent_places(ratio))
 
 
 def change_range(ratio: Interval) -> str:
     """A ratio's interval as changes: `−25.3 to −22.9 %`."""
-    places = max(_places(ratio, scale=100) or 0, 0)
+    places = _percent_places(ratio)
     low, high = (_signed((end - 1) * 100, places) for end in (ratio.low, ratio.high))
     return f"{low} to {high}{SPACE}%"
 
@@ -236,6 +236,11 @@ def _counted(count: int, noun: str) -> str:
 def _signed(value: float, places: int) -> str:
     text = number(value, places)
     return f"+{text}" if round(value, places) > 0 else text
+
+
+def _percent_places(ratio: Interval) -> int:
+    """A change's decimals; a figure that is the same in every start has no more than two."""
+    return min(max(_places(ratio, scale=100) or 0, 0), 2)
 
 
 def _places(interval: Interval, scale: float) -> int | None:

@@ -10,7 +10,7 @@ from shootout import metrics, wording
 from shootout.model import CellComparison, ChangePoint, Verdict
 from shootout.site.run import Run
 
-SHOWN_MAX = 20  # of each kind; the table of all cells has the others
+SHOWN_MAX = 12  # of each kind; the table of all cells has the others
 MOVED_MAX = 4
 
 

@@ -30,6 +30,7 @@ from shootout.site import names
 from shootout.site.settings import SettingRow, grouped
 
 MACHINE = "the machine"
+LAWS_MAX = 4  # servers, in a chart with their scaling laws
 
 
 @dataclass(frozen=True)
@@ -278,13 +279,22 @@ class CellSet:
 
     @property
     def chart(self) -> charts.Figure:
-        """Throughput over threads, with the servers' scaling laws."""
-        return charts.throughput(self.cells, tuple(self.run.series.values()), self.laws)
+        """Throughput over threads, with the scaling laws of few servers."""
+        laws = self.laws if self.laws_shown else {}
+        return charts.throughput(self.cells, tuple(self.run.series.values()), laws)
 
     @property
-    def thumbnail(self) -> charts.Figure:
-        """The same without."""
-        return charts.throughput(self.cells, tuple(self.run.series.values()), {})
+    def laws_shown(self) -> bool:
+        """Whether the chart has room for them."""
+        return bool(self.laws) and len(self.servers) <= LAWS_MAX
+
+    @property
+    def thumbnail(self) -> charts.Figure | None:
+        """Throughput over threads, in small."""
+        series = tuple(self.run.series.values())
+        return charts.over_threads(
+            self.cells, series, lambda c: c.figures.tps.estimate if c.figures else None
+        )
 
 
 def tally(cells: Iterable[CellComparison]) -> dict[Verdict, int]:

@@ -16,7 +16,6 @@ from shootout import wording
 from shootout.charts import Figure
 
 DASHES = {"dot": "2 3", "dash": "6 4", "longdash": "10 4", "dashdot": "7 3 2 3"}
-POINTS_MAX = 400  # of a line with a marker at each of its points; with more only the line is drawn
 TICKS = 5
 _STEPS = (1, 2, 2.5, 5, 10)
 
@@ -34,10 +33,11 @@ class Frame:
     top: int = 10
     bottom: int = 42
     axes: bool = True  # whether they are drawn
+    points_max: int = 400  # of a line with a marker at each of its points; with more only the line is drawn
 
 
 PAGE = Frame()
-THUMBNAIL = Frame(width=240, height=96, left=10, right=10, top=10, bottom=8, axes=False)
+THUMBNAIL = Frame(width=240, height=96, left=10, right=10, top=10, bottom=8, axes=False, points_max=1)
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def sketch(figure: Figure, frame: Frame = PAGE) -> Markup:
     parts = [
         *(_axes(layout, x, y, frame) if frame.axes else ()),
         *(_shape(shape, x, y, frame) for shape in layout.get("shapes", ())),
-        *(part for trace in figure["data"] for part in _trace(trace, x, y)),
+        *(part for trace in figure["data"] for part in _trace(trace, x, y, frame.points_max)),
     ]
     size = f'viewBox="0 0 {frame.width} {frame.height}"'
     return Markup(f'<svg class="sketch" {size} aria-hidden="true">{"".join(parts)}</svg>')
@@ -181,7 +181,7 @@ def _ends(shape: dict[str, Any], name: str, axis: Axis, paper: tuple[float, floa
     return place(shape[f"{name}0"]), place(shape[f"{name}1"])
 
 
-def _trace(trace: dict[str, Any], x: Axis, y: Axis) -> Iterator[str]:
+def _trace(trace: dict[str, Any], x: Axis, y: Axis, points_max: int) -> Iterator[str]:
     pieces = [[(x(a), y(b)) for a, b in piece] for piece in _pieces(trace["x"], trace["y"])]
     if "fill" in trace:
         for piece in pieces:
@@ -191,7 +191,7 @@ def _trace(trace: dict[str, Any], x: Axis, y: Axis) -> Iterator[str]:
         dash = f";stroke-dasharray:{DASHES[line['dash']]}" if line.get("dash") in DASHES else ""
         style = f"fill:none;stroke:{_color(line['color'])};stroke-width:{line['width']}{dash}"
         yield f'<path d="{"".join(map(_path, pieces))}" style="{style}"/>'
-    if "markers" in trace["mode"] and sum(map(len, pieces)) <= POINTS_MAX:
+    if "markers" in trace["mode"] and sum(map(len, pieces)) <= points_max:
         look = trace["marker"]
         color = _color(look["color"])
         style = f"fill:none;stroke:{color};stroke-width:1.5" if "open" in look["symbol"] else f"fill:{color}"

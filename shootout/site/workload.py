@@ -155,9 +155,7 @@ class WorkloadPage:
 
     def _small(self, id: str, title: str, of: Of) -> Small | None:
         series = tuple(self.run.series.values())
-        figure = charts.over_threads(
-            self.set.cells, series, title, lambda c: of(c.figures) if c.figures else None
-        )
+        figure = charts.over_threads(self.set.cells, series, lambda c: of(c.figures) if c.figures else None)
         return None if figure is None else Small(id=id, title=title, figure=figure)
 
 
