@@ -5,7 +5,7 @@ to the least there is (Jackson et al. 2005, "An algorithm for optimal partitioni
 Bai 1995, "Least absolute deviation estimation of a shift"). Single bad runs do not move a median.
 
 The search is exact, quadratic in time and space, and made for hundreds of series of a few years of weekly
-runs at once: each step is one for all of them.
+runs at once: each step is one for several of them.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ Ints = NDArray[np.intp]
 
 PIECE_MIN = 3  # a level is more than one bad run and its neighbour
 SHUFFLES = 199
+STAGES = (20, 40, 80, SHUFFLES)  # how many of them before it is looked whether more can matter
 FALSE_ALARM = 0.05
 BLOCK = 3  # values that stay neighbours when a series is shuffled
 RESOLUTION = 1e-9  # of sums of logarithms: what is smaller is rounding
-TOGETHER = 8  # series: with more, what is worked on no longer lies in a CPU's cache
+TOGETHER = 16  # series: with more, what is worked on no longer lies in a CPU's cache
 
 
 def cuts(values: Sequence[float], penalty: float) -> tuple[int, ...]:
     """The indexes at which a new level begins; each level holds at least `PIECE_MIN` values."""
     if len(values) < 2 * PIECE_MIN:
         return ()
-    return _cuts(np.asarray([values], dtype=float), np.asarray([penalty]))[0]
+    return _cuts(_costs(np.asarray([values], dtype=float)), np.asarray([penalty]))[0]
 
 
 def penalty(values: Sequence[float], generator: random.Random) -> float:
@@ -45,7 +46,8 @@ def penalty(values: Sequence[float], generator: random.Random) -> float:
     """
     if len(values) < 2 * PIECE_MIN:
         return 0.0
-    return float(_penalties(np.asarray([values], dtype=float), [generator])[0])
+    orders = _shuffles(len(values), generator)[np.newaxis]
+    return float(_quantile(_saved(np.asarray([values], dtype=float), orders))[0])
 
 
 def of_all(
@@ -61,17 +63,40 @@ def of_all(
         for first in range(0, len(numbers), TOGETHER):
             some = numbers[first : first + TOGETHER]
             values = np.asarray([series[number] for number in some], dtype=float)
-            penalties = _penalties(values, [generators[number] for number in some])
-            for number, each in zip(some, _cuts(values, penalties), strict=True):
+            for number, each in zip(some, _of(values, [generators[n] for n in some]), strict=True):
                 found[number] = each
     return tuple(found)
 
 
-def _cuts(values: Floats, penalties: Floats) -> list[tuple[int, ...]]:
-    """Of each row, under its penalty."""
-    count, n = values.shape
-    begin_at = np.tile(np.arange(n), count)
-    costs = _deviations(np.repeat(values, n, axis=0), begin_at).reshape(count, n, n)  # [row, begin, end - 1]
+def _of(values: Floats, generators: Sequence[random.Random]) -> list[tuple[int, ...]]:
+    """The cuts of each row.
+
+    A row without cuts under a penalty has none under a larger one, and more shuffles can only make the
+    penalty larger: so most rows without a change need few of them (Besag and Clifford 1991, "Sequential Monte
+    Carlo p-values").
+    """
+    found: list[tuple[int, ...]] = [()] * len(values)
+    costs = _costs(values)
+    orders = np.stack([_shuffles(values.shape[1], generator) for generator in generators])
+    saved = np.empty((len(values), 0))
+    rows = np.arange(len(values))
+    for done, stage in zip((0, *STAGES), STAGES, strict=False):
+        more = _saved(values[rows], orders[rows, done:stage])
+        saved = np.concatenate([saved, more], axis=1)
+        suspected = _cuts(costs[rows], _quantile(saved))
+        stay = np.asarray([bool(each) for each in suspected])
+        for row, each in zip(rows, suspected, strict=True):
+            found[row] = each
+        rows, saved = rows[stay], saved[stay]
+        if not len(rows):
+            break
+    return found
+
+
+def _cuts(costs: Floats, penalties: Floats) -> list[tuple[int, ...]]:
+    """For each row's costs, under its penalty."""
+    count, n, _ = costs.shape
+    every = np.arange(count)
     best = np.full((count, n + 1), np.inf)  # of the first so many values
     best[:, 0] = 0.0
     begins = np.zeros((count, n + 1), dtype=np.intp)  # of their last piece
@@ -80,7 +105,7 @@ def _cuts(values: Floats, penalties: Floats) -> list[tuple[int, ...]]:
         totals = best[:, starts] + costs[:, starts, end - 1]
         totals[:, 1:] += penalties[:, np.newaxis]
         chosen = totals.argmin(axis=1)
-        best[:, end] = totals[np.arange(count), chosen]
+        best[:, end] = totals[every, chosen]
         begins[:, end] = starts[chosen]
     return [_path(row.tolist()) for row in begins]
 
@@ -94,13 +119,13 @@ def _path(begins: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(found))
 
 
-def _penalties(values: Floats, generators: Sequence[random.Random]) -> Floats:
-    """Of each row, from its own generator."""
-    count, n = values.shape
-    orders = np.stack([_shuffles(n, generator) for generator in generators])
-    shuffled = np.take_along_axis(values[:, np.newaxis, :], orders, axis=2).reshape(-1, n)
-    saved = np.sort(_saved_by_one(shuffled).reshape(count, SHUFFLES), axis=1)
-    quantile = saved[:, min(math.ceil((1 - FALSE_ALARM) * (SHUFFLES + 1)), SHUFFLES) - 1]
+def _quantile(saved: Floats) -> Floats:
+    """Of each row, what so few of `SHUFFLES` save as much as that a series without a change rarely does.
+
+    With fewer shuffles it is a lower bound.
+    """
+    rank = SHUFFLES - min(math.ceil((1 - FALSE_ALARM) * (SHUFFLES + 1)), SHUFFLES) + 1  # from the top
+    quantile = np.sort(saved, axis=1)[:, -rank]
     return np.maximum(quantile, RESOLUTION)
 
 
@@ -112,22 +137,36 @@ def _shuffles(length: int, generator: random.Random) -> Ints:
     return indexes[indexes < length].reshape(SHUFFLES, length)  # the last block may be shorter
 
 
-def _saved_by_one(values: Floats) -> Floats:
-    """How much less the deviations of each row are with its best single cut."""
-    n = values.shape[1]
-    whole = np.zeros(len(values), dtype=np.intp)
-    ahead, back = _deviations(values, whole), _deviations(values[:, ::-1], whole)
+def _saved(values: Floats, orders: Ints) -> Floats:
+    """How much less the deviations of each row, in each of its orders, are with the best single cut."""
+    count, shuffles, n = orders.shape
+    shuffled = np.take_along_axis(values[:, np.newaxis, :], orders, axis=2).reshape(-1, n)
+    whole = np.zeros(len(shuffled), dtype=np.intp)
+    ahead, back = _deviations(shuffled, whole), _deviations(shuffled[:, ::-1], whole)
     splits = np.arange(PIECE_MIN, n - PIECE_MIN + 1)
     saved: Floats = (ahead[:, -1:] - ahead[:, splits - 1] - back[:, n - splits - 1]).max(axis=1)
-    return saved
+    return saved.reshape(count, shuffles)
+
+
+def _costs(values: Floats) -> Floats:
+    """Each row's deviations by the piece's begin and its end, less one."""
+    count, n = values.shape
+    costs = np.empty((count, n, n))
+    for parity in (0, 1):
+        begins = np.arange(parity, n, 2)
+        rows = np.repeat(values, len(begins), axis=0)
+        costs[:, parity::2] = _deviations(rows, np.tile(begins, count)).reshape(count, len(begins), n)
+    return costs
 
 
 def _deviations(values: Floats, begins: Ints) -> Floats:
     """The sum of absolute deviations from their median, of each row's values from its begin on, by their end.
 
+    `begins` are all even, or all odd. What stands before a row's begin means nothing.
+
     Backwards: each row's values, linked in the order of their size, lose the newest one again and again. That
     takes its distance from the middle off the sum, and moves the middle by one link at most; so a sum costs
-    the same for any number of values. What stands before a row's begin means nothing.
+    the same for any number of values.
     """
     count, n = values.shape
     order = np.argsort(values, axis=1, kind="stable")
@@ -137,28 +176,31 @@ def _deviations(values: Floats, begins: Ints) -> Floats:
     sizes[:, 1:-1] = np.take_along_axis(values, order, axis=1)
     present = np.zeros((count, n + 2), dtype=bool)
     present[:, 1:-1] = order >= begins[:, np.newaxis]
-    before, after = _links(present)
     held = (n - begins)[:, np.newaxis]
     position = present.cumsum(axis=1)  # from 1 on
-    middle = (position == held // 2 + 1).argmax(axis=1)  # of an even number: the upper of both
     side = np.where(position > held - held // 2, 1.0, 0.0) - np.where(position <= held // 2, 1.0, 0.0)
     total = (sizes * side * present).sum(axis=1)
 
-    rows = np.arange(count) * (n + 2)
-    sizes, before, after = sizes.ravel(), before.ravel(), after.ravel()
-    sums = np.empty((count, n))
-    for end in range(n, 0, -1):
-        sums[:, end - 1] = total
-        gone = places[:, end - 1]
-        even = (end - begins) % 2 == 0
-        at = rows + middle
-        beyond = gone >= middle
-        nearest = np.where(even & beyond, before[at], middle)
-        total = total - np.abs(sizes[rows + gone] - sizes[rows + nearest])
-        middle = np.where(even, nearest, np.where(gone <= middle, after[at], middle))
-        left, right = before[rows + gone], after[rows + gone]
-        after[rows + left], before[rows + right] = right, left
-    return np.maximum(sums, 0.0)
+    # From here on a place is one in all rows.
+    first = np.arange(count) * (n + 2)
+    middle = first + (position == held // 2 + 1).argmax(axis=1)  # of an even number: the upper of both
+    before, after = ((links + first[:, np.newaxis]).ravel() for links in _links(present))
+    sizes = sizes.ravel()
+    places = np.ascontiguousarray((places + first[:, np.newaxis]).T)
+    newest = np.ascontiguousarray(values.T)
+    sums = np.empty((n, count))
+    for end in range(n - 1, -1, -1):
+        sums[end] = total
+        gone = places[end]
+        if (end + 1 - begins[0]) % 2:
+            nearest = middle
+            middle = np.where(gone <= middle, after.take(middle), middle)
+        else:
+            nearest = middle = np.where(gone >= middle, before.take(middle), middle)
+        total = total - np.abs(newest[end] - sizes.take(nearest))
+        left, right = before.take(gone), after.take(gone)
+        after[left], before[right] = right, left
+    return np.maximum(sums.T, 0.0)
 
 
 def _links(present: NDArray[np.bool_]) -> tuple[Ints, Ints]:

@@ -40,7 +40,7 @@ def renderer() -> Renderer:
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=lambda value: wording.visible(value) if isinstance(value, str) else value,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -85,6 +85,8 @@ def renderer() -> Renderer:
         "SHOWN_MAX": findings.SHOWN_MAX,
         "SAME_SETTINGS": settings.GROUPS[-1],
         "SYMBOLS": wording.SYMBOLS,
+        "delta": _delta,
+        "num": _num,
         "THUMBNAIL": THUMBNAIL,
         "TITLES": metrics.TITLES,
         "cell_stem": cell_stem,
@@ -99,9 +101,33 @@ def renderer() -> Renderer:
     return render
 
 
+def _shown(value: object) -> object:
+    """What a template puts into a page; what is markup has been shown before."""
+    return wording.visible(value) if type(value) is str else value
+
+
 def _breakable(name: str) -> Markup:
     """A long name that may be broken where a person would break it."""
-    return Markup(re.sub(r"(?<=[_/@,])", "<wbr>", str(escape(name))))
+    return Markup(re.sub(r"(?<=[_/@,])", "<wbr>", str(escape(wording.visible(name)))))
+
+
+# --- cells of tables: hundreds on a page, for which a macro of a template would take most of its time -----------
+
+
+def _num(value: float | None, places: int | None = None, absent: str = wording.NONE) -> Markup:
+    """A number in a table; it carries its exact value, for sorting."""
+    if value is None:
+        return Markup(f'<td class="num">{absent}</td>\n')
+    return Markup(f'<td class="num" data-value="{value}">{wording.number(value, places)}</td>\n')
+
+
+def _delta(ratio: float | None, here: float | None = None) -> Markup:
+    """A ratio as a change; `here`: what is new where there is none."""
+    if ratio is not None:
+        return Markup(f'<td class="num" data-value="{ratio}">{wording.percent(ratio)}</td>\n')
+    if here:
+        return Markup('<td class="num" data-value="1e300">new</td>\n')
+    return _num(None)
 
 
 def _strength(c: CellComparison) -> int:
