@@ -144,6 +144,32 @@ def over_threads(
     return _over_threads(data, sorted({c.cell.threads for c in cells}), "") if data else None
 
 
+def through_servers(
+    cells: Sequence[CellComparison], servers: Sequence[str], series: Mapping[int, Series]
+) -> Figure:
+    """Change of throughput from server to server, the first of which is the base: a line for each threads."""
+    places = {label: place for place, label in enumerate(servers)}
+    data = []
+    for threads, one in series.items():
+        changes = {places[c.cell.server]: c.ratio for c in cells if c.cell.threads == threads and c.ratio}
+        if changes:
+            points = [(0, 0.0), *((place, 100 * (changes[place].estimate - 1)) for place in sorted(changes))]
+            line = _line([place for place, _ in points], [change for _, change in points], one)
+            data.append({**line, "hovertemplate": "%{y:+.1f} %<extra>%{fullData.name}</extra>"})
+    return {
+        "data": data,
+        "layout": {
+            "xaxis": {
+                "tickvals": list(places.values()),
+                "ticktext": [html.escape(visible(label)) for label in servers],
+                "range": [-0.25, len(servers) - 0.75],
+            },
+            "yaxis": {"title": {"text": "change, %"}},
+            "hovermode": "x unified",
+        },
+    }
+
+
 def _line(x: Sequence[int], y: Sequence[float], one: Series) -> dict[str, Any]:
     return {
         "x": list(x),

@@ -687,7 +687,7 @@ def kinds_of_pages(index: Path) -> dict[Path, int]:
         index.parent / "runs" / "index.html": 0,
         a_page(index, "cells"): 0,
         a_page(index, "settings"): 0,
-        a_page(index, "workload-oltp_read_write"): 7,
+        a_page(index, "workload-oltp_read_write"): 8,
         a_page(index, "server-mysql-8.0.12"): 1,
         a_page(index, "oltp_read_write-t1-mysql-8"): 3,
         a_page(index, "oltp_read_write-t8-mysql-8"): 2,

@@ -67,6 +67,17 @@ def test_a_law_is_a_thin_line_through_its_throughputs() -> None:
     assert len(styled(drawn(figure), "stroke-width:1")) == 1
 
 
+def test_the_line_through_servers_begins_at_the_base() -> None:
+    cells = [c for c in builders.a_comparison().cells if c.cell.workload == "oltp_point_select"]
+    looks = {1: Series("1 thread", 1), 8: Series("8 threads", 2)}
+    figure = charts.through_servers(cells, [builders.BASE, "a < b", builders.HEAD], looks)
+    assert [trace["x"] for trace in figure["data"]] == [[0, 2], [0, 2]]
+    first, last = figure["data"][0]["y"]
+    assert (first, last) == (0, pytest.approx(-24.2, abs=0.1))
+    texts = [text.text for text in drawn(figure).iter("text")]
+    assert {builders.BASE, builders.HEAD, "−20"} <= set(texts)
+
+
 def test_what_is_missing_parts_a_line() -> None:
     figure: Figure = {
         "data": [

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from shootout import charts
+from shootout import charts, wording
+from shootout.charts import Series
 from shootout.model import CellComparison, CellFigures, CurveComparison, Interval, ScalingLaw, Verdict
 from shootout.site.run import CellSet, Doubt, Run
 
@@ -96,6 +97,22 @@ class WorkloadPage:
                 )
             )
         return tuple(found)
+
+    @property
+    def by_threads(self) -> dict[int, Series]:
+        """How each number of threads looks in the chart through the servers."""
+        return {
+            threads: Series(wording.threads(threads), number)
+            for number, threads in enumerate(self.set.threads, start=1)
+        }
+
+    @property
+    def through_servers(self) -> charts.Figure | None:
+        """The change from server to server; None with fewer than two beside the base."""
+        if len(self.set.heads) < 2:
+            return None
+        servers = (*(label for label in self.set.servers if label not in self.set.heads), *self.set.heads)
+        return charts.through_servers(self.set.cells, servers, self.by_threads)
 
     @property
     def curves(self) -> tuple[CurveComparison, ...]:
