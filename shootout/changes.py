@@ -62,8 +62,8 @@ def of_all(
     for numbers in by_length.values():
         for first in range(0, len(numbers), TOGETHER):
             some = numbers[first : first + TOGETHER]
-            values = np.asarray([series[number] for number in some], dtype=float)
-            for number, each in zip(some, _of(values, [generators[n] for n in some]), strict=True):
+            together = np.asarray([series[number] for number in some], dtype=float)
+            for number, each in zip(some, _of(together, [generators[n] for n in some]), strict=True):
                 found[number] = each
     return tuple(found)
 

@@ -326,7 +326,9 @@ def latencies(histograms: Sequence[tuple[Series, Histogram]]) -> Figure | None:
         middles_s, counts = np.asarray(histogram.buckets()).T
         bins = np.floor(np.log10(middles_s) * BINS_PER_DECADE).astype(int) - 1
         # An empty bin at both ends brings the outline down to zero.
-        shares = 100 * np.bincount(bins - bins.min() + 1, counts, bins.max() - bins.min() + 3) / histogram.count
+        shares = (
+            100 * np.bincount(bins - bins.min() + 1, counts, bins.max() - bins.min() + 3) / histogram.count
+        )
         middles = np.arange(bins.min(), bins.max() + 3) + 0.5
         data.append(
             {

@@ -69,9 +69,7 @@ def between(then: Interval, now: Interval) -> Interval:
 
 
 def _logs(ratio: Interval) -> Interval:
-    return Interval(
-        estimate=math.log(ratio.estimate), low=math.log(ratio.low), high=math.log(ratio.high)
-    )
+    return Interval(estimate=math.log(ratio.estimate), low=math.log(ratio.low), high=math.log(ratio.high))
 
 
 class Key(NamedTuple):

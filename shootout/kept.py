@@ -78,7 +78,7 @@ def held(document_: RunDocument, comparison: Comparison, others: Sequence[CellCo
 
 
 def run(path: Path, acknowledged: Sequence[Acknowledgement] = ()) -> Judged:
-    """The run of a document, judged by what its runner's A/A cells have shown before it. Raises InputError."""
+    """A document's run, judged by what its runner's A/A cells have shown before it. Raises InputError."""
     return _run(path, _Ledgers(path.parent / ledger.FOLDER), acknowledged)
 
 
@@ -279,7 +279,7 @@ def _ends(path: Path) -> str:
 
 @cache
 def library() -> str:
-    """This library's sources, in a word."""
+    """The library's sources, in a word."""
     files = sorted(Path(__file__).parent.glob("*.py"))
     return _digest(*(file.read_bytes() for file in files))
 

@@ -64,9 +64,9 @@ def of_change(
     for known in acknowledged:
         named = (series.workload, known.workload), (series.server, known.server)
         fits = all(fnmatchcase(name, pattern) for name, pattern in named)
-        if fits and known.metric == THROUGHPUT and known.threads in (None, series.threads):
-            if day <= known.expires and worsening <= known.at_most:
-                return known
+        fits = fits and known.metric == THROUGHPUT and known.threads in (None, series.threads)
+        if fits and day <= known.expires and worsening <= known.at_most:
+            return known
     return None
 
 

@@ -31,7 +31,7 @@ from playwright.sync_api import sync_playwright
 from rich.console import Console
 from rich.table import Table
 
-from shootout import compare, document, kept, ledger
+from shootout import cli, compare, document, kept, ledger
 from shootout.model import (
     Block,
     CellComparison,
@@ -46,6 +46,7 @@ from shootout.model import (
     StartRecord,
     Verdict,
 )
+
 WEEKS = 156
 SERVERS = ("mysql-5.7.22", "mysql-8.0.12", "mysql-8.0.33", "mysql-9.7", "mariadb-11.8")
 WORKLOADS = (
@@ -121,8 +122,6 @@ def _built(results: Path, out: Path) -> Built:
 
 
 def _build(results: Path, out: Path) -> int:
-    from shootout import cli
-
     began_s = time.perf_counter()
     cli.publish(results, out)
     print(time.perf_counter() - began_s, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
@@ -272,12 +271,14 @@ def _comparison(header: RunHeader, end: EndRecord, week: int) -> Comparison:
     cells = []
     for block in header.blocks:
         base = replace(
-            some, cell=block.cells[0], base=block.cells[0], verdict=Verdict.UNJUDGED, ratio=None, p_value=None,
-            per_start=(), reason="the base", warnings=(), judged=(),
+            some, cell=block.cells[0], base=block.cells[0], verdict=Verdict.UNJUDGED, ratio=None,
+            p_value=None, per_start=(), reason="the base", warnings=(), judged=(),
         )  # fmt: skip
         cells.append(base)
         for cell in block.cells[1:]:
-            cells.append(_cell(replace(some, cell=cell, base=base.cell), level(block, cell.server, week), dice))
+            cells.append(
+                _cell(replace(some, cell=cell, base=base.cell), level(block, cell.server, week), dice)
+            )
     twins = []
     for block in header.blocks:
         twin = replace(block.cells[0], server=f"{SERVERS[0]} again")

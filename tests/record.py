@@ -1,7 +1,7 @@
 """A run's document made small enough for the repository: `python tests/record.py DOC --starts 3`.
 
-What is left in reports/showcase is as it was measured; only starts are left out, and the folders that servers and
-files were in on the machine that measured.
+What is left in reports/showcase is as it was measured; only starts are left out, and the folders that
+servers and files were in on the machine that measured.
 """
 
 from __future__ import annotations
@@ -22,10 +22,17 @@ SHOWCASE = REPORTS / "showcase"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("documents", metavar="DOC", type=Path, nargs="+")
+    parser.add_argument("documents", metavar="DOC", type=Path, nargs="*")
+    parser.add_argument(
+        "--unpack", metavar="DIR", type=Path, help="put the showcase's documents there instead"
+    )
     parser.add_argument("--starts", type=int, default=3, help="of each block, those that confirm not counted")
-    parser.add_argument("--no-statements", action="store_true", help="leave out latencies of kinds of statement")
+    parser.add_argument(
+        "--no-statements", action="store_true", help="leave out latencies of kinds of statement"
+    )
     given = parser.parse_args()
+    if given.unpack:
+        unpacked(given.unpack)
     for path in given.documents:
         print(record(path, given.starts, statements=not given.no_statements))
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import builders
@@ -164,7 +163,7 @@ def test_what_is_kept_of_a_removed_run_goes(tmp_path: Path) -> None:
     kept.runs(tmp_path, refuse)
     gone.unlink()
     kept.runs(tmp_path, refuse)
-    assert os.listdir(tmp_path / kept.FOLDER) == ["r2.jsonl"]
+    assert [path.name for path in (tmp_path / kept.FOLDER).iterdir()] == ["r2.jsonl"]
 
 
 def test_a_document_that_is_none_is_named_and_left_out(tmp_path: Path) -> None:

@@ -224,7 +224,8 @@ def test_what_changed_stands_first_with_all_that_is_known(tmp_path: Path) -> Non
     fresh = [each.certain for each in found.regressed if not each.comparison.acknowledged]
     assert fresh == sorted(fresh, reverse=True)
     assert found.regressed[0].since == since
-    text = Document(dict(publish.run_pages(run, renderer()))["index.html"]).text
+    made = dict(publish.run_pages(run, renderer()))
+    text = Document(str(made["index.html"])).text
     for words in (
         "▼ oltp_point_select, 1 thread 24.2 % fewer transactions per second than mysql-5.7.22",
         "seen once, not confirmed", "not acknowledged", "acknowledged by ann until 2027-01-01",

@@ -69,8 +69,8 @@ def cell_row(
     latency = figures.latency if figures else None
     judged = c.judged[0].ratio if c.judged else c.ratio
     return (
-        header.run, header.started, header.runner.fingerprint, c.cell.workload, c.cell.dataset, c.cell.threads,
-        c.cell.server, c.base.server, c.verdict.value, c.acknowledged is not None,
+        header.run, header.started, header.runner.fingerprint, c.cell.workload, c.cell.dataset,
+        c.cell.threads, c.cell.server, c.base.server, c.verdict.value, c.acknowledged is not None,
         c.judged[0].metric if c.judged else "",
         *((judged.estimate, judged.low, judged.high) if judged else (None,) * 3),
         c.p_value,

@@ -63,9 +63,7 @@ COLORS = {  # on each of them white text has a contrast of 4.5 at least
 }
 
 
-def entries(
-    runs: Iterable[Judged], changes: Iterable[Change], whole: Collection[str]
-) -> tuple[Entry, ...]:
+def entries(runs: Iterable[Judged], changes: Iterable[Change], whole: Collection[str]) -> tuple[Entry, ...]:
     """Regressions in verdicts, and changes for the worse between runs; the newest first.
 
     A regression that goes on from run to run is one entry, that of the run in which it began. `whole`: the
@@ -97,9 +95,7 @@ def badge(comparison: Comparison, server: str | None = None) -> Badge:
     return Badge(subject=_short(subject), said=said, color=COLORS[worst])
 
 
-def index(
-    runs: Sequence[dict[str, Any]], runners: Sequence[dict[str, str]], **places: str
-) -> dict[str, Any]:
+def index(runs: Sequence[dict[str, Any]], runners: Sequence[dict[str, str]], **places: str) -> dict[str, Any]:
     """The site's map for machines; `runs`: the newest first."""
     return {"shootout": __version__, "newest": runs[0]["run"], **places, "runners": runners, "runs": runs}
 
@@ -175,10 +171,9 @@ def _urn(*identity: str) -> str:
 
 
 def _short(text: str) -> str:
-    shown = " ".join(wording.visible(text[: LABEL_MAX]).split())
+    shown = " ".join(wording.visible(text[:LABEL_MAX]).split())
     return f"{shown}…" if len(text) > LABEL_MAX else shown
 
 
 def _width(text: str) -> int:
     return 10 + round(6.6 * len(text))
-

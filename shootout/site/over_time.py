@@ -104,9 +104,7 @@ class Table:
     def columns(self) -> tuple[str, ...]:
         """Servers; with their anchor where there are several."""
         several = len({each.anchor for each in self.series}) > 1
-        return tuple(
-            f"{each.server} / {each.anchor}" if several else each.server for each in self.series
-        )
+        return tuple(f"{each.server} / {each.anchor}" if several else each.server for each in self.series)
 
     @cached_property
     def rows(self) -> tuple[tuple[HistoryPoint, tuple[HistoryPoint | None, ...]], ...]:
@@ -185,7 +183,8 @@ def pages(series: Sequence[HistorySeries], found: Sequence[Change]) -> tuple[Ser
         key = (change.series.runner, change.series.workload, change.series.dataset)
         of.setdefault(key, []).append(change)
     return tuple(
-        SeriesPage(*key, series=tuple(group), changes=tuple(of.get(key, ()))) for key, group in grouped.items()
+        SeriesPage(*key, series=tuple(group), changes=tuple(of.get(key, ())))
+        for key, group in grouped.items()
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -111,12 +111,12 @@ class _Site:
         all_runs = [run.key for run in runs]
         yield self._group(["index", self._told(newest), *all_runs], self._index)
         for run in runs:
-            yield self._group(["run", self._told(run)], lambda run=run: self._of_run(run))
+            yield self._group(["run", self._told(run)], partial(self._of_run, run))
         yield self._group(["runs", *all_runs], self._all_runs)
         yield self._group(["compare", *all_runs], self._compare)
         for page in self._runners:
             key = ["runner", *(run.key for run in page.runs)]
-            yield self._group(key, lambda page=page: self._runner(page))
+            yield self._group(key, partial(self._runner, page))
         seen = [_text(change.acknowledged) for change in self._changes]
         yield self._group(["history", *all_runs, *seen], self._history)
         yield self._group(["fixed"], self._fixed)
@@ -132,8 +132,9 @@ class _Site:
     def _index(self) -> Iterator[File]:
         run, _ = self._load(self._runs[0])
         findings = Findings(run)
-        yield shelf.LAST, self._render(
-            "run", root="", data="index", run=run, findings=findings, runs=self._listed
+        yield (
+            shelf.LAST,
+            self._render("run", root="", data="index", run=run, findings=findings, runs=self._listed),
         )
         (_, _), table = data.of_cells(shelf.LAST, run, run.comparison.cells)
         yield table
@@ -213,7 +214,7 @@ class _Site:
 
 
 def _loader(known: Mapping[str, Mapping[Cell, ChangePoint]]) -> Loader:
-    """Reads the whole of a run; the last one that was asked for is held, as no two fit into memory for long."""
+    """Reads the whole of a run; only the last one that was asked for is held: each takes some 100 MB."""
     held: dict[str, tuple[Run, tuple[CellComparison, ...]]] = {}
 
     def load(judged: Judged) -> tuple[Run, tuple[CellComparison, ...]]:
@@ -226,9 +227,7 @@ def _loader(known: Mapping[str, Mapping[Cell, ChangePoint]]) -> Loader:
     return load
 
 
-def _known(
-    series: Iterable[HistorySeries], runs: frozenset[str]
-) -> dict[str, dict[Cell, ChangePoint]]:
+def _known(series: Iterable[HistorySeries], runs: frozenset[str]) -> dict[str, dict[Cell, ChangePoint]]:
     """For each of these runs, the change that began the level on which history sees its cells."""
     found: dict[str, dict[Cell, ChangePoint]] = {}
     for each in series:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from importlib.metadata import version
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
 
 from shootout import doubts, metrics, wording
 from shootout.model import CellComparison
 from shootout.places import TEMPLATES
-from shootout.site import findings, over_time, runner, settings, workload
+from shootout.site import findings, over_time, rows, runner, settings, workload
 from shootout.site.names import cell_stem, file_stem, run_folder, server_page
 from shootout.site.sketch import THUMBNAIL, marker, sketch
 
@@ -46,7 +44,7 @@ def renderer() -> Renderer:
     )
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     environment.filters |= {
-        "breakable": _breakable,
+        "breakable": rows.breakable,
         "busy_cpus": workload.busy_cpus,
         "change": wording.change,
         "change_range": wording.change_range,
@@ -85,8 +83,10 @@ def renderer() -> Renderer:
         "SHOWN_MAX": findings.SHOWN_MAX,
         "SAME_SETTINGS": settings.GROUPS[-1],
         "SYMBOLS": wording.SYMBOLS,
-        "delta": _delta,
-        "num": _num,
+        "compared_rows": rows.compared,
+        "delta": rows.delta,
+        "num": rows.num,
+        "round_rows": rows.rounds,
         "THUMBNAIL": THUMBNAIL,
         "TITLES": metrics.TITLES,
         "cell_stem": cell_stem,
@@ -104,30 +104,6 @@ def renderer() -> Renderer:
 def _shown(value: object) -> object:
     """What a template puts into a page; what is markup has been shown before."""
     return wording.visible(value) if type(value) is str else value
-
-
-def _breakable(name: str) -> Markup:
-    """A long name that may be broken where a person would break it."""
-    return Markup(re.sub(r"(?<=[_/@,])", "<wbr>", str(escape(wording.visible(name)))))
-
-
-# --- cells of tables: hundreds on a page, for which a macro of a template would take most of its time -----------
-
-
-def _num(value: float | None, places: int | None = None, absent: str = wording.NONE) -> Markup:
-    """A number in a table; it carries its exact value, for sorting."""
-    if value is None:
-        return Markup(f'<td class="num">{absent}</td>\n')
-    return Markup(f'<td class="num" data-value="{value}">{wording.number(value, places)}</td>\n')
-
-
-def _delta(ratio: float | None, here: float | None = None) -> Markup:
-    """A ratio as a change; `here`: what is new where there is none."""
-    if ratio is not None:
-        return Markup(f'<td class="num" data-value="{ratio}">{wording.percent(ratio)}</td>\n')
-    if here:
-        return Markup('<td class="num" data-value="1e300">new</td>\n')
-    return _num(None)
 
 
 def _strength(c: CellComparison) -> int:

@@ -1,4 +1,4 @@
-"""A site's files: what is new is put in place, what is as it was stays, what belongs to no page any more goes.
+"""A site's files: the new ones are put in place, those that are as they were stay, the others go.
 
 `RECORD` says which files were made from what. It makes an update quick, and nothing is lost with it: without
 it everything is made again, and files of earlier builds that are no longer made stay.

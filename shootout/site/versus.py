@@ -114,7 +114,8 @@ class ComparePage:
         gist = self.newest.gist
         return [
             (
-                gist.header.run, c.cell.workload, c.cell.dataset, c.cell.threads, c.base.server, c.cell.server,
+                gist.header.run, c.cell.workload, c.cell.dataset, c.cell.threads, c.base.server,
+                c.cell.server,
                 *((c.ratio.estimate, c.ratio.low, c.ratio.high) if c.ratio else (None,) * 3), c.verdict.value,
             )
             for c in (*gist.cells, *self.others)
