@@ -235,9 +235,8 @@
 
   const choose = { servers: chooseServers, runs: chooseRuns };
   const wanted = new URLSearchParams(location.hash.slice(1));
-  for (const form of document.querySelectorAll("form.choose")) {
+  for (const form of document.querySelectorAll(".choose")) {
     form.hidden = false;
-    form.addEventListener("submit", (event) => event.preventDefault());
     choose[form.dataset.choose](form, wanted);
   }
 })();
