@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +38,7 @@ from shootout import (
     triage,
 )
 from shootout.errors import InputError, MeasureError
-from shootout.model import Comparison, RunDocument, ServerReference
+from shootout.model import Comparison, HistoryPoint, RunDocument, ServerReference
 from shootout.places import FIXTURES, REPORTS, ROOT, SUITES, cache
 from shootout.servers import catalogue, dsn, reference
 from shootout.servers.catalogue import Fetched
@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def conclude(path: Path, out: Path) -> Conclusion:
     """Judge the run at `path`, keep what its A/A cells showed, and publish it with all others beside it."""
     run = kept.run(path, triage.load(ACKNOWLEDGED))
-    ledger.keep(path.parent / ledger.FOLDER, run.runner, ledger.of(run.id, run.twins))
+    ledger.keep(path.parent / ledger.FOLDER, run.runner, run.outline.entries)
     page = publish(path.parent, out)
     whole = run.whole()
     return Conclusion(path, page, whole.document, whole.comparison)
@@ -104,16 +104,16 @@ def publish(results: Path, out: Path) -> Path:
     return site.update(runs, out, acknowledged)
 
 
-def _judged_all(results: Path, base: str | None) -> Iterator[Comparison]:
-    """What every run of a folder says; with `base`, beside that one, the runs that have it."""
-    if base is None:
-        yield from (run.gist for run in kept.runs(results, _left_out))
+def _points(results: Path, anchor: str | None) -> Iterator[Iterable[tuple[history.Key, HistoryPoint]]]:
+    """What every run of a folder adds to history; with `anchor`, relative to that, the runs that have it."""
+    if anchor is None:
+        yield from map(kept.points, kept.runs(results, _left_out))
         return
     for path in document.find(results):
         try:
             read = document.read(path)
-            if any(base in block.servers for block in read.header.blocks):
-                yield judged(read, results, base)
+            if any(anchor in block.servers for block in read.header.blocks):
+                yield history.points_of(judged(read, results, anchor))
         except InputError as error:
             _left_out(error)
 
@@ -192,11 +192,11 @@ def _baseline_accept(given: argparse.Namespace) -> int:
 
 
 def _history(given: argparse.Namespace) -> int:
-    runs = list(_judged_all(given.results, given.anchor))
+    runs = list(_points(given.results, given.anchor))
     if not runs:
         which = f" with the server {given.anchor!r}" if given.anchor else ""
         raise InputError(f"{given.results}: no run document{which} in it; `shootout run` makes one")
-    found = history.series(runs)
+    found = history.of_points(point for run in runs for point in run)
     if given.json:
         print(msgspec.json.encode(found).decode())
     else:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from shootout import changes
-from shootout.model import ChangePoint, Comparison, HistoryPoint, HistorySeries, Interval
+from shootout.model import Cell, ChangePoint, Comparison, HistoryPoint, HistorySeries, Interval
 
 # How far the newest runs lie from their level to be suspected: in its standard deviations, and at least.
 SUSPICIOUS = 4.0
@@ -19,22 +19,30 @@ _MAD = 1.4826  # times the median absolute deviation: the standard deviation, of
 
 def series(comparisons: Iterable[Comparison]) -> tuple[HistorySeries, ...]:
     """Every cell's series, in the order of its runs; `comparisons` have the anchor as their base."""
-    points: dict[Key, list[HistoryPoint]] = {}
-    for comparison in comparisons:
-        header = comparison.header
-        for cell in comparison.cells:
-            if cell.ratio is None or cell.figures is None:
-                continue
-            of, anchor = cell.cell, cell.base.server
-            key = Key(header.runner.fingerprint, of.workload, of.dataset, of.server, anchor, of.threads)
-            points.setdefault(key, []).append(
+    return of_points(point for comparison in comparisons for point in points_of(comparison))
+
+
+def points_of(comparison: Comparison) -> Iterator[tuple[Key, HistoryPoint]]:
+    """What one run says of each cell."""
+    header = comparison.header
+    for cell in comparison.cells:
+        if cell.ratio is not None and cell.figures is not None:
+            yield (
+                Key.of(header.runner.fingerprint, cell.cell, cell.base.server),
                 HistoryPoint(
                     run=header.run,
                     started=header.started,
                     ratio=cell.ratio.estimate,
                     tps=cell.figures.tps.estimate,
-                )
+                ),
             )
+
+
+def of_points(found: Iterable[tuple[Key, HistoryPoint]]) -> tuple[HistorySeries, ...]:
+    """Every series, in the order of its runs."""
+    points: dict[Key, list[HistoryPoint]] = {}
+    for key, point in found:
+        points.setdefault(key, []).append(point)
     keys = sorted(points)
     for key in keys:
         points[key].sort(key=lambda point: point.run)
@@ -81,6 +89,11 @@ class Key(NamedTuple):
     server: str
     anchor: str
     threads: int
+
+    @classmethod
+    def of(cls, runner: str, cell: Cell, anchor: str) -> Key:
+        """Of a cell on a runner."""
+        return cls(runner, cell.workload, cell.dataset, cell.server, anchor, cell.threads)
 
 
 def _generator(key: Key) -> random.Random:

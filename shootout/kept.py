@@ -1,8 +1,9 @@
 """Runs as they were judged, kept beside their documents: what three years of runs say is read in a second.
 
-`FOLDER` has a file for each run, of four lines: what it was judged from, the gist of it (verdicts and ratios,
-without what they rest on), its other servers beside each other, and the whole comparison. It counts as long
-as document, earlier A/A cells and this library are what they were; else the run is judged again.
+`FOLDER` has a file for each run, of five lines: what it was judged from, its outline (what lists, histories
+and feeds say of it), the gist of it (verdicts and ratios, without what they rest on), its other servers
+beside each other, and the whole comparison. Of an old run no more than the first two are read. The file counts as
+long as document, earlier A/A cells and this library are what they were; else the run is judged again.
 Acknowledgements are applied when it is read: a new one needs no new judgement.
 """
 
@@ -14,14 +15,14 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec import structs
 
-from shootout import compare, document, ledger, triage
+from shootout import compare, document, history, ledger, triage, wording
 from shootout.errors import InputError
 from shootout.model import (
     THROUGHPUT,
@@ -29,11 +30,17 @@ from shootout.model import (
     Cell,
     CellComparison,
     Comparison,
+    HistoryPoint,
+    Interval,
+    JudgedMetric,
     LedgerEntry,
     RunDocument,
+    Runner,
     Value,
     Verdict,
 )
+
+T = TypeVar("T")
 
 FOLDER = "judged"  # beside the run documents
 _ENDS_BYTES = 65_536  # of a document, at both ends: with its length they tell any two apart
@@ -47,34 +54,93 @@ class Whole(NamedTuple):
     others: tuple[CellComparison, ...]  # each two servers of a block of which neither is its base
 
 
+class CellOutline(Value, array_like=True):
+    """A cell in a few words."""
+
+    cell: Cell
+    base: str  # server
+    verdict: Verdict
+    ratio: float | None  # of throughput
+    tps: float | None
+    judged: tuple[JudgedMetric, ...] = ()  # these two: of a regressed cell
+    reason: str = ""
+
+    @property
+    def compared(self) -> CellComparison:
+        """As much of the comparison as is left."""
+        return CellComparison(
+            cell=self.cell,
+            base=structs.replace(self.cell, server=self.base),
+            verdict=self.verdict,
+            figures=None,
+            ratio=None
+            if self.ratio is None
+            else Interval(estimate=self.ratio, low=self.ratio, high=self.ratio),
+            p_value=None,
+            per_start=(),
+            reason=self.reason,
+            warnings=(),
+            judged=self.judged,
+        )
+
+
+class Outline(Value):
+    """What lists of runs, histories and feeds say of a run."""
+
+    run: str
+    started: str  # ISO, UTC
+    shootout: str  # version
+    runner: Runner
+    profile_name: str
+    description: str
+    servers: tuple[str, ...]
+    conditions: str
+    headline: str
+    verdicts: dict[Verdict, int]  # of the cells that ask for one
+    complete: bool  # it was measured to its end
+    cells: tuple[CellOutline, ...]
+    entries: tuple[LedgerEntry, ...]  # what its A/A cells have shown
+
+
 @dataclass(frozen=True)
 class Judged:
-    """A run: its gist at hand, the whole of it when it is asked for."""
+    """A run: its outline at hand, the rest of it when it is asked for."""
 
     key: str  # another one where anything that it says is another
-    gist: Comparison
+    outline: Outline
+    read_gist: Callable[[], Comparison]
     whole: Callable[[], Whole]
 
     @property
     def id(self) -> str:
         """Unique, sorts by time."""
-        return self.gist.header.run
+        return self.outline.run
 
     @property
     def runner(self) -> str:
         """The fingerprint of the machine that measured."""
-        return self.gist.header.runner.fingerprint
+        return self.outline.runner.fingerprint
 
-    @property
-    def twins(self) -> tuple[CellComparison, ...]:
-        """Its A/A cells, those that were asked for by naming a server twice among them."""
-        return (*self.gist.twins, *compare.again(self.gist.header, self.gist.cells))
+    @cached_property
+    def gist(self) -> Comparison:
+        """What it says, without what it rests on."""
+        return self.read_gist()
+
+
+def points(run_: Judged) -> Iterator[tuple[history.Key, HistoryPoint]]:
+    """What a run adds to the history of each cell."""
+    said = run_.outline
+    for cell in said.cells:
+        if cell.ratio is not None and cell.tps is not None:
+            point = HistoryPoint(run=said.run, started=said.started, ratio=cell.ratio, tps=cell.tps)
+            yield history.Key.of(run_.runner, cell.cell, cell.base), point
 
 
 def held(document_: RunDocument, comparison: Comparison, others: Sequence[CellComparison] = ()) -> Judged:
     """A run that is in memory."""
     whole = Whole(document_, comparison, tuple(others))
-    return Judged(_digest(msgspec.json.encode(whole)), gist(comparison), lambda: whole)
+    key = _digest(msgspec.json.encode(whole))
+    return Judged(key, outline(comparison), lambda: gist(comparison), lambda: whole)
 
 
 def run(path: Path, acknowledged: Sequence[Acknowledgement] = ()) -> Judged:
@@ -103,7 +169,8 @@ def store(path: Path, whole: Whole, ledgers: _Ledgers | None = None) -> None:
     header = whole.comparison.header
     ledgers = _Ledgers(path.parent / ledger.FOLDER) if ledgers is None else ledgers
     judged_from = _from(path, header.run, header.runner.fingerprint, ledgers)
-    lines = (judged_from, gist(whole.comparison), whole.others, whole.comparison)
+    comparison = whole.comparison
+    lines = (judged_from, outline(comparison), gist(comparison), whole.others, comparison)
     kept = path.parent / FOLDER / path.name
     with suppress(OSError):
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -112,6 +179,28 @@ def store(path: Path, whole: Whole, ledgers: _Ledgers | None = None) -> None:
                 file.write(msgspec.json.encode(line) + b"\n")
         Path(file.name).chmod(0o644)
         Path(file.name).replace(kept)
+
+
+def outline(comparison: Comparison) -> Outline:
+    """A comparison in a few words."""
+    header, end = comparison.header, comparison.end
+    asked = [c for c in comparison.cells if c.cell != c.base or c.verdict is not Verdict.UNJUDGED]
+    twins = (*comparison.twins, *compare.again(header, comparison.cells))
+    return Outline(
+        run=header.run,
+        started=header.started,
+        shootout=header.shootout,
+        runner=header.runner,
+        profile_name=header.profile_name,
+        description=header.profile.description,
+        servers=tuple(server.label for server in header.servers),
+        conditions=wording.conditions(header),
+        headline=wording.overall(comparison).text,
+        verdicts={verdict: sum(c.verdict is verdict for c in asked) for verdict in wording.WORST_FIRST},
+        complete=end is not None and not end.interrupted,
+        cells=tuple(map(_outline, comparison.cells)),
+        entries=ledger.of(header.run, twins),
+    )
 
 
 def gist(comparison: Comparison) -> Comparison:
@@ -132,7 +221,7 @@ def gist(comparison: Comparison) -> Comparison:
 
 
 def others(
-    document_: RunDocument, comparison: Comparison, history: Sequence[LedgerEntry]
+    document_: RunDocument, comparison: Comparison, before: Sequence[LedgerEntry]
 ) -> Iterator[CellComparison]:
     """Each two servers of a block of which neither is its base, judged as `--base` would."""
     wanted: dict[str, set[Cell]] = {}
@@ -142,7 +231,7 @@ def others(
         for number, cell in enumerate(heads[:-1], 1):
             wanted.setdefault(cell.server, set()).update(heads[number:])
     for base, heads_ in wanted.items():
-        again = compare.compare(document_, comparison.policy, base=base, history=history)
+        again = compare.compare(document_, comparison.policy, base=base, history=before)
         for each in again.cells:
             if each.cell in heads_ and each.base.server == base:
                 yield _slim(each)
@@ -199,15 +288,24 @@ def _run(path: Path, ledgers: _Ledgers, acknowledged: Sequence[Acknowledgement])
     try:
         with kept.open("rb") as file:
             judged_from = file.readline()
-            known = _acknowledged(msgspec.json.decode(file.readline(), type=Comparison), acknowledged)
+            outline_ = msgspec.json.decode(file.readline(), type=Outline)
     except (OSError, msgspec.DecodeError):  # a folder that cannot be written, or a file that was torn
         return _judged_here(path, ledgers, acknowledged)
-    regressed = [cell for cell in known.cells if cell.verdict is Verdict.REGRESSED]
     return Judged(
-        _digest(judged_from, msgspec.json.encode(regressed)),
-        known,
+        _digest(judged_from, _known(outline_, acknowledged)),
+        outline_,
+        lambda: _acknowledged(_line(kept, 2, Comparison), acknowledged),
         lambda: _whole(path, kept, acknowledged),
     )
+
+
+def _known(outline_: Outline, acknowledged: Sequence[Acknowledgement]) -> bytes:
+    """What acknowledgements change of a run."""
+    if not acknowledged:
+        return b""
+    regressed = [cell.compared for cell in outline_.cells if cell.verdict is Verdict.REGRESSED]
+    applied = [triage.applied(cell, acknowledged, outline_.started) for cell in regressed]
+    return msgspec.json.encode([(cell.acknowledged, cell.warnings) for cell in applied])
 
 
 def _fits(kept: Path, path: Path, ledgers: _Ledgers) -> bool:
@@ -232,9 +330,9 @@ def _from(path: Path, run_: str, runner: str, ledgers: _Ledgers) -> _From:
 
 def _judge(path: Path, ledgers: _Ledgers) -> Whole:
     read = document.read(path)
-    history = ledgers.before(read.header.run, read.header.runner.fingerprint)
-    comparison = compare.compare(read, history=history)
-    return Whole(read, comparison, tuple(others(read, comparison, history)))
+    before = ledgers.before(read.header.run, read.header.runner.fingerprint)
+    comparison = compare.compare(read, history=before)
+    return Whole(read, comparison, tuple(others(read, comparison, before)))
 
 
 def _judged_here(path: Path, ledgers: _Ledgers, acknowledged: Sequence[Acknowledgement]) -> Judged:
@@ -243,16 +341,19 @@ def _judged_here(path: Path, ledgers: _Ledgers, acknowledged: Sequence[Acknowled
 
 
 def _whole(path: Path, kept: Path, acknowledged: Sequence[Acknowledgement]) -> Whole:
-    """Raises InputError where document or judgement have gone meanwhile."""
-    try:
-        _, _, others_, comparison = kept.read_bytes().splitlines()
-    except (OSError, ValueError):
-        raise InputError(f"{kept}: was changed while it was read; try again") from None
     return Whole(
         document.read(path),
-        _acknowledged(msgspec.json.decode(comparison, type=Comparison), acknowledged),
-        msgspec.json.decode(others_, type=tuple[CellComparison, ...]),
+        _acknowledged(_line(kept, 4, Comparison), acknowledged),
+        _line(kept, 3, tuple[CellComparison, ...]),
     )
+
+
+def _line(kept: Path, number: int, type_: type[T]) -> T:
+    """Raises InputError where the file has gone, or become another, meanwhile."""
+    try:
+        return msgspec.json.decode(kept.read_bytes().splitlines()[number], type=type_)
+    except (OSError, IndexError, msgspec.DecodeError):
+        raise InputError(f"{kept}: was changed while it was read; try again") from None
 
 
 def _forget_others(folder: Path, paths: Sequence[Path]) -> None:
@@ -299,6 +400,19 @@ def _acknowledged(comparison: Comparison, acknowledged: Sequence[Acknowledgement
     started = comparison.header.started
     cells = tuple(triage.applied(cell, acknowledged, started) for cell in comparison.cells)
     return structs.replace(comparison, cells=cells)
+
+
+def _outline(cell: CellComparison) -> CellOutline:
+    regressed = cell.verdict is Verdict.REGRESSED
+    return CellOutline(
+        cell=cell.cell,
+        base=cell.base.server,
+        verdict=cell.verdict,
+        ratio=cell.ratio.estimate if cell.ratio else None,
+        tps=cell.figures.tps.estimate if cell.figures else None,
+        judged=cell.judged if regressed else (),
+        reason=cell.reason if regressed else "",
+    )
 
 
 def _gist(cell: CellComparison, *, twin: bool) -> CellComparison:

@@ -8,9 +8,11 @@ pages of the runs that are given to it alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from shootout.kept import Judged
+from shootout.kept import Judged, Outline
 from shootout.model import RunDocument
+from shootout.site.names import run_folder
 from shootout.site.run import Run
 
 CELLS_MAX = 1200  # of all runs that have a page for each cell; each runner's newest run has, however many
@@ -22,14 +24,31 @@ def whole(runs: Sequence[Judged]) -> frozenset[str]:
     runners: set[str] = set()
     cells = 0
     for run in runs:
-        cells += len(run.gist.cells)
+        cells += len(run.outline.cells)
         if cells <= CELLS_MAX or run.runner not in runners:
             chosen.add(run.id)
         runners.add(run.runner)
     return frozenset(chosen)
 
 
+@dataclass(frozen=True)
+class Listed:
+    """A run in a list of runs."""
+
+    outline: Outline
+
+    @property
+    def folder(self) -> str:
+        """Where its pages lie in the site."""
+        return run_folder(self.outline.run)
+
+    @property
+    def judged(self) -> int:
+        """How many cells asked for a verdict."""
+        return sum(self.outline.verdicts.values())
+
+
 def gist_of(run: Judged) -> Run:
-    """A run as lists of runs and its own page in the archive need it; without anything that was sampled."""
+    """A run as its page in the archive needs it; without anything that was sampled."""
     document = RunDocument(header=run.gist.header, starts=(), failures=(), end=run.gist.end)
     return Run(document, run.gist)

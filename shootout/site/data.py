@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from shootout import wording
 from shootout.model import Cell, CellComparison, RunHeader, Verdict
+from shootout.site.archive import Listed
 from shootout.site.cell import CellPage
 from shootout.site.run import Run
 from shootout.site.shelf import File
@@ -106,21 +107,24 @@ def of_settings(page: str, run: Run) -> list[File]:
     return beside(page, value, columns, rows)
 
 
-def of_runs(page: str, runs: Sequence[Run]) -> Iterator[File]:
+def of_runs(page: str, runs: Sequence[Listed]) -> list[File]:
     """All runs of the site, the newest first."""
-    yield from beside(page, [run_value(run) for run in runs], RUN_COLUMNS, map(run_row, runs))
+    return beside(page, [run_value(run) for run in runs], RUN_COLUMNS, map(run_row, runs))
 
 
-def run_value(run: Run) -> dict[str, Any]:
+def run_value(run: Listed) -> dict[str, Any]:
     """What is to be known of a run to find more; places are relative to the site's top."""
-    header = run.document.header
+    said = run.outline
     return {
-        **about(header),
-        "complete": run.document.end is not None and not run.document.end.interrupted,
-        "description": header.profile.description,
-        "servers": [server.label for server in header.servers],
-        "verdicts": {verdict.value: count for verdict, count in run.verdicts.items()},
-        "says": [headline.text for headline in run.headlines],
+        "run": said.run,
+        "started": said.started,
+        "runner": said.runner.fingerprint,
+        "shootout": said.shootout,
+        "complete": said.complete,
+        "description": said.description,
+        "servers": said.servers,
+        "verdicts": said.verdicts,
+        "says": said.headline,
         "page": f"{run.folder}/index.html",
         "cells": f"{run.folder}/index.json",
         "csv": f"{run.folder}/index.csv",
@@ -128,13 +132,12 @@ def run_value(run: Run) -> dict[str, Any]:
     }
 
 
-def run_row(run: Run) -> tuple[object, ...]:
+def run_row(run: Listed) -> tuple[object, ...]:
     """A run's line of RUN_COLUMNS."""
-    header = run.document.header
-    counts = (run.verdicts.get(verdict, 0) for verdict in Verdict)
-    says = ". ".join(headline.text for headline in run.headlines)
+    said = run.outline
+    counts = (said.verdicts.get(verdict, 0) for verdict in Verdict)
     place = f"{run.folder}/index.html"
-    return (header.run, header.started, header.runner.fingerprint, place, *counts, says)
+    return (said.run, said.started, said.runner.fingerprint, place, *counts, said.headline)
 
 
 def _plain(value: object) -> object:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from shootout import __version__, wording
-from shootout.kept import Judged
+from shootout import __version__, triage, wording
+from shootout.kept import CellOutline, Judged
 from shootout.model import (
     Acknowledgement,
     Cell,
-    CellComparison,
     Comparison,
+    Policy,
     Verdict,
 )
 from shootout.site.names import cell_stem, run_folder
@@ -63,14 +63,19 @@ COLORS = {  # on each of them white text has a contrast of 4.5 at least
 }
 
 
-def entries(runs: Iterable[Judged], changes: Iterable[Change], whole: Collection[str]) -> tuple[Entry, ...]:
+def entries(
+    runs: Iterable[Judged],
+    changes: Iterable[Change],
+    whole: Collection[str],
+    known: Sequence[Acknowledgement] = (),
+) -> tuple[Entry, ...]:
     """Regressions in verdicts, and changes for the worse between runs; the newest first.
 
     A regression that goes on from run to run is one entry, that of the run in which it began. `whole`: the
-    runs whose cells have pages of their own.
+    runs whose cells have pages of their own. `known`: what is acknowledged.
     """
     oldest_first = sorted(runs, key=lambda run: run.id)
-    found = [*_verdicts(oldest_first, whole), *(_change(change) for change in changes if change.worse)]
+    found = [*_verdicts(oldest_first, whole, known), *(_change(change) for change in changes if change.worse)]
     found.sort(key=lambda entry: (entry.updated, entry.id), reverse=True)
     return tuple(found[:ENTRIES_MAX])
 
@@ -108,29 +113,31 @@ def site_id(oldest: str) -> str:
 # --- entries --------------------------------------------------------------------------------------
 
 
-def _verdicts(runs: Iterable[Judged], whole: Collection[str]) -> Iterator[Entry]:
-    regressed: set[tuple[str, Cell, Cell]] = set()
+def _verdicts(
+    runs: Iterable[Judged], whole: Collection[str], known: Sequence[Acknowledgement]
+) -> Iterator[Entry]:
+    regressed: set[tuple[str, Cell, str]] = set()
     for run in runs:
-        for c in run.gist.cells:
+        for c in run.outline.cells:
             key = (run.runner, c.cell, c.base)
             if c.verdict is Verdict.REGRESSED and key not in regressed:
-                yield _regression(run, c, whole=run.id in whole)
+                yield _regression(run, c, known, whole=run.id in whole)
             if c.verdict in _TOLD:
                 (regressed.add if c.verdict is Verdict.REGRESSED else regressed.discard)(key)
 
 
-def _regression(run: Judged, c: CellComparison, *, whole: bool) -> Entry:
+def _regression(run: Judged, c: CellOutline, known: Sequence[Acknowledgement], *, whole: bool) -> Entry:
     stem = cell_stem(c.cell)
     place = f"{run_folder(run.id)}/{f'{stem}.html' if whole else f'index.html#{stem}'}"
-    said = wording.sentence(c, run.gist.policy)
+    said = wording.sentence(c.compared, Policy())
     return Entry(
         id=_urn("verdict", run.id, stem),
         title=f"{wording.SYMBOLS[c.verdict]} {_place(c.cell)}: {said}",
         text=f"{said}. {c.reason}.",
-        updated=moment(run.gist.header.started),
+        updated=moment(run.outline.started),
         place=place,
         kind="verdict",
-        acknowledged=c.acknowledged,
+        acknowledged=triage.applied(c.compared, known, run.outline.started).acknowledged,
     )
 
 

@@ -23,11 +23,11 @@ from shootout.model import (
     HistorySeries,
     RunDocument,
 )
-from shootout.places import TEMPLATES
+from shootout.places import TEMPLATES, file_stem
 from shootout.site import archive, data, feeds, over_time, runner, shelf, versus
 from shootout.site.cell import CellPage
 from shootout.site.findings import Findings
-from shootout.site.names import cell_stem, file_stem, run_folder, server_page
+from shootout.site.names import cell_stem, run_folder, server_page
 from shootout.site.render import PLOTLY, Renderer, renderer
 from shootout.site.run import Run
 from shootout.site.server import ServerPage
@@ -97,11 +97,11 @@ class _Site:
         self._runs = tuple(runs)  # the newest first
         self._render = renderer()
         self._whole = archive.whole(runs)
-        self._series = history.series(run.gist for run in runs)
-        newest = runs[0].gist.header.started
-        self._changes = over_time.changes(self._series, acknowledged, newest)
+        self._acknowledged = acknowledged
+        self._series = history.of_points(point for run in runs for point in kept.points(run))
+        self._changes = over_time.changes(self._series, acknowledged, runs[0].outline.started)
         self._known = _known(self._series, self._whole)
-        self._listed = tuple(archive.gist_of(run) for run in runs)
+        self._listed = tuple(archive.Listed(run.outline) for run in runs)
         self._runners = runner.pages(runs)
         self._load = _loader(self._known)
 
@@ -196,11 +196,11 @@ class _Site:
             stem = Path(page.path).stem
             yield page.path, self._render("series", root="../", data=stem, page=page)
             yield from data.beside(page.path, page.series, columns, over_time.history_rows(page.series))
-        entries = feeds.entries(self._runs, self._changes, self._whole)
+        entries = feeds.entries(self._runs, self._changes, self._whole, self._acknowledged)
         oldest, newest = self._runs[-1], self._runs[0]
         yield "feed.xml", self._render(
             "feed.xml", id=feeds.site_id(oldest.id), entries=entries,
-            updated=feeds.moment(newest.gist.header.started),
+            updated=feeds.moment(newest.outline.started),
         )  # fmt: skip
 
     def _fixed(self) -> Iterator[File]:

@@ -10,9 +10,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from shootout import doubts, metrics, wording
 from shootout.model import CellComparison
-from shootout.places import TEMPLATES
+from shootout.places import TEMPLATES, file_stem
 from shootout.site import findings, over_time, rows, runner, settings, workload
-from shootout.site.names import cell_stem, file_stem, run_folder, server_page
+from shootout.site.names import cell_stem, run_folder, server_page
 from shootout.site.sketch import THUMBNAIL, marker, sketch
 
 Renderer = Callable[..., str]

@@ -12,7 +12,7 @@ from shootout.charts import Figure, Series
 from shootout.doctor import CellNoise
 from shootout.kept import Judged
 from shootout.model import FalseAlarms, LedgerEntry, Policy, Runner, Verdict, Warning
-from shootout.site.names import file_stem
+from shootout.places import file_stem
 
 ENTRY_COLUMNS = ("run", "workload", "dataset", "threads", "verdict", "starts", "spread_throughput")
 ALARMS = (Verdict.REGRESSED, Verdict.IMPROVED)
@@ -45,7 +45,7 @@ class RunnerPage:
     @property
     def runner(self) -> Runner:
         """As the newest run found it."""
-        return self.runs[0].gist.header.runner
+        return self.runs[0].outline.runner
 
     @property
     def path(self) -> str:
@@ -60,7 +60,7 @@ class RunnerPage:
     @property
     def kernels(self) -> tuple[str, ...]:
         """All that it ran, the newest first."""
-        return tuple(dict.fromkeys(run.gist.header.runner.kernel for run in self.runs))
+        return tuple(dict.fromkeys(run.outline.runner.kernel for run in self.runs))
 
     @cached_property
     def findings(self) -> tuple[Doubted, ...]:
@@ -68,7 +68,7 @@ class RunnerPage:
         newest: dict[str, tuple[Warning, str]] = {}
         count: Counter[str] = Counter()
         for run in self.runs:
-            for warning in run.gist.header.runner.warnings:
+            for warning in run.outline.runner.warnings:
                 newest.setdefault(warning.code, (warning, run.id))
                 count[warning.code] += 1
         return tuple(Doubted(warning, run, count[code]) for code, (warning, run) in newest.items())
@@ -77,7 +77,7 @@ class RunnerPage:
     def entries(self) -> tuple[LedgerEntry, ...]:
         """What its A/A cells have shown, the oldest run first."""
         oldest_first = reversed(self.runs)
-        return tuple(entry for run in oldest_first for entry in ledger.of(run.id, run.twins))
+        return tuple(entry for run in oldest_first for entry in run.outline.entries)
 
     @cached_property
     def false_alarms(self) -> FalseAlarms | None:
@@ -101,7 +101,7 @@ class RunnerPage:
         """Run by run, how many A/A cells there were, and how many of them were called changed."""
         found = []
         for run in self.runs:
-            twins = ledger.of(run.id, run.twins)
+            twins = run.outline.entries
             found.append((run, len(twins), sum(entry.verdict in ALARMS for entry in twins)))
         return tuple(found)
 

@@ -100,7 +100,7 @@ class ComparePage:
         return [
             {
                 "run": run.id,
-                "name": f"{wording.moment(run.gist.header.started)}, {_name(run.gist.header.profile_name)}",
+                "name": f"{wording.moment(run.outline.started)}, {_name(run.outline.profile_name)}",
                 "runner": run.runner,
                 "script": f"{run_folder(run.id)}/{DATA}",
                 "servers": run.id in self.whole,
