@@ -1,15 +1,16 @@
 """Runs as they were judged, kept beside their documents: what three years of runs say is read in a second.
 
-`FOLDER` has a file for each run, of five lines: what it was judged from, its outline (what lists, histories
-and feeds say of it), the gist of it (verdicts and ratios, without what they rest on), its other servers
-beside each other, and the whole comparison. Of an old run no more than the first two are read. The file counts as
-long as document, earlier A/A cells and this library are what they were; else the run is judged again.
-Acknowledgements are applied when it is read: a new one needs no new judgement.
+`FOLDER` has a file for each run, of six lines: what it was judged from, its outline (what lists, histories
+and feeds say of it), the gist of it (verdicts and ratios, without what they rest on), its other servers beside
+each other, the whole comparison, and an end. Of an old run no more than the first two are read. The file
+counts as long as document, earlier A/A cells and this library are what they were; else the run is judged
+again. Acknowledgements are applied when it is read: a new one needs no new judgement.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import tempfile
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
@@ -43,6 +44,7 @@ from shootout.model import (
 T = TypeVar("T")
 
 FOLDER = "judged"  # beside the run documents
+_END = "end"
 _ENDS_BYTES = 65_536  # of a document, at both ends: with its length they tell any two apart
 
 
@@ -170,7 +172,7 @@ def store(path: Path, whole: Whole, ledgers: _Ledgers | None = None) -> None:
     ledgers = _Ledgers(path.parent / ledger.FOLDER) if ledgers is None else ledgers
     judged_from = _from(path, header.run, header.runner.fingerprint, ledgers)
     comparison = whole.comparison
-    lines = (judged_from, outline(comparison), gist(comparison), whole.others, comparison)
+    lines = (judged_from, outline(comparison), gist(comparison), whole.others, comparison, _END)
     kept = path.parent / FOLDER / path.name
     with suppress(OSError):
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -206,7 +208,6 @@ def outline(comparison: Comparison) -> Outline:
 def gist(comparison: Comparison) -> Comparison:
     """What a comparison says, without what it rests on: about a tenth of its size."""
     header = comparison.header
-    twice = {cell.cell for cell in compare.again(header, comparison.cells)}
     return structs.replace(
         comparison,
         header=structs.replace(
@@ -214,8 +215,8 @@ def gist(comparison: Comparison) -> Comparison:
             servers=tuple(structs.replace(server, settings=()) for server in header.servers),
             workloads=(),
         ),
-        cells=tuple(_gist(cell, twin=cell.cell in twice) for cell in comparison.cells),
-        twins=tuple(_gist(cell, twin=True) for cell in comparison.twins),
+        cells=tuple(map(_gist, comparison.cells)),
+        twins=(),
         curves=(),
     )
 
@@ -313,6 +314,10 @@ def _fits(kept: Path, path: Path, ledgers: _Ledgers) -> bool:
     try:
         with kept.open("rb") as file:
             then = msgspec.json.decode(file.readline(), type=_From)
+            last = msgspec.json.encode(_END) + b"\n"
+            file.seek(-len(last), os.SEEK_END)
+            if file.read() != last:
+                return False
     except (OSError, msgspec.DecodeError):
         return False
     return then == _from(path, then.run, then.runner, ledgers)
@@ -415,15 +420,11 @@ def _outline(cell: CellComparison) -> CellOutline:
     )
 
 
-def _gist(cell: CellComparison, *, twin: bool) -> CellComparison:
-    """A cell's gist; of an A/A cell with the spread of its starts, which is all that is asked of it."""
-    slim = _slim(cell)
-    if twin:
-        return structs.replace(slim, per_start=cell.per_start, judged=cell.judged)
+def _gist(cell: CellComparison) -> CellComparison:
     figures = cell.figures and structs.replace(cell.figures, errors={}, counters={})
     # A regression is acknowledged metric by metric; and a page names the metric that decided.
     plain = not cell.judged or (cell.verdict is not Verdict.REGRESSED and cell.judged[0].metric == THROUGHPUT)
-    return structs.replace(slim, figures=figures, judged=() if plain else cell.judged)
+    return structs.replace(_slim(cell), figures=figures, judged=() if plain else cell.judged)
 
 
 def _slim(cell: CellComparison) -> CellComparison:

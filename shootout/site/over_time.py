@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -246,7 +247,7 @@ def chart(series: Sequence[HistorySeries], looks: Sequence[Series], found: Seque
         "layout": {
             "xaxis": {
                 "tickvals": ticks,
-                "ticktext": [wording.day(runs[tick][1]) for tick in ticks],
+                "ticktext": [html.escape(wording.visible(wording.day(runs[tick][1]))) for tick in ticks],
                 "range": [-0.5, max(len(runs) - 0.5, 0.5)],
                 "showgrid": False,
             },

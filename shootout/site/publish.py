@@ -24,7 +24,7 @@ from shootout.model import (
     RunDocument,
 )
 from shootout.places import TEMPLATES, file_stem
-from shootout.site import archive, data, feeds, over_time, runner, shelf, versus
+from shootout.site import archive, data, feeds, halves, over_time, runner, shelf, versus
 from shootout.site.cell import CellPage
 from shootout.site.findings import Findings
 from shootout.site.names import cell_stem, run_folder, server_page
@@ -35,6 +35,8 @@ from shootout.site.shelf import File, Group
 from shootout.site.workload import WorkloadPage
 
 ASSETS = ("style.css", "site.js", "compare.js")
+
+TWICE_MIN = 64  # cells of a run: with fewer a second process is not worth its start
 
 Loader = Callable[[Judged], tuple[Run, tuple[CellComparison, ...]]]
 
@@ -83,10 +85,17 @@ def run_pages(run: Run, render: Renderer) -> Iterator[File]:
         of_server = ServerPage(run=run, record=record)
         yield page, render("server", **common, data=page.removesuffix(".html"), page=of_server)
         yield from data.of_cells(page, run, of_server.cells)
+    middle = len(cells) // 2
+    with halves.aside(partial(_cell_pages, run, render, cells[:middle]), len(cells) >= TWICE_MIN) as others:
+        yield from _cell_pages(run, render, cells[middle:])
+        yield from others()
+
+
+def _cell_pages(run: Run, render: Renderer, cells: Sequence[CellComparison]) -> Iterator[File]:
     for comparison in cells:
         stem = cell_stem(comparison.cell)
         cell = CellPage(run=run, comparison=comparison)
-        yield f"{stem}.html", render("cell", **common, data=stem, page=cell)
+        yield f"{stem}.html", render("cell", root="../../", run=run, data=stem, page=cell)
         yield from data.of_cell(f"{stem}.html", cell)
 
 
