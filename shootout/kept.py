@@ -1,10 +1,10 @@
 """Runs as they were judged, kept beside their documents: what three years of runs say is read in a second.
 
 `FOLDER` has a file for each run, of six lines: what it was judged from, its outline (what lists, histories
-and feeds say of it), the gist of it (verdicts and ratios, without what they rest on), its other servers beside
-each other, the whole comparison, and an end. Of an old run no more than the first two are read. The file
-counts as long as document, earlier A/A cells and this library are what they were; else the run is judged
-again. Acknowledgements are applied when it is read: a new one needs no new judgement.
+and feeds say of it), the gist of it (verdicts and ratios, without what they rest on), its other servers
+beside each other, the whole comparison, and an end. Of an old run no more than the first two are read. The
+file counts as long as document, earlier A/A cells and this library are what they were; else the run is
+judged again. Acknowledgements are applied when it is read: a new one needs no new judgement.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pages made in two processes: a run of hundreds of cells has as much to write as one CPU can do in seconds."""
+"""Pages made in two processes: those of a run of hundreds of cells keep one CPU busy for seconds."""
 
 from __future__ import annotations
 
