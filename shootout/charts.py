@@ -130,18 +130,25 @@ def over_threads(
     cells: Sequence[CellComparison],
     series: Sequence[Series],
     of: Callable[[CellComparison], float | None],
+    *,
+    log: bool = False,
 ) -> Figure | None:
-    """One figure over threads, a line for each server; None where no cell has it."""
+    """One figure over threads, a line for each server; None where none has it. Without `log` it is from 0."""
     data = []
     for one in series:
         points = [
             (c.cell.threads, value)
             for c in sorted(cells, key=lambda c: c.cell.threads)
-            if c.cell.server == one.label and (value := of(c)) is not None
+            if c.cell.server == one.label and (value := of(c)) is not None and (value > 0 or not log)
         ]
         if points:
             data.append(_line([count for count, _ in points], [value for _, value in points], one))
-    return _over_threads(data, sorted({c.cell.threads for c in cells}), "") if data else None
+    if not data:
+        return None
+    figure = _over_threads(data, sorted({c.cell.threads for c in cells}), "")
+    if log:
+        figure["layout"]["yaxis"] = {"type": "log", "tickformat": "~g", "dtick": "D2"}
+    return figure
 
 
 def through_servers(

@@ -435,7 +435,9 @@ def _console() -> Console:
 
 def _print_json(comparison: Comparison, **places: str) -> None:
     cells = msgspec.to_builtins(comparison.cells)
-    print(msgspec.json.encode({"run": comparison.header.run, **places, "cells": cells}).decode())
+    wanting = ledger.wanting(comparison.false_alarms, comparison.policy)
+    gate = {"advisory": compare.advisory(comparison), "aa_cells_wanting": wanting}
+    print(msgspec.json.encode({"run": comparison.header.run, **places, **gate, "cells": cells}).decode())
 
 
 if __name__ == "__main__":

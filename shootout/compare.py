@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from shootout import curves, doubts, figures, judge, ledger, metrics, pairs, stats, toml, triage
+from shootout import causes, curves, doubts, figures, judge, ledger, metrics, pairs, stats, toml, triage
 from shootout.errors import InputError
 from shootout.judge import Key
 from shootout.model import (
@@ -111,13 +111,9 @@ def exit_code(comparison: Comparison) -> int:
 def advisory(comparison: Comparison) -> bool:
     """Whether the runner's rate of false alarms may be above the policy's.
 
-    That is where the upper bound of its interval is, once there are so many A/A cells that the bound could be
-    below at all: with fewer it is above whatever they showed.
+    That is where the upper bound of its interval is: it is above with few A/A cells, whatever they showed.
     """
-    known, most = comparison.false_alarms, comparison.policy.false_alarms_max
-    if known is None or stats.wilson(0, known.cells, comparison.policy.confidence).high > most:
-        return False
-    return known.share.high > most
+    return ledger.wanting(comparison.false_alarms, comparison.policy) > 0
 
 
 def _adjusted(compared: Iterable[Pair]) -> dict[Key, float]:
@@ -133,10 +129,13 @@ def _judged(
     p_values: Mapping[Key, float],
     known: Iterable[LedgerEntry],
 ) -> CellComparison:
+    header = document.header
     judgement = judge.judge(pair, policy, p_values, ledger.spreads(known, pair.cell))
     figures_ = figures.of_cell(pair.starts, policy) if pair.starts else None
     compared = pair.failure is None and pair.base_failure is None and pair.cell != pair.base
     steady = pairs.both_steady(pair.base_starts, pair.starts) if compared else ({}, {})
+    work = metrics.compare(*steady, policy.confidence)
+    statements = metrics.statement_times(*steady, policy.confidence)
     return CellComparison(
         cell=pair.cell,
         base=pair.base,
@@ -148,8 +147,17 @@ def _judged(
         reason=judgement.reason,
         warnings=tuple(doubts.of_cell(document, pair, judgement, figures_)),
         judged=judgement.metrics,
-        metrics=metrics.compare(*steady, policy.confidence),
-        statements=metrics.statement_times(*steady, policy.confidence),
+        metrics=work,
+        statements=statements,
+        causes=causes.of_cell(
+            pair,
+            judgement,
+            work,
+            statements,
+            policy,
+            cpus=len(header.runner.placement.servers),
+            cells=sum(len(block.servers) for block in header.blocks),
+        ),
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
+from shootout import budget
 from shootout.figures import completed
 from shootout.judge import Judgement
-from shootout.model import CellFigures, Latency, RunDocument, RunHeader, Verdict, Warning
+from shootout.model import THROUGHPUT, CellFigures, Latency, RunDocument, RunHeader, Verdict, Warning
 from shootout.pairs import Pair, Starts, unsteady
 
 # What is part of an OLTP load: rolled back by the engine, and tried again.
@@ -28,6 +30,7 @@ def of_cell(
         yield Warning(code="few-starts", text=text)
     if pair.throughput is not None and len(pair.throughput.per_start) == 2:
         yield Warning(code="few-starts", text="Two starts only: the interval rests on one difference")
+    yield from _wide(document.header, pair, judgement)
     if figures is not None:
         yield from _load_warnings(document.header, pair.starts, figures)
     yield from _shape_warnings(document.header, pair.cell.workload)
@@ -42,6 +45,29 @@ def of_cell(
     for label in dict.fromkeys((pair.cell.server, pair.base.server)):
         for warning in records[label].warnings if label in records else ():
             yield Warning(code=warning.code, text=f"{label}: {warning.text}")
+
+
+def _wide(header: RunHeader, pair: Pair, judgement: Judgement) -> Iterator[Warning]:
+    """Where throughput could not be told as closely as the profile asks: what it would take."""
+    effect, asked, confidence = pair.throughput, header.profile.sampling, header.profile.policy.confidence
+    untold = [each.metric for each in judgement.metrics if each.verdict is Verdict.INCONCLUSIVE]
+    if effect is None or len(effect.per_start) < 2 or THROUGHPUT not in untold:
+        return
+    starts = len(effect.per_start)
+    spread = effect.error * math.sqrt(starts)
+    half_width = budget.half_width(spread, starts, confidence)
+    if half_width > asked.half_width:
+        needed = budget.starts_for(asked.half_width, spread, confidence)
+        text = f"± {_percent(half_width)}, where ± {_percent(asked.half_width)} was asked for: "
+        text += f"about {needed} starts would do, {starts} were steady"
+        if needed > asked.starts_max:
+            reach = budget.half_width(spread, asked.starts_max, confidence)
+            text += f", and the {asked.starts_max} that the profile allows would give ± {_percent(reach)}"
+        yield Warning(code="wide", text=text)
+
+
+def _percent(log_ratio: float) -> str:
+    return f"{100 * log_ratio:.1f} %"
 
 
 def _shape_warnings(header: RunHeader, workload: str) -> Iterator[Warning]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from shootout import compare, wording
+from shootout import wording
 from shootout.model import CellComparison, Comparison, Verdict
 
 # Everything that could begin markup, a mention or a reference to an issue, and the table's own bar.
@@ -27,8 +27,8 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     for headline in wording.headlines(comparison):
         yield f"**{escaped(headline.text)}**"
         yield ""
-    if compare.advisory(comparison):
-        yield "This runner gives too many false alarms: the verdicts advise, and fail nothing."
+    if advice := wording.advice(comparison):
+        yield escaped(advice)
         yield ""
     yield "| workload | threads | server | base, tps | tps | change | interval | detectable | verdict |"
     yield "|---|--:|---|--:|--:|--:|---|--:|---|"
@@ -52,10 +52,8 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     for each in wording.worst_first(shown):
         if each.verdict in (Verdict.REGRESSED, Verdict.FAILED):
             yield f"- {_place(each)}: {escaped(each.reason)}"
-            most = each.statements[0] if each.statements else None
-            if each.verdict is Verdict.REGRESSED and most is not None and most.difference_s.low > 0:
-                times = f"{wording.number(most.base_s * 1e3)} to {wording.number(most.head_s * 1e3)} ms"
-                yield f"  - most of it in {escaped(most.kind)}: {times} of each transaction"
+            for cause in each.causes[:3] if each.verdict is Verdict.REGRESSED else ():
+                yield f"  - {escaped(wording.cause(cause))}"
 
 
 def _place(each: CellComparison) -> str:

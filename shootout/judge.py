@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
-
-import numpy as np
 
 from shootout import metrics, stats
 from shootout.model import THROUGHPUT, Cell, Interval, JudgedMetric, Policy, Verdict
@@ -70,7 +68,7 @@ def metric(
         ratio=ratio(change.metric, change.whole),
         p_value=hurdle.p_value,
         margin=margin,
-        spread=float(np.std(change.whole.per_start, ddof=1)) if len(change.whole.per_start) > 1 else 0.0,
+        spread=_spread(change.whole),
         floor=floor,
         detectable=_detectable(change, policy, bar),
         confirmed=confirmed,
@@ -125,10 +123,15 @@ def _detectable(change: Change, policy: Policy, bar: float) -> float | None:
     starts = len(change.first.per_start)
     if starts < 2:
         return None
-    reach = stats.quantile(policy.confidence, starts - 1)
-    error = (change.first.high - change.first.low) / 2 / reach
+    reach, error = stats.quantile(policy.confidence, starts - 1), change.first.error
     change_ = max(bar, reach * error) + stats.quantile(2 * POWER - 1, starts - 1) * error
     return -math.expm1(-change_) if change.metric == THROUGHPUT else math.expm1(change_)
+
+
+def _spread(effect: stats.Effect) -> float:
+    """The standard deviation of one start that the estimate's error speaks of; 0 with one start."""
+    starts = len(effect.per_start)
+    return effect.error * math.sqrt(starts) if starts > 1 else 0.0
 
 
 # --- how it is said -------------------------------------------------------------------------------
@@ -150,11 +153,9 @@ def measured(metric: str, effect: stats.Effect, confidence: float) -> str:
 
 def ratio(metric: str, effect: stats.Effect) -> Interval:
     """Head over base, of an effect in which below zero is worse."""
-    logs: Sequence[float] = (effect.low, effect.high)
     if metric != THROUGHPUT:
-        effect = effect._replace(estimate=-effect.estimate)
-        logs = (-effect.high, -effect.low)
-    return Interval(estimate=math.exp(effect.estimate), low=math.exp(logs[0]), high=math.exp(logs[1]))
+        effect = stats.mirrored(effect)
+    return Interval(estimate=math.exp(effect.estimate), low=math.exp(effect.low), high=math.exp(effect.high))
 
 
 def _starts(effect: stats.Effect) -> str:

@@ -430,5 +430,5 @@ def _gist(cell: CellComparison) -> CellComparison:
 def _slim(cell: CellComparison) -> CellComparison:
     """Verdict, ratio and reason."""
     return structs.replace(
-        cell, figures=None, per_start=(), judged=(), warnings=(), metrics=(), statements=()
+        cell, figures=None, per_start=(), judged=(), warnings=(), metrics=(), statements=(), causes=()
     )

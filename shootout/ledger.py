@@ -15,7 +15,7 @@ import msgspec
 
 from shootout import stats
 from shootout.errors import InputError
-from shootout.model import Cell, CellComparison, FalseAlarms, Interval, LedgerEntry, Verdict
+from shootout.model import Cell, CellComparison, FalseAlarms, Interval, LedgerEntry, Policy, Verdict
 from shootout.places import file_stem
 
 FOLDER = "ledger"  # beside the run documents
@@ -93,6 +93,18 @@ def spreads(entries: Iterable[LedgerEntry], cell: Cell) -> dict[str, float]:
                 freedom[metric] += entry.starts - 1
                 squares[metric] += (entry.starts - 1) * spread**2  # type: ignore[assignment]
     return {metric: math.sqrt(squares[metric] / freedom[metric]) for metric in freedom}
+
+
+def wanting(known: FalseAlarms | None, policy: Policy) -> int:
+    """How many A/A cells more, none with a false alarm, would show that these are as rare as the policy asks.
+
+    Wilson's upper bound for k of n is p where n p - k = z sqrt(n p (1 - p)); solved for the root of n.
+    """
+    alarms, cells = (known.alarms, known.cells) if known else (0, 0)
+    most, z = policy.false_alarms_max, stats.quantile(policy.confidence)
+    reach = z * math.sqrt(most * (1 - most))
+    root = (reach + math.sqrt(reach**2 + 4 * most * alarms)) / (2 * most)
+    return max(0, math.ceil(root**2) - cells)
 
 
 def false_alarms(entries: Sequence[LedgerEntry], confidence: float) -> FalseAlarms:

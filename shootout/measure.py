@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from shootout import __version__, compare, document, machine
+from shootout import __version__, budget, compare, document, machine
 from shootout._engine import Engine
 from shootout.contender import Contender, Entrant, connect, subject
 from shootout.dataset import Loaded
@@ -133,7 +133,8 @@ class _Campaign:
             if start > 1:
                 mean_s = elapsed_s / (start - 1)
                 kept_s = confirming * mean_s * len(self._changed()) / len(self.plan.blocks)
-                if elapsed_s + mean_s + kept_s > budget_s:
+                pending = self._allowed(pending, budget_s - elapsed_s - kept_s, mean_s)
+                if not pending:
                     break
             self.ends_s = time.monotonic() + self._left_s(elapsed_s, start - 1)
             self._one_start(start, pending)
@@ -173,6 +174,23 @@ class _Campaign:
             if self._servers(block) and wanting and len(starts) < sampling.starts_max:
                 pending.append(block)
         return pending
+
+    def _allowed(self, pending: Sequence[Block], left_s: float, mean_s: float) -> list[Block]:
+        """Those of the blocks that the next start is for: the budget's rest goes where it narrows most."""
+        sampling, confidence = self.plan.profile.sampling, self.plan.profile.policy.confidence
+        starts = [start for of_block in self.starts.values() for start in of_block]
+        made = max((start.start for start in starts), default=1)
+        chosen = budget.next_start(
+            [
+                budget.standing(key, self.starts.get(key, []), self.half_widths.get(key, math.inf), sampling)
+                for key in (block.key for block in pending)
+            ],
+            sampling,
+            confidence,
+            left_s=left_s,
+            restart_s=max(0.0, mean_s - budget.loaded_s(starts, sampling) / made),
+        )
+        return [block for block in pending if block.key in chosen]
 
     def _changed(self) -> list[Block]:
         """Blocks in which something looks changed, so far."""

@@ -1,7 +1,8 @@
 """What is compared beside throughput: latencies, the work each transaction takes, and where its time goes.
 
 Work for each transaction hardly depends on the machine's mood: a change there shows where throughput cannot
-tell. Every figure is formed once a start, from what both servers did in it, and judged over the starts.
+tell. Each of these figures is formed once a start, from what both servers did in it, and judged over the
+starts; percentiles are those of all starts' latencies together (percentiles.py).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from shootout import stats
+from shootout import percentiles, stats
 from shootout._engine import Histogram
 from shootout.model import Interval, MetricComparison, Samples, StatementTime
 
@@ -28,12 +29,8 @@ class Metric:
     name: str  # in policies and JSON
     title: str  # for people
     unit: str  # "s", "bytes", or "" for a count
-    of: Callable[[Samples], float | None]  # one start's; None: it is not visible
-
-
-def _percentile(percent: float, samples: Samples) -> float | None:
-    latencies = Histogram.decode(samples.latencies)
-    return latencies.percentile(percent) if latencies.count else None
+    # One start's, None where it is not visible; or which percentile of the latencies it is.
+    of: Callable[[Samples], float | None] | float
 
 
 def _server_cpu_s(samples: Samples) -> float | None:
@@ -51,10 +48,10 @@ def _counted(names: Iterable[str], samples: Samples) -> float | None:
 _READS = ("first", "key", "last", "next", "prev", "rnd", "rnd_next")
 
 METRICS = (
-    Metric("latency_p50", "median latency", "s", partial(_percentile, 50)),
-    Metric("latency_p95", "95 % latency", "s", partial(_percentile, 95)),
-    Metric("latency_p99", "99 % latency", "s", partial(_percentile, 99)),
-    Metric("latency_p999", "99.9 % latency", "s", partial(_percentile, 99.9)),
+    Metric("latency_p50", "median latency", "s", 50.0),
+    Metric("latency_p95", "95 % latency", "s", 95.0),
+    Metric("latency_p99", "99 % latency", "s", 99.0),
+    Metric("latency_p999", "99.9 % latency", "s", 99.9),
     Metric("server_cpu", "server CPU", "s", _server_cpu_s),
     Metric("context_switches", "context switches", "", partial(_counted, ("context_switches",))),
     Metric("disk_written", "bytes written", "bytes", partial(_counted, ("disk_written_bytes",))),
@@ -73,35 +70,36 @@ def compare(base: Starts, head: Starts, confidence: float) -> tuple[MetricCompar
     (a figure may be 0). p-values are Holm's over the figures. Raises ValueError for latencies that cannot be
     read.
     """
-    changes = {}
-    for metric in METRICS:
-        pairs = _pairs(metric, base, head)
-        if pairs and len(pairs) >= STARTS_MIN and any(map(any, pairs)):
-            changes[metric.name] = _change(pairs, confidence)
+    changes = _changes(METRICS, base, head, confidence)
     p_values = stats.holm([change.p_value for change in changes.values()])
     return tuple(
         MetricComparison(
             name=name,
             base=change.base,
             head=change.head,
-            difference=change.difference,
-            ratio=change.ratio,
+            difference=_interval(change.difference),
+            ratio=None if change.ratio is None else _ratio(change.ratio),
             p_value=p_value,
         )
         for (name, change), p_value in zip(changes.items(), p_values, strict=True)
     )
 
 
-def log_ratios(name: str, base: Starts, head: Starts) -> list[float] | None:
-    """One figure's log(head / base) in each start that both have; None where it is not visible in all, or 0.
+def log_ratio(name: str, base: Starts, head: Starts, confidence: float) -> stats.Effect | None:
+    """One figure's log(head / base) over the starts; None where it is not visible in all of them, or 0.
 
     Raises ValueError for latencies that cannot be read.
     """
-    (metric,) = (each for each in METRICS if each.name == name)
-    pairs = _pairs(metric, base, head)
-    if pairs is None or not all(map(all, pairs)):
-        return None
-    return [math.log(of_head / of_base) for of_base, of_head in pairs]
+    change = _changes([each for each in METRICS if each.name == name], base, head, confidence).get(name)
+    return None if change is None else change.ratio
+
+
+def transaction_s(starts: Starts) -> float:
+    """The mean latency of all transactions. Raises ValueError where it cannot be read."""
+    merged = Histogram()
+    for samples in starts.values():
+        merged.add(Histogram.decode(samples.latencies))
+    return merged.mean_s
 
 
 def statement_times(base: Starts, head: Starts, confidence: float) -> tuple[StatementTime, ...]:
@@ -118,18 +116,56 @@ def statement_times(base: Starts, head: Starts, confidence: float) -> tuple[Stat
     for kind in dict.fromkeys(kind for both in times for one in both for kind in one):
         pairs = [(of_base.get(kind, 0.0), of_head.get(kind, 0.0)) for of_base, of_head in times]
         change = _change(pairs, confidence)
-        found.append(
-            StatementTime(kind=kind, base_s=change.base, head_s=change.head, difference_s=change.difference)
-        )
+        by = _interval(change.difference)
+        found.append(StatementTime(kind=kind, base_s=change.base, head_s=change.head, difference_s=by))
     return tuple(sorted(found, key=lambda each: -abs(each.difference_s.estimate)))
 
 
-def _pairs(metric: Metric, base: Starts, head: Starts) -> list[tuple[float, float]] | None:
-    """The figure of both in each start that both have; None where one of them is not visible."""
+class _Change(NamedTuple):
+    base: float
+    head: float
+    difference: stats.Effect
+    ratio: stats.Effect | None  # the logarithm's
+
+    @property
+    def p_value(self) -> float:
+        return (self.ratio or self.difference).p_value
+
+
+def _changes(metrics: Iterable[Metric], base: Starts, head: Starts, confidence: float) -> dict[str, _Change]:
+    """Those that are visible in each start that both have, and not always 0; none with fewer than two."""
     starts = sorted(base.keys() & head.keys())
-    values = [(metric.of(base[start]), metric.of(head[start])) for start in starts]
+    if len(starts) < STARTS_MIN:
+        return {}
+    of_base, of_head = [base[start] for start in starts], [head[start] for start in starts]
+    found = _percentiles({m.name: m.of for m in metrics if not callable(m.of)}, of_base, of_head, confidence)
+    for metric in metrics:
+        if callable(metric.of):
+            pairs = _pairs(metric.of, of_base, of_head)
+            if any(map(any, pairs)):
+                found[metric.name] = _change(pairs, confidence)
+    return found
+
+
+def _percentiles(
+    percents: Mapping[str, float], base: Sequence[Samples], head: Sequence[Samples], confidence: float
+) -> dict[str, _Change]:
+    if not percents:
+        return {}
+    of_base, of_head = ([Histogram.decode(s.latencies) for s in side] for side in (base, head))
+    if not all(histogram.count for histogram in (*of_base, *of_head)):
+        return {}
+    found = percentiles.compare(of_base, of_head, [*percents.values()], confidence)
+    return {name: _Change(*each) for name, each in zip(percents, found, strict=True)}
+
+
+def _pairs(
+    of: Callable[[Samples], float | None], base: Sequence[Samples], head: Sequence[Samples]
+) -> list[tuple[float, float]]:
+    """The figure of both in each start; none where one of them is not visible."""
+    values = [(of(one), of(other)) for one, other in zip(base, head, strict=True)]
     pairs = [(of_base, of_head) for of_base, of_head in values if of_base is not None and of_head is not None]
-    return pairs if len(pairs) == len(values) else None
+    return pairs if len(pairs) == len(values) else []
 
 
 def _times_s(samples: Samples) -> dict[str, float]:
@@ -139,26 +175,21 @@ def _times_s(samples: Samples) -> dict[str, float]:
     return {kind: latencies.mean_s * latencies.count / transactions for kind, latencies in decoded.items()}
 
 
-class _Change(NamedTuple):
-    base: float  # mean
-    head: float
-    difference: Interval
-    ratio: Interval | None
-    p_value: float
-
-
 def _change(pairs: Sequence[tuple[float, float]], confidence: float) -> _Change:
+    """Over the starts, of which each gave a pair."""
     base, head = ([*side] for side in zip(*pairs, strict=True))
-    by = stats.over_starts([of_head - of_base for of_base, of_head in pairs], confidence)
-    p_value, ratio = by.p_value, None
-    if all(map(all, pairs)):
-        logs = stats.over_starts([math.log(of_head / of_base) for of_base, of_head in pairs], confidence)
-        p_value = logs.p_value
-        ratio = Interval(estimate=math.exp(logs.estimate), low=math.exp(logs.low), high=math.exp(logs.high))
+    logs = [math.log(of_head / of_base) for of_base, of_head in pairs] if all(map(all, pairs)) else None
     return _Change(
         base=sum(base) / len(pairs),
         head=sum(head) / len(pairs),
-        difference=Interval(estimate=by.estimate, low=by.low, high=by.high),
-        ratio=ratio,
-        p_value=p_value,
+        difference=stats.over_starts([of_head - of_base for of_base, of_head in pairs], confidence),
+        ratio=None if logs is None else stats.over_starts(logs, confidence),
     )
+
+
+def _interval(effect: stats.Effect) -> Interval:
+    return Interval(estimate=effect.estimate, low=effect.low, high=effect.high)
+
+
+def _ratio(effect: stats.Effect) -> Interval:
+    return Interval(estimate=math.exp(effect.estimate), low=math.exp(effect.low), high=math.exp(effect.high))

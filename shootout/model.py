@@ -195,10 +195,11 @@ class Policy(Value):
     margin: Share = 0.02  # smaller changes are not worth a verdict
     margins: dict[Metric, Share] = field(default_factory=dict)  # instead, for a metric
     workloads: dict[Name, dict[Metric, Share]] = field(default_factory=dict)  # and for one of a workload
-    trim: Annotated[float, Meta(ge=0, lt=0.5)] = 0.1  # share of rounds cut from each end of a start
+    trim: Annotated[float, Meta(ge=0, lt=0.5)] = 0.2  # share of rounds cut from each end of a start
     floor_factor: Annotated[float, Meta(ge=0)] = 1.5  # a change is larger than so many A/A noise floors
     confirm_starts: Annotated[int, Meta(ge=0)] = 2  # fresh ones, for what looks changed; 0: none
-    false_alarms_max: Share = 0.05  # where the runner's rate may be higher, a gate only advises
+    # Where the runner's rate may be higher, a gate only advises; 1: it never does.
+    false_alarms_max: Annotated[float, Meta(gt=0, le=1)] = 0.05
     inconclusive_fails: bool = False  # whether a gate that cannot tell fails
 
     def margin_of(self, metric: str, workload: str) -> float:
@@ -821,6 +822,18 @@ class StatementTime(Value):
     difference_s: Interval
 
 
+class Cause(Value):
+    """What a cell's change may come from."""
+
+    kind: Literal["statement", "work"]
+    name: str  # of a kind of statement, or of a metric (metrics.METRICS)
+    base: float  # these two: of each transaction, in seconds or the metric's unit
+    head: float
+    difference: Interval  # head less base
+    # What the difference adds to a transaction's time, as a share of the base's; of work about (causes.py).
+    share: float
+
+
 class Acknowledgement(Value):
     """A regression that is known and accepted. Names are patterns with `*` and `?`."""
 
@@ -842,7 +855,7 @@ class JudgedMetric(Value):
     ratio: Interval  # head over base, over all starts
     p_value: float  # of no difference, after Holm over all cells and metrics that are judged
     margin: float
-    spread: float  # standard deviation of the starts' logarithms
+    spread: float  # standard deviation of one start's logarithm
     floor: float | None  # A/A noise floor, a logarithm: what no change may look like; None: not known
     detectable: float | None  # the smallest change for the worse that four of five such runs would have found
     confirmed: bool | None  # it held again after fresh starts; None: there were none, or nothing to confirm
@@ -863,6 +876,8 @@ class CellComparison(Value):
     judged: tuple[JudgedMetric, ...] = ()  # what the verdict is about, the metric that decided it first
     metrics: tuple[MetricComparison, ...] = ()
     statements: tuple[StatementTime, ...] = ()  # where a transaction's time goes, the largest change first
+    # Of a regression or an improvement; else what changed though throughput does not tell. The largest first.
+    causes: tuple[Cause, ...] = ()
     acknowledged: Acknowledgement | None = None  # its regression is known, and fails nothing
 
 

@@ -171,8 +171,8 @@ def _changes(
 def _effect(name: str, base: Starts, head: Starts, policy: Policy) -> stats.Effect | None:
     if name == THROUGHPUT:
         return throughput(base, head, policy)
-    more = metrics.log_ratios(name, *both_steady(base, head))
-    return stats.over_starts([-each for each in more], policy.confidence) if more and len(more) > 1 else None
+    more = metrics.log_ratio(name, *both_steady(base, head), policy.confidence)
+    return None if more is None else stats.mirrored(more)
 
 
 def _only(starts: Starts, numbers: Set[int]) -> Starts:

@@ -23,10 +23,14 @@ T = TypeVar("T")
 ANSWER_TIMEOUT_S = 60.0
 ROUNDS_MIN = 6
 # After the pages are read once, what is left of a cold start is gone within a second or two of load
-# (docs/method.md). The warm-up's newest half must then be steady; shorter slices show a drift sooner.
+# (docs/method.md). Shorter slices show sooner how it fades. Where they are noisy, more of them are needed to
+# know how little is left; but only up to some: then noise alone no longer keeps a block from being measured.
 WARMUP_ROUNDS_MIN = 16
-WARMUP_SLICE_SHARE = 0.5
-STEADY_TOLERANCE = 0.03  # of throughput, between the halves of that half
+WARMUP_ROUNDS_NOISY = 24
+WARMUP_SLICE_SHARE = 0.5  # of ramp and window
+FADE_S = 1.5  # of load: the slowest time constant that is looked for
+STEADY_TOLERANCE = 0.03  # of throughput: what is seen to be left, at most,
+STEADY_BOUND = 0.05  # and what may be left unseen, with 95 % confidence
 # A slice must hold its transactions: the ramp lets those of the common start drift apart, the window sees
 # each connection go through at least about two cycles, of a transaction and its think time, or some arrive.
 RAMP_CYCLES = 1.0
@@ -172,11 +176,16 @@ class _Course:
             self.failures[server] = str(error)
             return otherwise
 
-    def slice(self, server: int, window_s: float) -> Slice | None:
-        """One slice on a server; None where it has failed, now or before."""
+    def speed(self, taken: Slice, latency_s: float) -> float:
+        """The logarithm of what shows a cold start: throughput, or at a given rate how soon answers come."""
+        # A slice without a transaction counts as half of one: it has a logarithm, and it looks unsteady.
+        return -math.log(latency_s if self.load.rate else taken.window_s / max(taken.transactions, 0.5))
+
+    def slice(self, server: int, window_s: float, share: float = 1.0) -> Slice | None:
+        """One slice on a server, with `share` of the usual ramp; None where it has failed, now or before."""
         if server in self.failures:
             return None
-        ramp_s = min(max(self.sampling.ramp_s, RAMP_CYCLES * self.cycle_s), WINDOW_MAX_S)
+        ramp_s = min(max(share * self.sampling.ramp_s, RAMP_CYCLES * self.cycle_s), WINDOW_MAX_S)
         try:
             return self.driver.slice(server, ramp_s, window_s, ANSWER_TIMEOUT_S)
         except LoadError as error:
@@ -194,7 +203,7 @@ class _WarmUp:
 
 
 def _warm_up(course: _Course, generator: random.Random, watch: Watch) -> dict[int, _WarmUp]:
-    """Slices that do not count, until the newest of every server show no drift or their time is over."""
+    """Slices that do not count, until those of every server have settled or their time is over."""
     history: dict[int, list[float]] = {server: [] for server in course.live}
     spent_s = 0.0
     while course.live:
@@ -204,26 +213,28 @@ def _warm_up(course: _Course, generator: random.Random, watch: Watch) -> dict[in
         window_s = course.window_s(WARMUP_SLICE_SHARE)
         latencies_s = []
         for server in order:
-            if (taken := course.slice(server, window_s)) is not None:
-                history[server].append(_log_rate(taken))
+            if (taken := course.slice(server, window_s, WARMUP_SLICE_SHARE)) is not None:
                 latencies_s.append(taken.window_s if taken.latencies.count == 0 else taken.latencies.mean_s)
+                history[server].append(course.speed(taken, latencies_s[-1]))
         spent_s += window_s
         course.latency_s = max(latencies_s, default=0.0)
         if rounds < WARMUP_ROUNDS_MIN:
             continue
-        newest = {server: history[server][rounds // 2 :] for server in course.live}
-        steady = {s: stats.steady(values, STEADY_TOLERANCE) for s, values in newest.items()}
-        if all(steady.values()) or spent_s > course.sampling.warmup_max_s:
-            return {
-                server: _WarmUp(rounds, stats.drift(values)[0], steady[server])
-                for server, values in newest.items()
-            }
+        found = {server: _settled(history[server], course, window_s) for server in course.live}
+        known = rounds >= WARMUP_ROUNDS_NOISY or all(known for _, known in found.values())
+        steady = all(warm_up.steady for warm_up, _ in found.values())
+        if (steady and known) or spent_s > course.sampling.warmup_max_s:
+            return {server: warm_up for server, (warm_up, _) in found.items()}
     return {}
 
 
-def _log_rate(taken: Slice) -> float:
-    # A slice without a transaction counts as half of one: it has a logarithm, and it looks unsteady.
-    return math.log(max(taken.transactions, 0.5) / taken.window_s)
+def _settled(speeds: Sequence[float], course: _Course, window_s: float) -> tuple[_WarmUp, bool]:
+    """How far a server's slices of that length have settled, and whether noise leaves that open."""
+    newest = speeds[len(speeds) // 2 :]
+    left = stats.settling(speeds, FADE_S / window_s, course.sampling.measure_s / window_s)
+    fades = left.shown and abs(left.left) > STEADY_TOLERANCE
+    steady = not (fades or stats.drifts(newest, STEADY_TOLERANCE))
+    return _WarmUp(len(speeds), stats.drift(newest)[0], steady), left.most <= STEADY_BOUND
 
 
 class _Tally:

@@ -19,7 +19,7 @@ from shootout import wording
 from shootout.cached import Cleared, Contents, Entry
 from shootout.doctor import Report
 from shootout.look import Access
-from shootout.model import ChangePoint, Comparison, HistorySeries, Progress, Verdict
+from shootout.model import Cell, ChangePoint, Comparison, HistorySeries, Progress, Verdict
 from shootout.servers.catalogue import Fetched, Offer
 
 STYLES = {
@@ -329,11 +329,20 @@ def print_verdicts(console: Console, comparison: Comparison) -> None:
     unjudged = [each for each in comparison.cells if each.verdict is Verdict.UNJUDGED and each.figures]
     for why in dict.fromkeys(each.reason for each in unjudged if each.cell != each.base):
         console.print(Text(wording.visible(f"unjudged: {why}"), style="dim"), soft_wrap=True)
+    for each in wording.worst_first(comparison.cells):
+        if each.causes and each.verdict is not Verdict.IMPROVED:
+            said = "; ".join(map(wording.cause, each.causes[:2]))
+            said = f"{wording.causes_title(each)}, {_name(each.cell)}: {said}"
+            console.print(Text(wording.visible(said), style="dim"), soft_wrap=True)
+    if advice := wording.advice(comparison):
+        console.print(Text(wording.visible(advice), style="yellow"), soft_wrap=True)
     for each in comparison.cells:
         if each.verdict is Verdict.FAILED:
-            cell = each.cell
-            name = f"{cell.workload}, {wording.threads(cell.threads)}, {cell.server}"
             console.print()
-            reason = Text(wording.visible(f"{name}: {each.reason}"), style="magenta")
+            reason = Text(wording.visible(f"{_name(each.cell)}: {each.reason}"), style="magenta")
             console.print(reason, soft_wrap=True)  # a log's lines stay whole
     console.print()
+
+
+def _name(cell: Cell) -> str:
+    return f"{cell.workload}, {wording.threads(cell.threads)}, {cell.server}"

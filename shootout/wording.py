@@ -11,9 +11,10 @@ from datetime import datetime
 
 from msgspec import structs
 
-from shootout import metrics
+from shootout import ledger, metrics
 from shootout.model import (
     THROUGHPUT,
+    Cause,
     CellComparison,
     Comparison,
     Dataset,
@@ -56,6 +57,8 @@ WORST_FIRST = (
     Verdict.EQUIVALENT,
     Verdict.IMPROVED,
 )
+
+_TITLES_AND_UNITS = {metric.name: (metric.title, metric.unit) for metric in metrics.METRICS}
 
 # Control characters, bidirectional ones too, would change how the text around them reads.
 _VISIBLE = (
@@ -209,6 +212,14 @@ def size(bytes_: int) -> str:
     return f"{bytes_}{SPACE}B"
 
 
+def amount(value: float, unit: str) -> str:
+    """A metric's figure in its unit (metrics.Metric), small times in small units."""
+    if unit != "s":
+        return f"{number(value)}{SPACE}{unit}".rstrip()
+    scale, name = (1e6, "µs") if abs(value) < 1e-3 else (1e3, "ms")
+    return f"{number(value * scale)}{SPACE}{name}"
+
+
 def setting(value: str, name: str) -> str:
     """A setting's value; bytes in the largest unit, as my.cnf has it, that does not round them."""
     if value.isdecimal() and name.endswith(("_bytes", "_size")):
@@ -294,6 +305,40 @@ def _pace(load: Load) -> list[str]:
     if load.rate is not None:
         return [f"{number(load.rate)} transactions/s with {load.arrivals} arrivals"]
     return [f"{load.think} think time of {load.think_s:g} s"] if load.think_s else []
+
+
+def advice(comparison: Comparison) -> str:
+    """Why the run's verdicts advise and fail nothing; empty where they do fail."""
+    known, policy = comparison.false_alarms, comparison.policy
+    more = ledger.wanting(known, policy)
+    if not more or not heads(comparison):
+        return ""
+    seen, cells = "nothing is known of the rate of false alarms on this runner", _counted(more, "A/A cell")
+    if known is not None:
+        of = f"{known.alarms or 'none'} of {_counted(known.cells, 'A/A cell')}"
+        seen = f"{of} on this runner gave a false alarm, so their rate may be {percents(known.share.high)}"
+        cells += " more"
+    return (
+        f"These verdicts advise, and fail nothing: {seen}. {cells} without one would show that it is at most "
+        f"{share(policy.false_alarms_max)}; shootout doctor --calibrate measures some"
+    )
+
+
+def causes_title(c: CellComparison) -> str:
+    """What `causes` are of a cell."""
+    if c.verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
+        return "Likely causes"
+    return "Changed, though throughput does not tell"
+
+
+def cause(each: Cause) -> str:
+    """What became more or less, and how much of a transaction's time that is, about."""
+    title, unit = (each.name, "s") if each.kind == "statement" else _TITLES_AND_UNITS[each.name]
+    base, head = amount(each.base, unit), amount(each.head, unit)
+    change = f" ({percent(each.head / each.base)})" if each.base else ""
+    link, weight = ("of", "about") if each.kind == "statement" else ("for", "roughly")
+    part = f"{_signed(100 * each.share, 1)}{SPACE}%"
+    return f"{title}: {head} {link} each transaction instead of {base}{change}, {weight} {part} of its time"
 
 
 def heads(comparison: Comparison) -> tuple[str, ...]:

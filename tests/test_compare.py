@@ -28,6 +28,7 @@ from shootout.model import (
     RunHeader,
     Runner,
     Samples,
+    Sampling,
     ServerRecord,
     StartRecord,
     Verdict,
@@ -128,7 +129,10 @@ def a_document(
         shootout="0.1.0",
         seed=1,
         profile_name="quick",
-        profile=Profile(description="", workloads=("reads",), threads=(4,)),
+        # Verdicts count though no A/A cell is known.
+        profile=Profile(
+            description="", workloads=("reads",), threads=(4,), policy=Policy(false_alarms_max=1)
+        ),
         runner=Runner(
             fingerprint="f",
             cpu="",
@@ -264,6 +268,28 @@ def test_one_start_is_no_verdict_however_clear() -> None:
     assert head.reason.endswith("in 1 start; a verdict must hold again after a fresh start")
     assert head.ratio is not None
     assert codes(head) == ["few-starts"]
+
+
+@pytest.mark.parametrize(
+    ("spread", "most", "said"),
+    [
+        (APART, 12, "the 12 that the profile allows would give ± 3.0 %"),
+        (APART, 100, "about 41 starts would do, 5 were steady"),
+        (CLOSE, 12, None),
+    ],
+)
+def test_what_it_would_take_to_tell_is_said(spread: Sequence[float], most: int, said: str | None) -> None:
+    """Starts that differ by 4.74 %, or a tenth of that; ± 1.5 % is asked for."""
+    document = a_document(starts_of(-1.8, spread))
+    sampling = Sampling(starts_max=most)
+    profile = msgspec.structs.replace(document.header.profile, sampling=sampling)
+    header = msgspec.structs.replace(document.header, profile=profile)
+    head = head_of(msgspec.structs.replace(document, header=header))
+    assert head.verdict is Verdict.INCONCLUSIVE
+    assert codes(head) == ([] if said is None else ["wide"])
+    if said is not None:
+        assert head.warnings[0].text.startswith("± 5.9 %, where ± 1.5 % was asked for: about 41 starts")
+        assert head.warnings[0].text.endswith(said)
 
 
 def test_two_starts_are_judged_under_a_warning() -> None:
@@ -435,6 +461,24 @@ def test_a_false_alarm_is_counted() -> None:
     assert compare.exit_code(found) == 0  # nothing was done to a server
 
 
+def test_until_false_alarms_are_known_to_be_rare_a_gate_advises() -> None:
+    """Wilson's upper bound falls to 5 % with 73 A/A cells; and with a false alarm among them, with 110."""
+    document, policy = a_document(starts_of(-10)), Policy()
+    for alarms, cells, code in ((0, 0, 0), (0, 72, 0), (0, 73, 1), (1, 109, 0), (1, 110, 1)):
+        kinds = [Verdict.IMPROVED] * alarms + [Verdict.EQUIVALENT] * (cells - alarms)
+        history = [an_entry(0.001, verdict=kind) for kind in kinds]
+        found = compare.compare(document, policy, history=history)
+        assert found.cells[1].verdict is Verdict.REGRESSED
+        assert (compare.exit_code(found), compare.advisory(found)) == (code, not code)
+        assert ledger.wanting(found.false_alarms, policy) == max(0, (110 if alarms else 73) - cells)
+    assert compare.exit_code(compare.compare(document, Policy(false_alarms_max=1))) == 1
+
+
+def test_a_failed_cell_fails_a_gate_that_merely_advises() -> None:
+    found = compare.compare(a_document(starts_of(-10), a_failure("b")), Policy())
+    assert (compare.advisory(found), compare.exit_code(found)) == (True, 3)
+
+
 def test_a_server_that_is_named_twice_is_an_a_a_cell_too() -> None:
     servers = [msgspec.structs.replace(a_server(label), reference="x") for label in ("a", "b")]
     found = compare.compare(a_document(starts_of(0), servers=servers))
@@ -480,6 +524,27 @@ def test_any_metric_can_be_judged() -> None:
     assert head.ratio.estimate == pytest.approx(1, abs=0.01)  # of throughput, whatever decided
     lenient = Policy(judged=("throughput", "server_cpu"), workloads={"reads": {"server_cpu": 0.3}})
     assert head_of(a_document(costly), lenient).verdict is Verdict.EQUIVALENT
+
+
+def test_more_work_is_the_likely_cause_of_a_regression() -> None:
+    """A tenth slower, and twice as many fsyncs; of an equivalent cell it is told all the same."""
+    base_work, head_work = {"Innodb_data_fsyncs": 1200.0}, {"Innodb_data_fsyncs": 2400.0}
+    for change, verdict in ((-10, Verdict.REGRESSED), (0, Verdict.EQUIVALENT)):
+        starts = [
+            msgspec.structs.replace(
+                each,
+                samples=tuple(
+                    msgspec.structs.replace(one, counters=work)
+                    for one, work in zip(each.samples, (base_work, head_work), strict=True)
+                ),
+            )
+            for each in starts_of(change)
+        ]
+        head = head_of(a_document(starts))
+        assert head.verdict is verdict
+        assert [(each.kind, each.name) for each in head.causes] == [("work", "fsyncs")]
+        assert head.causes[0].head == pytest.approx(2 * head.causes[0].base, rel=0.15)
+    assert head_of(a_document(starts_of(-10))).causes == ()
 
 
 def test_margins_are_the_metrics_and_the_workloads() -> None:

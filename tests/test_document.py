@@ -18,6 +18,7 @@ from shootout.model import (
     EndRecord,
     FailureRecord,
     Placement,
+    Policy,
     Profile,
     RunDocument,
     RunHeader,
@@ -105,6 +106,7 @@ def a_header(run: str = RUN) -> RunHeader:
             threads=(4,),
             servers=("a", "b"),
             sampling=Sampling(budget_s=310.0),
+            policy=Policy(trim=0.1),  # not today's default: a document keeps its own
         ),
         runner=Runner(
             fingerprint="f",

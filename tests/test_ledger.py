@@ -3,10 +3,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shootout import ledger
 from shootout.errors import InputError
-from shootout.model import Cell, LedgerEntry, Verdict
+from shootout.model import Cell, LedgerEntry, Policy, Verdict
 
 CELL = Cell(workload="reads", dataset="d", server="a", threads=4)
 
@@ -76,6 +78,24 @@ def test_spreads_are_those_of_the_same_cell_and_metric() -> None:
     ]
     assert ledger.spreads(entries, CELL) == pytest.approx({"throughput": 0.01, "latency_p99": 0.3})
     assert ledger.spreads([], CELL) == {}
+
+
+@given(st.integers(0, 300), st.integers(0, 300), st.floats(0.01, 0.5))
+def test_so_many_cells_without_a_false_alarm_are_enough(alarms: int, others: int, most: float) -> None:
+    policy = Policy(false_alarms_max=most)
+    known = [an_entry(verdict=Verdict.REGRESSED)] * alarms + [an_entry()] * others
+    more = ledger.wanting(ledger.false_alarms(known, policy.confidence), policy)
+
+    def bound(more: int) -> float:
+        return ledger.false_alarms([*known, *[an_entry()] * more], policy.confidence).share.high
+
+    assert bound(more) <= most * (1 + 1e-9)
+    assert more == 0 or bound(more - 1) > most * (1 - 1e-9)
+
+
+def test_without_an_a_a_cell_all_are_wanting() -> None:
+    assert ledger.wanting(None, Policy()) == 73
+    assert ledger.wanting(None, Policy(false_alarms_max=1)) == 0
 
 
 def test_false_alarms_are_counted_with_wilsons_interval() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from statistics import mean
 from typing import cast
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,7 +45,7 @@ class FakeDriver:
     """Turns (server, slice number) into a throughput; notes what it was asked for."""
 
     tps: Callable[[int, int], float]
-    latency_s: float = 0.001
+    latency_s: float | Callable[[int, int], float] = 0.001
     fails: tuple[int, int] | None = None  # server, slice number
     asked: list[tuple[int, float, float]] = field(default_factory=list)
 
@@ -53,7 +56,8 @@ class FakeDriver:
             raise LoadError(server, 1064, "You have an error in your SQL syntax")
         transactions = self.tps(server, number) * window_s
         latencies = Histogram()
-        latencies.record(int(self.latency_s * 1e9))
+        latency_s = self.latency_s if isinstance(self.latency_s, float) else self.latency_s(server, number)
+        latencies.record(int(latency_s * 1e9))
         return cast(
             Slice, FakeSlice(transactions, window_s, int(transactions), latencies, [Histogram()], reads=3)
         )
@@ -168,6 +172,67 @@ def test_warming_goes_on_while_a_server_gets_faster() -> None:
     assert result.record is not None
     assert result.record.samples[0].warmup_rounds >= 20
     assert result.record.samples[0].steady
+
+
+def warmed_up(
+    tps: Callable[[int, int], float],
+    latency_s: float | Callable[[int, int], float] = 0.001,
+    load: Load = CLOSED,
+) -> tuple[int, bool]:
+    """After how many rounds of warming the last of two servers was measured, and whether it was steady."""
+    record = measured(FakeDriver(tps=tps, latency_s=latency_s), load=load).record
+    assert record is not None
+    return record.samples[-1].warmup_rounds, record.samples[-1].steady
+
+
+def noisy(spread: float, seed: int, cold: float = 0.0, fade: float = 1.0) -> Callable[[int, int], float]:
+    """Slices that differ by `spread`, and a start that is `cold` slower and fades in `fade` slices."""
+    dice = random.Random(seed)
+    return lambda server, number: 1000 * math.exp(dice.gauss(0, spread) - cold * math.exp(-number / fade))
+
+
+def test_a_quiet_machine_is_known_to_be_steady_at_once() -> None:
+    assert warmed_up(noisy(0.01, 1)) == (rounds.WARMUP_ROUNDS_MIN, True)
+
+
+def test_noise_alone_takes_longer_to_know_and_marks_nothing() -> None:
+    found = [warmed_up(noisy(0.12, seed)) for seed in range(25)]
+    assert all(steady for _, steady in found)
+    assert rounds.WARMUP_ROUNDS_MIN < mean(count for count, _ in found) <= rounds.WARMUP_ROUNDS_NOISY
+
+
+def test_a_start_that_is_cold_for_seconds_is_warmed_for_longer_though_slices_are_noisy() -> None:
+    """Half a second of load each: what is measured then is within some 1 % of a warm server."""
+    found = [warmed_up(noisy(0.12, seed, cold=0.3, fade=10)) for seed in range(25)]
+    assert all(steady for _, steady in found)
+    left = [0.3 * mean(math.exp(-n / 10) for n in range(count, count + 24)) for count, _ in found]
+    assert mean(left) < 0.01
+
+
+@pytest.mark.parametrize("rate", [2.0, 20.0, 500.0])
+def test_arrivals_at_random_mark_nothing(rate: float) -> None:
+    """As many as come, and with few of them a mean latency that says little."""
+    rng, window_s = np.random.default_rng(1), max(0.05, 10 / rate)
+
+    def tps(server: int, number: int) -> float:
+        return float(rng.poisson(rate * window_s)) / window_s
+
+    def latency_s(server: int, number: int) -> float:
+        return float(rng.gamma(10, 0.0005))
+
+    found = [warmed_up(tps, latency_s=latency_s, load=Load(rate=rate)) for _ in range(50)]
+    assert sum(not steady for _, steady in found) <= 1
+
+
+def test_at_a_rate_a_cold_start_shows_in_the_latency() -> None:
+    def latency_s(server: int, number: int) -> float:
+        return 0.002 * (1 + 4 * math.exp(-number / 30))
+
+    load = Load(rate=500.0)
+    driver = FakeDriver(tps=lambda server, number: 500.0, latency_s=latency_s)
+    record = measured(driver, load=load).record
+    assert record is not None
+    assert record.samples[0].warmup_rounds > 2 * rounds.WARMUP_ROUNDS_MIN
 
 
 def test_a_server_that_never_settles_is_marked() -> None:

@@ -27,6 +27,7 @@ from shootout.model import (
     FailureRecord,
     Interval,
     Load,
+    Policy,
     RunDocument,
     Samples,
     Verdict,
@@ -234,6 +235,39 @@ def test_what_changed_stands_first_with_all_that_is_known(tmp_path: Path) -> Non
     ):  # fmt: skip
         assert words in text, words
     assert text.index("acknowledged by ann") > text.index("not acknowledged")
+
+
+def test_an_acknowledged_regression_is_told_apart_among_many_servers() -> None:
+    document = builders.a_run(
+        builders.a_header([builders.BASE, "a", "b"], ["oltp_point_select"], [1]), failing=False
+    )
+    known = Acknowledgement(
+        workload="*", server="b", at_most=0.9, expires=date(2027, 1, 1), owner="ann", reason="known"
+    )
+    run = Run(document, compare.compare(document, acknowledged=[known]))
+    text = str(dict(publish.run_pages(run, renderer()))["index.html"])
+    (row,) = re.findall(r'<tr><th scope="row">1</th>(.*?)</tr>', text, flags=re.DOTALL)
+    assert re.findall(r'<td class="(.*?)">', row) == ["regressed x2", "regressed x3 accepted"]
+    assert "dashed: acknowledged" in text
+
+
+def test_likely_causes_and_what_verdicts_are_worth_are_said() -> None:
+    document = builders.a_run(builders.a_header(workloads=["oltp_point_select"], threads=[1]), failing=False)
+    run = Run(document, compare.compare(document, policy=Policy()))
+    (_, head) = run.comparison.cells
+    causes = [wording.cause(each) for each in head.causes]
+    assert causes
+    made = publish.run_pages(run, renderer())
+    pages_ = {name: Document(str(text)).text for name, text in made if name.endswith(".html")}
+    overview, cell = pages_["index.html"], pages_[f"{site.cell_stem(head.cell)}.html"]
+
+    def as_shown(text: str) -> str:
+        return " ".join(text.split())
+
+    assert as_shown(wording.advice(run.comparison)) in overview
+    assert "These verdicts advise, and fail nothing" in overview
+    assert f"likely cause: {as_shown(causes[0])}" in overview
+    assert as_shown(f"Likely causes {' '.join(causes)}") in cell
 
 
 def test_history_is_told_of_the_newest_run_only(tmp_path: Path) -> None:
@@ -697,8 +731,7 @@ def kinds_of_pages(index: Path) -> dict[Path, int]:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 768, 390])
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (768, "dark"), (390, "light")])
 def test_pages_are_drawn_whole_at_every_width(
     small: Path, chromium: Browser, width: int, scheme: str
 ) -> None:

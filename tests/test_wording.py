@@ -1,6 +1,7 @@
 """Numbers and sentences as people read them."""
 
 import math
+from typing import Literal
 
 import builders
 import msgspec
@@ -8,15 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shootout import wording
+from shootout import metrics, wording
 from shootout.model import (
+    Cause,
     CellComparison,
     Comparison,
     DatasetKind,
+    FalseAlarms,
     Interval,
     JudgedMetric,
     Load,
     Metric,
+    Policy,
     Scale,
     Uniform,
     Verdict,
@@ -230,6 +234,54 @@ def test_conditions_are_said_where_they_are_not_the_usual(
     )
     header = msgspec.structs.replace(header, profile=profile, workloads=records)
     assert wording.conditions(header, workload) == expected
+
+
+def test_advice_says_how_many_more_cells_it_takes() -> None:
+    comparison = builders.a_comparison()
+    said = plain(wording.advice(msgspec.structs.replace(comparison, policy=Policy())))
+    assert said.startswith(
+        "These verdicts advise, and fail nothing: nothing is known of the rate of false alarms"
+    )
+    assert "73 A/A cells without one would show that it is at most 5 %; shootout doctor --calibrate" in said
+    assert wording.advice(comparison) == ""  # a policy that never advises
+    share = Interval(estimate=0.05, low=0.01, high=0.236)
+    known = FalseAlarms(alarms=1, cells=20, share=share)
+    said = wording.advice(msgspec.structs.replace(comparison, policy=Policy(), false_alarms=known))
+    assert "1 of 20 A/A cells on this runner gave a false alarm, so their rate may be 23.6 %" in plain(said)
+    assert "90 A/A cells more without one" in plain(said)
+    alone = builders.a_comparison(builders.a_run(builders.a_header([builders.BASE])))
+    assert wording.advice(msgspec.structs.replace(alone, policy=Policy())) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "head", "share", "expected"),
+    [
+        ("update", 0.0006, 0.00093, 0.21,
+         "update: 930 µs of each transaction instead of 600 µs (+55.0 %), about +21.0 % of its time"),
+        ("sum_range", 0.004, 0.002, -0.1,
+         "sum_range: 2.00 ms of each transaction instead of 4.00 ms (-50.0 %), about -10.0 % of its time"),
+        ("fsyncs", 0.0112, 0.0213, 0.002,
+         "fsyncs: 0.0213 for each transaction instead of 0.0112 (+90.2 %), roughly +0.2 % of its time"),
+        ("disk_written", 604.0, 906.0, 0.02,
+         "bytes written: 906 bytes for each transaction instead of 604 bytes (+50.0 %), "
+         "roughly +2.0 % of its time"),
+        ("lock_waits", 0.0, 0.5, 0.3,
+         "row lock waits: 0.500 for each transaction instead of 0, roughly +30.0 % of its time"),
+    ],
+)  # fmt: skip
+def test_a_cause_is_said_with_both_figures(
+    name: str, base: float, head: float, share: float, expected: str
+) -> None:
+    kind: Literal["work", "statement"] = "work" if name in metrics.TITLES else "statement"
+    by = an_interval(head - base, 0.0)
+    cause = Cause(kind=kind, name=name, base=base, head=head, difference=by, share=share)
+    assert plain(wording.cause(cause)) == expected
+
+
+def test_causes_have_a_title_that_claims_no_more_than_the_verdict() -> None:
+    regressed, equal = (a_comparison_of((verdict, 1.0)).cells[1] for verdict in (R, E))
+    assert wording.causes_title(regressed) == "Likely causes"
+    assert wording.causes_title(equal) == "Changed, though throughput does not tell"
 
 
 def test_a_lone_server_has_nothing_to_compare_with() -> None:

@@ -216,8 +216,7 @@ class CellPage:
     @property
     def finding(self) -> Finding:
         """What is known of its change."""
-        doubt = 1 - self.run.comparison.policy.confidence
-        return Finding(comparison=self.comparison, change=self.run.changes.get(self.cell), doubt=doubt)
+        return Finding.of(self.run, self.comparison)
 
     @property
     def rivals(self) -> tuple[CellComparison, ...]:

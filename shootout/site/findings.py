@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from shootout import metrics, wording
-from shootout.model import CellComparison, ChangePoint, Verdict
+from shootout.model import CellComparison, ChangePoint, Policy, Verdict
 from shootout.site.run import Run
 
 SHOWN_MAX = 12  # of each kind; the table of all cells has the others
@@ -20,7 +20,13 @@ class Finding:
 
     comparison: CellComparison
     change: ChangePoint | None  # since when; None: history does not know
-    doubt: float  # p-values below it are significant
+    policy: Policy
+
+    @classmethod
+    def of(cls, run: Run, comparison: CellComparison) -> Finding:
+        """What the run and history know of a cell."""
+        change = run.changes.get(comparison.cell)
+        return cls(comparison=comparison, change=change, policy=run.comparison.policy)
 
     @property
     def confirmed(self) -> bool | None:
@@ -38,19 +44,20 @@ class Finding:
 
     @property
     def moved(self) -> tuple[str, ...]:
-        """What else changed significantly in this cell, the largest change first."""
-        decided = self.comparison.judged[0].metric if self.comparison.judged else ""
+        """What else changed for certain, and by the margin or more; the largest change first.
+
+        Neither what decided the verdict nor its likeliest cause.
+        """
+        told: set[str] = {each.metric for each in self.comparison.judged[:1]}
+        told |= {cause.name for cause in self.comparison.causes[:1]}
         found = [
-            each
+            (metrics.TITLES[each.name], each.ratio)
             for each in self.comparison.metrics
-            if each.p_value < self.doubt and each.ratio and each.name != decided
+            if each.ratio and each.p_value < 1 - self.policy.confidence and each.name not in told
         ]
-        found.sort(key=lambda each: -abs(each.ratio.estimate - 1) if each.ratio else 0)
-        return tuple(
-            f"{metrics.TITLES[each.name]} {wording.change(each.ratio)}"
-            for each in found[:MOVED_MAX]
-            if each.ratio
-        )
+        large = [(title, ratio) for title, ratio in found if abs(ratio.estimate - 1) >= self.policy.margin]
+        large.sort(key=lambda each: -abs(each[1].estimate - 1))
+        return tuple(f"{title} {wording.change(ratio)}" for title, ratio in large[:MOVED_MAX])
 
     @property
     def certain(self) -> float:
@@ -102,7 +109,4 @@ class Findings:
         )
 
     def _of(self, verdict: Verdict) -> Iterator[Finding]:
-        doubt = 1 - self.run.comparison.policy.confidence
-        for c in self.run.judged:
-            if c.verdict is verdict:
-                yield Finding(comparison=c, change=self.run.changes.get(c.cell), doubt=doubt)
+        return (Finding.of(self.run, c) for c in self.run.judged if c.verdict is verdict)

@@ -18,7 +18,7 @@ from shootout.site.sketch import THUMBNAIL, marker, sketch
 Renderer = Callable[..., str]
 
 PLOTLY = f"plotly-{version('plotly')}.min.js"
-STRENGTHS = (0.05, 0.15, 0.3)  # changes from which a tile is coloured more
+STRENGTHS = (0.05, 0.15, 0.3)  # changes from which a tile is coloured more strongly
 ERRORS = doubts.RETRIED | {
     "1040": "too many connections",
     "1053": "server shutting down",
@@ -44,8 +44,11 @@ def renderer() -> Renderer:
     )
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     environment.filters |= {
+        "advice": wording.advice,
         "breakable": rows.breakable,
         "busy_cpus": workload.busy_cpus,
+        "cause": wording.cause,
+        "causes_title": wording.causes_title,
         "change": wording.change,
         "change_range": wording.change_range,
         "cpu_us": wording.cpu_us,

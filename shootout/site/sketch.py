@@ -16,7 +16,8 @@ from shootout import wording
 from shootout.charts import Figure
 
 DASHES = {"dot": "2 3", "dash": "6 4", "longdash": "10 4", "dashdot": "7 3 2 3"}
-TICKS = 5
+TICKS = 6
+AIR = 0.05  # beyond the outermost values, as a share of an axis
 _STEPS = (1, 2, 2.5, 5, 10)
 
 Points = Sequence[tuple[float, float]]
@@ -109,8 +110,8 @@ def _axis(layout: dict[str, Any], values: Sequence[float], at: tuple[float, floa
     else:
         places = [math.log10(value) for value in values if value > 0] if log else [*values]
         low, high = min(places, default=0.0), max(places, default=1.0)
-        if layout.get("rangemode") == "tozero":
-            low, high = min(low, 0.0), high + 0.05 * (high - min(low, 0.0))
+        low = min(low, 0.0) if layout.get("rangemode") == "tozero" else low - AIR * (high - low)
+        high += AIR * (high - low)
     return Axis(low, high if high > low else low + 1, log, at)
 
 

@@ -157,7 +157,9 @@ class WorkloadPage:
         return tuple(
             small
             for field, title in PERCENTILES
-            if (small := self._small(f"latency-{field}", f"{title} latency, ms", _latency_ms(field)))
+            if (
+                small := self._small(f"latency-{field}", f"{title} latency, ms", _latency_ms(field), log=True)
+            )
         )
 
     @property
@@ -170,9 +172,11 @@ class WorkloadPage:
         )
         return tuple(small for each in shown if (small := self._small(*each)))
 
-    def _small(self, id: str, title: str, of: Of) -> Small | None:
+    def _small(self, id: str, title: str, of: Of, *, log: bool = False) -> Small | None:
         series = tuple(self.run.series.values())
-        figure = charts.over_threads(self.set.cells, series, lambda c: of(c.figures) if c.figures else None)
+        figure = charts.over_threads(
+            self.set.cells, series, lambda c: of(c.figures) if c.figures else None, log=log
+        )
         return None if figure is None else Small(id=id, title=title, figure=figure)
 
 
