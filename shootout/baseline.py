@@ -31,6 +31,7 @@ from shootout.model import (
     Verdict,
 )
 from shootout.pairs import Change
+from shootout.places import file_stem
 
 NOT_YET = "accept one with `shootout baseline accept`"
 Key = tuple[str, str]  # of a baseline: the fingerprint of a runner, and a workload's name
@@ -39,7 +40,7 @@ _WORKLOAD = ("protocol", "options", "distribution")  # of a WorkloadRecord: what
 
 def path_of(folder: Path, fingerprint: str, workload: str) -> Path:
     """The file of a runner's workload."""
-    return folder / fingerprint / f"{workload}.json"
+    return folder / file_stem(fingerprint) / f"{file_stem(workload)}.json"
 
 
 def of(comparison: Comparison) -> tuple[Baseline, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +32,7 @@ from shootout import (
     github,
     history,
     issues,
+    kept,
     ledger,
     look,
     matrix,
@@ -45,7 +46,7 @@ from shootout import (
     webhook,
 )
 from shootout.errors import InputError, MeasureError
-from shootout.model import Comparison, JudgedClaim, RunDocument, ServerReference, Verdict
+from shootout.model import Comparison, HistoryPoint, JudgedClaim, RunDocument, ServerReference, Verdict
 from shootout.places import FIXTURES, REPORTS, ROOT, SUITES, cache
 from shootout.repository import Repository
 from shootout.servers import catalogue, dsn, reference
@@ -89,11 +90,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def conclude(path: Path, out: Path) -> Conclusion:
     """Judge the run at `path`, keep what its A/A cells showed, and publish it with all others beside it."""
-    document_ = document.read(path)
-    comparison = judged(document_, path.parent)
-    known = (*comparison.twins, *compare.again(document_.header, comparison.cells))
-    ledger.learn(path.parent / ledger.FOLDER, document_.header, known)
-    return Conclusion(path, publish(path.parent, out), document_, comparison)
+    run = kept.run(path, triage.load(ACKNOWLEDGED))
+    ledger.learn(path.parent / ledger.FOLDER, run.outline.entries)
+    page = publish(path.parent, out)
+    whole = run.whole()
+    return Conclusion(path, page, whole.document, whole.comparison)
 
 
 def judged(read: RunDocument, results: Path, base: str | None = None) -> Comparison:
@@ -105,25 +106,43 @@ def judged(read: RunDocument, results: Path, base: str | None = None) -> Compari
 
 def publish(results: Path, out: Path) -> Path:
     """Make the site of all run documents in `results`; what is none is named on stderr and left out."""
-    return site.build(_judged_all(results), out)
+    acknowledged = triage.load(ACKNOWLEDGED)
+    runs = kept.runs(results, _left_out, acknowledged)
+    if not runs:
+        raise _nothing_in(results)
+    return site.update(runs, out, acknowledged)
 
 
-def _judged_all(results: Path, base: str | None = None) -> list[tuple[RunDocument, Comparison]]:
+def _points(results: Path, anchor: str | None) -> Iterator[Iterable[tuple[history.Key, HistoryPoint]]]:
+    """What every run of a folder adds to history; with `anchor`, relative to that, the runs that have it."""
+    if anchor is None:
+        yield from map(kept.points, kept.runs(results, _left_out))
+    else:
+        yield from map(history.points_of, _judged_all(results, anchor))
+
+
+def _judged_all(results: Path, base: str | None = None) -> list[Comparison]:
     """Every run of a folder, without those that are part of another; with `base`, those that have it."""
-    runs = []
+    runs: dict[str, Comparison] = {}
     for path in document.find(results):
         try:
             read = document.read(path)
             if base is None or any(base in block.servers for block in read.header.blocks):
-                runs.append((read, judged(read, results, base)))
+                runs[read.header.run] = judged(read, results, base)
         except InputError as error:
-            print(f"shootout: left out: {error}", file=sys.stderr)
-    superseded = merge.superseded([read.header for read, _ in runs])
-    runs = [(read, comparison) for read, comparison in runs if read.header.run not in superseded]
-    if not runs:
-        which = f" with the server {base!r}" if base else ""
-        raise InputError(f"{results}: no run document{which} in it; `shootout run` makes one")
-    return runs
+            _left_out(error)
+    parts = {run: [part.run for part in each.header.parts] for run, each in runs.items()}
+    hidden = merge.superseded(parts)
+    return [each for run, each in runs.items() if run not in hidden]
+
+
+def _nothing_in(results: Path, base: str | None = None) -> InputError:
+    which = f" with the server {base!r}" if base else ""
+    return InputError(f"{results}: no run document{which} in it; `shootout run` makes one")
+
+
+def _left_out(error: InputError) -> None:
+    print(f"shootout: left out: {error}", file=sys.stderr)
 
 
 def write(file: Path, text: str) -> None:
@@ -222,7 +241,10 @@ def _baseline_accept(given: argparse.Namespace) -> int:
 
 
 def _history(given: argparse.Namespace) -> int:
-    found = history.series(each for _, each in _judged_all(given.results, given.anchor))
+    runs = list(_points(given.results, given.anchor))
+    if not runs:
+        raise _nothing_in(given.results, given.anchor)
+    found = history.of_points(point for run in runs for point in run)
     if given.json:
         print(msgspec.json.encode(found).decode())
     else:
@@ -277,7 +299,9 @@ def _github_comment(given: argparse.Namespace) -> int:
 
 def _github_issues(given: argparse.Namespace) -> int:
     repository, link = Repository.of(os.environ), _link(given)
-    comparisons = [each for _, each in _judged_all(given.results, given.anchor)]
+    comparisons = _judged_all(given.results, given.anchor)
+    if not comparisons:
+        raise _nothing_in(given.results, given.anchor)
     found = regressions.standing(history.series(comparisons), comparisons)
     return _done(list(issues.keep(repository, found, link)), given)
 

@@ -49,12 +49,12 @@ def compare(
     p_values = _adjusted([*cells, *twins])
     known = [entry for entry in history if entry.run < header.run]
     of_twins = tuple(_judged(document, policy, pair, p_values, known) for pair in twins)
-    known += ledger.of(header.run, of_twins)
+    known += ledger.of(header, of_twins)
     judged = tuple(
         triage.applied(_judged(document, policy, pair, p_values, known), acknowledged, header.started)
         for pair in cells
     )
-    known += ledger.of(header.run, again(header, judged))
+    known += ledger.of(header, again(header, judged))
     return Comparison(
         header=header,
         end=document.end,

@@ -86,21 +86,22 @@ def known(folder: Path, header: RunHeader) -> tuple[LedgerEntry, ...]:
     return tuple(entry for entry in entries if entry.run not in own)
 
 
-def learn(folder: Path, header: RunHeader, twins: Iterable[CellComparison]) -> None:
-    """Keep what a run's A/A cells showed, each for the machine that measured it. Raises as `keep` does."""
-    found: dict[tuple[str, str], list[CellComparison]] = {}
-    for twin in twins:
-        part = header.part(twin.cell)
-        found.setdefault((part.runner.fingerprint, part.run), []).append(twin)
-    for (fingerprint, run), cells in found.items():
-        keep(folder, fingerprint, of(run, cells))
+def learn(folder: Path, entries: Iterable[LedgerEntry]) -> None:
+    """Keep what A/A cells showed, each for the machine that measured it. Raises as `keep` does."""
+    found: dict[str, list[LedgerEntry]] = {}
+    for entry in entries:
+        found.setdefault(entry.runner, []).append(entry)
+    for fingerprint, of_runner in found.items():
+        keep(folder, fingerprint, of_runner)
 
 
-def of(run: str, twins: Iterable[CellComparison]) -> tuple[LedgerEntry, ...]:
+def of(header: RunHeader, twins: Iterable[CellComparison]) -> tuple[LedgerEntry, ...]:
     """The entries that a run adds: those of its A/A cells that could be judged."""
+    parts = ((header.part(twin.cell), twin) for twin in twins if len(twin.per_start) > 1)
     return tuple(
         LedgerEntry(
-            run=run,
+            run=part.run,
+            runner=part.runner.fingerprint,
             workload=twin.cell.workload,
             dataset=twin.cell.dataset,
             threads=twin.cell.threads,
@@ -108,8 +109,7 @@ def of(run: str, twins: Iterable[CellComparison]) -> tuple[LedgerEntry, ...]:
             starts=len(twin.per_start),
             spreads={each.metric: each.spread for each in twin.judged},
         )
-        for twin in twins
-        if len(twin.per_start) > 1
+        for part, twin in parts
     )
 
 

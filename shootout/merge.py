@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import itertools
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -77,14 +77,17 @@ def missing(header: RunHeader) -> tuple[Block, ...]:
     return tuple(block for block in header.blocks if block.key not in there)
 
 
-def superseded(headers: Sequence[RunHeader]) -> frozenset[str]:
-    """The runs of which all is in another one, too: shards beside what they became."""
-    merged = [{part.run for part in header.parts} for header in headers if header.parts]
+def superseded(parts: Mapping[str, Collection[str]]) -> frozenset[str]:
+    """The runs of which all is in another one, too: shards beside what they became.
+
+    `parts`: of each run those that it was merged from, none where it was measured as it is.
+    """
+    merged = [set(of) for of in parts.values() if of]
     found = set()
-    for header in headers:
-        own = {part.run for part in header.parts} or {header.run}
-        if any(own < of or (own == of and not header.parts) for of in merged):
-            found.add(header.run)
+    for run, of in parts.items():
+        own = set(of) or {run}
+        if any(own < other or (own == other and not of) for other in merged):
+            found.add(run)
     return frozenset(found)
 
 

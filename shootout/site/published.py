@@ -8,6 +8,7 @@ from functools import cached_property, partial
 
 from shootout import charts, claims, published, wording
 from shootout.charts import Line, Series
+from shootout.kept import Judged
 from shootout.model import (
     CellComparison,
     Interval,
@@ -392,14 +393,20 @@ class PublishedPage:
         )
 
 
-def of(runs: Iterable[Run]) -> tuple[PublishedPage, ...]:
-    """The comparisons that runs repeat, each with the newest run; `runs`: the newest first."""
-    newest: dict[str, Run] = {}
+def newest(runs: Iterable[Judged]) -> tuple[Judged, ...]:
+    """Of each comparison that runs repeat the newest run; `runs`: the newest first."""
+    found: dict[str, Judged] = {}
     for run in runs:
-        name = run.document.header.profile.published
+        name = run.outline.published
         if name is not None and name in published.known():
-            newest.setdefault(name, run)
-    return tuple(PublishedPage(name, published.load(name), run) for name, run in newest.items())
+            found.setdefault(name, run)
+    return tuple(found.values())
+
+
+def page_of(run: Run) -> PublishedPage:
+    """The page of a run that repeats a comparison."""
+    name = run.document.header.profile.published or ""
+    return PublishedPage(name, published.load(name), run)
 
 
 def _has_figures(one: Contestant) -> bool:
