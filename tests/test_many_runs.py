@@ -137,13 +137,16 @@ def test_an_acknowledgement_that_is_over_or_too_small_marks_no_change(
 
 
 def test_every_point_is_in_the_files_for_machines(built: Path, weeks: list[Judged]) -> None:
-    rows = rows_of(built / "history.csv")
+    pages = list(built.glob("history/*.csv"))
+    rows = [row for page in pages for row in rows_of(page)]
     assert len(rows) == 20 * 4
     assert {row["run"] for row in rows} == {run.id for run in weeks}
-    series = msgspec.json.decode((built / "history.json").read_bytes())
-    assert sum(len(each["changes"]) for each in series) == 2
-    (page,) = built.glob("history/oltp_read_only*.csv")
-    assert len(rows_of(page)) == 20 * 2
+    found = rows_of(built / "history.csv")
+    assert [row["first_bad"] for row in found] == [weeks[REGRESSED_AT].id] * 2
+    assert sorted(row["acknowledged"] for row in found) == ["False", "True"]
+    index = msgspec.json.decode((built / "history.json").read_bytes())
+    assert len(index["changes"]) == 2
+    assert {str(Path(page).stem) for page in index["pages"]} == {page.stem for page in pages}
 
 
 # --- feed, badges, index --------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -141,7 +142,10 @@ def run_row(run: Listed) -> tuple[object, ...]:
 
 
 def _plain(value: object) -> object:
-    if not isinstance(value, str):
-        return value
+    return _text(value) if isinstance(value, str) else value
+
+
+@lru_cache(4096)  # of millions of fields most are names
+def _text(value: str) -> str:
     text = wording.visible(value)
     return f"'{text}" if text.startswith(FORMULA) else text

@@ -17,7 +17,12 @@ from shootout.site.names import run_folder
 HISTORY_COLUMNS = (
     "runner", "workload", "dataset", "threads", "server", "anchor", "run", "started", "ratio", "tps",
 )  # fmt: skip
+CHANGE_COLUMNS = (
+    "runner", "workload", "dataset", "threads", "server", "anchor", "last_good", "first_bad", "started",
+    "before", "after", "confirmed", "acknowledged", "page",
+)  # fmt: skip
 CHANGES_SHOWN = 200  # on one page, the newest
+MARKED_MAX = 60  # runs of a chart; with more, points would run into each other
 SPARK_POINTS = 40
 SPARK_SIZE = (96, 24)  # CSS pixels
 
@@ -52,6 +57,16 @@ class Change:
     def page(self) -> str:
         """Where its series is, from the site's top."""
         return f"{page_of(self.series)}#{anchor_of(self.series)}"
+
+    @property
+    def row(self) -> tuple[object, ...]:
+        """Its line of CHANGE_COLUMNS."""
+        series, point = self.series, self.point
+        return (
+            series.runner, series.workload, series.dataset, series.threads, series.server, series.anchor,
+            point.last_good, point.first_bad, self.started, point.before, point.after, point.confirmed,
+            self.acknowledged is not None, self.page,
+        )  # fmt: skip
 
     @property
     def folders(self) -> tuple[str, str]:
@@ -230,7 +245,7 @@ def chart(series: Sequence[HistorySeries], looks: Sequence[Series], found: Seque
             "x": [place[point.run] for point in each.points],
             "y": [round((point.ratio - 1) * 100, 3) for point in each.points],
             "name": look.name,
-            "mode": "lines+markers",
+            "mode": "lines+markers" if len(runs) <= MARKED_MAX else "lines",
             "line": {"color": look.color, "dash": look.dash, "width": 1.75},
             "marker": {"symbol": look.marker, "size": 6, "color": look.color},
             "hovertemplate": "%{y:+.1f} %<extra>%{fullData.name}</extra>",

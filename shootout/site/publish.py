@@ -36,7 +36,8 @@ from shootout.site.workload import WorkloadPage
 
 ASSETS = ("style.css", "site.js", "compare.js")
 
-TWICE_MIN = 64  # cells of a run: with fewer a second process is not worth its start
+ASIDE_MIN = 64  # cells of a run: with fewer a second process is not worth its start
+ASIDE = 0.6  # of them: the first process has the other pages, too
 
 Loader = Callable[[Judged], tuple[Run, tuple[CellComparison, ...]]]
 
@@ -69,6 +70,15 @@ def update(runs: Sequence[Judged], out: Path, acknowledged: Sequence[Acknowledge
 def run_pages(run: Run, render: Renderer) -> Iterator[File]:
     """Every page of one run, and its data: its place in the run's folder, and what is in it."""
     cells = run.comparison.cells
+    cut = round(ASIDE * len(cells))
+    with halves.aside(partial(_cell_pages, run, render, cells[:cut]), len(cells) >= ASIDE_MIN) as others:
+        yield from _pages_of_parts(run, render)
+        yield from _cell_pages(run, render, cells[cut:])
+        yield from others()
+
+
+def _pages_of_parts(run: Run, render: Renderer) -> Iterator[File]:
+    cells = run.comparison.cells
     common = {"root": "../../", "run": run}
     yield "index.html", render("run", **common, data="index", findings=Findings(run), runs=())
     yield "cells.html", render("cells", **common, data="index")
@@ -85,10 +95,6 @@ def run_pages(run: Run, render: Renderer) -> Iterator[File]:
         of_server = ServerPage(run=run, record=record)
         yield page, render("server", **common, data=page.removesuffix(".html"), page=of_server)
         yield from data.of_cells(page, run, of_server.cells)
-    middle = len(cells) // 2
-    with halves.aside(partial(_cell_pages, run, render, cells[:middle]), len(cells) >= TWICE_MIN) as others:
-        yield from _cell_pages(run, render, cells[middle:])
-        yield from others()
 
 
 def _cell_pages(run: Run, render: Renderer, cells: Sequence[CellComparison]) -> Iterator[File]:
@@ -207,12 +213,18 @@ class _Site:
             "history", root="", data="history", pages=pages, changes=self._changes, runs=len(self._runs),
             shown=over_time.CHANGES_SHOWN, servers=over_time.servers(pages),
         )  # fmt: skip
-        columns = over_time.HISTORY_COLUMNS
-        yield from data.beside("history.html", self._series, columns, over_time.history_rows(self._series))
+        found = [change.row for change in self._changes]
+        columns = over_time.CHANGE_COLUMNS
+        value = {
+            "changes": [dict(zip(columns, row, strict=True)) for row in found],
+            "pages": [page.path for page in pages],
+        }
+        yield from data.beside("history.html", value, columns, found)
         for page in pages:
             stem = Path(page.path).stem
             yield page.path, self._render("series", root="../", data=stem, page=page)
-            yield from data.beside(page.path, page.series, columns, over_time.history_rows(page.series))
+            points = over_time.history_rows(page.series)
+            yield from data.beside(page.path, page.series, over_time.HISTORY_COLUMNS, points)
         entries = feeds.entries(self._runs, self._changes, self._whole, self._acknowledged)
         oldest, newest = self._runs[-1], self._runs[0]
         yield "feed.xml", self._render(

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup, escape
 
 from shootout import wording
+from shootout.model import HistoryPoint
 
 if TYPE_CHECKING:
     from shootout.site.cell import Round, Row
 
+NO_POINT = f'<td class="num">{wording.NONE}</td>'
 _BREAKS = re.compile(r"(?<=[_/@,])")
 
 
@@ -33,6 +35,11 @@ def num(value: float | None, places: int | None = None, absent: str = wording.NO
 def delta(ratio: float | None, here: float | None = None) -> Markup:
     """A ratio's field, as a change; `here`: what is new where there is none."""
     return Markup(_delta(ratio, here))
+
+
+def points(every: Iterable[HistoryPoint | None]) -> Markup:
+    """The fields of one run in its history: each cell's change against the anchor, in percent."""
+    return Markup("".join(NO_POINT if point is None else _point(point.ratio) for point in every))
 
 
 def rounds(every: Iterable[Round], *, base: bool) -> Markup:
@@ -60,6 +67,10 @@ def compared(every: Iterable[Row], factor: float = 1.0, *, base: bool) -> Markup
             made.append(_delta(row.ratio, None if row.base_hidden else row.here))
         made.append("</tr>\n")
     return Markup("".join(made))
+
+
+def _point(ratio: float) -> str:
+    return f'<td class="num" data-value="{ratio:.5g}">{wording.percent(ratio)[:-2]}</td>'
 
 
 def _times(value: float | None, factor: float) -> float | None:
