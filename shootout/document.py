@@ -237,6 +237,15 @@ def sealed(record: bytes, before: bytes) -> tuple[bytes, bytes]:
     return record[:-1] + _SEAL % digest + b"\n", digest
 
 
+def encoded(read: RunDocument) -> bytes:
+    """A whole document, without where the run went on."""
+    lines, digest = [], b""
+    for record in (read.header, *read.starts, *read.failures, *([read.end] if read.end else [])):
+        line, digest = sealed(msgspec.json.encode(record), digest)
+        lines.append(line)
+    return b"".join(lines)
+
+
 def unsealed(line: bytes) -> bytes:
     """The record of such a line."""
     return line[: -_SEAL_BYTES - 1] + b"}"

@@ -295,7 +295,8 @@ class _Ledgers:
         """The same, in a word."""
         if origin.parts:  # rare: so not from the beginnings that are digested already
             return _digest(msgspec.json.encode(self.before(origin)))
-        return "".join(self._digests[runner][self._count(origin, runner)] for runner in origin.runners)
+        counts = {runner: self._count(origin, runner) for runner in origin.runners}
+        return "".join(self._digests[runner][count] for runner, count in counts.items())
 
     def _count(self, origin: _Origin, runner: str) -> int:
         return bisect_left(self._of(runner), origin.run, key=lambda entry: entry.run)

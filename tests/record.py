@@ -10,7 +10,6 @@ import argparse
 import gzip
 from pathlib import Path, PurePath
 
-import msgspec
 from msgspec.structs import replace
 
 from shootout import document
@@ -50,11 +49,10 @@ def record(path: Path, starts: int, *, statements: bool = True) -> Path:
             )
             for record in kept
         ]
-    records = (_header(read.header), *kept, *read.failures, *([read.end] if read.end else []))
-    text = b"".join(msgspec.json.encode(each) + b"\n" for each in records)
+    short = replace(read, header=_header(read.header), starts=tuple(kept))
     SHOWCASE.mkdir(parents=True, exist_ok=True)
     packed = SHOWCASE / f"{path.name}.gz"
-    packed.write_bytes(gzip.compress(text, 9, mtime=0))
+    packed.write_bytes(gzip.compress(document.encoded(short), 9, mtime=0))
     return packed
 
 

@@ -21,8 +21,7 @@ def a_run(run: str, change_percent: float = -10.0) -> RunDocument:
 def write(folder: Path, read: RunDocument) -> Path:
     folder.mkdir(exist_ok=True)
     path = folder / document.new_name(read.header.run)
-    records = (read.header, *read.starts, *read.failures, *([read.end] if read.end else []))
-    path.write_bytes(b"".join(msgspec.json.encode(record) + b"\n" for record in records))
+    path.write_bytes(document.encoded(read))
     return path
 
 

@@ -253,7 +253,7 @@ def test_an_acknowledged_regression_is_told_apart_among_many_servers() -> None:
 
 def test_likely_causes_and_what_verdicts_are_worth_are_said() -> None:
     document = builders.a_run(builders.a_header(workloads=["oltp_point_select"], threads=[1]), failing=False)
-    run = Run(document, compare.compare(document, policy=Policy()))
+    run = Run(document, compare.compare(document, policy=Policy(false_alarms_max=0.05)))
     (_, head) = run.comparison.cells
     causes = [wording.cause(each) for each in head.causes]
     assert causes

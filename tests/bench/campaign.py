@@ -38,16 +38,9 @@ def measured(folder: Path, profile: str, servers: Sequence[str], seed: int, *opt
 
 def keep(name: str, found: RunDocument) -> Path:
     """Keep a document in the repository, without its latencies and counters."""
-    bare = verdicts.bare(found)
     path = KEPT / f"{name}.jsonl.xz"
-    with tempfile.TemporaryDirectory() as folder:
-        writer = document.Writer(Path(folder), bare.header.run)
-        records: list[document.Record | None] = [bare.header, *bare.starts, *bare.failures, bare.end]
-        for record in records:
-            if record is not None:
-                writer.append(record)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(lzma.compress(writer.path.read_bytes()))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(lzma.compress(document.encoded(verdicts.bare(found))))
     return path
 
 
