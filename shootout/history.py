@@ -6,11 +6,11 @@ import math
 import random
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from shootout import changes
-from shootout.model import ChangePoint, Comparison, HistoryPoint, HistorySeries
+from shootout.model import Cell, ChangePoint, Comparison, HistoryPoint, HistorySeries, Interval
 
-RUNS_MIN = 2 * changes.PIECE_MIN  # with fewer there is no change to be found
 # How far the newest runs lie from their level to be suspected: in its standard deviations, and at least.
 SUSPICIOUS = 4.0
 SUSPICIOUS_MIN = 0.01
@@ -19,43 +19,91 @@ _MAD = 1.4826  # times the median absolute deviation: the standard deviation, of
 
 def series(comparisons: Iterable[Comparison]) -> tuple[HistorySeries, ...]:
     """Every cell's series, in the order of its runs; `comparisons` have the anchor as their base."""
-    points: dict[tuple[str, str, str, str, str, int], list[HistoryPoint]] = {}
-    for comparison in sorted(comparisons, key=lambda each: each.header.run):
-        header = comparison.header
-        for cell in comparison.cells:
-            if cell.ratio is None or cell.figures is None:
-                continue
-            of, anchor = cell.cell, cell.base.server
-            key = (header.runner.fingerprint, of.workload, of.dataset, of.server, anchor, of.threads)
-            points.setdefault(key, []).append(
+    return of_points(point for comparison in comparisons for point in points_of(comparison))
+
+
+def points_of(comparison: Comparison) -> Iterator[tuple[Key, HistoryPoint]]:
+    """What one run says of each cell."""
+    header = comparison.header
+    for cell in comparison.cells:
+        if cell.ratio is not None and cell.figures is not None:
+            yield (
+                Key.of(header.runner.fingerprint, cell.cell, cell.base.server),
                 HistoryPoint(
                     run=header.run,
                     started=header.started,
                     ratio=cell.ratio.estimate,
                     tps=cell.figures.tps.estimate,
-                )
+                ),
             )
+
+
+def of_points(found: Iterable[tuple[Key, HistoryPoint]]) -> tuple[HistorySeries, ...]:
+    """Every series, in the order of its runs."""
+    points: dict[Key, list[HistoryPoint]] = {}
+    for key, point in found:
+        points.setdefault(key, []).append(point)
+    keys = sorted(points)
+    for key in keys:
+        points[key].sort(key=lambda point: point.run)
+    logs = [[math.log(point.ratio) for point in points[key]] for key in keys]
+    cuts = changes.of_all(logs, [_generator(key) for key in keys])
     return tuple(
         HistorySeries(
-            runner=runner,
-            workload=workload,
-            dataset=dataset,
-            server=server,
-            anchor=anchor,
-            threads=threads,
-            points=tuple(found),
-            changes=tuple(_changes(found, seed=f"{runner}/{workload}/{dataset}/{server}/{threads}")),
+            runner=key.runner,
+            workload=key.workload,
+            dataset=key.dataset,
+            server=key.server,
+            anchor=key.anchor,
+            threads=key.threads,
+            points=tuple(points[key]),
+            changes=tuple(_changes(points[key], logs_, cuts_)),
         )
-        for (runner, workload, dataset, server, anchor, threads), found in sorted(points.items())
+        for key, logs_, cuts_ in zip(keys, logs, cuts, strict=True)
     )
 
 
-def _changes(points: Sequence[HistoryPoint], seed: str) -> Iterator[ChangePoint]:
+def between(then: Interval, now: Interval) -> Interval:
+    """How far a ratio went from one run to another, as a ratio; both runs measured it independently.
+
+    Each side of the interval is the root of the sum of the squares of both runs' own sides, as logarithms
+    (Zou and Donner 2008, "Construction of confidence limits about effect measures", equation 3).
+    """
+    before, after = _logs(then), _logs(now)
+    change = after.estimate - before.estimate
+    down = math.hypot(after.estimate - after.low, before.high - before.estimate)
+    up = math.hypot(after.high - after.estimate, before.estimate - before.low)
+    return Interval(estimate=math.exp(change), low=math.exp(change - down), high=math.exp(change + up))
+
+
+def _logs(ratio: Interval) -> Interval:
+    return Interval(estimate=math.log(ratio.estimate), low=math.log(ratio.low), high=math.log(ratio.high))
+
+
+class Key(NamedTuple):
+    """What makes points one series."""
+
+    runner: str
+    workload: str
+    dataset: str
+    server: str
+    anchor: str
+    threads: int
+
+    @classmethod
+    def of(cls, runner: str, cell: Cell, anchor: str) -> Key:
+        """Of a cell on a runner."""
+        return cls(runner, cell.workload, cell.dataset, cell.server, anchor, cell.threads)
+
+
+def _generator(key: Key) -> random.Random:
+    return random.Random(f"{key.runner}/{key.workload}/{key.dataset}/{key.server}/{key.threads}")
+
+
+def _changes(
+    points: Sequence[HistoryPoint], logs: Sequence[float], cuts: Sequence[int]
+) -> Iterator[ChangePoint]:
     """The confirmed changes, and perhaps one that the newest runs suggest."""
-    logs = [math.log(point.ratio) for point in points]
-    cuts: tuple[int, ...] = ()
-    if len(logs) >= RUNS_MIN:
-        cuts = changes.cuts(logs, changes.penalty(logs, random.Random(seed)))
     edges = (0, *cuts, len(logs))
     for before, cut, after in zip(edges, cuts, edges[2:], strict=False):
         yield _change(points, logs[before:cut], cut, logs[cut:after], confirmed=True)

@@ -2,11 +2,13 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import structs
 from test_compare import a_document, starts_of
 
 from shootout import compare, history
-from shootout.model import Comparison, HistorySeries
+from shootout.model import Comparison, HistorySeries, Interval
 
 
 def a_run(number: int, change_percent: float, fingerprint: str = "f") -> Comparison:
@@ -67,3 +69,32 @@ def test_few_runs_have_no_changes() -> None:
 def test_the_same_runs_give_the_same_changes() -> None:
     many = runs(*[-5] * 8, *[-6] * 8)
     assert only(many) == only(many[::-1])
+
+
+ratios = st.floats(0.2, 5.0)
+widths = st.floats(0.001, 0.4)
+
+
+def around(ratio: float, width: float) -> Interval:
+    return Interval(estimate=ratio, low=ratio * (1 - width), high=ratio * (1 + width))
+
+
+@given(ratios, widths, ratios, widths)
+def test_the_way_back_is_the_way_there_turned_around(a: float, da: float, b: float, db: float) -> None:
+    there = history.between(around(a, da), around(b, db))
+    back = history.between(around(b, db), around(a, da))
+    assert there.low < there.estimate < there.high
+    assert there.estimate == pytest.approx(b / a)
+    assert (back.low, back.high) == pytest.approx((1 / there.high, 1 / there.low))
+
+
+@given(ratios, widths, ratios)
+def test_a_run_that_is_known_exactly_adds_nothing(a: float, da: float, b: float) -> None:
+    exact = Interval(estimate=b, low=b, high=b)
+    step = history.between(exact, around(a, da))
+    assert (step.low, step.high) == pytest.approx((a * (1 - da) / b, a * (1 + da) / b))
+
+
+def test_both_runs_uncertainties_add_up() -> None:
+    wide = history.between(around(1.0, 0.03), around(1.0, 0.04))
+    assert math.log(wide.high) == pytest.approx(0.05, abs=0.001)
