@@ -30,6 +30,7 @@ from shootout.model import (
     Verdict,
 )
 from shootout.pairs import Change
+from shootout.places import file_stem
 
 NOT_YET = "accept one with `shootout baseline accept`"
 _WORKLOAD = ("protocol", "options", "distribution")  # of a WorkloadRecord: what is sent
@@ -37,7 +38,7 @@ _WORKLOAD = ("protocol", "options", "distribution")  # of a WorkloadRecord: what
 
 def path_of(folder: Path, fingerprint: str, workload: str) -> Path:
     """The file of a runner's workload."""
-    return folder / fingerprint / f"{workload}.json"
+    return folder / file_stem(fingerprint) / f"{file_stem(workload)}.json"
 
 
 def of(comparison: Comparison) -> tuple[Baseline, ...]:

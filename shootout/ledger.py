@@ -16,13 +16,14 @@ import msgspec
 from shootout import stats
 from shootout.errors import InputError
 from shootout.model import Cell, CellComparison, FalseAlarms, Interval, LedgerEntry, Policy, Verdict
+from shootout.places import file_stem
 
 FOLDER = "ledger"  # beside the run documents
 
 
 def path_of(folder: Path, fingerprint: str) -> Path:
     """The file of a runner."""
-    return folder / f"{fingerprint}.jsonl"
+    return folder / f"{file_stem(fingerprint)}.jsonl"
 
 
 def read(folder: Path, fingerprint: str) -> tuple[LedgerEntry, ...]:

@@ -105,3 +105,12 @@ def test_false_alarms_are_counted_with_wilsons_interval() -> None:
     assert found.share.estimate == pytest.approx(2 / 29)
     assert 0 < found.share.low < 2 / 29 < found.share.high < 0.25
     assert math.isclose(ledger.false_alarms([an_entry(verdict=Verdict.REGRESSED)], 0.95).share.high, 1.0)
+
+
+@pytest.mark.parametrize("fingerprint", ["../../x", "/etc/x", "a\0b", "..", "x" * 300])
+def test_a_document_cannot_choose_the_file(tmp_path: Path, fingerprint: str) -> None:
+    folder = tmp_path / "a" / "b" / "ledger"
+    assert ledger.path_of(folder, fingerprint).parent == folder
+    assert ledger.read(folder, fingerprint) == ()
+    ledger.keep(folder, fingerprint, [an_entry()])
+    assert [path.parent for path in tmp_path.rglob("*.jsonl")] == [folder]

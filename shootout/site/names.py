@@ -6,14 +6,12 @@ import hashlib
 import re
 
 from shootout.model import Cell
+from shootout.places import file_stem
 
 
-def file_stem(text: str) -> str:
-    """A file name for any text: itself where that is safe, else its safe part and a digest, never shared."""
-    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", text):
-        return text
-    digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
-    return f"{re.sub(r'[^A-Za-z0-9._]+', '-', text)[:60].strip('-.')}~{digest}"
+def run_folder(run: str) -> str:
+    """Where a run's pages lie in the site."""
+    return f"runs/{file_stem(run)}"
 
 
 def cell_stem(cell: Cell) -> str:

@@ -49,7 +49,7 @@ class Run:
     @property
     def folder(self) -> str:
         """Where its pages lie in the site."""
-        return f"runs/{names.file_stem(self.id)}"
+        return names.run_folder(self.id)
 
     @cached_property
     def headline(self) -> wording.Headline:
