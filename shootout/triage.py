@@ -10,7 +10,17 @@ from pathlib import Path
 from msgspec import structs
 
 from shootout import toml
-from shootout.model import THROUGHPUT, Acknowledgement, CellComparison, JudgedMetric, Value, Verdict, Warning
+from shootout.model import (
+    THROUGHPUT,
+    Acknowledgement,
+    CellComparison,
+    ChangePoint,
+    HistorySeries,
+    JudgedMetric,
+    Value,
+    Verdict,
+    Warning,
+)
 
 
 class _File(Value):
@@ -41,6 +51,23 @@ def applied(cell: CellComparison, acknowledged: Sequence[Acknowledgement], start
         warnings += [] if holding else [*_why_not(matching, metric, day)]
     known = valid[0] if len(valid) == len(regressed) else None
     return structs.replace(cell, acknowledged=known, warnings=(*cell.warnings, *warnings))
+
+
+def of_change(
+    series: HistorySeries, change: ChangePoint, acknowledged: Iterable[Acknowledgement], started: str
+) -> Acknowledgement | None:
+    """What is known of a change for the worse between runs; `started`: of the newest run, ISO.
+
+    A size that is accepted here is that of the step, not the whole distance from the anchor.
+    """
+    day, worsening = _day(started), 1 - change.after / change.before
+    for known in acknowledged:
+        named = (series.workload, known.workload), (series.server, known.server)
+        fits = all(fnmatchcase(name, pattern) for name, pattern in named)
+        fits = fits and known.metric == THROUGHPUT and known.threads in (None, series.threads)
+        if fits and day <= known.expires and worsening <= known.at_most:
+            return known
+    return None
 
 
 def _matches(known: Acknowledgement, cell: CellComparison, metric: JudgedMetric) -> bool:

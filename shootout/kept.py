@@ -1,0 +1,434 @@
+"""Runs as they were judged, kept beside their documents: what three years of runs say is read in a second.
+
+`FOLDER` has a file for each run, of six lines: what it was judged from, its outline (what lists, histories
+and feeds say of it), the gist of it (verdicts and ratios, without what they rest on), its other servers
+beside each other, the whole comparison, and an end. Of an old run no more than the first two are read. The
+file counts as long as document, earlier A/A cells and this library are what they were; else the run is
+judged again. Acknowledgements are applied when it is read: a new one needs no new judgement.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import msgspec
+from msgspec import structs
+
+from shootout import compare, document, history, ledger, triage, wording
+from shootout.errors import InputError
+from shootout.model import (
+    THROUGHPUT,
+    Acknowledgement,
+    Cell,
+    CellComparison,
+    Comparison,
+    HistoryPoint,
+    Interval,
+    JudgedMetric,
+    LedgerEntry,
+    RunDocument,
+    Runner,
+    Value,
+    Verdict,
+)
+
+T = TypeVar("T")
+
+FOLDER = "judged"  # beside the run documents
+_END = "end"
+_ENDS_BYTES = 65_536  # of a document, at both ends: with its length they tell any two apart
+
+
+class Whole(NamedTuple):
+    """A run with all that its verdicts rest on."""
+
+    document: RunDocument
+    comparison: Comparison
+    others: tuple[CellComparison, ...]  # each two servers of a block of which neither is its base
+
+
+class CellOutline(Value, array_like=True):
+    """A cell in a few words."""
+
+    cell: Cell
+    base: str  # server
+    verdict: Verdict
+    ratio: float | None  # of throughput
+    tps: float | None
+    judged: tuple[JudgedMetric, ...] = ()  # these two: of a regressed cell
+    reason: str = ""
+
+    @property
+    def compared(self) -> CellComparison:
+        """As much of the comparison as is left."""
+        return CellComparison(
+            cell=self.cell,
+            base=structs.replace(self.cell, server=self.base),
+            verdict=self.verdict,
+            figures=None,
+            ratio=None
+            if self.ratio is None
+            else Interval(estimate=self.ratio, low=self.ratio, high=self.ratio),
+            p_value=None,
+            per_start=(),
+            reason=self.reason,
+            warnings=(),
+            judged=self.judged,
+        )
+
+
+class Outline(Value):
+    """What lists of runs, histories and feeds say of a run."""
+
+    run: str
+    started: str  # ISO, UTC
+    shootout: str  # version
+    runner: Runner
+    profile_name: str
+    description: str
+    servers: tuple[str, ...]
+    conditions: str
+    headline: str
+    verdicts: dict[Verdict, int]  # of the cells that ask for one
+    complete: bool  # it was measured to its end
+    cells: tuple[CellOutline, ...]
+    entries: tuple[LedgerEntry, ...]  # what its A/A cells have shown
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A run: its outline at hand, the rest of it when it is asked for."""
+
+    key: str  # another one where anything that it says is another
+    outline: Outline
+    read_gist: Callable[[], Comparison]
+    whole: Callable[[], Whole]
+
+    @property
+    def id(self) -> str:
+        """Unique, sorts by time."""
+        return self.outline.run
+
+    @property
+    def runner(self) -> str:
+        """The fingerprint of the machine that measured."""
+        return self.outline.runner.fingerprint
+
+    @cached_property
+    def gist(self) -> Comparison:
+        """What it says, without what it rests on."""
+        return self.read_gist()
+
+
+def points(run_: Judged) -> Iterator[tuple[history.Key, HistoryPoint]]:
+    """What a run adds to the history of each cell."""
+    said = run_.outline
+    for cell in said.cells:
+        if cell.ratio is not None and cell.tps is not None:
+            point = HistoryPoint(run=said.run, started=said.started, ratio=cell.ratio, tps=cell.tps)
+            yield history.Key.of(run_.runner, cell.cell, cell.base), point
+
+
+def held(document_: RunDocument, comparison: Comparison, others: Sequence[CellComparison] = ()) -> Judged:
+    """A run that is in memory."""
+    whole = Whole(document_, comparison, tuple(others))
+    key = _digest(msgspec.json.encode(whole))
+    return Judged(key, outline(comparison), lambda: gist(comparison), lambda: whole)
+
+
+def run(path: Path, acknowledged: Sequence[Acknowledgement] = ()) -> Judged:
+    """A document's run, judged by what its runner's A/A cells have shown before it. Raises InputError."""
+    return _run(path, _Ledgers(path.parent / ledger.FOLDER), acknowledged)
+
+
+def runs(
+    results: Path, left_out: Callable[[InputError], None], acknowledged: Sequence[Acknowledgement] = ()
+) -> list[Judged]:
+    """Those of all documents in a folder, the newest last; `left_out` is told why one cannot be read."""
+    ledgers = _Ledgers(results / ledger.FOLDER)
+    paths = document.find(results)
+    _forget_others(results / FOLDER, paths)
+    found = []
+    for path in paths:
+        try:
+            found.append(_run(path, ledgers, acknowledged))
+        except InputError as error:
+            left_out(error)
+    return found
+
+
+def store(path: Path, whole: Whole, ledgers: _Ledgers | None = None) -> None:
+    """Keep what the run of a document says, where that can be."""
+    header = whole.comparison.header
+    ledgers = _Ledgers(path.parent / ledger.FOLDER) if ledgers is None else ledgers
+    judged_from = _from(path, header.run, header.runner.fingerprint, ledgers)
+    comparison = whole.comparison
+    lines = (judged_from, outline(comparison), gist(comparison), whole.others, comparison, _END)
+    kept = path.parent / FOLDER / path.name
+    with suppress(OSError):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=kept.parent, prefix=".", delete=False) as file:
+            for line in lines:
+                file.write(msgspec.json.encode(line) + b"\n")
+        Path(file.name).chmod(0o644)
+        Path(file.name).replace(kept)
+
+
+def outline(comparison: Comparison) -> Outline:
+    """A comparison in a few words."""
+    header, end = comparison.header, comparison.end
+    asked = [c for c in comparison.cells if c.cell != c.base or c.verdict is not Verdict.UNJUDGED]
+    twins = (*comparison.twins, *compare.again(header, comparison.cells))
+    return Outline(
+        run=header.run,
+        started=header.started,
+        shootout=header.shootout,
+        runner=header.runner,
+        profile_name=header.profile_name,
+        description=header.profile.description,
+        servers=tuple(server.label for server in header.servers),
+        conditions=wording.conditions(header),
+        headline=wording.overall(comparison).text,
+        verdicts={verdict: sum(c.verdict is verdict for c in asked) for verdict in wording.WORST_FIRST},
+        complete=end is not None and not end.interrupted,
+        cells=tuple(map(_outline, comparison.cells)),
+        entries=ledger.of(header.run, twins),
+    )
+
+
+def gist(comparison: Comparison) -> Comparison:
+    """What a comparison says, without what it rests on: about a tenth of its size."""
+    header = comparison.header
+    return structs.replace(
+        comparison,
+        header=structs.replace(
+            header,
+            servers=tuple(structs.replace(server, settings=()) for server in header.servers),
+            workloads=(),
+        ),
+        cells=tuple(map(_gist, comparison.cells)),
+        twins=(),
+        curves=(),
+    )
+
+
+def others(
+    document_: RunDocument, comparison: Comparison, before: Sequence[LedgerEntry]
+) -> Iterator[CellComparison]:
+    """Each two servers of a block of which neither is its base, judged as `--base` would."""
+    wanted: dict[str, set[Cell]] = {}
+    bases = {cell.base for cell in comparison.cells}
+    for block in document_.header.blocks:
+        heads = [cell for cell in block.cells if cell not in bases]
+        for number, cell in enumerate(heads[:-1], 1):
+            wanted.setdefault(cell.server, set()).update(heads[number:])
+    for base, heads_ in wanted.items():
+        again = compare.compare(document_, comparison.policy, base=base, history=before)
+        for each in again.cells:
+            if each.cell in heads_ and each.base.server == base:
+                yield _slim(each)
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+class _From(Value):
+    """What a run was judged from."""
+
+    run: str
+    runner: str  # fingerprint
+    document: str  # these three: digests
+    ledger: str
+    library: str
+
+
+class _Ledgers:
+    """What the A/A cells of each runner have shown; each file is read once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._entries: dict[str, list[LedgerEntry]] = {}
+        self._digests: dict[str, list[str]] = {}
+
+    def before(self, run_: str, runner: str) -> Sequence[LedgerEntry]:
+        """Those of earlier runs."""
+        entries = self._of(runner)
+        return entries[: bisect_left(entries, run_, key=lambda entry: entry.run)]
+
+    def digest_before(self, run_: str, runner: str) -> str:
+        """The same, in a word."""
+        count = bisect_left(self._of(runner), run_, key=lambda entry: entry.run)
+        return self._digests[runner][count]
+
+    def _of(self, runner: str) -> list[LedgerEntry]:
+        if runner not in self._entries:
+            # Sorted by content too: the same entries are the same, in whatever order they were added.
+            encoded = sorted((e.run, msgspec.json.encode(e), e) for e in ledger.read(self._folder, runner))
+            self._entries[runner] = [entry for _, _, entry in encoded]
+            digest = hashlib.sha256()
+            self._digests[runner] = [digest.hexdigest()]
+            for _, text, _ in encoded:
+                digest.update(text)
+                self._digests[runner].append(digest.hexdigest())
+        return self._entries[runner]
+
+
+def _run(path: Path, ledgers: _Ledgers, acknowledged: Sequence[Acknowledgement]) -> Judged:
+    kept = path.parent / FOLDER / path.name
+    if not _fits(kept, path, ledgers):
+        store(path, _judge(path, ledgers), ledgers)
+    try:
+        with kept.open("rb") as file:
+            judged_from = file.readline()
+            outline_ = msgspec.json.decode(file.readline(), type=Outline)
+    except (OSError, msgspec.DecodeError):  # a folder that cannot be written, or a file that was torn
+        return _judged_here(path, ledgers, acknowledged)
+    return Judged(
+        _digest(judged_from, _known(outline_, acknowledged)),
+        outline_,
+        lambda: _acknowledged(_line(kept, 2, Comparison), acknowledged),
+        lambda: _whole(path, kept, acknowledged),
+    )
+
+
+def _known(outline_: Outline, acknowledged: Sequence[Acknowledgement]) -> bytes:
+    """What acknowledgements change of a run."""
+    if not acknowledged:
+        return b""
+    regressed = [cell.compared for cell in outline_.cells if cell.verdict is Verdict.REGRESSED]
+    applied = [triage.applied(cell, acknowledged, outline_.started) for cell in regressed]
+    return msgspec.json.encode([(cell.acknowledged, cell.warnings) for cell in applied])
+
+
+def _fits(kept: Path, path: Path, ledgers: _Ledgers) -> bool:
+    """Whether the run would be judged from the same."""
+    try:
+        with kept.open("rb") as file:
+            then = msgspec.json.decode(file.readline(), type=_From)
+            last = msgspec.json.encode(_END) + b"\n"
+            file.seek(-len(last), os.SEEK_END)
+            if file.read() != last:
+                return False
+    except (OSError, msgspec.DecodeError):
+        return False
+    return then == _from(path, then.run, then.runner, ledgers)
+
+
+def _from(path: Path, run_: str, runner: str, ledgers: _Ledgers) -> _From:
+    return _From(
+        run=run_,
+        runner=runner,
+        document=_ends(path),
+        ledger=ledgers.digest_before(run_, runner),
+        library=library(),
+    )
+
+
+def _judge(path: Path, ledgers: _Ledgers) -> Whole:
+    read = document.read(path)
+    before = ledgers.before(read.header.run, read.header.runner.fingerprint)
+    comparison = compare.compare(read, history=before)
+    return Whole(read, comparison, tuple(others(read, comparison, before)))
+
+
+def _judged_here(path: Path, ledgers: _Ledgers, acknowledged: Sequence[Acknowledgement]) -> Judged:
+    whole = _judge(path, ledgers)
+    return held(whole.document, _acknowledged(whole.comparison, acknowledged), whole.others)
+
+
+def _whole(path: Path, kept: Path, acknowledged: Sequence[Acknowledgement]) -> Whole:
+    return Whole(
+        document.read(path),
+        _acknowledged(_line(kept, 4, Comparison), acknowledged),
+        _line(kept, 3, tuple[CellComparison, ...]),
+    )
+
+
+def _line(kept: Path, number: int, type_: type[T]) -> T:
+    """Raises InputError where the file has gone, or become another, meanwhile."""
+    try:
+        return msgspec.json.decode(kept.read_bytes().splitlines()[number], type=type_)
+    except (OSError, IndexError, msgspec.DecodeError):
+        raise InputError(f"{kept}: was changed while it was read; try again") from None
+
+
+def _forget_others(folder: Path, paths: Sequence[Path]) -> None:
+    """Remove what is kept of runs that are there no more."""
+    names = {path.name for path in paths}
+    for kept in folder.glob(document.new_name("*")):
+        if kept.name not in names:
+            with suppress(OSError):
+                kept.unlink()
+
+
+def _ends(path: Path) -> str:
+    """A document's length and both its ends, in a word. Raises InputError."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(0)
+            first = file.read(_ENDS_BYTES)
+            file.seek(max(0, size - _ENDS_BYTES))
+            return _digest(str(size).encode(), first, file.read())
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+@cache
+def library() -> str:
+    """The library's sources, in a word."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return _digest(*(file.read_bytes() for file in files))
+
+
+def _digest(*parts: bytes) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8))
+        digest.update(part)
+    return digest.hexdigest()
+
+
+# --- what is left out -----------------------------------------------------------------------------
+
+
+def _acknowledged(comparison: Comparison, acknowledged: Sequence[Acknowledgement]) -> Comparison:
+    started = comparison.header.started
+    cells = tuple(triage.applied(cell, acknowledged, started) for cell in comparison.cells)
+    return structs.replace(comparison, cells=cells)
+
+
+def _outline(cell: CellComparison) -> CellOutline:
+    regressed = cell.verdict is Verdict.REGRESSED
+    return CellOutline(
+        cell=cell.cell,
+        base=cell.base.server,
+        verdict=cell.verdict,
+        ratio=cell.ratio.estimate if cell.ratio else None,
+        tps=cell.figures.tps.estimate if cell.figures else None,
+        judged=cell.judged if regressed else (),
+        reason=cell.reason if regressed else "",
+    )
+
+
+def _gist(cell: CellComparison) -> CellComparison:
+    figures = cell.figures and structs.replace(cell.figures, errors={}, counters={})
+    # A regression is acknowledged metric by metric; and a page names the metric that decided.
+    plain = not cell.judged or (cell.verdict is not Verdict.REGRESSED and cell.judged[0].metric == THROUGHPUT)
+    return structs.replace(_slim(cell), figures=figures, judged=() if plain else cell.judged)
+
+
+def _slim(cell: CellComparison) -> CellComparison:
+    """Verdict, ratio and reason."""
+    return structs.replace(
+        cell, figures=None, per_start=(), judged=(), warnings=(), metrics=(), statements=(), causes=()
+    )
