@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from shootout import scaling
 from shootout._engine import Histogram
 from shootout.model import CellComparison, Interval, Policy, Samples, ScalingLaw
@@ -326,18 +328,19 @@ def latencies(histograms: Sequence[tuple[Series, Histogram]]) -> Figure | None:
     """Share of transactions by latency, in equal steps of its logarithm, for each server."""
     data: list[dict[str, Any]] = []
     for one, histogram in histograms:
-        bins: dict[int, int] = defaultdict(int)
-        for middle_s, count in histogram.buckets():
-            bins[math.floor(math.log10(middle_s) * BINS_PER_DECADE)] += count
-        if not bins:
+        if not histogram.count:
             continue
-        filled = range(
-            min(bins) - 1, max(bins) + 2
-        )  # an empty bin at both ends brings the outline down to zero
+        middles_s, counts = np.asarray(histogram.buckets()).T
+        bins = np.floor(np.log10(middles_s) * BINS_PER_DECADE).astype(int) - 1
+        # An empty bin at both ends brings the outline down to zero.
+        shares = (
+            100 * np.bincount(bins - bins.min() + 1, counts, bins.max() - bins.min() + 3) / histogram.count
+        )
+        middles = np.arange(bins.min(), bins.max() + 3) + 0.5
         data.append(
             {
-                "x": [10 ** ((at + 0.5) / BINS_PER_DECADE) * 1000 for at in filled],
-                "y": [100 * bins.get(at, 0) / histogram.count for at in filled],
+                "x": (10 ** (middles / BINS_PER_DECADE) * 1000).tolist(),
+                "y": shares.tolist(),
                 "name": one.name,
                 "mode": "lines",
                 "line": {"color": one.color, "shape": "hvh", "width": 1.75},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -68,12 +69,17 @@ _VISIBLE = (
         code: f"[U+{code:04X}]"
         for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
     }
+    | dict.fromkeys((0xFFFE, 0xFFFF), "\N{REPLACEMENT CHARACTER}")  # no characters, and none of XML's
 )
+_ACTING = re.compile(f"[{''.join(re.escape(chr(code)) for code in _VISIBLE)}]")
+TEXT_MAX = 20_000  # characters of one text; a server's last words are shorter
 
 
 def visible(text: str) -> str:
-    """`text` with characters that act on a display instead of showing on it made visible."""
-    return text.translate(_VISIBLE)
+    """`text` with characters that act on a display instead of showing on it made visible, and an end."""
+    if len(text) > TEXT_MAX:
+        text = f"{text[:TEXT_MAX]}… and {number(len(text) - TEXT_MAX, 0)} more characters"
+    return text.translate(_VISIBLE) if _ACTING.search(text) else text
 
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -172,6 +178,14 @@ def moment(iso: str) -> str:
     """An ISO time for people, to the minute; what is no time stays as it is."""
     try:
         return f"{datetime.fromisoformat(iso):%-d %B %Y, %H:%M} UTC"
+    except ValueError:
+        return iso
+
+
+def day(iso: str) -> str:
+    """An ISO time's day, short; what is no time stays as it is."""
+    try:
+        return f"{datetime.fromisoformat(iso):%-d %b %Y}"
     except ValueError:
         return iso
 
