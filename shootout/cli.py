@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,7 @@ from shootout import (
     doctor,
     document,
     history,
+    kept,
     ledger,
     look,
     matrix,
@@ -37,7 +38,7 @@ from shootout import (
     triage,
 )
 from shootout.errors import InputError, MeasureError
-from shootout.model import Comparison, RunDocument, ServerReference
+from shootout.model import Comparison, HistoryPoint, RunDocument, ServerReference
 from shootout.places import FIXTURES, REPORTS, ROOT, SUITES, cache
 from shootout.servers import catalogue, dsn, reference
 from shootout.servers.catalogue import Fetched
@@ -80,12 +81,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def conclude(path: Path, out: Path) -> Conclusion:
     """Judge the run at `path`, keep what its A/A cells showed, and publish it with all others beside it."""
-    document_ = document.read(path)
-    comparison = judged(document_, path.parent)
-    fingerprint = document_.header.runner.fingerprint
-    known = (*comparison.twins, *compare.again(document_.header, comparison.cells))
-    ledger.keep(path.parent / ledger.FOLDER, fingerprint, ledger.of(document_.header.run, known))
-    return Conclusion(path, publish(path.parent, out), document_, comparison)
+    run = kept.run(path, triage.load(ACKNOWLEDGED))
+    ledger.keep(path.parent / ledger.FOLDER, run.runner, run.outline.entries)
+    page = publish(path.parent, out)
+    whole = run.whole()
+    return Conclusion(path, page, whole.document, whole.comparison)
 
 
 def judged(read: RunDocument, results: Path, base: str | None = None) -> Comparison:
@@ -97,23 +97,29 @@ def judged(read: RunDocument, results: Path, base: str | None = None) -> Compari
 
 def publish(results: Path, out: Path) -> Path:
     """Make the site of all run documents in `results`; what is none is named on stderr and left out."""
-    return site.build(_judged_all(results), out)
+    acknowledged = triage.load(ACKNOWLEDGED)
+    runs = kept.runs(results, _left_out, acknowledged)
+    if not runs:
+        raise InputError(f"{results}: no run document in it; `shootout run` makes one")
+    return site.update(runs, out, acknowledged)
 
 
-def _judged_all(results: Path, base: str | None = None) -> list[tuple[RunDocument, Comparison]]:
-    """Every run of a folder; with `base`, those that have it."""
-    runs = []
+def _points(results: Path, anchor: str | None) -> Iterator[Iterable[tuple[history.Key, HistoryPoint]]]:
+    """What every run of a folder adds to history; with `anchor`, relative to that, the runs that have it."""
+    if anchor is None:
+        yield from map(kept.points, kept.runs(results, _left_out))
+        return
     for path in document.find(results):
         try:
             read = document.read(path)
-            if base is None or any(base in block.servers for block in read.header.blocks):
-                runs.append((read, judged(read, results, base)))
+            if any(anchor in block.servers for block in read.header.blocks):
+                yield history.points_of(judged(read, results, anchor))
         except InputError as error:
-            print(f"shootout: left out: {error}", file=sys.stderr)
-    if not runs:
-        which = f" with the server {base!r}" if base else ""
-        raise InputError(f"{results}: no run document{which} in it; `shootout run` makes one")
-    return runs
+            _left_out(error)
+
+
+def _left_out(error: InputError) -> None:
+    print(f"shootout: left out: {error}", file=sys.stderr)
 
 
 def write(file: Path, text: str) -> None:
@@ -186,7 +192,11 @@ def _baseline_accept(given: argparse.Namespace) -> int:
 
 
 def _history(given: argparse.Namespace) -> int:
-    found = history.series(each for _, each in _judged_all(given.results, given.anchor))
+    runs = list(_points(given.results, given.anchor))
+    if not runs:
+        which = f" with the server {given.anchor!r}" if given.anchor else ""
+        raise InputError(f"{given.results}: no run document{which} in it; `shootout run` makes one")
+    found = history.of_points(point for run in runs for point in run)
     if given.json:
         print(msgspec.json.encode(found).decode())
     else:

@@ -3,7 +3,8 @@
 `publish` writes the site, `render` fills the templates, and the other modules are what the templates see.
 """
 
-from shootout.site.names import cell_stem, file_stem
-from shootout.site.publish import build
+from shootout.places import file_stem
+from shootout.site.names import cell_stem
+from shootout.site.publish import build, update
 
-__all__ = ["build", "cell_stem", "file_stem"]
+__all__ = ["build", "cell_stem", "file_stem", "update"]

@@ -2,104 +2,280 @@
 
 from __future__ import annotations
 
-import tempfile
+import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 
-from shootout import history
+import msgspec
+
+from shootout import history, kept
 from shootout.errors import InputError
-from shootout.model import Cell, ChangePoint, Comparison, RunDocument
-from shootout.places import TEMPLATES
+from shootout.kept import Judged
+from shootout.model import (
+    Acknowledgement,
+    Cell,
+    CellComparison,
+    ChangePoint,
+    Comparison,
+    HistorySeries,
+    RunDocument,
+)
+from shootout.places import TEMPLATES, file_stem
+from shootout.site import archive, data, feeds, halves, over_time, runner, shelf, versus
 from shootout.site.cell import CellPage
 from shootout.site.findings import Findings
-from shootout.site.names import cell_stem, server_page
+from shootout.site.names import cell_stem, run_folder, server_page
 from shootout.site.render import PLOTLY, Renderer, renderer
 from shootout.site.run import Run
 from shootout.site.server import ServerPage
+from shootout.site.shelf import File, Group
 from shootout.site.workload import WorkloadPage
+
+ASSETS = ("style.css", "site.js", "compare.js")
+
+ASIDE_MIN = 64  # cells of a run: with fewer a second process is not worth its start
+ASIDE = 0.6  # of them: the first process has the other pages, too
+
+Loader = Callable[[Judged], tuple[Run, tuple[CellComparison, ...]]]
 
 
 def build(results: Sequence[tuple[RunDocument, Comparison]], out: Path) -> Path:
-    """Write the site of these runs into `out` and return its index page, the overview of the newest.
+    """Write the site of runs that are in memory; as `update`."""
+    return update([kept.held(*result) for result in results], out)
 
-    All pages are rendered before the first is put in place, the index last. Raises InputError where there is
-    nothing to show, a run occurs twice, or `out` cannot be written.
+
+def update(runs: Sequence[Judged], out: Path, acknowledged: Sequence[Acknowledgement] = ()) -> Path:
+    """Bring the site of these runs in `out` up to date; returns its index page, the overview of the newest.
+
+    What was made from the same is not made again. All pages are rendered before the first is put in place,
+    the index last. Raises InputError where there is nothing to show, a run occurs twice, or `out` cannot be
+    written.
     """
-    changes = _changes(comparison for _, comparison in results)
-    runs = sorted(
-        (Run(*result, changes=changes.get(result[0].header.run, {})) for result in results),
-        key=lambda run: run.id,
-        reverse=True,
-    )
+    newest_first = sorted(runs, key=lambda run: run.id, reverse=True)
     if not runs:
         raise InputError("No run document to make a site from: measure one first, with `shootout run`.")
     for name, count in Counter(run.id for run in runs).items():
         if count > 1:
             raise InputError(f"Run {name} is given {count} times; a site shows each run once.")
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".building-", dir=out) as folder:
-            built = Path(folder)
-            for path, text in _pages(runs, renderer()):
-                page = built / path
-                page.parent.mkdir(parents=True, exist_ok=True)
-                page.write_text(text, encoding="utf-8", errors="replace")
-            _publish(built, out)
+        shelf.update(out, list(_Site(newest_first, acknowledged).groups()))
     except OSError as error:
         raise InputError(f"{out}: the site cannot be written there: {error.strerror or error}.") from error
-    return out / "index.html"
+    return out / shelf.LAST
 
 
-def _changes(comparisons: Iterable[Comparison]) -> dict[str, dict[Cell, ChangePoint]]:
-    """By run, the cells that history sees on a new level; of each series only its newest run is told."""
+def run_pages(run: Run, render: Renderer) -> Iterator[File]:
+    """Every page of one run, and its data: its place in the run's folder, and what is in it."""
+    cells = run.comparison.cells
+    cut = round(ASIDE * len(cells))
+    with halves.aside(partial(_cell_pages, run, render, cells[:cut]), len(cells) >= ASIDE_MIN) as others:
+        yield from _pages_of_parts(run, render)
+        yield from _cell_pages(run, render, cells[cut:])
+        yield from others()
+
+
+def _pages_of_parts(run: Run, render: Renderer) -> Iterator[File]:
+    cells = run.comparison.cells
+    common = {"root": "../../", "run": run}
+    yield "index.html", render("run", **common, data="index", findings=Findings(run), runs=())
+    yield "cells.html", render("cells", **common, data="index")
+    yield from data.of_cells("index.html", run, cells)
+    yield "settings.html", render("settings", **common, data="settings")
+    yield from data.of_settings("settings.html", run)
+    for of_workload in run.sets:
+        page = of_workload.page
+        shown = WorkloadPage(run=run, set=of_workload)
+        yield page, render("workload", **common, data=page.removesuffix(".html"), page=shown)
+        yield from data.of_cells(page, run, of_workload.cells)
+    for record in run.servers.values():
+        page = server_page(record.label)
+        of_server = ServerPage(run=run, record=record)
+        yield page, render("server", **common, data=page.removesuffix(".html"), page=of_server)
+        yield from data.of_cells(page, run, of_server.cells)
+
+
+def _cell_pages(run: Run, render: Renderer, cells: Sequence[CellComparison]) -> Iterator[File]:
+    for comparison in cells:
+        stem = cell_stem(comparison.cell)
+        cell = CellPage(run=run, comparison=comparison)
+        yield f"{stem}.html", render("cell", root="../../", run=run, data=stem, page=cell)
+        yield from data.of_cell(f"{stem}.html", cell)
+
+
+class _Site:
+    """What is shown of all runs, worked out once."""
+
+    def __init__(self, runs: Sequence[Judged], acknowledged: Sequence[Acknowledgement]) -> None:
+        self._runs = tuple(runs)  # the newest first
+        self._render = renderer()
+        self._whole = archive.whole(runs)
+        self._acknowledged = acknowledged
+        self._series = history.of_points(point for run in runs for point in kept.points(run))
+        self._changes = over_time.changes(self._series, acknowledged, runs[0].outline.started)
+        self._known = _known(self._series, self._whole)
+        self._listed = tuple(archive.Listed(run.outline) for run in runs)
+        self._runners = runner.pages(runs)
+        self._load = _loader(self._known)
+
+    def groups(self) -> Iterator[Group]:
+        """Every file of the site, grouped by what it is made from; what is about one run first."""
+        runs, newest = self._runs, self._runs[0]
+        all_runs = [run.key for run in runs]
+        yield self._group(["index", self._told(newest), *all_runs], self._index)
+        for run in runs:
+            yield self._group(["run", self._told(run)], partial(self._of_run, run))
+        yield self._group(["runs", *all_runs], self._all_runs)
+        yield self._group(["compare", *all_runs], self._compare)
+        for page in self._runners:
+            key = ["runner", *(run.key for run in page.runs)]
+            yield self._group(key, partial(self._runner, page))
+        seen = [_text(change.acknowledged) for change in self._changes]
+        yield self._group(["history", *all_runs, *seen], self._history)
+        yield self._group(["fixed"], self._fixed)
+
+    def _group(self, parts: Sequence[str], made: Callable[[], Iterable[File]]) -> Group:
+        return Group(_digest(_made_by(), *(part.encode() for part in parts)), made)
+
+    def _told(self, run: Judged) -> str:
+        """All that a run's own pages are made from."""
+        known = sorted((_text(cell), _text(change)) for cell, change in self._known.get(run.id, {}).items())
+        return _text([run.id in self._whole, run.key, known])
+
+    def _index(self) -> Iterator[File]:
+        run, _ = self._load(self._runs[0])
+        findings = Findings(run)
+        yield (
+            shelf.LAST,
+            self._render("run", root="", data="index", run=run, findings=findings, runs=self._listed),
+        )
+        (_, _), table = data.of_cells(shelf.LAST, run, run.comparison.cells)
+        yield table
+        runners = [{"runner": page.runner.fingerprint, "page": page.path} for page in self._runners]
+        value = feeds.index(
+            [data.run_value(each) for each in self._listed],
+            runners,
+            history="history.json",
+            feed="feed.xml",
+            badge="badge.svg",
+        )
+        yield "index.json", msgspec.json.encode(value)
+        gist = self._runs[0].gist
+        yield "badge.svg", self._badge(feeds.badge(gist))
+        for server in run.heads:
+            yield f"badge-{file_stem(server)}.svg", self._badge(feeds.badge(gist, server))
+
+    def _of_run(self, judged: Judged) -> Iterator[File]:
+        folder = run_folder(judged.id)
+        others: tuple[CellComparison, ...] = ()
+        if judged.id in self._whole:
+            run, others = self._load(judged)
+            for place, content in run_pages(run, self._render):
+                yield f"{folder}/{place}", content
+        else:
+            run = archive.gist_of(judged)
+            yield f"{folder}/index.html", self._render("archived", root="../../", data="index", run=run)
+            for place, content in data.of_cells("index.html", run, run.comparison.cells):
+                yield f"{folder}/{place}", content
+        yield f"{folder}/badge.svg", self._badge(feeds.badge(judged.gist))
+        yield f"{folder}/{versus.DATA}", versus.script(judged, others)
+
+    def _all_runs(self) -> Iterator[File]:
+        yield "runs/index.html", self._render("runs", root="../", data="index", runs=self._listed)
+        yield from data.of_runs("runs/index.html", self._listed)
+
+    def _compare(self) -> Iterator[File]:
+        run, others = self._load(self._runs[0])
+        page = versus.ComparePage(runs=self._runs, whole=self._whole, others=others)
+        yield "compare.html", self._render("compare", root="", data="compare", run=run, page=page)
+        value = {**data.about(run.document.header), "pairs": page.rows}
+        yield from data.beside("compare.html", value, versus.SERVER_COLUMNS, page.rows)
+
+    def _runner(self, page: runner.RunnerPage) -> Iterator[File]:
+        stem = page.path.removesuffix(".html")
+        yield page.path, self._render("runner", root="", data=stem, page=page)
+        value = {"runner": page.runner, "false_alarms": page.false_alarms, "entries": page.entries}
+        yield from data.beside(page.path, value, runner.ENTRY_COLUMNS, page.rows)
+
+    def _history(self) -> Iterator[File]:
+        pages = over_time.pages(self._series, self._changes)
+        yield "history.html", self._render(
+            "history", root="", data="history", pages=pages, changes=self._changes, runs=len(self._runs),
+            shown=over_time.CHANGES_SHOWN, servers=over_time.servers(pages),
+        )  # fmt: skip
+        found = [change.row for change in self._changes]
+        columns = over_time.CHANGE_COLUMNS
+        value = {
+            "changes": [dict(zip(columns, row, strict=True)) for row in found],
+            "pages": [page.path for page in pages],
+        }
+        yield from data.beside("history.html", value, columns, found)
+        for page in pages:
+            stem = Path(page.path).stem
+            yield page.path, self._render("series", root="../", data=stem, page=page)
+            points = over_time.history_rows(page.series)
+            yield from data.beside(page.path, page.series, over_time.HISTORY_COLUMNS, points)
+        entries = feeds.entries(self._runs, self._changes, self._whole, self._acknowledged)
+        oldest, newest = self._runs[-1], self._runs[0]
+        yield "feed.xml", self._render(
+            "feed.xml", id=feeds.site_id(oldest.id), entries=entries,
+            updated=feeds.moment(newest.outline.started),
+        )  # fmt: skip
+
+    def _fixed(self) -> Iterator[File]:
+        yield "how-to-read.html", self._render("reading", root="")
+        yield f"assets/{PLOTLY}", (files("plotly") / "package_data" / "plotly.min.js").read_bytes()
+        for name in ASSETS:
+            yield f"assets/{name}", (TEMPLATES / name).read_bytes()
+
+    def _badge(self, badge: feeds.Badge) -> str:
+        return self._render("badge.svg", badge=badge)
+
+
+def _loader(known: Mapping[str, Mapping[Cell, ChangePoint]]) -> Loader:
+    """Reads the whole of a run; only the last one that was asked for is held: each takes some 100 MB."""
+    held: dict[str, tuple[Run, tuple[CellComparison, ...]]] = {}
+
+    def load(judged: Judged) -> tuple[Run, tuple[CellComparison, ...]]:
+        if judged.id not in held:
+            held.clear()
+            whole = judged.whole()
+            held[judged.id] = Run(whole.document, whole.comparison, known.get(judged.id, {})), whole.others
+        return held[judged.id]
+
+    return load
+
+
+def _known(series: Iterable[HistorySeries], runs: frozenset[str]) -> dict[str, dict[Cell, ChangePoint]]:
+    """For each of these runs, the change that began the level on which history sees its cells."""
     found: dict[str, dict[Cell, ChangePoint]] = {}
-    for each in history.series(comparisons):
-        if each.changes:
-            cell = Cell(
-                workload=each.workload, dataset=each.dataset, server=each.server, threads=each.threads
-            )
-            found.setdefault(each.points[-1].run, {})[cell] = each.changes[-1]
+    for each in series:
+        if not each.changes:
+            continue
+        for point in each.points:
+            before = [change for change in each.changes if change.first_bad <= point.run]
+            if before and point.run in runs:
+                found.setdefault(point.run, {})[over_time.cell_of(each)] = before[-1]
     return found
 
 
-def _pages(runs: Sequence[Run], render: Renderer) -> Iterator[tuple[str, str]]:
-    """Every page's place in the site, and its text."""
-    newest = runs[0]
-    yield "index.html", render("run", root="", run=newest, findings=Findings(newest), runs=runs)
-    yield "how-to-read.html", render("reading", root="")
-    yield "runs/index.html", render("runs", root="../", runs=runs)
-    for run in runs:
-        for path, text in run_pages(run, render):
-            yield f"{run.folder}/{path}", text
+@cache
+def _made_by() -> bytes:
+    """The templates and the library, in a word."""
+    sources = [*TEMPLATES.iterdir(), *Path(__file__).parent.glob("*.py")]
+    texts = [path.read_bytes() for path in sorted(sources) if path.is_file()]
+    return _digest(kept.library().encode(), PLOTLY.encode(), *texts).encode()
 
 
-def run_pages(run: Run, render: Renderer) -> Iterator[tuple[str, str]]:
-    """Every page of one run: its place in the run's folder, and its text."""
-    common = {"root": "../../", "run": run}
-    yield "index.html", render("run", **common, findings=Findings(run), runs=())
-    yield "cells.html", render("cells", **common)
-    yield "settings.html", render("settings", **common)
-    for cells in run.sets:
-        yield cells.page, render("workload", **common, page=WorkloadPage(run=run, set=cells))
-    for record in run.servers.values():
-        page = ServerPage(run=run, record=record)
-        yield server_page(record.label), render("server", **common, page=page)
-    for comparison in run.comparison.cells:
-        name = f"{cell_stem(comparison.cell)}.html"
-        yield name, render("cell", **common, page=CellPage(run=run, comparison=comparison))
+def _text(value: object) -> str:
+    return msgspec.json.encode(value).decode()
 
 
-def _publish(built: Path, out: Path) -> None:
-    """Move what was built to its place, each file in one step, the index last."""
-    assets = built / "assets"
-    assets.mkdir()
-    (assets / PLOTLY).write_bytes((files("plotly") / "package_data" / "plotly.min.js").read_bytes())
-    for name in ("style.css", "site.js"):
-        (assets / name).write_bytes((TEMPLATES / name).read_bytes())
-    index = built / "index.html"
-    for page in [*(path for path in built.rglob("*") if path.is_file() and path != index), index]:
-        place = out / page.relative_to(built)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        page.replace(place)
+def _digest(*parts: bytes) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8))
+        digest.update(part)
+    return digest.hexdigest()

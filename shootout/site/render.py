@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from importlib.metadata import version
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
 
 from shootout import doubts, metrics, wording
 from shootout.model import CellComparison
-from shootout.places import TEMPLATES
-from shootout.site import findings, settings, workload
-from shootout.site.names import cell_stem, file_stem, server_page
+from shootout.places import TEMPLATES, file_stem
+from shootout.site import findings, over_time, rows, runner, settings, workload
+from shootout.site.names import cell_stem, run_folder, server_page
 from shootout.site.sketch import THUMBNAIL, marker, sketch
 
 Renderer = Callable[..., str]
@@ -32,19 +30,22 @@ ERRORS = doubts.RETRIED | {
 
 
 def renderer() -> Renderer:
-    """Renders a template of that name with `root`, the way up from the page to the site's top."""
+    """Renders a template of that name; a page takes `root`, the way up from it to the site's top.
+
+    A page takes `data`, too, where its JSON and CSV lie beside it: the stem of their names.
+    """
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=lambda value: wording.visible(value) if isinstance(value, str) else value,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     environment.filters |= {
         "advice": wording.advice,
-        "breakable": _breakable,
+        "breakable": rows.breakable,
         "busy_cpus": workload.busy_cpus,
         "cause": wording.cause,
         "causes_title": wording.causes_title,
@@ -52,6 +53,7 @@ def renderer() -> Renderer:
         "change_range": wording.change_range,
         "cpu_us": wording.cpu_us,
         "dataset": wording.dataset,
+        "day": wording.day,
         "decided_change": wording.decided_change,
         "decisive": wording.decisive,
         "duration": wording.duration,
@@ -70,6 +72,7 @@ def renderer() -> Renderer:
         "share": wording.share,
         "signed": wording.signed,
         "sketch": sketch,
+        "spark": over_time.spark,
         "strength": _strength,
         "threads": wording.threads,
         "written_kb_per_s": workload.written_kb_per_s,
@@ -83,21 +86,28 @@ def renderer() -> Renderer:
         "SHOWN_MAX": findings.SHOWN_MAX,
         "SAME_SETTINGS": settings.GROUPS[-1],
         "SYMBOLS": wording.SYMBOLS,
+        "compared_rows": rows.compared,
+        "delta": rows.delta,
+        "num": rows.num,
+        "point_fields": rows.points,
+        "round_rows": rows.rounds,
         "THUMBNAIL": THUMBNAIL,
         "TITLES": metrics.TITLES,
         "cell_stem": cell_stem,
+        "run_folder": run_folder,
+        "runner_page": runner.page_of,
         "server_page": server_page,
     }
 
     def render(name: str, **values: object) -> str:
-        return environment.get_template(f"{name}.html.j2").render(values)
+        return environment.get_template(f"{name}.j2" if "." in name else f"{name}.html.j2").render(values)
 
     return render
 
 
-def _breakable(name: str) -> Markup:
-    """A long name that may be broken where a person would break it."""
-    return Markup(re.sub(r"(?<=[_/@,])", "<wbr>", str(escape(name))))
+def _shown(value: object) -> object:
+    """What a template puts into a page; what is markup has been shown before."""
+    return wording.visible(value) if type(value) is str else value
 
 
 def _strength(c: CellComparison) -> int:

@@ -1,0 +1,93 @@
+"""The fields and rows of long tables as markup.
+
+A cell's page has a thousand fields: through macros of a template they took most of the time that the site of
+many runs takes (tests/bench_site.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup, escape
+
+from shootout import wording
+from shootout.model import HistoryPoint
+
+if TYPE_CHECKING:
+    from shootout.site.cell import Round, Row
+
+NO_POINT = f'<td class="num">{wording.NONE}</td>'
+_BREAKS = re.compile(r"(?<=[_/@,])")
+
+
+def breakable(name: str) -> Markup:
+    """A long name that may be broken where a person would break it."""
+    return Markup(_BREAKS.sub("<wbr>", str(escape(wording.visible(name)))))
+
+
+def num(value: float | None, places: int | None = None, absent: str = wording.NONE) -> Markup:
+    """A number's field; it carries its exact value, for sorting."""
+    return Markup(_num(value, places, absent))
+
+
+def delta(ratio: float | None, here: float | None = None) -> Markup:
+    """A ratio's field, as a change; `here`: what is new where there is none."""
+    return Markup(_delta(ratio, here))
+
+
+def points(every: Iterable[HistoryPoint | None]) -> Markup:
+    """The fields of one run in its history: each cell's change against the anchor, in percent."""
+    return Markup("".join(NO_POINT if point is None else _point(point.ratio) for point in every))
+
+
+def rounds(every: Iterable[Round], *, base: bool) -> Markup:
+    """A row for each round of a cell; with `base`, beside its base's."""
+    made = []
+    for each in every:
+        made += ["<tr>", _num(each.start, 0), _num(each.number, 0), *([_num(each.base)] if base else ())]
+        made.append(_num(each.here))
+        if base:
+            known = each.here is not None and each.base
+            made.append(_delta(each.here / each.base if known else None, None))  # type: ignore[operator]
+        made.append("</tr>\n")
+    return Markup("".join(made))
+
+
+def compared(every: Iterable[Row], factor: float = 1.0, *, base: bool) -> Markup:
+    """A row for each figure of a cell, times `factor`; with `base`, beside its base's."""
+    made = []
+    for row in every:
+        made += ['<tr><th scope="row">', breakable(row.name), "</th>\n"]
+        if base:
+            made.append(_num(_times(row.base, factor), None, _absent(row.base_hidden)))
+        made.append(_num(_times(row.here, factor), None, _absent(row.here_hidden)))
+        if base:
+            made.append(_delta(row.ratio, None if row.base_hidden else row.here))
+        made.append("</tr>\n")
+    return Markup("".join(made))
+
+
+def _point(ratio: float) -> str:
+    return f'<td class="num" data-value="{ratio:.5g}">{wording.percent(ratio)[:-2]}</td>'
+
+
+def _times(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor
+
+
+def _absent(hidden: bool) -> str:
+    return wording.NOT_VISIBLE if hidden else wording.NONE
+
+
+def _num(value: float | None, places: int | None = None, absent: str = wording.NONE) -> str:
+    if value is None:
+        return f'<td class="num">{absent}</td>\n'
+    return f'<td class="num" data-value="{value}">{wording.number(value, places)}</td>\n'
+
+
+def _delta(ratio: float | None, here: float | None) -> str:
+    if ratio is not None:
+        return f'<td class="num" data-value="{ratio}">{wording.percent(ratio)}</td>\n'
+    return '<td class="num" data-value="1e300">new</td>\n' if here else _num(None)

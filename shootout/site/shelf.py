@@ -1,0 +1,104 @@
+"""A site's files: the new ones are put in place, those that are as they were stay, the others go.
+
+`RECORD` says which files were made from what. It makes an update quick, and nothing is lost with it: without
+it everything is made again, and files of earlier builds that are no longer made stay.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+import msgspec
+
+from shootout.model import Value
+
+RECORD = ".shootout.json"
+LAST = "index.html"  # put in place when all that it links to is there
+
+File = tuple[str, str | bytes]  # its place in the site, and what is in it
+
+
+class Group(NamedTuple):
+    """Files that are made together."""
+
+    key: str  # of what they are made from; the same key, the same files
+    files: Callable[[], Iterable[File]]
+
+
+class _Record(Value):
+    groups: dict[str, tuple[str, ...]]  # places of the files, by the group's key
+
+
+def update(out: Path, groups: Sequence[Group]) -> None:
+    """Bring `out` up to date. All files are made before the first is put in place. Raises OSError."""
+    out.mkdir(parents=True, exist_ok=True)
+    before = _read(out)
+    now: dict[str, tuple[str, ...]] = {}
+    with tempfile.TemporaryDirectory(prefix=".building-", dir=out) as folder:
+        for group in groups:
+            there = before.groups.get(group.key)
+            if there is not None and all((out / place).is_file() for place in there):
+                now[group.key] = there
+            else:
+                now[group.key] = tuple(_make(file, Path(folder), out) for file in group.files())
+        _put(Path(folder), out)
+    kept = {place for places in now.values() for place in places}
+    _remove(out, {place for places in before.groups.values() for place in places} - kept)
+    _write(out / RECORD, msgspec.json.encode(_Record(groups=now)))
+
+
+def _make(file: File, folder: Path, out: Path) -> str:
+    """Write a file to the folder, unless `out` has the same."""
+    place, text = file
+    content = text.encode(errors="replace") if isinstance(text, str) else text
+    if not _has(out / place, content):
+        path = folder / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return place
+
+
+def _has(path: Path, content: bytes) -> bool:
+    try:
+        return path.stat().st_size == len(content) and path.read_bytes() == content
+    except OSError:
+        return False
+
+
+def _put(folder: Path, out: Path) -> None:
+    """Move what was made to its place, each file in one step."""
+    made = sorted(path for path in folder.rglob("*") if path.is_file())
+    for path in sorted(made, key=lambda path: path == folder / LAST):
+        place = out / path.relative_to(folder)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        path.replace(place)
+
+
+def _remove(out: Path, places: Iterable[str]) -> None:
+    """Remove files of this site, and the folders that become empty."""
+    for place in places:
+        path = PurePosixPath(place)
+        if path.is_absolute() or ".." in path.parts:
+            continue  # no record of ours
+        with suppress(OSError):
+            (out / path).unlink()
+            for parent in path.parents[:-1]:
+                (out / parent).rmdir()
+
+
+def _read(out: Path) -> _Record:
+    try:
+        return msgspec.json.decode((out / RECORD).read_bytes(), type=_Record)
+    except (OSError, msgspec.DecodeError):
+        return _Record(groups={})
+
+
+def _write(path: Path, content: bytes) -> None:
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".building-", delete=False) as file:
+        file.write(content)
+    Path(file.name).chmod(0o644)
+    Path(file.name).replace(path)
