@@ -35,7 +35,8 @@ test: $(INSTALLED) $(BIN)/actionlint
 	cargo fmt --manifest-path engine/Cargo.toml --check
 	cargo clippy --manifest-path engine/Cargo.toml --locked --all-targets --features python -- -D warnings
 	cargo test --manifest-path engine/Cargo.toml --locked
-	$(BIN)/pytest -W error --numprocesses auto --maxprocesses 4 --dist loadfile --benchmark-disable
+	$(BIN)/pytest -W error -m "alone and not large"
+	$(BIN)/pytest -W error -m "not alone and not large" --numprocesses auto --maxprocesses 4 --dist loadfile --benchmark-disable
 
 # Every server of the catalogue, from its first start to its end: fetches about 2 GB. Trees that are not in it, too:
 # make test-servers TREES=DIR:DIR

@@ -34,7 +34,7 @@ from shootout.servers import catalogue, packages
 from shootout.servers.instances import Instance, start
 from shootout.servers.native import Tree
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.alone]
 
 OPTIONS = {
     "innodb-log-file-size": "128M",  # a statement's text must fit into a tenth of the log

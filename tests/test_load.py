@@ -26,7 +26,7 @@ from shootout.servers import catalogue, instances, packages
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.alone]
 
 NAME = "mysql-5.7.22"
 SCHEMA = "shootout"

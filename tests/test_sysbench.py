@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 import pytest
+from runs import until
 
 from shootout import dataset, places, workload
 from shootout._engine import Engine
@@ -77,7 +78,11 @@ def forget(server: Instance) -> None:
 
 
 def digests(server: Instance, schema: str) -> Counter[str]:
-    """How often each digest of a statement was executed as text, whichever table it was about."""
+    """How often each digest of a statement was executed as text, whichever table it was about.
+
+    A statement is counted after it was answered, so all who sent some must have gone.
+    """
+    until(lambda: server.status()["Threads_connected"] == 1)
     found: Counter[str] = Counter()
     for text, count in server.query(
         "SELECT DIGEST_TEXT, COUNT_STAR FROM performance_schema.events_statements_summary_by_digest "
