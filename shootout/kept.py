@@ -45,6 +45,7 @@ from shootout.model import (
 T = TypeVar("T")
 
 FOLDER = "judged"  # beside the run documents
+_SUFFIX = ".judged"  # not theirs, so that whoever looks for documents finds those alone
 _END = "end"
 _ENDS_BYTES = 65_536  # of a document, at both ends: with its length they tell any two apart
 
@@ -178,7 +179,7 @@ def store(path: Path, whole: Whole, ledgers: _Ledgers | None = None) -> None:
     judged_from = _from(path, _Origin.of(whole.comparison.header), ledgers)
     comparison = whole.comparison
     lines = (judged_from, outline(comparison), gist(comparison), whole.others, comparison, _END)
-    kept = path.parent / FOLDER / path.name
+    kept = _place(path)
     with suppress(OSError):
         kept.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=kept.parent, prefix=".", delete=False) as file:
@@ -315,7 +316,7 @@ class _Ledgers:
 
 
 def _run(path: Path, ledgers: _Ledgers, acknowledged: Sequence[Acknowledgement]) -> Judged:
-    kept = path.parent / FOLDER / path.name
+    kept = _place(path)
     if not _fits(kept, path, ledgers):
         store(path, _judge(path, ledgers), ledgers)
     try:
@@ -387,11 +388,16 @@ def _line(kept: Path, number: int, type_: type[T]) -> T:
         raise InputError(f"{kept}: was changed while it was read; try again") from None
 
 
+def _place(path: Path) -> Path:
+    """Where it is kept what the run of a document says."""
+    return path.parent / FOLDER / f"{path.stem}{_SUFFIX}"
+
+
 def _forget_others(folder: Path, paths: Sequence[Path]) -> None:
     """Remove what is kept of runs that are there no more."""
-    names = {path.name for path in paths}
-    for kept in folder.glob(document.new_name("*")):
-        if kept.name not in names:
+    places = {_place(path) for path in paths}
+    for kept in folder.glob(f"*{_SUFFIX}"):
+        if kept not in places:
             with suppress(OSError):
                 kept.unlink()
 

@@ -142,7 +142,7 @@ def test_another_release_judges_again(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_judgement_that_cannot_be_read_is_made_again(tmp_path: Path, torn: bytes | None) -> None:
     path = write(tmp_path, a_run("r1"))
     before = kept.run(path)
-    file = tmp_path / kept.FOLDER / path.name
+    file = tmp_path / kept.FOLDER / f"{path.stem}.judged"
     whole = file.read_bytes()
     file.write_bytes(whole[: len(whole) // 3].rsplit(b"\n", 1)[0] + b"\n" if torn is None else torn)
     assert kept.run(path).gist == before.gist
@@ -162,7 +162,7 @@ def test_what_is_kept_of_a_removed_run_goes(tmp_path: Path) -> None:
     kept.runs(tmp_path, refuse)
     gone.unlink()
     kept.runs(tmp_path, refuse)
-    assert [path.name for path in (tmp_path / kept.FOLDER).iterdir()] == ["r2.jsonl"]
+    assert [path.name for path in (tmp_path / kept.FOLDER).iterdir()] == ["r2.judged"]
 
 
 def test_a_document_that_is_none_is_named_and_left_out(tmp_path: Path) -> None:
