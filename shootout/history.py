@@ -115,8 +115,11 @@ def _changes(
 
 
 def _departing(level: Sequence[float]) -> int:
-    """How many of a level's newest values, too few to be a level, lie beside it, all on one side."""
-    for count in range(changes.PIECE_MIN - 1, 0, -1):
+    """How many of a level's newest values lie beside the others, all on one side: at most half of them.
+
+    In a short series even many are too few for a level of their own.
+    """
+    for count in range(len(level) // 2, 0, -1):
         rest, newest = level[:-count], level[-count:]
         if len(rest) < changes.PIECE_MIN:
             continue

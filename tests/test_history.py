@@ -98,3 +98,9 @@ def test_a_run_that_is_known_exactly_adds_nothing(a: float, da: float, b: float)
 def test_both_runs_uncertainties_add_up() -> None:
     wide = history.between(around(1.0, 0.03), around(1.0, 0.04))
     assert math.log(wide.high) == pytest.approx(0.05, abs=0.001)
+
+
+def test_a_change_in_a_short_series_is_suspected_from_where_it_began() -> None:
+    measured = [2.7, 1.5, 1.8, -0.5, 1.4, -6.4, -5.7, -5.6, -7.2]
+    (change,) = only([a_run(number, percent) for number, percent in enumerate(measured, 1)]).changes
+    assert (change.last_good, change.first_bad, change.confirmed) == ("r005", "r006", False)
