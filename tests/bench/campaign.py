@@ -7,7 +7,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
+
+from msgspec import structs
 
 from bench import verdicts
 from shootout import document
@@ -40,7 +42,10 @@ def keep(name: str, found: RunDocument) -> Path:
     """Keep a document in the repository, without its latencies and counters."""
     path = KEPT / f"{name}.jsonl.xz"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(lzma.compress(document.encoded(verdicts.bare(found))))
+    bare = verdicts.bare(found)
+    # Where the profile lay is nobody's business.
+    header = structs.replace(bare.header, profile_name=PurePath(bare.header.profile_name).name, given={})
+    path.write_bytes(lzma.compress(document.encoded(structs.replace(bare, header=header))))
     return path
 
 
