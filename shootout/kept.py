@@ -146,7 +146,7 @@ def points(run_: Judged) -> Iterator[tuple[history.Key, HistoryPoint]]:
 def held(document_: RunDocument, comparison: Comparison, others: Sequence[CellComparison] = ()) -> Judged:
     """A run that is in memory."""
     whole = Whole(document_, comparison, tuple(others))
-    key = _digest(msgspec.json.encode(whole))
+    key = digest(msgspec.json.encode(whole))
     return Judged(key, outline(comparison), lambda: gist(comparison), lambda: whole)
 
 
@@ -295,7 +295,7 @@ class _Ledgers:
     def digest_before(self, origin: _Origin) -> str:
         """The same, in a word."""
         if origin.parts:  # rare: so not from the beginnings that are digested already
-            return _digest(msgspec.json.encode(self.before(origin)))
+            return digest(msgspec.json.encode(self.before(origin)))
         counts = {runner: self._count(origin, runner) for runner in origin.runners}
         return "".join(self._digests[runner][count] for runner, count in counts.items())
 
@@ -326,7 +326,7 @@ def _run(path: Path, ledgers: _Ledgers, acknowledged: Sequence[Acknowledgement])
     except (OSError, msgspec.DecodeError):  # a folder that cannot be written, or a file that was torn
         return _judged_here(path, ledgers, acknowledged)
     return Judged(
-        _digest(judged_from, _known(outline_, acknowledged)),
+        digest(judged_from, _known(outline_, acknowledged)),
         outline_,
         lambda: _acknowledged(_line(kept, 2, Comparison), acknowledged),
         lambda: _whole(path, kept, acknowledged),
@@ -410,7 +410,7 @@ def _ends(path: Path) -> str:
             file.seek(0)
             first = file.read(_ENDS_BYTES)
             file.seek(max(0, size - _ENDS_BYTES))
-            return _digest(str(size).encode(), first, file.read())
+            return digest(str(size).encode(), first, file.read())
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
 
@@ -419,10 +419,11 @@ def _ends(path: Path) -> str:
 def library() -> str:
     """The library's sources, in a word."""
     files = sorted(Path(__file__).parent.glob("*.py"))
-    return _digest(*(file.read_bytes() for file in files))
+    return digest(*(file.read_bytes() for file in files))
 
 
-def _digest(*parts: bytes) -> str:
+def digest(*parts: bytes) -> str:
+    """Parts in a word; where one ends counts."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(len(part).to_bytes(8))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
@@ -139,7 +138,7 @@ class _Site:
         yield self._group(["fixed"], self._fixed)
 
     def _group(self, parts: Sequence[str], made: Callable[[], Iterable[File]]) -> Group:
-        return Group(_digest(_made_by(), *(part.encode() for part in parts)), made)
+        return Group(kept.digest(_made_by(), *(part.encode() for part in parts)), made)
 
     def _told(self, run: Judged) -> str:
         """All that a run's own pages are made from."""
@@ -274,16 +273,8 @@ def _made_by() -> bytes:
     """The templates and the library, in a word."""
     sources = [*TEMPLATES.iterdir(), *Path(__file__).parent.glob("*.py")]
     texts = [path.read_bytes() for path in sorted(sources) if path.is_file()]
-    return _digest(kept.library().encode(), PLOTLY.encode(), *texts).encode()
+    return kept.digest(kept.library().encode(), PLOTLY.encode(), *texts).encode()
 
 
 def _text(value: object) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def _digest(*parts: bytes) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(len(part).to_bytes(8))
-        digest.update(part)
-    return digest.hexdigest()
