@@ -5,7 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from shootout import causes, curves, doubts, figures, judge, ledger, metrics, pairs, stats, toml, triage
+from shootout import (
+    causes,
+    curves,
+    doubts,
+    figures,
+    judge,
+    ledger,
+    metrics,
+    moderate,
+    pairs,
+    stats,
+    toml,
+    triage,
+)
 from shootout.errors import InputError
 from shootout.judge import Key
 from shootout.model import (
@@ -44,8 +57,11 @@ def compare(
     if base is not None and base not in labels:
         raise InputError(f"unknown server {base!r}, not in run {header.run}{toml.hint(base, labels)}")
     figures.require_readable(document)
-    cells = [pair for block in header.blocks for pair in pairs.of_block(document, block, policy, base)]
-    twins = [twin for block in header.blocks if (twin := pairs.of_twin(document, block, policy)) is not None]
+    cells, twins = moderate.moderated(
+        [pair for block in header.blocks for pair in pairs.of_block(document, block, policy, base)],
+        [twin for block in header.blocks if (twin := pairs.of_twin(document, block, policy)) is not None],
+        policy.confidence,
+    )
     p_values = _adjusted([*cells, *twins])
     known = [entry for entry in history if entry.run < header.run]
     of_twins = tuple(_judged(document, policy, pair, p_values, known) for pair in twins)
@@ -81,7 +97,8 @@ def half_width(starts: Sequence[StartRecord], policy: Policy) -> float:
     """Half the width of the widest interval of a throughput's log-ratio among one block's heads.
 
     Of the servers of the newest start, the first is the base. Endless with fewer than two starts of a head,
-    zero where nothing is left to compare.
+    zero where nothing is left to compare. Each head's own starts count, though `compare` also goes by the
+    others': what decides how many starts are made shall not rest on blocks that are still short of them.
     """
     if not starts:
         return math.inf

@@ -55,7 +55,7 @@ def _wide(header: RunHeader, pair: Pair, judgement: Judgement) -> Iterator[Warni
         return
     starts = len(effect.per_start)
     spread = effect.error * math.sqrt(starts)
-    half_width = budget.half_width(spread, starts, confidence)
+    half_width = (effect.high - effect.low) / 2
     if half_width > asked.half_width:
         needed = budget.starts_for(asked.half_width, spread, confidence)
         text = f"± {_percent(half_width)}, where ± {_percent(asked.half_width)} was asked for: "

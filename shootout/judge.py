@@ -69,7 +69,7 @@ def metric(
         ratio=ratio(change.metric, change.whole),
         p_value=hurdle.p_value,
         margin=margin,
-        spread=_spread(change.whole),
+        spread=change.whole.spread,
         floor=floor,
         detectable=_detectable(change, policy, bar),
         confirmed=confirmed,
@@ -121,18 +121,12 @@ def _detectable(change: Change, policy: Policy, bar: float) -> float | None:
     the higher of the two, and with `POWER` so many standard errors beyond (Cohen, "Statistical Power Analysis
     for the Behavioral Sciences", section 2.4, by Student's distribution). Holm's share is not in it.
     """
-    starts = len(change.first.per_start)
-    if starts < 2:
+    if len(change.first.per_start) < 2:
         return None
-    reach, error = stats.quantile(policy.confidence, starts - 1), change.first.error
-    change_ = max(bar, reach * error) + stats.quantile(2 * POWER - 1, starts - 1) * error
+    freedom, error = change.first.freedom, change.first.error
+    reach = stats.quantile(policy.confidence, freedom) * error
+    change_ = max(bar, reach) + stats.quantile(2 * POWER - 1, freedom) * error
     return -math.expm1(-change_) if change.metric == THROUGHPUT else math.expm1(change_)
-
-
-def _spread(effect: stats.Effect) -> float:
-    """The standard deviation of one start that the estimate's error speaks of; 0 with one start."""
-    starts = len(effect.per_start)
-    return effect.error * math.sqrt(starts) if starts > 1 else 0.0
 
 
 # --- how it is said -------------------------------------------------------------------------------

@@ -33,6 +33,8 @@ class Effect(NamedTuple):
     p_value: float
     per_start: tuple[float, ...]  # what each start gave by itself
     error: float  # standard error of the estimate
+    freedom: float  # degrees of freedom of the error
+    spread: float  # standard deviation of one start, as these starts show it; 0 with one start
 
 
 def trimmed_mean(values: Sequence[float], trim: float) -> float:
@@ -93,7 +95,7 @@ def rounds_effect(values: Sequence[float], trim: float, confidence: float) -> Ef
     """
     centre = trimmed_mean(values, trim)
     if len(values) < 2:
-        return Effect(centre, -np.inf, np.inf, 1.0, (centre,), np.inf)
+        return Effect(centre, -np.inf, np.inf, 1.0, (centre,), np.inf, freedom=1, spread=0.0)
     inflation = inefficiency(_winsorized(values, trim).tolist())
     kept = len(values) - 2 * int(trim * len(values))
     freedom = max(1.0, kept / inflation - 1)
@@ -126,6 +128,12 @@ def mirrored(effect: Effect) -> Effect:
     """The same seen from the other side."""
     per_start = tuple(-each for each in effect.per_start)
     return effect._replace(estimate=-effect.estimate, low=-effect.high, high=-effect.low, per_start=per_start)
+
+
+def with_error(effect: Effect, error: float, freedom: float, confidence: float) -> Effect:
+    """The same estimate, of which the error is known from more than its own starts."""
+    found = _effect(effect.estimate, error, freedom, confidence, effect.per_start)
+    return found._replace(spread=effect.spread)
 
 
 def resampled(
@@ -314,4 +322,5 @@ def _effect(
         p_value = float(2 * stdtr(freedom, -abs(estimate) / error))
     else:
         p_value = 1.0 if estimate == 0 else 0.0
-    return Effect(estimate, estimate - half, estimate + half, p_value, per_start, error)
+    spread = error * math.sqrt(len(per_start)) if len(per_start) > 1 else 0.0
+    return Effect(estimate, estimate - half, estimate + half, p_value, per_start, error, freedom, spread)
