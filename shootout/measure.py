@@ -76,8 +76,7 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
     ):
         writer = document.Writer(results, run, resumed=path is not None)
         runner = machine.inspect(directory)
-        if plan.profile.sampling.calibrated:
-            runner = machine.calibrated(runner, results / ledger.FOLDER)
+        runner = machine.prepared(runner, plan.profile.sampling, results / ledger.FOLDER)
         campaign = _Campaign(plan, runner, run, directory, held, observe)
         journal = campaign.journal = document.Journal(writer, campaign.header)
         if path is not None:
@@ -302,7 +301,8 @@ class _Campaign:
         self._show("start", start, detail=", ".join(needed))
         with ExitStack() as held:
             instances = {}
-            for label in needed:
+            # At random: who is started last has idled for less.
+            for label in generator.sample(list(needed), len(needed)):
                 if (instance := self._start_server(label, start)) is not None:
                     held.callback(instance.kill)  # its data directory is thrown away
                     instances[label] = instance

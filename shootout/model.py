@@ -181,6 +181,7 @@ class Scale(Value):
 
 
 Isolation = Literal["share", "pause", "exclusive"]
+PlacementName = Literal["apart", "shared", "halves", "free"]
 
 
 class Sampling(Value):
@@ -196,9 +197,10 @@ class Sampling(Value):
     # While another has its slice a server goes on with what it has to do (share), or is stopped (pause); or
     # each has all of its slices in one stretch, the others stopped (exclusive).
     isolation: Isolation = "share"
+    placement: PlacementName = "apart"  # who runs on which CPU: machine.placements
     half_width: Share = 0.015  # of the log-ratio's interval: narrower needs no further start
     budget_s: Seconds = 420.0  # for all starts of a run, restarts included
-    # CPU placement and slice_s are those that `doctor --calibrate` found best on the runner, where it did.
+    # In place of `placement` and `slice_s`, what `doctor --calibrate` found best on the runner, where it did.
     calibrated: bool = True
 
 
@@ -855,7 +857,7 @@ class Runner(Value):
     placement: Placement
     warnings: tuple[Warning, ...] = ()
     facts: dict[str, str] = field(default_factory=dict)  # what the fingerprint is made of
-    calibration: Calibration | None = None  # what placement and slices come from; None: they are the usual
+    calibration: Calibration | None = None  # of placement and slices; None: they are the profile's
 
     def sampling(self, asked: Sampling) -> Sampling:
         """As it is done here: with the slices that the runner was calibrated for."""
@@ -1132,7 +1134,8 @@ class JudgedMetric(Value):
     margin: float
     spread: float  # standard deviation of one start's logarithm
     floor: float | None  # A/A noise floor, a logarithm: what no change may look like; None: not known
-    detectable: float | None  # the smallest change for the worse that four of five such runs would have found
+    # The smallest change for the worse that four of five such runs would have flagged, a share of the base.
+    detectable: float | None
     confirmed: bool | None  # it held again after fresh starts; None: there were none, or nothing to confirm
 
 
@@ -1213,6 +1216,7 @@ class Baseline(Value):
     servers: dict[str, BaselineServer]
     cells: tuple[BaselineCell, ...]
     machine: dict[str, str] = field(default_factory=dict)  # identity.facts; none: it was not kept yet
+    digest: str = ""  # of the workload with its statements; "": it was not kept yet
 
 
 class HistoryPoint(Value):
@@ -1276,6 +1280,7 @@ class LedgerEntry(Value):
     verdict: Verdict
     starts: Annotated[int, Meta(ge=2)]
     spreads: dict[Metric, float]  # standard deviations of the starts' log-ratios
+    margin: float | None = None  # of throughput, that it was judged by; None: it was not kept yet
     runner: str = ""  # fingerprint, once it is read: the file says it
 
 
