@@ -38,7 +38,8 @@ def of_cell(
     if pair.throughput is not None and len(pair.throughput.per_start) == 1:
         text = "One start only: what a restart changes is not in the interval"
         yield Warning(code="few-starts", text=text)
-    if pair.throughput is not None and len(pair.throughput.per_start) == 2:
+    # Where other heads lend it their spreads, an interval rests on these, too.
+    if pair.throughput is not None and len(pair.throughput.per_start) == 2 and pair.throughput.freedom == 1:
         yield Warning(code="few-starts", text="Two starts only: the interval rests on one difference")
     yield from _wide(document.header, pair, judgement)
     yield from _uneven(pair, judgement)

@@ -180,19 +180,19 @@ def test_what_has_no_spread_neither_lends_nor_borrows() -> None:
 # --- in a run ---------------------------------------------------------------------------------------
 
 
-def a_run_of(heads: int, confirming: int = 0) -> RunDocument:
-    """Three starts, and those that confirm; each block has an A/A cell."""
+def a_run_of(heads: int, starts: int = 3, confirming: int = 0) -> RunDocument:
+    """So many starts, and those that confirm; each block has an A/A cell."""
     servers = tuple("abcdefgh"[: heads + 1])
     blocks = [Block(workload="reads", dataset="d", threads=n, servers=servers) for n in (1, 2, 4, 8, 16)]
     rng = np.random.default_rng(4)
     records = []
-    for start in range(1, 4 + confirming):
+    for start in range(1, 1 + starts + confirming):
         for block in blocks:
             *samples, twin = (
                 a_sample(server, [1000 * math.exp(rng.normal(0, 0.02))] * 10) for server in (*servers, "a")
             )
             record = a_start(start, *samples, block=block)
-            records.append(msgspec.structs.replace(record, twin=twin, confirming=start > 3))
+            records.append(msgspec.structs.replace(record, twin=twin, confirming=start > starts))
     return a_document(records, blocks=blocks)
 
 
@@ -223,6 +223,18 @@ def test_intervals_of_heads_rest_on_more_than_their_own_starts(base: str | None)
     # An A/A cell is a head like the others, unless these are compared with another base than its own.
     of_twins = [half_width(twin) for twin in found.twins]
     assert (np.ptp(of_twins) < 1e-9) == (base is not None)
+
+
+def test_two_starts_rest_on_one_difference_only_where_nobody_lends() -> None:
+    warned = {}
+    for heads in (1, 5):
+        cells = [cell for cell in compare.compare(a_run_of(heads, starts=2)).cells if cell.cell != cell.base]
+        few = [any(warning.code == "few-starts" for warning in cell.warnings) for cell in cells]
+        own = [half_width(cell) == pytest.approx(1.0) for cell in cells]
+        assert few == own
+        warned[heads] = np.mean(few)
+    assert warned[1] == 1
+    assert warned[5] < 0.5
 
 
 def test_whole_and_confirming_starts_are_moderated_each_by_themselves() -> None:
