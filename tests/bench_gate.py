@@ -1,8 +1,7 @@
 """What a gate's time goes into: three workloads, three thread counts, a budget of ten minutes.
 
-A server against itself, its dataset loaded before. All that is not a slice under load is overhead, be it
-counted or warm-up; slices that grew with their transactions' latency are counted as if they had not, so that
-what is told is at least what it was. Takes as long as the budget; run nothing beside it.
+A server against itself, its dataset loaded before. All that is not a slice under load is overhead, and slices
+of the warm-up stand apart. Takes as long as the budget; run nothing beside it.
 """
 
 from __future__ import annotations
@@ -21,9 +20,10 @@ from rich.console import Console
 from rich.table import Table
 
 from shootout import compare, document, kept, plan, wording
+from shootout._engine import Histogram
 from shootout.contender import Contender
 from shootout.model import RunDocument
-from shootout.rounds import WARMUP_SLICE_SHARE
+from shootout.rounds import RAMP_CYCLES, WARMUP_SLICE_SHARE, WINDOW_CYCLES
 
 SERVER = "mysql-8.0.12"
 THREADS = "1,4,16"
@@ -93,13 +93,21 @@ def gate(out: Path, budget_min: float) -> tuple[dict[str, float], RunDocument]:
 
 
 def loaded_s(read: RunDocument) -> tuple[float, float]:
-    """How long servers were under load, ramps included: in slices that count, and in those of the warm-up."""
+    """How long servers were under load, ramps included: in slices that count, and in those of the warm-up.
+
+    Documents have the windows of the former; the others, and all ramps, grow with latency as rounds.py says.
+    """
     sampling = read.header.runner.sampling(read.header.profile.sampling)
+    share = WARMUP_SLICE_SHARE
     measuring_s = warmup_s = 0.0
     for start in read.starts:
-        for samples in (*start.samples, *([start.twin] if start.twin else [])):
-            measuring_s += sum(samples.window_s) + len(samples.window_s) * sampling.ramp_s
-            warmup_s += samples.warmup_rounds * WARMUP_SLICE_SHARE * (sampling.slice_s + sampling.ramp_s)
+        every = (*start.samples, *([start.twin] if start.twin else []))
+        latency_s = max(Histogram.decode(samples.latencies).mean_s for samples in every)
+        ramp_s, window_s = RAMP_CYCLES * latency_s, WINDOW_CYCLES * latency_s
+        once_s = max(share * sampling.ramp_s, ramp_s) + max(share * sampling.slice_s, window_s)
+        for samples in every:
+            measuring_s += sum(samples.window_s) + len(samples.window_s) * max(sampling.ramp_s, ramp_s)
+            warmup_s += samples.warmup_rounds * once_s
     return measuring_s, warmup_s
 
 
