@@ -9,16 +9,17 @@ from __future__ import annotations
 import itertools
 import math
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
-from shootout import identity, judge, stats
+from shootout import doubts, identity, judge, stats, triage
 from shootout.errors import InputError
 from shootout.model import (
     THROUGHPUT,
+    Acknowledgement,
     Baseline,
     BaselineCell,
     BaselineServer,
@@ -36,6 +37,8 @@ from shootout.places import file_stem
 NOT_YET = "accept one with `shootout baseline accept`"
 Key = tuple[str, str]  # of a baseline: the fingerprint of a runner, and a workload's name
 _WORKLOAD = ("protocol", "options", "distribution")  # of a WorkloadRecord: what is sent
+# Warnings that are about the verdict against the anchor, and not about what was measured.
+_OF_VERDICTS = {"wide", "uneven", "noise-floor-unknown", "not-confirmed", triage.EXPIRED, triage.EXCEEDED}
 
 
 def path_of(folder: Path, fingerprint: str, workload: str) -> Path:
@@ -72,6 +75,7 @@ def of(comparison: Comparison) -> tuple[Baseline, ...]:
                 anchor=anchor,
                 workload=record,
                 load=header.profile.load,
+                digest=header.digests.get(record.name, ""),
                 servers={label: _server(records[label]) for label in labels},
                 cells=tuple(_cell(cell, comparison) for cell in certified if cell.base.server == anchor),
                 machine=identity.facts(runner),
@@ -128,11 +132,14 @@ def find(place: Path, header: RunHeader) -> dict[Key, Baseline]:
     return baselines
 
 
-def judged(comparison: Comparison, stored: Mapping[Key, Baseline]) -> Comparison:
+def judged(
+    comparison: Comparison, stored: Mapping[Key, Baseline], acknowledged: Sequence[Acknowledgement] = ()
+) -> Comparison:
     """The run's cells held against what is stored, instead of against its base.
 
     `comparison` must have the anchor as its base. A cell without a baseline, or with one of another runner,
-    dataset, load or settings, is unjudged, and its reason says what differs.
+    dataset, load or settings, is unjudged, and its reason says what differs. `acknowledged`: regressions
+    against baselines that are known; those against the anchor are none.
     """
     refusals: dict[Cell, str] = {}
     held: dict[Cell, tuple[BaselineCell, Change]] = {}
@@ -157,7 +164,8 @@ def judged(comparison: Comparison, stored: Mapping[Key, Baseline]) -> Comparison
         if cell.cell in refusals:
             cells.append(_unjudged(cell, refusals[cell.cell]))
         elif cell.cell in held:
-            cells.append(_held(cell, *held[cell.cell], comparison.policy, p_values))
+            found = _held(cell, *held[cell.cell], comparison.policy, p_values)
+            cells.append(triage.applied(found, acknowledged, comparison.header.started))
         else:
             cells.append(cell)
     return msgspec.structs.replace(comparison, cells=tuple(cells), curves=())
@@ -232,6 +240,7 @@ def _refusal(comparison: Comparison, cell: CellComparison, baseline: Baseline | 
         anchor=cell.base.server,
         workload=next(each for each in comparison.header.workloads if each.name == cell.cell.workload),
         load=comparison.header.profile.load,
+        digest=comparison.header.digests.get(cell.cell.workload, ""),
         servers={
             record.label: _server(record)
             for record in part.servers
@@ -259,6 +268,8 @@ def _differences(then: Baseline, now: Baseline) -> Iterator[str]:
     ):
         if old != new:
             yield f"{what} {_text(old)}, now {_text(new)}"
+    if then.digest and now.digest and then.digest != now.digest:
+        yield f"{then.workload.name} sends other statements"
     builds = {each.servers[then.anchor].build for each in (then, now) if then.anchor in each.servers}
     if len(builds) > 1:
         yield f"the anchor {then.anchor} is another build"
@@ -275,7 +286,15 @@ def _text(value: object) -> str:
 
 def _unjudged(cell: CellComparison, reason: str) -> CellComparison:
     return msgspec.structs.replace(
-        cell, verdict=Verdict.UNJUDGED, reason=reason, ratio=None, p_value=None, judged=()
+        _measured(cell), verdict=Verdict.UNJUDGED, reason=reason, ratio=None, p_value=None, judged=()
+    )
+
+
+def _measured(cell: CellComparison) -> CellComparison:
+    """Without what was said of it beside the anchor."""
+    warnings = tuple(each for each in cell.warnings if each.code not in _OF_VERDICTS)
+    return msgspec.structs.replace(
+        cell, warnings=warnings, metrics=(), statements=(), causes=(), acknowledged=None
     )
 
 
@@ -286,9 +305,14 @@ def _held(
     policy: Policy,
     p_values: Mapping[judge.Key, float],
 ) -> CellComparison:
-    found, reason = judge.metric(cell.cell, change, policy, p_values, {})
+    now = next((each.floor for each in cell.judged if each.metric == THROUGHPUT), None)
+    floors = [floor for floor in (now, then.floor) if floor is not None]
+    floor = math.hypot(*floors) if floors else None  # both runs have moved, each by itself
+    found, reason = judge.metric(cell.cell, change, policy, p_values, floor)
+    measured = _measured(cell)
     return msgspec.structs.replace(
-        cell,
+        measured,
+        warnings=(*measured.warnings, *doubts.of_change(found)),
         base=msgspec.structs.replace(cell.cell, server=f"{cell.cell.server} in {then.run}"),
         verdict=found.verdict,
         reason=f"{reason}; as a ratio to {cell.base.server}",

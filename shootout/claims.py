@@ -28,13 +28,12 @@ from shootout.model import (
     Published,
     RatioClaim,
     RunDocument,
-    Samples,
     Spot,
     TopClaim,
     WithinClaim,
 )
+from shootout.pairs import whole_log_tps
 
-STANDSTILL = 0.5  # of a start without any transaction: it has a logarithm
 STARTS_MIN = 2
 
 Curve = Mapping[int, Mapping[int, float]]  # each start's ln(transactions/s), by threads
@@ -152,12 +151,8 @@ def of_run(said: Published, document: RunDocument) -> Figures:
             for samples in start.samples:
                 if samples.server == record.label and samples.steady:
                     curve = curves.setdefault((server.name, block.workload), {})
-                    curve.setdefault(block.threads, {})[start.start] = _log_tps(samples)
+                    curve.setdefault(block.threads, {})[start.start] = whole_log_tps(samples)
     return Figures(header.runner.cpus, curves, missing, exact=False)
-
-
-def _log_tps(samples: Samples) -> float:
-    return math.log(max(sum(samples.transactions), STANDSTILL) / sum(samples.window_s))
 
 
 # --- the rule -------------------------------------------------------------------------------------

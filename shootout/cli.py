@@ -246,7 +246,8 @@ def _compare(given: argparse.Namespace) -> int:
     comparisons = _judged_each(given, given.base)
     if given.baseline is not None:
         comparisons = [
-            baseline.judged(each, baseline.find(given.baseline, each.header)) for each in comparisons
+            baseline.judged(each, baseline.find(given.baseline, each.header), triage.load(ACKNOWLEDGED))
+            for each in comparisons
         ]
     for path, comparison in zip(given.documents, comparisons, strict=True):
         if given.json:
@@ -617,6 +618,8 @@ def _print_json(comparison: Comparison, claimed: Sequence[JudgedClaim] = (), **p
     wanting = ledger.wanting(comparison.false_alarms, comparison.policy)
     gate = {"advisory": compare.advisory(comparison), "aa_cells_wanting": wanting}
     found = {"run": comparison.header.run, **places, **gate, "cells": cells}
+    found["curves"] = msgspec.to_builtins(comparison.curves)
+    found["false_alarms"] = msgspec.to_builtins(comparison.false_alarms)
     if claimed:
         found["claims"] = msgspec.to_builtins(claimed)
     print(msgspec.json.encode(found).decode())

@@ -62,7 +62,7 @@ def compare(
         cells=judged,
         curves=curves.compare(cells, policy),
         twins=of_twins,
-        false_alarms=ledger.false_alarms(known, policy.confidence) if known else None,
+        false_alarms=ledger.false_alarms(known, policy),
     )
 
 

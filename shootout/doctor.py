@@ -20,6 +20,7 @@ from shootout.model import (
     Runner,
     Value,
 )
+from shootout.power import flagged
 from shootout.servers import native
 
 CHANGES = (0.01, 0.02, 0.03, 0.05, 0.10)  # losses, of the power curve
@@ -56,7 +57,7 @@ def examine(data: Path, results: Path, policy: Policy) -> Report:
     runner = machine.inspect(data)
     folder = results / ledger.FOLDER
     entries = ledger.read(folder, runner.fingerprint)
-    shown = ledger.false_alarms(entries, policy.confidence) if entries else None
+    shown = ledger.false_alarms(entries, policy)
     return Report(
         runner=runner,
         findings=tuple(_findings(data)),
@@ -94,14 +95,12 @@ def noise(entries: Sequence[LedgerEntry], policy: Policy) -> tuple[CellNoise, ..
 def power(loss: float, spread: float, margin: float, policy: Policy, starts: int = STARTS) -> float:
     """The share of runs that flag such a loss of throughput, where starts differ by `spread`.
 
-    The estimate must pass the bar, and its interval zero; it lies about the loss as Student's distribution
-    says. Holm's correction and the confirmation are not in it.
+    As `power.flagged` has it, confirmation included, for the only cell of a run: what more cells take from it
+    by Holm's correction is not in it.
     """
-    error = spread / math.sqrt(starts)
-    floor = policy.floor_factor * stats.quantile(policy.confidence) * error
-    reach = max(math.log1p(margin), floor, stats.quantile(policy.confidence, starts - 1) * error)
-    beyond = -math.log1p(-loss) - reach
-    return stats.student_below(beyond / error, starts - 1) if error > 0 else float(beyond >= 0)
+    floor = policy.floor_factor * stats.quantile(policy.confidence) * spread / math.sqrt(starts)
+    bar = max(math.log1p(margin), floor)
+    return flagged(-math.log1p(-loss), spread, starts, bar, policy, comparisons=1)
 
 
 def _findings(data: Path) -> Iterator[Finding]:

@@ -5,11 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from shootout import budget
+from shootout import budget, stats
 from shootout.figures import completed
-from shootout.judge import Judgement
-from shootout.model import THROUGHPUT, Cell, CellFigures, Latency, RunDocument, RunHeader, Verdict, Warning
-from shootout.pairs import Pair, Starts, unsteady
+from shootout.judge import Judgement, measured
+from shootout.model import (
+    THROUGHPUT,
+    Cell,
+    CellFigures,
+    JudgedMetric,
+    Latency,
+    RunDocument,
+    RunHeader,
+    Verdict,
+    Warning,
+)
+from shootout.pairs import Pair, Starts, both_steady, unsteady, whole_log_tps
 
 # What is part of an OLTP load: rolled back by the engine, and tried again.
 RETRIED = {"1020": "record changed", "1062": "duplicate key", "1205": "lock wait timeout", "1213": "deadlock"}
@@ -31,20 +41,28 @@ def of_cell(
     if pair.throughput is not None and len(pair.throughput.per_start) == 2:
         yield Warning(code="few-starts", text="Two starts only: the interval rests on one difference")
     yield from _wide(document.header, pair, judgement)
+    yield from _uneven(pair, judgement)
     if figures is not None:
         yield from _load_warnings(document.header, pair.cell, pair.starts, figures)
     yield from _shape_warnings(document.header, pair.cell.workload)
     for each in judgement.metrics[:1]:
-        if each.verdict in (Verdict.REGRESSED, Verdict.IMPROVED) and each.floor is None:
-            text = "The cell's A/A noise floor is not known: the margin is the only bar"
-            yield Warning(code="noise-floor-unknown", text=text)
-        if each.verdict in (Verdict.REGRESSED, Verdict.IMPROVED) and each.confirmed is None:
-            text = "Seen once: no fresh starts were made to confirm it"
-            yield Warning(code="not-confirmed", text=text)
+        yield from of_change(each)
     records = {record.label: record for record in document.header.part(pair.cell).servers}
     for label in dict.fromkeys((pair.cell.server, pair.base.server)):
         for warning in records[label].warnings if label in records else ():
             yield Warning(code=warning.code, text=f"{label}: {warning.text}")
+
+
+def of_change(judged: JudgedMetric) -> Iterator[Warning]:
+    """What is wanting where a metric has changed."""
+    if judged.verdict not in (Verdict.REGRESSED, Verdict.IMPROVED):
+        return
+    if judged.floor is None:
+        text = "The cell's A/A noise floor is not known: the margin is the only bar"
+        yield Warning(code="noise-floor-unknown", text=text)
+    if judged.confirmed is None:
+        text = "Seen once: no fresh starts were made to confirm it"
+        yield Warning(code="not-confirmed", text=text)
 
 
 def _wide(header: RunHeader, pair: Pair, judgement: Judgement) -> Iterator[Warning]:
@@ -64,6 +82,21 @@ def _wide(header: RunHeader, pair: Pair, judgement: Judgement) -> Iterator[Warni
             reach = budget.half_width(spread, asked.starts_max, confidence)
             text += f", and the {asked.starts_max} that the profile allows would give ± {_percent(reach)}"
         yield Warning(code="wide", text=text)
+
+
+def _uneven(pair: Pair, judgement: Judgement) -> Iterator[Warning]:
+    """Where trimming hides something: a server that stands still in a few slices loses those alone."""
+    margin = next((each.margin for each in judgement.metrics if each.metric == THROUGHPUT), None)
+    if margin is None or pair.throughput is None or len(pair.throughput.per_start) < 2:
+        return
+    base, head = both_steady(pair.base_starts, pair.starts)
+    whole = [whole_log_tps(head[start]) - whole_log_tps(base[start]) for start in base]
+    gaps = [all_ - trimmed for all_, trimmed in zip(whole, pair.throughput.per_start, strict=True)]
+    gap = stats.over_starts(gaps, stats.SURE)
+    if (gap.low > 0 or gap.high < 0) and abs(gap.estimate) >= math.log1p(margin):
+        found = measured(THROUGHPUT, stats.over_starts(whole, stats.SURE), stats.SURE)
+        text = f"With all slices, the outermost of each start included, it is {found}: some stand far off"
+        yield Warning(code="uneven", text=text)
 
 
 def _percent(log_ratio: float) -> str:

@@ -92,6 +92,8 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         )
         yield f"| {' | '.join(cells)} |"
     yield ""
+    for said in wording.curves(comparison):
+        yield f"- {escaped(said)}"
     for each in wording.worst_first(shown):
         if each.verdict in (Verdict.REGRESSED, Verdict.FAILED):
             yield f"- {_place(each)}: {escaped(each.reason)}"

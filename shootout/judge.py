@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from shootout import metrics, stats
+from shootout import metrics, power, stats
 from shootout.model import THROUGHPUT, Cell, Interval, JudgedMetric, Policy, Verdict
 from shootout.pairs import Change, Pair, unsteady
 
-POWER = 0.8  # of what is called detectable
+DETECTABLE_MAX = math.log(1000)  # a thousandfold; more is not told apart
 Key = tuple[Cell, str]  # of a judged metric
 # The worst of a cell's metrics is the cell's.
 _WORST_FIRST = (Verdict.REGRESSED, Verdict.INCONCLUSIVE, Verdict.IMPROVED, Verdict.EQUIVALENT)
@@ -46,19 +46,23 @@ def judge(
         return Judgement(
             Verdict.UNJUDGED, f"nothing to compare with: {pair.base.server} was not measured beside it"
         )
-    found = [metric(pair.cell, change, policy, p_values, spreads) for change in pair.judged]
+    found = [
+        metric(pair.cell, change, policy, p_values, _floor(change, policy, spreads)) for change in pair.judged
+    ]
     found.sort(key=lambda each: _WORST_FIRST.index(each[0].verdict))
     judged, reason = found[0]
-    return Judgement(judged.verdict, reason, tuple(each for each, _ in found))
+    verdict = judged.verdict
+    if pair.unseen and verdict is not Verdict.REGRESSED:
+        names = " and ".join(metrics.TITLES[name] for name in pair.unseen)
+        reason += f"; but {names} could not be compared: not visible, or 0, in some start"
+        verdict = Verdict.INCONCLUSIVE
+    return Judgement(verdict, reason, tuple(each for each, _ in found))
 
 
 def metric(
-    cell: Cell, change: Change, policy: Policy, p_values: Mapping[Key, float], spreads: Mapping[str, float]
+    cell: Cell, change: Change, policy: Policy, p_values: Mapping[Key, float], floor: float | None
 ) -> tuple[JudgedMetric, str]:
-    """Judge one metric of a cell; and why, in words."""
-    floor = None
-    if (spread := spreads.get(change.metric)) is not None:
-        floor = stats.quantile(policy.confidence) * spread / math.sqrt(len(change.first.per_start))
+    """Judge one metric of a cell; and why, in words. `floor`: its A/A noise floor, where that is known."""
     margin = policy.margin_of(change.metric, cell.workload)
     bar = max(math.log1p(margin), policy.floor_factor * (floor or 0.0))
     hurdle = _Hurdle(margin, bar, p_values[cell, change.metric], len(p_values))
@@ -71,7 +75,7 @@ def metric(
         margin=margin,
         spread=_spread(change.whole),
         floor=floor,
-        detectable=_detectable(change, policy, bar),
+        detectable=_detectable(change, policy, bar, hurdle.comparisons),
         confirmed=confirmed,
     )
     return judged, f"{measured(change.metric, change.whole, policy.confidence)}{why}"
@@ -95,6 +99,8 @@ def _rule(change: Change, policy: Policy, hurdle: _Hurdle) -> tuple[Verdict, str
         return Verdict.INCONCLUSIVE, "; a verdict must hold again after a fresh start", None
     if beyond and abs(first.estimate) >= hurdle.bar and hurdle.p_value < 1 - policy.confidence:
         verdict = Verdict.REGRESSED if first.estimate < 0 else Verdict.IMPROVED
+        if again is None and change.unsteady_again:
+            return Verdict.INCONCLUSIVE, ": no fresh start that was to confirm it was steady", False
         if again is None:
             return verdict, "", None
         if math.copysign(again.estimate, first.estimate * again.estimate) >= hurdle.bar:
@@ -114,18 +120,23 @@ def _rule(change: Change, policy: Policy, hurdle: _Hurdle) -> tuple[Verdict, str
     return Verdict.INCONCLUSIVE, f": {why}", None
 
 
-def _detectable(change: Change, policy: Policy, bar: float) -> float | None:
-    """The smallest worsening that `POWER` of such runs would have flagged, as a share; None with one start.
+def _floor(change: Change, policy: Policy, spreads: Mapping[str, float]) -> float | None:
+    """What no change of so many starts may look like."""
+    spread = spreads.get(change.metric)
+    if spread is None:
+        return None
+    return stats.quantile(policy.confidence) * spread / math.sqrt(len(change.first.per_start))
 
-    The estimate must pass the bar and its interval zero; with probability 1/2 it does where the truth lies on
-    the higher of the two, and with `POWER` so many standard errors beyond (Cohen, "Statistical Power Analysis
-    for the Behavioral Sciences", section 2.4, by Student's distribution). Holm's share is not in it.
+
+def _detectable(change: Change, policy: Policy, bar: float, comparisons: int) -> float | None:
+    """The smallest worsening that four of five such runs would have flagged, as a share; None with one start.
+
+    Such a run: as many starts and comparisons, starts that differ as much, and what the policy confirms.
     """
     starts = len(change.first.per_start)
     if starts < 2:
         return None
-    reach, error = stats.quantile(policy.confidence, starts - 1), change.first.error
-    change_ = max(bar, reach * error) + stats.quantile(2 * POWER - 1, starts - 1) * error
+    change_ = min(power.detectable(_spread(change.first), starts, bar, policy, comparisons), DETECTABLE_MAX)
     return -math.expm1(-change_) if change.metric == THROUGHPUT else math.expm1(change_)
 
 

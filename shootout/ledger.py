@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -17,6 +17,7 @@ import msgspec
 from shootout import stats
 from shootout.errors import InputError
 from shootout.model import (
+    THROUGHPUT,
     Cell,
     CellComparison,
     FalseAlarms,
@@ -108,6 +109,7 @@ def of(header: RunHeader, twins: Iterable[CellComparison]) -> tuple[LedgerEntry,
             verdict=twin.verdict,
             starts=len(twin.per_start),
             spreads={each.metric: each.spread for each in twin.judged},
+            margin=next((each.margin for each in twin.judged if each.metric == THROUGHPUT), None),
         )
         for part, twin in parts
     )
@@ -142,12 +144,22 @@ def wanting(known: FalseAlarms | None, policy: Policy) -> int:
     return max(0, math.ceil(root**2) - cells)
 
 
-def false_alarms(entries: Sequence[LedgerEntry], confidence: float) -> FalseAlarms:
-    """How many A/A cells were called regressed or improved, and the interval of their share."""
-    alarms = sum(entry.verdict in (Verdict.REGRESSED, Verdict.IMPROVED) for entry in entries)
-    share = stats.wilson(alarms, len(entries), confidence)
+def false_alarms(entries: Iterable[LedgerEntry], policy: Policy) -> FalseAlarms | None:
+    """How many A/A cells were called regressed or improved, and the interval of their share.
+
+    Those that were judged by a larger margin than the policy's say nothing of it; None where no others are.
+    """
+    verdicts = [
+        entry.verdict
+        for entry in entries
+        if entry.margin is None or entry.margin <= policy.margin_of(THROUGHPUT, entry.workload)
+    ]
+    if not verdicts:
+        return None
+    alarms = sum(verdict in (Verdict.REGRESSED, Verdict.IMPROVED) for verdict in verdicts)
+    share = stats.wilson(alarms, len(verdicts), policy.confidence)
     return FalseAlarms(
         alarms=alarms,
-        cells=len(entries),
+        cells=len(verdicts),
         share=Interval(estimate=share.estimate, low=share.low, high=share.high),
     )

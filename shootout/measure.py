@@ -315,7 +315,8 @@ class _Campaign:
         self._show("start", start, detail=", ".join(needed))
         with ExitStack() as held:
             instances = {}
-            for label in needed:
+            # At random: who is started last has idled for less.
+            for label in generator.sample(list(needed), len(needed)):
                 if (instance := self._start_server(label, start)) is not None:
                     held.callback(instance.kill)  # its data directory is thrown away
                     instances[label] = instance

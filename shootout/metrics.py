@@ -94,6 +94,12 @@ def log_ratio(name: str, base: Starts, head: Starts, confidence: float) -> stats
     return None if change is None else change.ratio
 
 
+def always_zero(name: str, base: Starts, head: Starts) -> bool:
+    """Whether a figure is visible in every start of both, and 0 in each."""
+    of = next((metric.of for metric in METRICS if metric.name == name), None)
+    return callable(of) and all(of(samples) == 0 for samples in (*base.values(), *head.values()))
+
+
 def transaction_s(starts: Starts) -> float:
     """The mean latency of all transactions. Raises ValueError where it cannot be read."""
     merged = Histogram()

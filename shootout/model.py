@@ -1134,7 +1134,8 @@ class JudgedMetric(Value):
     margin: float
     spread: float  # standard deviation of one start's logarithm
     floor: float | None  # A/A noise floor, a logarithm: what no change may look like; None: not known
-    detectable: float | None  # the smallest change for the worse that four of five such runs would have found
+    # The smallest change for the worse that four of five such runs would have flagged, a share of the base.
+    detectable: float | None
     confirmed: bool | None  # it held again after fresh starts; None: there were none, or nothing to confirm
 
 
@@ -1215,6 +1216,7 @@ class Baseline(Value):
     servers: dict[str, BaselineServer]
     cells: tuple[BaselineCell, ...]
     machine: dict[str, str] = field(default_factory=dict)  # identity.facts; none: it was not kept yet
+    digest: str = ""  # of the workload with its statements; "": it was not kept yet
 
 
 class HistoryPoint(Value):
@@ -1278,6 +1280,7 @@ class LedgerEntry(Value):
     verdict: Verdict
     starts: Annotated[int, Meta(ge=2)]
     spreads: dict[Metric, float]  # standard deviations of the starts' log-ratios
+    margin: float | None = None  # of throughput, that it was judged by; None: it was not kept yet
     runner: str = ""  # fingerprint, once it is read: the file says it
 
 

@@ -7,6 +7,7 @@ logarithm of head / base: on this scale slower and faster are mirror images, and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
@@ -26,7 +27,8 @@ from shootout.model import (
     StartRecord,
 )
 
-# A slice without any transaction counts as half of one: a standstill weighs heavily, and has a logarithm.
+# A slice, or a start, without any transaction counts as half of one: a standstill weighs heavily, and has a
+# logarithm.
 _STANDSTILL = 0.5
 
 Starts = Mapping[int, Samples]  # one server's samples in one block, by the number of their start
@@ -39,6 +41,7 @@ class Change(NamedTuple):
     first: stats.Effect  # over the starts that were measured before anything was known
     again: stats.Effect | None  # over those that were to confirm it; None: there were none
     whole: stats.Effect  # over all of them
+    unsteady_again: bool = False  # there were some to confirm it, and none was steady
 
 
 class Pair(NamedTuple):
@@ -54,6 +57,7 @@ class Pair(NamedTuple):
     judged: tuple[Change, ...]  # the metrics that the verdict is about
     replaces: str  # the block's first server, where nothing was measured of it; else empty
     absent: str = ""  # why the server is not here; empty: it is
+    unseen: tuple[Metric, ...] = ()  # metrics to judge of which nothing can be said
 
 
 def of_block(document: RunDocument, block: Block, policy: Policy, base: str | None) -> Iterator[Pair]:
@@ -69,6 +73,8 @@ def of_block(document: RunDocument, block: Block, policy: Policy, base: str | No
     for server in sorted(block.servers, key=lambda server: server != base):
         failed = failures[server] is not None or failures.get(base) is not None
         compared = ({}, {}) if failed or server == base else (starts.get(base, {}), starts[server])
+        names = judged_metrics(document.header, policy)
+        judged = tuple(_changes(*compared, confirming, names, policy))
         yield Pair(
             cell=block.cell(server),
             base=block.cell(base),
@@ -77,9 +83,10 @@ def of_block(document: RunDocument, block: Block, policy: Policy, base: str | No
             failure=failures[server],
             base_failure=failures.get(base),
             throughput=throughput(*compared, policy),
-            judged=tuple(_changes(*compared, confirming, judged_metrics(document.header, policy), policy)),
+            judged=judged,
             replaces=replaces,
             absent=next((r.absent for r in document.header.servers if r.label == server), ""),
+            unseen=tuple(_unseen(*compared, names, judged)),
         )
 
 
@@ -91,6 +98,7 @@ def of_twin(document: RunDocument, block: Block, policy: Policy) -> Pair | None:
     starts = of_server(records, base)
     if not twins.keys() & starts.keys():
         return None
+    confirming = {record.start for record in records if record.confirming}
     return Pair(
         cell=block.cell(f"{base} again"),
         base=block.cell(base),
@@ -99,7 +107,7 @@ def of_twin(document: RunDocument, block: Block, policy: Policy) -> Pair | None:
         failure=None,
         base_failure=None,
         throughput=throughput(starts, twins, policy),
-        judged=tuple(_changes(starts, twins, set(), judged_metrics(document.header, policy), policy)),
+        judged=tuple(_changes(starts, twins, confirming, judged_metrics(document.header, policy), policy)),
         replaces="",
     )
 
@@ -140,6 +148,11 @@ def _log_ratios(base: Starts, head: Starts) -> dict[int, list[float]]:
     return found
 
 
+def whole_log_tps(samples: Samples) -> float:
+    """The logarithm of a whole start's transactions per second."""
+    return math.log(max(sum(samples.transactions), _STANDSTILL) / sum(samples.window_s))
+
+
 def both_steady(base: Starts, head: Starts) -> tuple[Starts, Starts]:
     """The samples of both in the starts in which both were steady, in order."""
     starts = [s for s in sorted(base.keys() & head.keys()) if base[s].steady and head[s].steady]
@@ -167,7 +180,19 @@ def _changes(
         ]
         first, again, whole = effects
         if first is not None and whole is not None:
-            yield Change(name, first, again, whole)
+            fresh = base.keys() & head.keys() & confirming
+            steady, _ = both_steady(_only(base, fresh), _only(head, fresh))
+            yield Change(name, first, again, whole, unsteady_again=bool(fresh) and not steady)
+
+
+def _unseen(
+    base: Starts, head: Starts, names: Sequence[Metric], judged: Sequence[Change]
+) -> Iterator[Metric]:
+    """Of metrics to judge those that are not; what is 0 on both sides throughout is the same."""
+    found = {change.metric for change in judged}
+    steady = both_steady(base, head)
+    if len(steady[0]) >= metrics.STARTS_MIN:
+        yield from (name for name in names if name not in found and not metrics.always_zero(name, *steady))
 
 
 def _effect(name: str, base: Starts, head: Starts, policy: Policy) -> stats.Effect | None:

@@ -36,6 +36,7 @@ from shootout.model import (
 from shootout.servers import reference
 
 BUDGET_MAX_MIN = 10_080.0  # a week
+TWIN_SLICES = 11  # of the run's servers, for each of an A/A cell
 PORTS = range(1024, 65_536)
 
 _SEEDS = range(2**32)
@@ -141,14 +142,17 @@ class Plan:
 
     @property
     def twins(self) -> frozenset[str]:
-        """The keys of the blocks that get an A/A cell, drawn by the seed: at most a tenth of slices.
+        """The keys of the blocks that get an A/A cell, drawn by the seed: at most a tenth of the time.
 
+        So of slices it is less: their instance has to be started, too.
         They are drawn among the blocks of all shards: a shard may have fewer than it has one for.
         """
         blocks = self._whole
         slices = sum(len(set(block.servers) - self.absent) for block in blocks)
         generator = random.Random(f"{self.seed}/twins")
-        return frozenset(block.key for block in generator.sample(blocks, min(slices // 9, len(blocks))))
+        return frozenset(
+            block.key for block in generator.sample(blocks, min(slices // TWIN_SLICES, len(blocks)))
+        )
 
     @property
     def loaded(self) -> tuple[Dataset, ...]:

@@ -301,11 +301,6 @@ def quantile(confidence: float, freedom: float = math.inf) -> float:
     return float(ndtri(end) if freedom == math.inf else stdtrit(freedom, end))
 
 
-def student_below(value: float, freedom: float) -> float:
-    """The share of Student's distribution below a value."""
-    return float(stdtr(freedom, value))
-
-
 def _effect(
     estimate: float, error: float, freedom: float, confidence: float, per_start: tuple[float, ...]
 ) -> Effect:

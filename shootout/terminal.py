@@ -384,6 +384,8 @@ def print_verdicts(console: Console, comparison: Comparison) -> None:
     unjudged = [each for each in comparison.cells if each.verdict is Verdict.UNJUDGED and each.figures]
     for why in dict.fromkeys(each.reason for each in unjudged if each.cell != each.base):
         console.print(Text(wording.visible(f"unjudged: {why}"), style="dim"), soft_wrap=True)
+    for said in wording.curves(comparison):
+        console.print(Text(wording.visible(said), style="dim"), soft_wrap=True)
     for each in wording.worst_first(comparison.cells):
         if each.causes and each.verdict is not Verdict.IMPROVED:
             said = "; ".join(map(wording.cause, each.causes[:2]))

@@ -22,6 +22,8 @@ from shootout.model import (
     Warning,
 )
 
+EXPIRED, EXCEEDED = "acknowledgement-expired", "acknowledgement-exceeded"  # codes of warnings
+
 
 class _File(Value):
     change: tuple[Acknowledgement, ...] = ()
@@ -84,11 +86,11 @@ def _why_not(matching: Iterable[Acknowledgement], metric: JudgedMetric, day: dat
     for known in matching:
         if day > known.expires:
             text = f"Acknowledged by {known.owner} until {known.expires}, which is over ({known.reason})"
-            yield Warning(code="acknowledgement-expired", text=text)
+            yield Warning(code=EXPIRED, text=text)
         else:
             size = f"{100 * _worsening(metric):.1f} %, acknowledged were {100 * known.at_most:g} %"
             text = f"Larger than {known.owner} acknowledged: {size} ({known.reason})"
-            yield Warning(code="acknowledgement-exceeded", text=text)
+            yield Warning(code=EXCEEDED, text=text)
 
 
 def _worsening(metric: JudgedMetric) -> float:

@@ -17,6 +17,7 @@ from shootout.model import (
     Cause,
     CellComparison,
     Comparison,
+    CurveComparison,
     Dataset,
     Interval,
     JudgedClaim,
@@ -327,6 +328,39 @@ def advice(comparison: Comparison) -> str:
     return (
         f"These verdicts advise, and fail nothing: {seen}. {cells} without one would show that it is at most "
         f"{share(policy.false_alarms_max)}; shootout doctor --calibrate measures some"
+    )
+
+
+def excuse(c: CellComparison, comparison: Comparison) -> str:
+    """Why a regression fails nothing; empty where it does fail."""
+    if (known := c.acknowledged) is not None:
+        return f"acknowledged by {known.owner} until {known.expires}: {known.reason}"
+    return advice(comparison)
+
+
+def properties(c: CellComparison) -> dict[str, str]:
+    """What a test report says of a cell, whether or not it passes: what it could have missed, above all."""
+    said = {
+        "verdict": verdict(c),
+        "change": decided_change(c) if c.cell != c.base else "",
+        "detectable": detectable(c),
+        "reason": visible(c.reason),
+    }
+    return {name: words for name, words in said.items() if words}
+
+
+def curves(comparison: Comparison) -> tuple[str, ...]:
+    """The scaling curves that are not their base's for certain, all threads taken together."""
+    doubt = 1 - comparison.policy.confidence
+    return tuple(_curve(each) for each in comparison.curves if each.p_value < doubt)
+
+
+def _curve(each: CurveComparison) -> str:
+    level, tilt = (f"{change(part)} ({change_range(part)})" for part in (each.level, each.tilt))
+    first, *_, last = each.threads
+    return (
+        f"Whole curve, {each.workload}, {each.server}: level {level}, tilt from {first} to {last} threads "
+        f"{tilt}; p {'' if each.p_value < 0.001 else '= '}{p_value(each.p_value)}"
     )
 
 

@@ -1,14 +1,17 @@
 import math
+from datetime import date
 from pathlib import Path
 
 import numpy as np
 import pytest
 from msgspec import structs
 from test_compare import CLOSE, READS, WRITES, a_document, a_server, starts_of
+from test_ledger import an_entry
 
 from shootout import baseline, compare, stats
 from shootout.errors import InputError
 from shootout.model import (
+    Acknowledgement,
     Block,
     CellComparison,
     Comparison,
@@ -180,6 +183,56 @@ def test_another_dataset_has_no_baseline(tmp_path: Path) -> None:
         a_run(20, "r2"), header=structs.replace(a_run(20, "r2").header, blocks=(other,))
     )
     assert "no baseline of this server, dataset" in head(tmp_path, document).reason
+
+
+def test_other_statements_are_another_measurement(tmp_path: Path) -> None:
+    def sending(document: RunDocument, digest: str) -> RunDocument:
+        header = structs.replace(document.header, digests={"reads": digest})
+        return structs.replace(document, header=header)
+
+    accepted(tmp_path, sending(a_run(20), "one"))
+    assert head(tmp_path, sending(a_run(20, "r2"), "one")).verdict is Verdict.EQUIVALENT
+    other = head(tmp_path, sending(a_run(20, "r2"), "two"))
+    assert other.reason == "its baseline does not fit: reads sends other statements"
+
+
+def test_noise_of_both_runs_is_the_floor(tmp_path: Path) -> None:
+    """Each has one of 1.96 · 0.03 / √5; a loss of 4 % is within what both together show of nothing."""
+    for spread, verdict in ((0.001, Verdict.REGRESSED), (0.03, Verdict.INCONCLUSIVE)):
+        known = [an_entry(run="r0", spread=spread)]
+        folder = tmp_path / str(spread)
+        baseline.accept(folder, baseline.of(compare.compare(a_run(20), history=known)))
+        now = a_run(16, "r2")
+        found = baseline.judged(compare.compare(now, history=known), baseline.find(folder, now.header))
+        judged = found.cells[1].judged[0]
+        assert judged.floor == pytest.approx(math.sqrt(2) * 1.96 * spread / math.sqrt(5), rel=1e-3)
+        assert judged.verdict is verdict
+
+
+def test_what_is_said_beside_the_anchor_is_not_said_of_a_baseline(tmp_path: Path) -> None:
+    """`b` is 10 % slower than the anchor, which is known; that it was no slower before is another matter."""
+    known = Acknowledgement(
+        workload="*", server="b", at_most=0.15, expires=date(2030, 1, 1), owner="ann", reason="bug 1"
+    )
+
+    def judged(now: RunDocument, *acknowledged: Acknowledgement) -> Comparison:
+        now = structs.replace(now, header=structs.replace(now.header, started="2026-11-21T00:00:00+00:00"))
+        beside_anchor = compare.compare(now, acknowledged=[known])
+        assert beside_anchor.cells[1].acknowledged == known
+        return baseline.judged(beside_anchor, baseline.find(tmp_path, now.header), acknowledged)
+
+    accepted(tmp_path, a_run(0))
+    now = a_run(-10, "r2")
+    found = judged(now)
+    cell = found.cells[1]
+    assert (cell.verdict, cell.acknowledged, compare.exit_code(found)) == (Verdict.REGRESSED, None, 1)
+    assert (cell.causes, cell.metrics, cell.statements) == ((), (), ())
+    assert [warning.code for warning in cell.warnings] == ["noise-floor-unknown", "not-confirmed"]
+    assert compare.exit_code(judged(now, known)) == 0
+    assert judged(now, structs.replace(known, at_most=0.05)).cells[1].acknowledged is None
+    accepted(tmp_path, a_run(-10))
+    same = judged(now).cells[1]
+    assert (same.verdict, same.acknowledged, same.warnings) == (Verdict.EQUIVALENT, None, ())
 
 
 def test_what_is_not_measured_anew_stays(tmp_path: Path) -> None:

@@ -440,6 +440,26 @@ def with_twins(starts: Sequence[StartRecord], change_percent: float) -> list[Sta
     ]
 
 
+def test_a_change_that_no_steady_start_confirms_is_no_verdict() -> None:
+    again = confirming(starts_of(-10, (-0.3, 0.0, 0.3)))
+    head = head_of(a_document(starts_of(-10) + made_unsteady(again, "b", 0, 1, 2)))
+    assert head.verdict is Verdict.INCONCLUSIVE
+    assert head.judged[0].confirmed is False
+    assert head.reason.endswith("in 5 starts: no fresh start that was to confirm it was steady")
+    assert head_of(a_document(starts_of(-10) + made_unsteady(again, "b", 0, 1))).verdict is Verdict.REGRESSED
+
+
+def test_an_a_a_cell_is_confirmed_like_the_others() -> None:
+    """It looked slower; after fresh starts it does not: no false alarm."""
+    first = with_twins(starts_of(0), -10)
+    assert compare.compare(a_document(first)).twins[0].verdict is Verdict.REGRESSED
+    for later, verdict in ((0, Verdict.INCONCLUSIVE), (-10, Verdict.REGRESSED)):
+        again = with_twins(confirming(starts_of(0)), later)
+        (twin,) = compare.compare(a_document(first + again)).twins
+        assert twin.verdict is verdict
+        assert twin.judged[0].confirmed is (later != 0)
+
+
 def test_an_a_a_cell_is_judged_like_the_others_but_not_one_of_them() -> None:
     found = compare.compare(a_document(with_twins(starts_of(-10), 0.5)))
     assert [cell.cell.server for cell in found.cells] == ["a", "b"]
@@ -545,6 +565,39 @@ def test_more_work_is_the_likely_cause_of_a_regression() -> None:
     assert head_of(a_document(starts_of(-10))).causes == ()
 
 
+@pytest.mark.parametrize(
+    ("base", "head", "verdict"),
+    [
+        ((0.0,) * 5, (0.0,) * 5, Verdict.EQUIVALENT),
+        ((600.0,) * 5, (600.0,) * 5, Verdict.EQUIVALENT),
+        ((0.0,) * 5, (600.0,) * 5, Verdict.INCONCLUSIVE),
+        ((600.0,) * 5, (None,) * 5, Verdict.INCONCLUSIVE),
+    ],
+    ids=["always 0", "the same", "from 0", "not visible"],
+)
+def test_a_metric_that_cannot_be_judged_passes_nothing(
+    base: Sequence[float | None], head: Sequence[float | None], verdict: Verdict
+) -> None:
+    policy = Policy(judged=("throughput", "buffer_pool_reads"))
+    for change in (0, -10):
+        starts = [
+            msgspec.structs.replace(
+                start,
+                samples=tuple(
+                    msgspec.structs.replace(
+                        each, counters={} if seen is None else {"Innodb_buffer_pool_reads": seen}
+                    )
+                    for each, seen in zip(start.samples, both, strict=True)
+                ),
+            )
+            for start, both in zip(starts_of(change), zip(base, head, strict=True), strict=True)
+        ]
+        found = head_of(a_document(starts), policy)
+        assert found.verdict is (Verdict.REGRESSED if change else verdict)
+        said = "but buffer pool reads could not be compared: not visible, or 0, in some start" in found.reason
+        assert said is (verdict is Verdict.INCONCLUSIVE and not change)
+
+
 def test_margins_are_the_metrics_and_the_workloads() -> None:
     policy = Policy(margin=0.02, margins={"latency_p99": 0.1}, workloads={"reads": {"throughput": 0.05}})
     assert policy.margin_of("throughput", "reads") == 0.05
@@ -563,15 +616,20 @@ def test_at_a_fixed_rate_the_latency_is_judged() -> None:
 
 
 def test_what_could_have_been_seen_is_what_is_seen_in_four_of_five_runs() -> None:
-    """By simulation: starts that differ by 1 % about a true change of just the size that was named."""
+    """By simulation: starts that differ by 1 % about a true change of just the size that was named.
+
+    Nothing confirms it, and it is the only comparison; test_simulation.py has whole gates.
+    """
     rng = np.random.default_rng(4)
-    quiet = head_of(a_document(starts_of(0, [float(x) for x in rng.normal(0, 1, 8)])))
+    once = Policy(confirm_starts=0)
+    quiet = head_of(a_document(starts_of(0, [float(x) for x in rng.normal(0, 1, 8)])), once)
     named = quiet.judged[0].detectable
     assert named is not None
     spread = 100 * quiet.judged[0].spread
     found = [
         head_of(
-            a_document(starts_of(100 * math.log1p(-named), [float(x) for x in rng.normal(0, spread, 8)]))
+            a_document(starts_of(100 * math.log1p(-named), [float(x) for x in rng.normal(0, spread, 8)])),
+            once,
         ).verdict
         for _ in range(200)
     ]
@@ -671,6 +729,22 @@ def test_a_run_cut_short() -> None:
 
 
 # --- warnings ---------------------------------------------------------------------------------------
+
+
+def test_what_trimming_hides_is_a_doubt() -> None:
+    """A head that stands still in one slice of ten loses that one alone; a base that does so gains it."""
+    still = (0.0, *(1000.0,) * 9)
+    for a, b, said in (
+        ((1000.0,) * 10, still, "10.0 % slower"),
+        (still, (1000.0,) * 10, "11.1 % faster"),
+        (still, still[::-1], None),
+    ):
+        starts = [a_start(n, a_sample("a", a), a_sample("b", b)) for n in range(1, 6)]
+        head = head_of(a_document(starts))
+        assert head.verdict is Verdict.EQUIVALENT
+        assert codes(head) == ([] if said is None else ["uneven"])
+        if said is not None:
+            assert f"it is {said}" in head.warnings[0].text
 
 
 @pytest.mark.parametrize(("count", "expected"), [(11, []), (13, ["errors"])])

@@ -1,10 +1,12 @@
+import io
 import math
 
 import numpy as np
 import pytest
+from rich.console import Console
 from test_compare import READS, a_document, a_sample, a_start
 
-from shootout import compare, curves
+from shootout import compare, curves, github, terminal, wording
 from shootout.model import Block, CurveComparison, RunDocument, StartRecord
 
 THREADS = (1, 8, 64)
@@ -65,6 +67,19 @@ def test_small_losses_everywhere_add_up_to_one_clear_one() -> None:
     assert min(cell.p_value for cell in found.cells if cell.p_value is not None) > 0.05
     assert found.curves[0].p_value < 0.05
     assert found.curves[0].level.high < 1
+
+
+def test_what_a_whole_curve_shows_is_told_beside_the_cells() -> None:
+    found = compare.compare(a_curve(3, 0, -9))
+    (said,) = wording.curves(found)
+    assert said.startswith("Whole curve, reads, b: level −")
+    assert "tilt from 1 to 64 threads −11" in said
+    assert said.endswith("p < 0.001")
+    assert github.escaped(said) in github.summary(found)
+    screen = io.StringIO()
+    terminal.print_verdicts(Console(file=screen, width=200), found)
+    assert said in screen.getvalue()
+    assert wording.curves(compare.compare(a_curve(0, 0, 0))) == ()
 
 
 def test_a_curve_needs_two_starts_with_all_threads_in_them() -> None:

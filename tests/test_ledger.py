@@ -86,10 +86,11 @@ def test_spreads_are_those_of_the_same_cell_and_metric() -> None:
 def test_so_many_cells_without_a_false_alarm_are_enough(alarms: int, others: int, most: float) -> None:
     policy = Policy(false_alarms_max=most)
     known = [an_entry(verdict=Verdict.REGRESSED)] * alarms + [an_entry()] * others
-    more = ledger.wanting(ledger.false_alarms(known, policy.confidence), policy)
+    more = ledger.wanting(ledger.false_alarms(known, policy), policy)
 
     def bound(more: int) -> float:
-        return ledger.false_alarms([*known, *[an_entry()] * more], policy.confidence).share.high
+        found = ledger.false_alarms([*known, *[an_entry()] * more], policy)
+        return 1.0 if found is None else found.share.high
 
     assert bound(more) <= most * (1 + 1e-9)
     assert more == 0 or bound(more - 1) > most * (1 - 1e-9)
@@ -102,11 +103,28 @@ def test_without_an_a_a_cell_all_are_wanting() -> None:
 
 def test_false_alarms_are_counted_with_wilsons_interval() -> None:
     verdicts = [Verdict.EQUIVALENT] * 26 + [Verdict.INCONCLUSIVE, Verdict.REGRESSED, Verdict.IMPROVED]
-    found = ledger.false_alarms([an_entry(verdict=verdict) for verdict in verdicts], 0.95)
+    found = ledger.false_alarms([an_entry(verdict=verdict) for verdict in verdicts], Policy())
+    assert found is not None
     assert (found.alarms, found.cells) == (2, 29)
     assert found.share.estimate == pytest.approx(2 / 29)
     assert 0 < found.share.low < 2 / 29 < found.share.high < 0.25
-    assert math.isclose(ledger.false_alarms([an_entry(verdict=Verdict.REGRESSED)], 0.95).share.high, 1.0)
+    one = ledger.false_alarms([an_entry(verdict=Verdict.REGRESSED)], Policy())
+    assert one is not None
+    assert math.isclose(one.share.high, 1.0)
+    assert ledger.false_alarms([], Policy()) is None
+
+
+def test_cells_that_were_judged_more_leniently_show_nothing() -> None:
+    entries = [an_entry(margin=margin) for margin in (None, 0.01, 0.02, 0.02, 0.1)]
+    for policy, cells in (
+        (Policy(), 4),
+        (Policy(margin=0.005), 1),
+        (Policy(workloads={"reads": {"throughput": 0.2}}), 5),
+    ):
+        found = ledger.false_alarms(entries, policy)
+        assert found is not None
+        assert found.cells == cells
+    assert ledger.false_alarms(entries[1:], Policy(margin=0.005)) is None
 
 
 @pytest.mark.parametrize("fingerprint", ["../../x", "/etc/x", "a\0b", "..", "x" * 300])

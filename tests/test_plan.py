@@ -157,7 +157,7 @@ def test_what_is_not_here_is_absent_or_stood_in_for(tmp_path: Path) -> None:
     assert made.absent == {"path:mysql-5.0"}
     assert {cell.server for cell in made.cells} == set(made.servers)
     assert made.profile.servers == (f"path:{tmp_path}/mysql-5.0", f"{BASE}@defaults", HEAD)
-    assert len(made.twins) == 0  # a tenth of four slices
+    assert len(made.twins) == 0  # of four slices
     selected = made.only({cell for cell in made.cells if cell.threads == 64})
     assert [block.threads for block in selected.blocks] == [64]
     with pytest.raises(
@@ -176,6 +176,19 @@ def test_a_tree_that_is_here_is_measured_itself(tmp_path: Path) -> None:
     assert list(plan.make(Selection(profile=slots(tmp_path))).servers) == [
         "path:mysql-5.0", "path:mysql-5.7@defaults", HEAD,
     ]  # fmt: skip
+
+
+def test_a_a_cells_take_a_twelfth_of_the_slices_at_most() -> None:
+    for servers, threads, twins in (
+        ((BASE, HEAD), "1,2,3,4,5", 0),
+        ((BASE, HEAD), "1,2,3,4,5,6", 1),
+        ((BASE, HEAD), "1,2,3,4,5,6,7,8,9,10,11", 2),
+        ((BASE,) * 12, "1", 1),
+    ):
+        asked = Selection(servers=",".join(servers), workloads="oltp_read_only", threads=threads, seed="1")
+        made = plan.make(asked)
+        assert len(made.twins) == twins <= (len(servers) * len(made.blocks) + twins) / 12
+        assert made.twins == plan.make(asked).twins
 
 
 def test_a_run_without_any_server_is_refused(tmp_path: Path) -> None:

@@ -86,6 +86,7 @@ class Rehearsal(measure._Campaign):
     stops: int = 10**6
     dies: int = 0
     taken: list[tuple[str, int]] = field(default_factory=list)
+    restarted: list[str] = field(default_factory=list)
 
     def prepare(self) -> None:
         for label in self.plan.servers:
@@ -93,6 +94,7 @@ class Rehearsal(measure._Campaign):
             self.ready[label] = cast(Any, (None, None))
 
     def _start_server(self, label: str, start: int) -> Running | None:
+        self.restarted.append(label)
         return cast(Running, Instance(label))
 
     def _one_block(
@@ -186,6 +188,13 @@ def test_a_run_that_is_stopped_again_and_again_measures_the_same(stops: list[int
     assert resumed.end is not None
     assert not resumed.end.interrupted
     assert concluded(resumed) == concluded(undisturbed)
+
+
+def test_neither_server_is_always_started_last(tmp_path: Path) -> None:
+    started: list[str] = []
+    rehearsed(tmp_path, a_plan(tmp_path), restarted=started)
+    orders = {*zip(started[::2], started[1::2], strict=True)}
+    assert orders == {(BASE, HEAD), (HEAD, BASE)}
 
 
 def test_the_rehearsed_run_needs_all_that_a_run_can_need(tmp_path: Path) -> None:

@@ -60,6 +60,16 @@ def test_without_autocorrelation_the_interval_of_rounds_is_wilcoxs() -> None:
     assert effect[:3] == pytest.approx((282.7, 160.4, 405.0), abs=0.05)
 
 
+def test_welchs_interval_of_students_sleep_data() -> None:
+    """As two groups: t = -1.8608 with 17.776 degrees of freedom, p = 0.07939, -3.3654832 to 0.2054832."""
+    one = (0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0)
+    other = (1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4)
+    error = float(np.std(other, ddof=1)) / math.sqrt(len(other))
+    effect = stats.difference(one, float(np.mean(other)), error, len(other), 0.95)
+    assert effect[:3] == pytest.approx((-1.58, -3.3654832, 0.2054832), abs=1e-7)
+    assert effect.p_value == pytest.approx(0.07939, abs=5e-6)
+
+
 def test_holms_procedure() -> None:
     """The usual example: of 0.01, 0.04, 0.03 and 0.005 at 5 %, the first and the last are rejected."""
     assert stats.holm((0.01, 0.04, 0.03, 0.005)) == pytest.approx((0.03, 0.06, 0.06, 0.02))

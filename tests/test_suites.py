@@ -8,12 +8,15 @@ import re
 import statistics
 import subprocess
 from pathlib import Path
+from xml.etree import ElementTree
 
+import builders
 import pytest
+from msgspec import structs
 from runs import BASE, HEAD, PYTEST, Lab, document_in
 
-from shootout import cli, compare, document, places, workload
-from shootout.model import Block
+from shootout import cli, compare, document, places, wording, workload
+from shootout.model import Block, Policy
 
 pytest_plugins = ["runs"]
 
@@ -172,3 +175,72 @@ def test_an_item_fails_in_the_words_of_its_server(lab: Lab, tmp_path: Path) -> N
     assert f"FAILED {OLTP}oltp_point_select[{HEAD}@wrong.cnf-t1]" in done.stdout
     assert "unknown variable 'innodb_no_such_option=1'" in done.stdout
     assert lab.left() == ([], [])
+
+
+# --- recorded -------------------------------------------------------------------------------------
+
+REPLAY = """
+from pathlib import Path
+from shootout import cli, measure
+cli.ACKNOWLEDGED = Path({acknowledged!r})
+measure.measure = lambda plan, results, observe: Path({document!r})
+"""
+KNOWN = """
+[[change]]
+workload = "oltp_*"
+server = "mysql-8.0.*"
+at_most = 0.5
+expires = 2030-01-01
+owner = "ann"
+reason = "bug 1"
+"""
+
+
+@pytest.mark.parametrize(
+    ("most", "known", "code", "said"),
+    [
+        (1.0, "", 1, ""),
+        (0.05, "", 0, "These verdicts advise, and fail nothing"),
+        (1.0, KNOWN, 0, "acknowledged by ann until 2030-01-01: bug 1"),
+    ],
+    ids=["counts", "advises", "acknowledged"],
+)
+def test_a_regression_fails_its_item_where_it_fails_the_gate(
+    most: float, known: str, code: int, said: str, tmp_path: Path
+) -> None:
+    header = builders.a_header(workloads=("oltp_point_select",), threads=(1,))
+    profile = structs.replace(header.profile, policy=Policy(false_alarms_max=most))
+    recorded = builders.a_run(structs.replace(header, profile=profile), failing=False)
+    results, report = tmp_path / "results", tmp_path / "junit.xml"
+    results.mkdir()
+    path = results / f"{header.run}.jsonl"
+    path.write_bytes(document.encoded(recorded))
+    acknowledged = tmp_path / "acknowledged.toml"
+    acknowledged.write_text(known)
+    (tmp_path / "replay.py").write_text(REPLAY.format(acknowledged=str(acknowledged), document=str(path)))
+    paths = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    options = [
+        f"--servers={BASE},{HEAD}",
+        "--workloads=oltp_point_select",
+        "--threads=1",
+        f"--out={tmp_path}",
+    ]
+    done = subprocess.run(
+        [*PYTEST, "suites", "-W", "error", "-p", "replay", f"--junitxml={report}", *options],
+        cwd=places.ROOT,
+        env=os.environ | {"PYTHONPATH": paths, "XDG_CACHE_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    cases = [*ElementTree.parse(report).getroot().iter("testcase")]
+    told = [{each.attrib["name"]: each.attrib["value"] for each in case.iter("property")} for case in cases]
+    assert told[0] == {"verdict": "○ unjudged", "reason": "the base"}
+    assert told[1]["verdict"].startswith("▼ regressed")
+    assert told[1]["change"] in done.stdout
+    assert told[1]["detectable"].startswith(wording.MINUS)
+    assert [case.find("failure") is not None for case in cases] == [False, code == 1]
+    (why,) = [each.attrib["message"] for each in cases[1] if each.tag in ("failure", "skipped")]
+    assert (said or "24.2 % slower") in why

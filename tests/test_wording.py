@@ -1,6 +1,7 @@
 """Numbers and sentences as people read them."""
 
 import math
+from datetime import date
 from typing import Literal
 
 import builders
@@ -9,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shootout import metrics, wording
+from shootout import compare, metrics, wording
 from shootout.model import (
+    Acknowledgement,
     Cause,
     CellComparison,
     Comparison,
@@ -254,6 +256,29 @@ def test_advice_says_how_many_more_cells_it_takes() -> None:
     assert "90 A/A cells more without one" in plain(said)
     alone = builders.a_comparison(builders.a_run(builders.a_header([builders.BASE])))
     assert wording.advice(msgspec.structs.replace(alone, policy=Policy(false_alarms_max=0.05))) == ""
+
+
+def test_a_regression_that_fails_nothing_says_why() -> None:
+    comparison = builders.a_comparison()
+    gate = msgspec.structs.replace(comparison, policy=Policy(false_alarms_max=0.05))
+    cell = wording.worst_first(comparison.cells)[0]
+    assert cell.verdict is Verdict.REGRESSED
+    assert wording.excuse(cell, comparison) == ""
+    assert wording.excuse(cell, gate) == wording.advice(gate) != ""
+    known = Acknowledgement(
+        workload="*", server="*", at_most=0.5, expires=date(2027, 3, 31), owner="ann", reason="bug 1"
+    )
+    acknowledged = msgspec.structs.replace(cell, acknowledged=known)
+    assert wording.excuse(acknowledged, comparison) == "acknowledged by ann until 2027-03-31: bug 1"
+
+
+def test_a_test_report_has_what_the_table_has() -> None:
+    base, head, *_ = compare.compare(builders.a_run()).cells
+    assert wording.properties(base) == {"verdict": "○ unjudged", "reason": "the base"}
+    said = wording.properties(head)
+    assert said.keys() == {"verdict", "change", "detectable", "reason"}
+    assert said["change"] == wording.decided_change(head)
+    assert said["detectable"] == wording.detectable(head) != ""
 
 
 @pytest.mark.parametrize(

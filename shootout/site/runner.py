@@ -82,7 +82,7 @@ class RunnerPage:
     @cached_property
     def false_alarms(self) -> FalseAlarms | None:
         """How often they were called changed; None where there are none."""
-        return ledger.false_alarms(self.entries, self.policy.confidence) if self.entries else None
+        return ledger.false_alarms(self.entries, self.policy)
 
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:

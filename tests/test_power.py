@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import nctdtr
+
+from shootout import power, stats
+from shootout.model import Policy
+
+RUNS = 20_000
+ONCE = Policy(confirm_starts=0)
+MARGIN = math.log1p(0.02)
+
+
+def a_share(change: float, spread: float, starts: int, policy: Policy, comparisons: int) -> float:
+    """How many of `RUNS` runs flag a change, by doing in each what the rule says."""
+    rng = np.random.default_rng(3)
+    logs = rng.normal(change, spread, (RUNS, starts))
+    means, errors = logs.mean(axis=1), logs.std(axis=1, ddof=1) / math.sqrt(starts)
+    reach = stats.quantile(1 - (1 - policy.confidence) / comparisons, starts - 1)
+    found = (means >= MARGIN) & (means >= reach * errors)
+    if policy.confirm_starts:
+        found &= rng.normal(change, spread, (RUNS, policy.confirm_starts)).mean(axis=1) >= MARGIN
+    return float(found.mean())
+
+
+@pytest.mark.parametrize("policy", [ONCE, Policy()], ids=["once", "confirmed"])
+@pytest.mark.parametrize("comparisons", [1, 13])
+@pytest.mark.parametrize("starts", [3, 6, 24])
+@pytest.mark.parametrize("spread", [0.004, 0.015, 0.04])
+def test_the_power_is_that_of_the_rule(spread: float, starts: int, comparisons: int, policy: Policy) -> None:
+    for change in (0.015, 0.03, 0.1):
+        expected = a_share(change, spread, starts, policy, comparisons)
+        assert power.flagged(
+            change, spread, starts, MARGIN, policy, comparisons=comparisons
+        ) == pytest.approx(expected, abs=0.015)
+
+
+@pytest.mark.parametrize(("change", "starts"), [(0.01, 4), (0.03, 8), (0.05, 20)])
+def test_without_a_bar_it_is_the_non_central_t(change: float, starts: int) -> None:
+    reach = stats.quantile(0.95, starts - 1)
+    expected = 1 - nctdtr(starts - 1, change / (0.03 / math.sqrt(starts)), reach)
+    assert power.flagged(change, 0.03, starts, 0.0, ONCE, comparisons=1) == pytest.approx(expected, abs=0.005)
+
+
+def test_without_noise_all_that_passes_the_bar_is_flagged() -> None:
+    assert [power.flagged(change, 0.0, 6, MARGIN, Policy(), comparisons=7) for change in (0.01, 0.03)] == [
+        0,
+        1,
+    ]
+    assert power.detectable(0.0, 6, MARGIN, Policy(), 7) == MARGIN
+
+
+@given(st.floats(1e-4, 0.5), st.integers(2, 40), st.integers(1, 200), st.sampled_from([0, 1, 3]))
+def test_what_is_detectable_is_flagged_in_four_of_five_runs(
+    spread: float, starts: int, comparisons: int, confirming: int
+) -> None:
+    policy = Policy(confirm_starts=confirming)
+    least = power.detectable(spread, starts, MARGIN, policy, comparisons)
+    assert least >= MARGIN
+    assert power.flagged(least, spread, starts, MARGIN, policy, comparisons=comparisons) == pytest.approx(
+        0.8, abs=0.01
+    )
+
+
+@given(st.floats(0.001, 0.2), st.integers(2, 30), st.integers(1, 50))
+def test_noise_comparisons_and_confirmation_hide_changes_and_starts_show_them(
+    spread: float, starts: int, comparisons: int
+) -> None:
+    def least(
+        spread: float = spread,
+        starts: int = starts,
+        comparisons: int = comparisons,
+        policy: Policy = Policy(),  # noqa: B008
+    ) -> float:
+        return power.detectable(spread, starts, MARGIN, policy, comparisons)
+
+    slack = 1e-5
+    assert least(spread=1.1 * spread) >= least() - slack
+    assert least(comparisons=comparisons + 1) >= least() - slack
+    assert least(starts=starts + 1) <= least() + slack
+    assert least(policy=ONCE) <= least() + slack
