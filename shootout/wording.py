@@ -475,6 +475,12 @@ def decided_change(c: CellComparison) -> str:
     return change(ratio) if metric == THROUGHPUT else f"{metrics.TITLES[metric]} {change(ratio)}"
 
 
+def decided_range(c: CellComparison) -> str:
+    """The interval of that change, `−25.3 to −22.9 %`; nothing where nothing was compared."""
+    found = decisive(c)
+    return change_range(found[1]) if found else ""
+
+
 def _place(c: CellComparison, *, named: bool = False) -> str:
     server = f"{c.cell.server}, " if named else ""
     return f"{decided_change(c)} ({server}{c.cell.workload}, {threads(c.cell.threads)})"
