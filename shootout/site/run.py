@@ -20,6 +20,7 @@ from shootout.model import (
     DatasetKind,
     FailureRecord,
     RunDocument,
+    Runner,
     Samples,
     ScalingLaw,
     ServerRecord,
@@ -134,6 +135,24 @@ class Run:
             for (workload, dataset), cells in keys.items()
         )
 
+    @cached_property
+    def machines(self) -> tuple[Machine, ...]:
+        """Those that measured it: one, unless it is merged from shards."""
+        header = self.document.header
+        blocks: dict[str, list[Block]] = {runner.fingerprint: [] for runner in header.runners}
+        for block in header.blocks:
+            part = header.part(block.cells[0])
+            if part is not header or not header.parts:  # of a merged run a block may be missing
+                blocks[part.runner.fingerprint].append(block)
+        return tuple(
+            Machine(
+                runner=runner,
+                cells=sum(len(block.cells) for block in blocks[runner.fingerprint]),
+                workloads=tuple(dict.fromkeys(block.workload for block in blocks[runner.fingerprint])),
+            )
+            for runner in header.runners
+        )
+
     def set_of(self, cell: Cell) -> CellSet:
         """The cells that share the cell's workload and dataset."""
         return next(s for s in self.sets if (s.workload, s.dataset) == (cell.workload, cell.dataset))
@@ -216,6 +235,15 @@ class Run:
     def failures(self, cell: Cell) -> tuple[FailureRecord, ...]:
         """Why it could not be measured (any further)."""
         return tuple(failure for failure in self.document.failures if failure.cell == cell)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine and its part of a run."""
+
+    runner: Runner
+    cells: int
+    workloads: tuple[str, ...]
 
 
 @dataclass(frozen=True)
