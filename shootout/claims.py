@@ -9,8 +9,8 @@ Bonferroni for their number.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -67,11 +67,16 @@ class Figures:
     curves: Mapping[tuple[str, str], Curve]  # by server as published, and workload
     missing: Mapping[tuple[str, str], str]  # why there is no curve
     exact: bool  # single values, as published: nothing is known of their spread
+    machines: Mapping[tuple[str, int], str] = field(default_factory=dict)  # by workload and threads
 
     @property
     def starts_min(self) -> int:
         """So many starts have an interval, or need none."""
         return 1 if self.exact else STARTS_MIN
+
+    def on_one_machine(self, places: Iterable[Place]) -> bool:
+        """Whether they were measured by the same one: of shards, not all are."""
+        return len({self.machines.get((workload, threads)) for _, workload, threads in places}) < 2
 
     def curve(self, server: str, workload: str) -> Curve:
         """A server's throughputs. Raises _UntoldError with the reason where there are none."""
@@ -153,7 +158,12 @@ def of_run(said: Published, document: RunDocument) -> Figures:
                 if samples.server == record.label and samples.steady:
                     curve = curves.setdefault((server.name, block.workload), {})
                     curve.setdefault(block.threads, {})[start.start] = _log_tps(samples)
-    return Figures(header.runner.cpus, curves, missing, exact=False)
+    cpus = {runner.cpus for runner in header.runners}
+    machines = {
+        (block.workload, block.threads): header.part(block.cells[0]).runner.fingerprint
+        for block in header.blocks
+    }
+    return Figures(cpus.pop() if len(cpus) == 1 else None, curves, missing, exact=False, machines=machines)
 
 
 def _log_tps(samples: Samples) -> float:
@@ -171,8 +181,10 @@ def _judge(
         asked = [*_questions(said, claim, figures, left_out)]
     except _UntoldError as reason:
         return Outcome.UNTOLD, (), str(reason)
-    questions = [each for each in asked if len(_per_start(figures, each)) >= figures.starts_min]
-    left_out += [_few(figures, each.what) for each in asked if each not in questions]
+    together = [each for each in asked if figures.on_one_machine(each.weights)]
+    left_out += [_UntoldError("not all on one machine", each.what) for each in asked if each not in together]
+    questions = [each for each in together if len(_per_start(figures, each)) >= figures.starts_min]
+    left_out += [_few(figures, each.what) for each in together if each not in questions]
     contrasts = tuple(_contrast(figures, each, confidence) for each in questions)
     each_confidence = 1 - (1 - confidence) / max(1, len(questions))
     strict = [_contrast(figures, each, each_confidence).outcome for each in questions]

@@ -119,6 +119,7 @@
       row.append(...cells);
       return row;
     }));
+    table.dispatchEvent(new Event("filled"));
   }
 
   function mirrored(pair) {

@@ -153,6 +153,19 @@ class Run:
             for runner in header.runners
         )
 
+    def history(self, c: CellComparison) -> str | None:
+        """The page of its workload's history, from the site's top; None where the cell adds nothing to it."""
+        if c.ratio is None or c.figures is None:
+            return None
+        runner = self.document.header.part(c.cell).runner
+        return names.history_page(runner.fingerprint, c.cell.workload, c.cell.dataset)
+
+    def histories(self, cells: Iterable[CellComparison]) -> dict[str, str]:
+        """The history pages that these cells add to, by the fingerprint of the machine."""
+        part = self.document.header.part
+        found = ((part(c.cell).runner.fingerprint, self.history(c)) for c in cells)
+        return {runner: page for runner, page in found if page is not None}
+
     def set_of(self, cell: Cell) -> CellSet:
         """The cells that share the cell's workload and dataset."""
         return next(s for s in self.sets if (s.workload, s.dataset) == (cell.workload, cell.dataset))
