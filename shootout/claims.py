@@ -9,7 +9,7 @@ Bonferroni for their number.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
@@ -74,9 +74,13 @@ class Figures:
         """So many starts have an interval, or need none."""
         return 1 if self.exact else STARTS_MIN
 
-    def on_one_machine(self, places: Iterable[Place]) -> bool:
-        """Whether they were measured by the same one: of shards, not all are."""
-        return len({self.machines.get((workload, threads)) for _, workload, threads in places}) < 2
+    def comparable(self, weights: Mapping[Place, float]) -> bool:
+        """Whether a contrast says something of servers: of shards, what machines differ in must cancel."""
+        of_machine: dict[str | None, float] = {}
+        for (_, workload, threads), weight in weights.items():
+            machine = self.machines.get((workload, threads))
+            of_machine[machine] = of_machine.get(machine, 0.0) + weight
+        return len(of_machine) == 1 or all(abs(total) < 1e-9 for total in of_machine.values())
 
     def curve(self, server: str, workload: str) -> Curve:
         """A server's throughputs. Raises _UntoldError with the reason where there are none."""
@@ -181,10 +185,10 @@ def _judge(
         asked = [*_questions(said, claim, figures, left_out)]
     except _UntoldError as reason:
         return Outcome.UNTOLD, (), str(reason)
-    together = [each for each in asked if figures.on_one_machine(each.weights)]
-    left_out += [_UntoldError("not all on one machine", each.what) for each in asked if each not in together]
-    questions = [each for each in together if len(_per_start(figures, each)) >= figures.starts_min]
-    left_out += [_few(figures, each.what) for each in together if each not in questions]
+    fair = [each for each in asked if figures.comparable(each.weights)]
+    left_out += [_UntoldError("measured by two machines", each.what) for each in asked if each not in fair]
+    questions = [each for each in fair if len(_per_start(figures, each)) >= figures.starts_min]
+    left_out += [_few(figures, each.what) for each in fair if each not in questions]
     contrasts = tuple(_contrast(figures, each, confidence) for each in questions)
     each_confidence = 1 - (1 - confidence) / max(1, len(questions))
     strict = [_contrast(figures, each, each_confidence).outcome for each in questions]

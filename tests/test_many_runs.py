@@ -233,7 +233,8 @@ def test_a_runners_page_has_its_noise_and_its_false_alarms(built: Path) -> None:
     text = " ".join((built / "runner-5e7c0f2a91d4.html").read_text("utf-8").split())
     assert "it called 1 of 20 A/A cells changed: a false alarm in 0.9 % to 23.6 % of cells" in text
     assert "4.2 % of CPU time was stolen by other guests while measuring." in text
-    assert "Runs and their A/A cells" in text
+    assert "What it measured" in text
+    assert "noise floor" in text
     rows = rows_of(built / "runner-5e7c0f2a91d4.csv")
     assert [row["verdict"] for row in rows].count("regressed") == 1
     assert len(rows) == 20

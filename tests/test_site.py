@@ -116,6 +116,23 @@ def rows_in(table: str) -> list[list[str]]:
     ]
 
 
+def check_links(out: Path) -> None:
+    """Every link of every page leads to a place that is there, and inside the site."""
+    documents = {page: Document(page.read_text("utf-8")) for page in sorted(out.rglob("*.html"))}
+    for page, document in documents.items():
+        assert len(document.ids) == len(set(document.ids)), page
+        for link in document.links:
+            if link.startswith("data:"):
+                continue
+            parts = urlsplit(link)
+            assert (parts.scheme, parts.netloc) == ("", ""), (page, link)
+            assert not parts.path.startswith("/"), (page, link)
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            assert target.is_file(), (page, link)
+            assert target.is_relative_to(out.resolve())
+            assert not parts.fragment or parts.fragment in documents[target].ids, (page, link)
+
+
 # --- files ----------------------------------------------------------------------------------------
 
 
@@ -139,19 +156,7 @@ def test_the_newest_run_is_the_overview(built: Path) -> None:
 
 
 def test_every_link_leads_somewhere_inside_the_site(built: Path) -> None:
-    documents = {page: Document(page.read_text("utf-8")) for page in pages(built)}
-    for page, document in documents.items():
-        assert len(document.ids) == len(set(document.ids)), page
-        for link in document.links:
-            if link.startswith("data:"):
-                continue
-            parts = urlsplit(link)
-            assert (parts.scheme, parts.netloc) == ("", ""), (page, link)
-            assert not parts.path.startswith("/"), (page, link)
-            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
-            assert target.is_file(), (page, link)
-            assert target.is_relative_to(built.parent.resolve())
-            assert not parts.fragment or parts.fragment in documents[target].ids, (page, link)
+    check_links(built.parent)
 
 
 def test_every_cell_has_a_page_that_is_linked_from_the_overview(built: Path) -> None:
@@ -721,6 +726,7 @@ def kinds_of_pages(index: Path) -> dict[Path, int]:
         index: 0,
         index.parent / "how-to-read.html": 0,
         index.parent / "runs" / "index.html": 0,
+        index.parent / "published" / "index.html": 0,
         a_page(index, "cells"): 0,
         a_page(index, "settings"): 0,
         a_page(index, "workload-oltp_read_write"): 8,
@@ -818,8 +824,30 @@ def test_a_table_is_filtered_by_words(built: Path, chromium: Browser) -> None:
     assert rows.count() == 9
     assert faults == []
     tab.close()
-    tab, _ = opened(chromium, a_page(built, "workload-oltp_read_write"))
+    tab, faults = opened(chromium, a_page(built, "workload-oltp_read_write"))
     assert tab.locator(".filter").count() == 0  # with so few rows there is nothing to look for
+    tab.locator("table.sortable").first.evaluate(
+        """table => {
+            const row = table.tBodies[0].rows[0];
+            row.before(...Array.from({ length: 9 }, () => row.cloneNode(true)));
+            table.dispatchEvent(new Event("filled"));
+        }"""
+    )
+    assert tab.locator(".filter").count() == 1
+    assert faults == []
+    tab.close()
+
+
+@pytest.mark.browser
+def test_a_filtered_table_stays_beside_its_neighbour(built: Path, chromium: Browser) -> None:
+    tab, faults = opened(chromium, a_page(built, "oltp_read_write-t1-mysql-8"))
+    tables = tab.locator(".pair.even table")
+    rows = "table => { const row = table.tBodies[0].rows[0]; row.before(...[...Array(9)].map(() => row.cloneNode(true))); table.dispatchEvent(new Event('filled')); }"
+    tables.first.evaluate(rows)
+    first, second = (tables.nth(number).bounding_box() for number in (0, 1))
+    assert first and second
+    assert first["x"] + first["width"] <= second["x"]
+    assert faults == []
     tab.close()
 
 
