@@ -56,15 +56,12 @@
 
   const signed = (value, places) => (Math.round(value * 10 ** places) > 0 ? "+" : "") + number(value, places);
 
-  const places = ({ low, high }) => (high > low ? Math.max(decimals((high - low) * 50), 0) : null);
+  const places = ({ low, high }) => (high > low ? Math.min(Math.max(decimals((high - low) * 50), 0), 2) : 0);
 
-  function change(interval) {
-    const value = (interval.ratio - 1) * 100;
-    return `${signed(value, places(interval) ?? (Math.abs(value) < 100 ? 1 : 0))}${SPACE}%`;
-  }
+  const change = (interval) => `${signed((interval.ratio - 1) * 100, places(interval))}${SPACE}%`;
 
   function range(interval) {
-    const shown = places(interval) ?? 0;
+    const shown = places(interval);
     return `${signed((interval.low - 1) * 100, shown)} to ${signed((interval.high - 1) * 100, shown)}${SPACE}%`;
   }
 

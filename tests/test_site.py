@@ -256,6 +256,18 @@ def test_an_acknowledged_regression_is_told_apart_among_many_servers() -> None:
     assert "dashed: acknowledged" in text
 
 
+def test_a_change_of_another_figure_is_marked_among_many_servers() -> None:
+    header = builders.a_header([builders.BASE, "a", "b"], ["oltp_point_select"], [1])
+    document = builders.a_run(header, failing=False)
+    found = compare.compare(document)
+    cells = [*found.cells[:2], builders.decided_by(found.cells[2], "latency_p99", 1.3)]
+    for comparison, marked in ((found, False), (msgspec.structs.replace(found, cells=tuple(cells)), True)):
+        text = str(dict(publish.run_pages(Run(document, comparison), renderer()))["index.html"])
+        row = re.findall(r'<tr><th scope="row">1</th>(.*?)</tr>', text, flags=re.DOTALL)[0]
+        assert ("+30\u202f%*<i> regressed, 99 % latency</i>" in row) is marked
+        assert ("*: not of throughput" in text) is marked
+
+
 def test_likely_causes_and_what_verdicts_are_worth_are_said() -> None:
     document = builders.a_run(builders.a_header(workloads=["oltp_point_select"], threads=[1]), failing=False)
     run = Run(document, compare.compare(document, policy=Policy(false_alarms_max=0.05)))

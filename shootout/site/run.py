@@ -11,6 +11,7 @@ from typing import get_args
 from shootout import charts, curves, wording
 from shootout.charts import Scale, Series
 from shootout.model import (
+    THROUGHPUT,
     Block,
     Cell,
     CellComparison,
@@ -81,6 +82,12 @@ class Run:
         """All cells that ask for a verdict, worst first; a base that failed is one of them."""
         asked = [c for c in self.comparison.cells if c.cell != c.base or c.verdict is not Verdict.UNJUDGED]
         return wording.worst_first(asked)
+
+    @property
+    def decided_otherwise(self) -> bool:
+        """Whether another metric than throughput decided any of its cells."""
+        found = map(wording.decisive, self.judged)
+        return any(each is not None and each[0] != THROUGHPUT for each in found)
 
     @cached_property
     def verdicts(self) -> dict[Verdict, int]:
