@@ -209,7 +209,7 @@ def test_the_index_leads_to_everything(built: Path, weeks: list[Judged]) -> None
     index = msgspec.json.decode((built / "index.json").read_bytes())
     assert index["newest"] == weeks[-1].id
     assert [run["run"] for run in index["runs"]] == [run.id for run in reversed(weeks)]
-    places = [index[name] for name in ("history", "feed", "badge")]
+    places = [index[name] for name in ("history", "feed", "badge", "published")]
     places += [each["page"] for each in index["runners"]]
     places += [run[name] for run in index["runs"] for name in ("page", "cells", "csv", "badge")]
     assert all((built / place).is_file() for place in places)

@@ -175,6 +175,7 @@ class _Site:
             history="history.json",
             feed="feed.xml",
             badge="badge.svg",
+            published=f"{repetitions.FOLDER}/index.json",
         )
         yield "index.json", msgspec.json.encode(value)
         gist = self._runs[0].gist
