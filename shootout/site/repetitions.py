@@ -1,4 +1,4 @@
-"""What the templates see of all published comparisons: which were repeated here, and what came of their claims."""
+"""What the templates see of all published comparisons: which were repeated, and what came of their claims."""
 
 from __future__ import annotations
 
