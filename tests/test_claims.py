@@ -71,8 +71,8 @@ def on_machines(document: RunDocument, *fingerprints: str) -> RunDocument:
     header = document.header
     parts = tuple(
         Part(
-            run=f"{header.run}{number}", started=header.started, finished="", elapsed_s=0.0, interrupted=False,
-            seed=1, servers=header.servers, blocks=(block.key,),
+            run=f"{header.run}{number}", started=header.started, finished="", elapsed_s=0.0,
+            interrupted=False, seed=1, servers=header.servers, blocks=(block.key,),
             runner=builders.a_runner(fingerprint=fingerprints[number % len(fingerprints)]),
         )
         for number, block in enumerate(header.blocks)
