@@ -140,8 +140,8 @@ class _Site:
         for run in runs:
             yield self._group(["run", self._told(run)], partial(self._of_run, run))
         repeated = published.newest(runs)
-        told = [self._told(run) for run in repeated]
-        yield self._group(["published", *told], partial(self._published, repeated))
+        key = ["published", *(run.key for run in repeated)]
+        yield self._group(key, partial(self._published, repeated))
         yield self._group(["runs", *all_runs], self._all_runs)
         yield self._group(["compare", *all_runs], self._compare)
         for page in self._runners:
