@@ -107,8 +107,11 @@ def number(value: float, places: int | None = None) -> str:
 
 
 def estimate(interval: Interval) -> str:
-    """The estimate, as exact as its interval allows."""
-    return number(interval.estimate, _places(interval, scale=1))
+    """The estimate, as exact as its interval allows, and never less than one digit of it."""
+    places = _places(interval, scale=1)
+    if places is not None and interval.estimate:
+        places = max(places, -math.floor(math.log10(abs(interval.estimate))))
+    return number(interval.estimate, places)
 
 
 def half_width(interval: Interval) -> str:

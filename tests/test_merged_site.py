@@ -83,7 +83,7 @@ def test_a_cell_has_the_machine_that_measured_it(built: Path, whole: RunDocument
     for block in BLOCKS:
         mine = block in matrix.shard(BLOCKS, 2, 3)
         text = text_of(folder / f"{site.cell_stem(block.cell(HEAD))}.html")
-        assert (f"Fingerprint runner{int(mine)}" in text, RUNNERS[mine].cpu in text) == (True, True)
+        assert (f"Fingerprintrunner{int(mine)}" in text, RUNNERS[mine].cpu in text) == (True, True)
         assert RUNNERS[not mine].cpu not in text
     theirs = matrix.shard(BLOCKS, 2, 3)
     with (folder / "index.csv").open(encoding="utf-8", newline="") as file:

@@ -43,6 +43,8 @@ def plain(text: str) -> str:
         (612.4, 3, "612"),
         (612.44, 0.3, "612.4"),
         (9.5, 0, "9.50"),
+        (448.0, 1900.0, "400"),
+        (0.0, 1900.0, "0"),
     ],
 )
 def test_digits_follow_the_interval(estimate: float, half: float, expected: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from shootout import doctor, ledger, stats
+from shootout import doctor, ledger, stats, wording
 from shootout.charts import Figure, Series
 from shootout.doctor import CellNoise
 from shootout.kept import CellOutline, Judged
@@ -33,7 +33,7 @@ class Kind:
     """The A/A cells of one workload, dataset and number of threads."""
 
     noise: CellNoise
-    floor: float  # the A/A noise floor of a run with doctor.STARTS starts, as a share
+    floor: float  # the A/A noise floor of a run with doctor.STARTS starts: a loss, as a share
     cells: int
     alarms: int
 
@@ -135,16 +135,32 @@ class RunnerPage:
             alarms[key] += entry.verdict in ALARMS
         keyed = [((n.workload, n.dataset, n.threads), n) for n in doctor.noise(self.entries, self.policy)]
         error = stats.quantile(self.policy.confidence) / math.sqrt(doctor.STARTS)
-        return tuple(Kind(noise, error * noise.spread, cells[key], alarms[key]) for key, noise in keyed)
+        return tuple(
+            Kind(noise, -math.expm1(-error * noise.spread), cells[key], alarms[key]) for key, noise in keyed
+        )
+
+    @cached_property
+    def shown(self) -> tuple[tuple[Series, CellNoise], ...]:
+        """The quietest, the middle and the noisiest kind of cell, as far as these are several."""
+        kinds = sorted((kind.noise for kind in self.kinds), key=lambda noise: noise.spread)
+        places = {len(kinds) - 1: "noisiest", 0: "quietest"}
+        if len(kinds) > 2:
+            places[len(kinds) // 2] = "middle"
+        return tuple(
+            (Series(f"{places[place]}: {_name(kinds[place])}", number), kinds[place])
+            for number, place in enumerate(sorted(places), 1)
+            if kinds
+        )
+
+    @property
+    def looks(self) -> tuple[Series, ...]:
+        """The lines of the chart."""
+        return tuple(look for look, _ in self.shown)
 
     @property
     def power(self) -> Figure | None:
-        """Which losses would be seen, by the quietest, the middle and the noisiest kind of cell."""
-        kinds = sorted((kind.noise for kind in self.kinds), key=lambda noise: noise.spread)
-        if not kinds:
-            return None
-        shown = {"quietest": kinds[0], "middle": kinds[len(kinds) // 2], "noisiest": kinds[-1]}
-        return _power_chart({f"{word}: {_name(noise)}": noise for word, noise in shown.items()})
+        """Which losses would be seen, by kind of cell."""
+        return _power_chart(self.shown) if self.shown else None
 
     @property
     def rows(self) -> list[tuple[object, ...]]:
@@ -170,11 +186,10 @@ def pages(runs: Sequence[Judged]) -> tuple[RunnerPage, ...]:
 
 
 def _name(noise: CellNoise) -> str:
-    return f"{noise.workload}, {noise.threads} threads"
+    return f"{noise.workload}, {wording.threads(noise.threads)}"
 
 
-def _power_chart(kinds: dict[str, CellNoise]) -> Figure:
-    looks = [Series(name, number) for number, name in enumerate(kinds, 1)]
+def _power_chart(shown: Sequence[tuple[Series, CellNoise]]) -> Figure:
     return {
         "data": [
             {
@@ -186,12 +201,12 @@ def _power_chart(kinds: dict[str, CellNoise]) -> Figure:
                 "marker": {"symbol": look.marker, "size": 8, "color": look.color},
                 "hovertemplate": "%{y:.0f} %<extra>%{fullData.name}</extra>",
             }
-            for look, noise in zip(looks, kinds.values(), strict=True)
+            for look, noise in shown
         ],
         "layout": {
             "xaxis": {
                 "title": {"text": "loss of throughput, %"},
-                "tickvals": [float(loss) * 100 for loss in next(iter(kinds.values())).power],
+                "tickvals": [float(loss) * 100 for loss in shown[0][1].power],
                 "rangemode": "tozero",
             },
             "yaxis": {"title": {"text": "runs that would flag it, %"}, "range": [0, 103]},
