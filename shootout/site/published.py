@@ -31,11 +31,11 @@ REPORT = (
     "transactions/s",
     "read and write requests/s",
     "other requests/s",
-    "read queries in 60 s",
-    "write queries in 60 s",
-    "other queries in 60 s",
-    "queries in 60 s",
-    "latency min/avg/max/95 %, ms",
+    f"read queries in 60{wording.SPACE}s",
+    f"write queries in 60{wording.SPACE}s",
+    f"other queries in 60{wording.SPACE}s",
+    f"queries in 60{wording.SPACE}s",
+    f"latency min/avg/max/95{wording.SPACE}%, ms",
 )
 
 
