@@ -110,7 +110,7 @@
     });
   }
 
-  const FILTERED_MIN = 9; // rows; fewer are seen at a glance
+  const FILTERED_MIN = 12; // rows; fewer are seen at a glance
 
   /** A box above the table, once it is long: rows that lack one of its words are hidden. */
   function addFilter(table) {
