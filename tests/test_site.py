@@ -256,6 +256,23 @@ def test_an_acknowledged_regression_is_told_apart_among_many_servers() -> None:
     assert "dashed: acknowledged" in text
 
 
+def test_a_workload_sums_the_warnings_that_stand_with_all_cells() -> None:
+    header = builders.a_header([builders.BASE, "a", "b"], ["oltp_point_select"], [1, 8])
+    document = builders.a_run(header, failing=False)
+    found = builders.a_comparison(document)
+    cells = tuple(
+        msgspec.structs.replace(cell, warnings=(Warning(code="wide", text=f"± {number} %"),))
+        for number, cell in enumerate(found.cells)
+    )
+    run = Run(document, msgspec.structs.replace(found, cells=cells))
+    made = {place: str(text) for place, text in publish.run_pages(run, renderer())}
+    workload = made["workload-oltp_point_select.html"]
+    assert workload.count("<code>wide</code>") == 1
+    assert f"{len(cells)} cells,<wbr> for instance</strong> ± 0 %" in workload
+    assert 'cells.html#warnings"' in workload
+    assert made["cells.html"].count("<code>wide</code>") == len(cells)
+
+
 def test_a_change_of_another_figure_is_marked_among_many_servers() -> None:
     header = builders.a_header([builders.BASE, "a", "b"], ["oltp_point_select"], [1])
     document = builders.a_run(header, failing=False)

@@ -220,17 +220,22 @@ class Run:
 
     @cached_property
     def summed_doubts(self) -> tuple[Doubt, ...]:
-        """The same for a first look: of each kind of warning of cells one, and how many cells have it."""
+        """All of them for a first look: those of cells summed."""
+        others = [doubt for doubt in self.doubts if doubt.about == MACHINE or doubt.about in self.servers]
+        return (*others, *self.summed_doubts_of(self.comparison.cells))
+
+    def summed_doubts_of(self, cells: Iterable[CellComparison]) -> tuple[Doubt, ...]:
+        """Of each kind of warning of these cells one, and how many of them have it."""
         kinds: dict[str, list[CellComparison]] = {}
-        for c in self.comparison.cells:
+        for c in cells:
             for code in dict.fromkeys(w.code for w in c.warnings if w not in self.told_of_servers):
                 kinds.setdefault(code, []).append(c)
-        others = [doubt for doubt in self.doubts if doubt.about == MACHINE or doubt.about in self.servers]
-        for code, cells in kinds.items():
-            said = [w for c in cells for w in c.warnings if w.code == code and w not in self.told_of_servers]
+        found = []
+        for code, having in kinds.items():
+            said = [w for c in having for w in c.warnings if w.code == code and w not in self.told_of_servers]
             example = ", for instance" if len(set(said)) > 1 else ""
-            others.append(Doubt(about=f"{_places(cells)}{example}", warning=said[0]))
-        return tuple(others)
+            found.append(Doubt(about=f"{_places(having)}{example}", warning=said[0]))
+        return tuple(found)
 
     @cached_property
     def _blocks(self) -> dict[Cell, Block]:
