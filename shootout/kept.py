@@ -95,7 +95,7 @@ class Outline(Value):
     run: str
     started: str  # ISO, UTC
     shootout: str  # version
-    runner: Runner  # of a merged run, one of them
+    runners: tuple[Runner, ...]  # the machines that measured, one for each fingerprint
     parts: tuple[str, ...]  # runs that it was merged from
     profile_name: str
     published: str | None  # comparison that it repeats
@@ -123,10 +123,10 @@ class Judged:
         """Unique, sorts by time."""
         return self.outline.run
 
-    @property
-    def runner(self) -> str:
-        """The fingerprint of the machine that measured."""
-        return self.outline.runner.fingerprint
+    @cached_property
+    def runners(self) -> tuple[str, ...]:
+        """The fingerprints of the machines that measured."""
+        return tuple(runner.fingerprint for runner in self.outline.runners)
 
     @cached_property
     def gist(self) -> Comparison:
@@ -198,7 +198,7 @@ def outline(comparison: Comparison) -> Outline:
         run=header.run,
         started=header.started,
         shootout=header.shootout,
-        runner=header.runner,
+        runners=header.runners,
         parts=tuple(part.run for part in header.parts),
         profile_name=header.profile_name,
         published=header.profile.published,

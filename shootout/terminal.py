@@ -144,8 +144,8 @@ def verdict_table(comparison: Comparison) -> Table:
             Text(wording.visible(each.cell.server)),
             wording.number(base.tps.estimate) if base else wording.NONE,
             wording.number(each.figures.tps.estimate) if each.figures else wording.NONE,
-            wording.change(each.ratio) if each.ratio else wording.NONE,
-            wording.change_range(each.ratio) if each.ratio else "",
+            wording.decided_change(each),
+            wording.decided_range(each),
             wording.detectable(each),
             Text(wording.verdict(each), style="dim" if each.acknowledged else STYLES[each.verdict]),
         )

@@ -108,8 +108,11 @@ def number(value: float, places: int | None = None) -> str:
 
 
 def estimate(interval: Interval) -> str:
-    """The estimate, as exact as its interval allows."""
-    return number(interval.estimate, _places(interval, scale=1))
+    """The estimate, as exact as its interval allows, and never less than one digit of it."""
+    places = _places(interval, scale=1)
+    if places is not None and interval.estimate:
+        places = max(places, -math.floor(math.log10(abs(interval.estimate))))
+    return number(interval.estimate, places)
 
 
 def half_width(interval: Interval) -> str:
@@ -507,6 +510,12 @@ def decided_change(c: CellComparison) -> str:
         return NONE
     metric, ratio = found
     return change(ratio) if metric == THROUGHPUT else f"{metrics.TITLES[metric]} {change(ratio)}"
+
+
+def decided_range(c: CellComparison) -> str:
+    """The interval of that change, `−25.3 to −22.9 %`; nothing where nothing was compared."""
+    found = decisive(c)
+    return change_range(found[1]) if found else ""
 
 
 def _place(c: CellComparison, *, named: bool = False) -> str:

@@ -195,7 +195,7 @@ def generate_one(results: Path, week: int, *, whole: bool) -> float:
         began_s = time.perf_counter()
         judged = kept.run(path)
         taken_s = time.perf_counter() - began_s
-        ledger.keep(results / ledger.FOLDER, judged.runner, judged.outline.entries)
+        ledger.learn(results / ledger.FOLDER, judged.outline.entries)
         return taken_s
     comparison = _comparison(header, end, week)
     ledger.keep(results / ledger.FOLDER, header.runner.fingerprint, _entries(comparison))

@@ -8,6 +8,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from shootout._engine import Histogram
 from shootout.document import FORMAT
 from shootout.model import (
@@ -20,7 +22,9 @@ from shootout.model import (
     EndRecord,
     FailureRecord,
     Interval,
+    JudgedMetric,
     Latency,
+    Metric,
     Placement,
     Policy,
     Profile,
@@ -398,6 +402,15 @@ def a_cell_comparison(document: RunDocument, cell: Cell, base: Cell, policy: Pol
         reason=reason,
         warnings=tuple(warnings),
     )  # fmt: skip
+
+
+def decided_by(cell: CellComparison, metric: Metric, ratio: float) -> CellComparison:
+    """The same cell, judged by that metric alone."""
+    judged = JudgedMetric(
+        metric=metric, verdict=cell.verdict, p_value=0.001, margin=0.1, spread=0.01, floor=None,
+        detectable=None, confirmed=None, ratio=Interval(estimate=ratio, low=ratio - 0.02, high=ratio + 0.02),
+    )  # fmt: skip
+    return replace(cell, judged=(judged,))
 
 
 def a_comparison(document: RunDocument | None = None) -> Comparison:

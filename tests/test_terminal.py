@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 
 import builders
+from msgspec import structs
 from repeated import a_repetition
 from rich.console import Console
 
@@ -108,6 +109,13 @@ def test_the_table_has_a_row_for_every_head() -> None:
         f"−25.4 to −22.9{space}%", f"−3.2{space}%", "▼ regressed",
     ]  # fmt: skip
     assert eight[:3] == ["oltp_point_select", "8", HEAD]
+
+
+def test_a_row_has_the_change_that_decided_its_verdict() -> None:
+    comparison = compare.compare(a_document())
+    cells = tuple(builders.decided_by(each, "latency_p99", 1.3) for each in comparison.cells)
+    one, _ = rows(printed(structs.replace(comparison, cells=cells)))
+    assert [text.replace(wording.SPACE, " ") for text in one[5:7]] == ["99 % latency +30 %", "+28 to +32 %"]
 
 
 def test_likely_causes_stand_below_and_whether_the_verdicts_advise() -> None:

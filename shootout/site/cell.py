@@ -16,6 +16,7 @@ from shootout.model import (
     CellComparison,
     CellFigures,
     Interval,
+    Runner,
     Samples,
     SettingRecord,
     WorkloadRecord,
@@ -90,6 +91,11 @@ class CellPage:
     def base(self) -> CellComparison | None:
         """What it is compared with; None for a base."""
         return None if self.cell == self.comparison.base else self.run.cells.get(self.comparison.base)
+
+    @property
+    def machine(self) -> Runner:
+        """The machine that measured it."""
+        return self.run.document.header.part(self.cell).runner
 
     @cached_property
     def samples(self) -> tuple[tuple[int, Samples], ...]:

@@ -23,11 +23,24 @@ from shootout.model import (
     RunDocument,
 )
 from shootout.places import TEMPLATES, file_stem
-from shootout.site import archive, data, feeds, halves, over_time, published, runner, shelf, versus
+from shootout.published import FOLDER as COMPARISONS
+from shootout.site import (
+    archive,
+    data,
+    feeds,
+    halves,
+    over_time,
+    published,
+    repetitions,
+    runner,
+    shelf,
+    versus,
+)
 from shootout.site.cell import CellPage
 from shootout.site.findings import Findings
 from shootout.site.names import cell_stem, run_folder, server_page
 from shootout.site.render import PLOTLY, Renderer, renderer
+from shootout.site.repetitions import Repeated
 from shootout.site.run import Run
 from shootout.site.server import ServerPage
 from shootout.site.shelf import File, Group
@@ -126,8 +139,9 @@ class _Site:
         yield self._group(["index", self._told(newest), *all_runs], self._index)
         for run in runs:
             yield self._group(["run", self._told(run)], partial(self._of_run, run))
-        for run in published.newest(runs):
-            yield self._group(["published", self._told(run)], partial(self._published, run))
+        repeated = published.newest(runs)
+        key = ["published", *(run.key for run in repeated)]
+        yield self._group(key, partial(self._published, repeated))
         yield self._group(["runs", *all_runs], self._all_runs)
         yield self._group(["compare", *all_runs], self._compare)
         for page in self._runners:
@@ -161,6 +175,7 @@ class _Site:
             history="history.json",
             feed="feed.xml",
             badge="badge.svg",
+            published=f"{repetitions.FOLDER}/index.json",
         )
         yield "index.json", msgspec.json.encode(value)
         gist = self._runs[0].gist
@@ -183,11 +198,22 @@ class _Site:
         yield f"{folder}/badge.svg", self._badge(feeds.badge(judged.gist))
         yield f"{folder}/{versus.DATA}", versus.script(judged, others)
 
-    def _published(self, judged: Judged) -> Iterator[File]:
-        run, _ = self._load(judged)
-        page = published.page_of(run)
-        stem = file_stem(page.name)
-        yield f"published/{stem}.html", self._render("published", root="../", data="", run=run, page=page)
+    def _published(self, repeated: Iterable[Judged]) -> Iterator[File]:
+        found: dict[str, Repeated] = {}
+        for judged in repeated:
+            run, _ = self._load(judged)
+            page = published.page_of(run)
+            path = repetitions.path_of(page.name)
+            stem = Path(path).stem
+            yield path, self._render("published", root="../", data=stem, run=run, page=page)
+            yield from data.beside(path, page.value, published.CLAIM_COLUMNS, page.rows)
+            found[page.name] = Repeated.of(page)
+        every = repetitions.overview(found.items())
+        path = f"{repetitions.FOLDER}/index.html"
+        yield path, self._render("repetitions", root="../", data="index", page=every)
+        rows = [each.row for each in every.every]
+        value = [dict(zip(repetitions.COLUMNS, row, strict=True)) for row in rows]
+        yield from data.beside(path, value, repetitions.COLUMNS, rows)
 
     def _all_runs(self) -> Iterator[File]:
         yield "runs/index.html", self._render("runs", root="../", data="index", runs=self._listed)
@@ -270,8 +296,8 @@ def _known(series: Iterable[HistorySeries], runs: frozenset[str]) -> dict[str, d
 
 @cache
 def _made_by() -> bytes:
-    """The templates and the library, in a word."""
-    sources = [*TEMPLATES.iterdir(), *Path(__file__).parent.glob("*.py")]
+    """The templates, the published comparisons and the library, in a word."""
+    sources = [*TEMPLATES.iterdir(), *COMPARISONS.glob("*.toml"), *Path(__file__).parent.glob("*.py")]
     texts = [path.read_bytes() for path in sorted(sources) if path.is_file()]
     return kept.digest(kept.library().encode(), PLOTLY.encode(), *texts).encode()
 

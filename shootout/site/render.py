@@ -88,6 +88,7 @@ def renderer() -> Renderer:
         "ERRORS": ERRORS,
         "SHOWN_MAX": findings.SHOWN_MAX,
         "SAME_SETTINGS": settings.GROUPS[-1],
+        "SPACE": wording.SPACE,
         "SYMBOLS": wording.SYMBOLS,
         "compared_rows": rows.compared,
         "delta": rows.delta,

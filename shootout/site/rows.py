@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
@@ -19,12 +20,22 @@ if TYPE_CHECKING:
     from shootout.site.cell import Round, Row
 
 NO_POINT = f'<td class="num">{wording.NONE}</td>'
-_BREAKS = re.compile(r"(?<=[_/@,])")
+WHOLE_MAX = 20  # characters of what stays on one line: as many as a telephone has room for in a headline
+# `mysql-8.0.12`, which browsers break after the hyphen; or where else they may.
+_PIECES = re.compile(r"(?<![A-Za-z0-9.-])[A-Za-z0-9.]+(?:-[A-Za-z0-9.]+)+|[_/@,]")
 
 
+@lru_cache(4096, typed=True)  # the same names stand on every page of a run
 def breakable(name: str) -> Markup:
-    """A long name that may be broken where a person would break it."""
-    return Markup(_BREAKS.sub("<wbr>", str(escape(wording.visible(name)))))
+    """A long name that may be broken where a person would break it, and only there while it is short."""
+    return Markup(_PIECES.sub(_piece, str(escape(wording.visible(name)))))
+
+
+def _piece(found: re.Match[str]) -> str:
+    text = found[0]
+    if len(text) == 1:
+        return f"{text}<wbr>"
+    return f'<span class="whole">{text}</span>' if len(text) <= WHOLE_MAX else text
 
 
 def num(value: float | None, places: int | None = None, absent: str = wording.NONE) -> Markup:

@@ -11,6 +11,7 @@ from typing import get_args
 from shootout import charts, curves, wording
 from shootout.charts import Scale, Series
 from shootout.model import (
+    THROUGHPUT,
     Block,
     Cell,
     CellComparison,
@@ -20,6 +21,7 @@ from shootout.model import (
     DatasetKind,
     FailureRecord,
     RunDocument,
+    Runner,
     Samples,
     ScalingLaw,
     ServerRecord,
@@ -81,6 +83,12 @@ class Run:
         asked = [c for c in self.comparison.cells if c.cell != c.base or c.verdict is not Verdict.UNJUDGED]
         return wording.worst_first(asked)
 
+    @property
+    def decided_otherwise(self) -> bool:
+        """Whether another metric than throughput decided any of its cells."""
+        found = map(wording.decisive, self.judged)
+        return any(each is not None and each[0] != THROUGHPUT for each in found)
+
     @cached_property
     def verdicts(self) -> dict[Verdict, int]:
         """How many cells have each verdict, the worst first; all of them, also where there are none."""
@@ -134,6 +142,37 @@ class Run:
             for (workload, dataset), cells in keys.items()
         )
 
+    @cached_property
+    def machines(self) -> tuple[Machine, ...]:
+        """Those that measured it: one, unless it is merged from shards."""
+        header = self.document.header
+        blocks: dict[str, list[Block]] = {runner.fingerprint: [] for runner in header.runners}
+        for block in header.blocks:
+            part = header.part(block.cells[0])
+            if part is not header or not header.parts:  # of a merged run a block may be missing
+                blocks[part.runner.fingerprint].append(block)
+        return tuple(
+            Machine(
+                runner=runner,
+                cells=sum(len(block.cells) for block in blocks[runner.fingerprint]),
+                workloads=tuple(dict.fromkeys(block.workload for block in blocks[runner.fingerprint])),
+            )
+            for runner in header.runners
+        )
+
+    def history(self, c: CellComparison) -> str | None:
+        """The page of its workload's history, from the site's top; None where the cell adds nothing to it."""
+        if c.ratio is None or c.figures is None:
+            return None
+        runner = self.document.header.part(c.cell).runner
+        return names.history_page(runner.fingerprint, c.cell.workload, c.cell.dataset)
+
+    def histories(self, cells: Iterable[CellComparison]) -> dict[str, str]:
+        """The history pages that these cells add to, by the fingerprint of the machine."""
+        part = self.document.header.part
+        found = ((part(c.cell).runner.fingerprint, self.history(c)) for c in cells)
+        return {runner: page for runner, page in found if page is not None}
+
     def set_of(self, cell: Cell) -> CellSet:
         """The cells that share the cell's workload and dataset."""
         return next(s for s in self.sets if (s.workload, s.dataset) == (cell.workload, cell.dataset))
@@ -181,17 +220,22 @@ class Run:
 
     @cached_property
     def summed_doubts(self) -> tuple[Doubt, ...]:
-        """The same for a first look: of each kind of warning of cells one, and how many cells have it."""
+        """All of them for a first look: those of cells summed."""
+        others = [doubt for doubt in self.doubts if doubt.about == MACHINE or doubt.about in self.servers]
+        return (*others, *self.summed_doubts_of(self.comparison.cells))
+
+    def summed_doubts_of(self, cells: Iterable[CellComparison]) -> tuple[Doubt, ...]:
+        """Of each kind of warning of these cells one, and how many of them have it."""
         kinds: dict[str, list[CellComparison]] = {}
-        for c in self.comparison.cells:
+        for c in cells:
             for code in dict.fromkeys(w.code for w in c.warnings if w not in self.told_of_servers):
                 kinds.setdefault(code, []).append(c)
-        others = [doubt for doubt in self.doubts if doubt.about == MACHINE or doubt.about in self.servers]
-        for code, cells in kinds.items():
-            said = [w for c in cells for w in c.warnings if w.code == code and w not in self.told_of_servers]
+        found = []
+        for code, having in kinds.items():
+            said = [w for c in having for w in c.warnings if w.code == code and w not in self.told_of_servers]
             example = ", for instance" if len(set(said)) > 1 else ""
-            others.append(Doubt(about=f"{_places(cells)}{example}", warning=said[0]))
-        return tuple(others)
+            found.append(Doubt(about=f"{_places(having)}{example}", warning=said[0]))
+        return tuple(found)
 
     @cached_property
     def _blocks(self) -> dict[Cell, Block]:
@@ -216,6 +260,15 @@ class Run:
     def failures(self, cell: Cell) -> tuple[FailureRecord, ...]:
         """Why it could not be measured (any further)."""
         return tuple(failure for failure in self.document.failures if failure.cell == cell)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine and its part of a run."""
+
+    runner: Runner
+    cells: int
+    workloads: tuple[str, ...]
 
 
 @dataclass(frozen=True)
