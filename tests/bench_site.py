@@ -24,7 +24,6 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
-import msgspec
 import record
 from msgspec.structs import replace
 from playwright.sync_api import sync_playwright
@@ -185,12 +184,11 @@ def generate_one(results: Path, week: int, *, whole: bool) -> float:
     header = _header(week)
     path = results / document.new_name(header.run)
     results.mkdir(parents=True, exist_ok=True)
-    records: list[object] = [header]
-    if whole:
-        records += _starts(header, week)
     finished = (FIRST + timedelta(weeks=week, hours=6)).isoformat()
     end = EndRecord(finished=finished, elapsed_s=6 * 3600.0, interrupted=False)
-    path.write_bytes(b"".join(msgspec.json.encode(record) + b"\n" for record in (*records, end)))
+    starts = tuple(_starts(header, week)) if whole else ()
+    read = RunDocument(header=header, starts=starts, failures=(), end=end)
+    path.write_bytes(document.encoded(read))
     if whole:
         began_s = time.perf_counter()
         judged = kept.run(path)
@@ -199,7 +197,6 @@ def generate_one(results: Path, week: int, *, whole: bool) -> float:
         return taken_s
     comparison = _comparison(header, end, week)
     ledger.keep(results / ledger.FOLDER, header.runner.fingerprint, _entries(comparison))
-    read = RunDocument(header=header, starts=(), failures=(), end=end)
     kept.store(path, kept.Whole(read, comparison, ()))
     return 0.0
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
@@ -81,6 +82,7 @@ def _absent(hidden: bool) -> str:
     return wording.NOT_VISIBLE if hidden else wording.NONE
 
 
+@lru_cache(8192, typed=True)  # a base's numbers stand on the pages of all its heads
 def _num(value: float | None, places: int | None = None, absent: str = wording.NONE) -> str:
     if value is None:
         return f'<td class="num">{absent}</td>\n'
