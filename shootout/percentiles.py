@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -76,7 +77,8 @@ def _of_starts(histograms: tuple[Histogram, ...], percents: tuple[float, ...]) -
 
 def _counted(histograms: Sequence[Histogram]) -> tuple[NDArray[np.float64], Counts]:
     """All latencies there are, in order, and how often each start has them."""
-    buckets = [np.array(histogram.buckets()).T for histogram in histograms]
+    pairs = (np.fromiter(chain.from_iterable(histogram.buckets()), float) for histogram in histograms)
+    buckets = [each.reshape(-1, 2).T for each in pairs]
     starts = np.repeat(np.arange(len(buckets)), [len(middles_s) for middles_s, _ in buckets])
     every_s = np.concatenate([middles_s for middles_s, _ in buckets])
     latencies_s, places = np.unique(every_s, return_inverse=True)

@@ -196,6 +196,7 @@ def moment(iso: str) -> str:
         return iso
 
 
+@lru_cache(1024)  # the runs of a site are on all its pages of history
 def day(iso: str) -> str:
     """An ISO time's day, short; what is no time stays as it is."""
     try:

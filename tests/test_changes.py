@@ -56,18 +56,17 @@ def test_bad_runs_are_no_change() -> None:
     assert changes.cuts(values, changes.penalty(values)) == ()
 
 
-@pytest.mark.parametrize("memory", [0.0, 0.3])
-def test_false_alarms_are_as_rare_as_asked(memory: float) -> None:
-    """Series of 52 runs without a change; neighbours may resemble each other."""
-    noise = np.random.default_rng(11)
-    alarms = 0
-    for _ in range(150):
+@pytest.mark.parametrize(("memory", "most"), [(0.0, 0.075), (0.3, 0.11)])
+def test_false_alarms_are_about_as_rare_as_asked(memory: float, most: float) -> None:
+    """1500 series of 52 runs without a change; where neighbours resemble each other they are more."""
+    noise, series = np.random.default_rng(5), []
+    for _ in range(1500):
         values = [0.0]
         for shock in noise.normal(0, math.sqrt(1 - memory**2), 60):
             values.append(memory * values[-1] + shock)
-        series = values[-52:]
-        alarms += bool(changes.cuts(series, changes.penalty(series)))
-    assert alarms / 150 < 0.11  # of 5 % asked, four standard errors
+        series.append(values[-52:])
+    alarms = sum(map(bool, changes.of_all(series)))
+    assert 0.03 < alarms / len(series) < most  # of 5 % asked
 
 
 @pytest.mark.parametrize("length", range(1, 2 * changes.PIECE_MIN))
@@ -81,7 +80,7 @@ def test_short_series_have_no_change(length: int) -> None:
 def test_the_penalty_is_what_one_of_twenty_shuffles_saves(values: list[float]) -> None:
     orders = changes._shuffles(len(values))
     saved = sorted(best_single_cut([values[index] for index in order]) for order in orders)
-    assert changes.penalty(values) == pytest.approx(max(saved[-10], changes.RESOLUTION), abs=1e-9)
+    assert changes.penalty(values) == pytest.approx(saved[-5], abs=2e-9)
 
 
 def test_a_shuffle_keeps_neighbours_together() -> None:

@@ -151,7 +151,7 @@ def test_every_point_is_in_the_files_for_machines(built: Path, weeks: list[Judge
 
 def test_a_runs_pages_say_what_history_knew_then(built: Path, weeks: list[Judged]) -> None:
     first = f'run <a href="../../runs/{weeks[REGRESSED_AT].id}/index.html">'
-    for week, since in ((REGRESSED_AT, "suspected since"), (REGRESSED_AT + 1, "suspected since"), (19, "since")):
+    for week, since in ((REGRESSED_AT, "suspected since"), (19, "since")):
         (page,) = (built / "runs" / weeks[week].id).glob(f"oltp_read_only-t8-{builders.HEAD}*.html")
         assert f"<li>{since} {first}" in page.read_text("utf-8")
 

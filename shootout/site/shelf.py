@@ -39,17 +39,18 @@ def update(out: Path, groups: Sequence[Group]) -> None:
     """Bring `out` up to date. All files are made before the first is put in place. Raises OSError."""
     out.mkdir(parents=True, exist_ok=True)
     before = _read(out)
-    now = {
+    still = {
         group.key: there
         for group in groups
         if (there := before.groups.get(group.key)) is not None
         and all((out / place).is_file() for place in there)
     }
-    missing = [group for group in groups if group.key not in now]
+    missing = [group for group in groups if group.key not in still]
     with tempfile.TemporaryDirectory(prefix=".building-", dir=out) as folder:
         made = halves.shared([partial(_make_all, group, Path(folder), out) for group in missing])
         _put(Path(folder), out)
-    now |= {group.key: places for group, places in zip(missing, made, strict=True)}
+    new = dict(zip((group.key for group in missing), made, strict=True))
+    now = {group.key: still.get(group.key) or new[group.key] for group in groups}
     kept = {place for places in now.values() for place in places}
     _remove(out, {place for places in before.groups.values() for place in places} - kept)
     _write(out / RECORD, msgspec.json.encode(_Record(groups=now)))
@@ -65,8 +66,11 @@ def _make(file: File, folder: Path, out: Path) -> str:
     content = text.encode(errors="replace") if isinstance(text, str) else text
     if not _has(out / place, content):
         path = folder / place
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        try:
+            path.write_bytes(content)
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
     return place
 
 
