@@ -70,8 +70,11 @@ def _sums(counts: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def _statements(every: Sequence[Samples]) -> dict[str, Latency]:
-    kinds = dict.fromkeys(kind for samples in every for kind in samples.statements)
-    return {kind: _latency(tuple(s.statements[kind] for s in every if kind in s.statements)) for kind in kinds}
+    by_kind: dict[str, list[str]] = {}
+    for samples in every:
+        for kind, latencies in samples.statements.items():
+            by_kind.setdefault(kind, []).append(latencies)
+    return {kind: _latency(tuple(texts)) for kind, texts in by_kind.items()}
 
 
 def _latency(of_starts: tuple[str, ...]) -> Latency:

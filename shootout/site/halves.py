@@ -1,4 +1,4 @@
-"""Work that this process shares with a copy of itself: hundreds of cells' pages keep one CPU busy for seconds."""
+"""Work shared by this process and a copy of it: hundreds of cells' pages keep one CPU busy for seconds."""
 
 from __future__ import annotations
 

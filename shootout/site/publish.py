@@ -136,7 +136,7 @@ class _Site:
         return {over_time.cell_of(series): series.changes[-1] for series in found if series.changes}
 
     def groups(self) -> Iterator[Group]:
-        """Every file of the site, grouped by what it is made from; what takes long, and shares a run, first."""
+        """Every file of the site, grouped by what it is made from; what takes long comes first."""
         runs, newest = self._runs, self._runs[0]
         all_runs = [run.key for run in runs]
         known = [_text(each) for each in self._acknowledged]

@@ -40,7 +40,7 @@ def delta(ratio: float | None, here: float | None = None) -> Markup:
 
 
 def history(runs: Sequence[tuple[HistoryPoint, Iterable[HistoryPoint | None]]]) -> Markup:
-    """A row for each run of a history, the newest first: each cell's change against the anchor, in percent."""
+    """A row for each run, the newest first: each cell's change against the anchor, in percent."""
     made = []
     for place, (run, points) in zip(range(len(runs), 0, -1), runs, strict=True):
         day = escape(wording.visible(wording.day(run.started)))
