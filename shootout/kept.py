@@ -9,12 +9,13 @@ judged again. Acknowledgements are applied when it is read: a new one needs no n
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import tempfile
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -163,14 +164,27 @@ def runs(
     paths = document.find(results)
     _forget_others(results / FOLDER, paths)
     found = []
-    for path in paths:
-        try:
-            found.append(_run(path, ledgers, acknowledged))
-        except InputError as error:
-            left_out(error)
+    with _uncollected():
+        for path in paths:
+            try:
+                found.append(_run(path, ledgers, acknowledged))
+            except InputError as error:
+                left_out(error)
     parts = {each.id: each.outline.parts for each in found}
     hidden = merge.superseded(parts)
     return [each for each in found if each.id not in hidden]
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Look for no rubbish: what is read stays, and to look through it takes twice as long as to read it."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def store(path: Path, whole: Whole, ledgers: _Ledgers | None = None) -> None:
