@@ -44,6 +44,7 @@ class Report(Value):
     findings: tuple[Finding, ...]
     noise: tuple[CellNoise, ...]
     false_alarms: FalseAlarms | None
+    aa_cells_wanting: int  # without a false alarm, until these are known to be as rare as the policy asks
     calibration: Calibration | None
 
 
@@ -55,11 +56,13 @@ def examine(data: Path, results: Path, policy: Policy) -> Report:
     runner = machine.inspect(data)
     folder = results / ledger.FOLDER
     entries = ledger.read(folder, runner.fingerprint)
+    shown = ledger.false_alarms(entries, policy.confidence) if entries else None
     return Report(
         runner=runner,
         findings=tuple(_findings(data)),
         noise=noise(entries, policy),
-        false_alarms=ledger.false_alarms(entries, policy.confidence) if entries else None,
+        false_alarms=shown,
+        aa_cells_wanting=ledger.wanting(shown, policy),
         calibration=calibration.read(folder, runner.fingerprint),
     )
 
