@@ -70,21 +70,18 @@ def examine(data: Path, results: Path, policy: Policy) -> Report:
 
 def noise(entries: Sequence[LedgerEntry], policy: Policy) -> tuple[CellNoise, ...]:
     """The noise of each kind of cell that is known."""
-    runs: dict[Cell, set[str]] = {}
-    for entry in entries:
-        kind = Cell(workload=entry.workload, dataset=entry.dataset, server="", threads=entry.threads)
-        runs.setdefault(kind, set()).add(entry.run)
     found = []
-    for kind, of_kind in sorted(runs.items()):
-        spread = ledger.spreads(entries, kind).get(THROUGHPUT)
+    for (workload, dataset, threads), of_kind in sorted(ledger.by_kind(entries).items()):
+        cell = Cell(workload=workload, dataset=dataset, server="", threads=threads)
+        spread = ledger.spreads(of_kind, cell).get(THROUGHPUT)
         if spread is not None:
-            margin = policy.margin_of(THROUGHPUT, kind.workload)
+            margin = policy.margin_of(THROUGHPUT, workload)
             found.append(
                 CellNoise(
-                    workload=kind.workload,
-                    dataset=kind.dataset,
-                    threads=kind.threads,
-                    runs=len(of_kind),
+                    workload=workload,
+                    dataset=dataset,
+                    threads=threads,
+                    runs=len({entry.run for entry in of_kind}),
                     spread=spread,
                     power={f"{loss:g}": power(loss, spread, margin, policy) for loss in CHANGES},
                 )

@@ -9,12 +9,13 @@ judged again. Acknowledgements are applied when it is read: a new one needs no n
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import tempfile
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -163,14 +164,27 @@ def runs(
     paths = document.find(results)
     _forget_others(results / FOLDER, paths)
     found = []
-    for path in paths:
-        try:
-            found.append(_run(path, ledgers, acknowledged))
-        except InputError as error:
-            left_out(error)
+    with _uncollected():
+        for path in paths:
+            try:
+                found.append(_run(path, ledgers, acknowledged))
+            except InputError as error:
+                left_out(error)
     parts = {each.id: each.outline.parts for each in found}
     hidden = merge.superseded(parts)
     return [each for each in found if each.id not in hidden]
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Look for no rubbish: what is read stays, and to look through it takes twice as long as to read it."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def store(path: Path, whole: Whole, ledgers: _Ledgers | None = None) -> None:
@@ -227,23 +241,6 @@ def gist(comparison: Comparison) -> Comparison:
         twins=(),
         curves=(),
     )
-
-
-def others(
-    document_: RunDocument, comparison: Comparison, before: Sequence[LedgerEntry]
-) -> Iterator[CellComparison]:
-    """Each two servers of a block of which neither is its base, judged as `--base` would."""
-    wanted: dict[str, set[Cell]] = {}
-    bases = {cell.base for cell in comparison.cells}
-    for block in document_.header.blocks:
-        heads = [cell for cell in block.cells if cell not in bases]
-        for number, cell in enumerate(heads[:-1], 1):
-            wanted.setdefault(cell.server, set()).update(heads[number:])
-    for base, heads_ in wanted.items():
-        again = compare.compare(document_, comparison.policy, base=base, history=before)
-        for each in again.cells:
-            if each.cell in heads_ and each.base.server == base:
-                yield _slim(each)
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -364,7 +361,7 @@ def _judge(path: Path, ledgers: _Ledgers) -> Whole:
     read = document.read(path)
     before = ledgers.before(_Origin.of(read.header))
     comparison = compare.compare(read, history=before)
-    return Whole(read, comparison, tuple(others(read, comparison, before)))
+    return Whole(read, comparison, tuple(compare.others(read, comparison, before)))
 
 
 def _judged_here(path: Path, ledgers: _Ledgers, acknowledged: Sequence[Acknowledgement]) -> Judged:
@@ -455,7 +452,7 @@ def _outline(header: RunHeader, cell: CellComparison) -> CellOutline:
 
 
 def _gist(cell: CellComparison) -> CellComparison:
-    figures = cell.figures and structs.replace(cell.figures, errors={}, counters={})
+    figures = cell.figures and structs.replace(cell.figures, errors={}, counters={}, statements={})
     # A regression is acknowledged metric by metric; and a page names the metric that decided.
     plain = not cell.judged or (cell.verdict is not Verdict.REGRESSED and cell.judged[0].metric == THROUGHPUT)
     return structs.replace(_slim(cell), figures=figures, judged=() if plain else cell.judged)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -308,7 +308,7 @@ def a_run(header: RunHeader | None = None, *, interrupted: bool = False, failing
 def a_latency(histogram: Histogram) -> Latency:
     p50, p95, p99, p999 = (histogram.percentile(percent) for percent in (50, 95, 99, 99.9))
     return Latency(
-        mean_s=histogram.mean_s, min_s=histogram.min_s, max_s=histogram.max_s,
+        count=histogram.count, mean_s=histogram.mean_s, min_s=histogram.min_s, max_s=histogram.max_s,
         p50_s=p50, p95_s=p95, p99_s=p99, p999_s=p999,
     )  # fmt: skip
 
@@ -317,12 +317,16 @@ def figures(samples: Sequence[Samples]) -> CellFigures:
     """A cell's figures over its starts, with a plain t interval."""
     means = [sum(s.transactions) / sum(s.window_s) for s in samples]
     total = sum(sum(s.completed) for s in samples)
-    merged = Histogram()
-    for s in samples:
-        merged.add(Histogram.decode(s.latencies))
+
+    def latency(texts: Iterable[str]) -> Latency:
+        merged = Histogram()
+        for text in texts:
+            merged.add(Histogram.decode(text))
+        return a_latency(merged)
+
     return CellFigures(
         tps=an_interval(means),
-        latency=a_latency(merged),
+        latency=latency(s.latencies for s in samples),
         server_cpu_s=sum(sum(s.server_cpu_s or ()) for s in samples) / total,
         client_cpu_s=sum(sum(s.client_cpu_s) for s in samples) / total,
         reads=sum(s.reads for s in samples) / total,
@@ -332,6 +336,7 @@ def figures(samples: Sequence[Samples]) -> CellFigures:
         counters={name: sum(s.counters[name] for s in samples) / total for name in samples[0].counters},
         starts=len(samples),
         rounds=sum(len(s.transactions) for s in samples),
+        statements={kind: latency(s.statements[kind] for s in samples) for kind in samples[0].statements},
     )
 
 

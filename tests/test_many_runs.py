@@ -151,6 +151,13 @@ def test_every_point_is_in_the_files_for_machines(built: Path, weeks: list[Judge
     assert {str(Path(page).stem) for page in index["pages"]} == {page.stem for page in pages}
 
 
+def test_a_runs_pages_say_what_history_knew_then(built: Path, weeks: list[Judged]) -> None:
+    first = f'run <a href="../../runs/{weeks[REGRESSED_AT].id}/index.html">'
+    for week, since in ((REGRESSED_AT, "suspected since"), (19, "since")):
+        (page,) = (built / "runs" / weeks[week].id).glob(f"oltp_read_only-t8-{builders.HEAD}*.html")
+        assert f"<li>{since} {first}" in page.read_text("utf-8")
+
+
 # --- feed, badges, index --------------------------------------------------------------------------
 
 
@@ -320,11 +327,12 @@ def test_an_update_gives_the_same_as_a_whole_build(
     assert bytes_of(tmp_path / "updated") == bytes_of(tmp_path / "whole")
 
 
-def test_only_what_is_new_is_written(weeks: list[Judged], tmp_path: Path) -> None:
-    site.update(weeks[:12], tmp_path)
+@pytest.mark.parametrize("count", [12, REGRESSED_AT + 1, REGRESSED_AT + 3])
+def test_only_what_is_new_is_written(weeks: list[Judged], count: int, tmp_path: Path) -> None:
+    site.update(weeks[:count], tmp_path)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
-    site.update(weeks[:12], tmp_path)
-    site.update(weeks[:13], tmp_path)
+    site.update(weeks[:count], tmp_path)
+    site.update(weeks[: count + 1], tmp_path)
     after = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
     changed = {str(path.relative_to(tmp_path)) for path in before if before[path] != after[path]}
     # Nothing of an old run; what is about all runs, and only that.

@@ -38,7 +38,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(columns)
-    writer.writerows([_plain(value) for value in row] for row in rows)
+    writer.writerows([_plain(value) if isinstance(value, str) else value for value in row] for row in rows)
     return text.getvalue()
 
 
@@ -147,11 +147,7 @@ def run_row(run: Listed) -> tuple[object, ...]:
     return (said.run, said.started, runners, place, *counts, said.headline)
 
 
-def _plain(value: object) -> object:
-    return _text(value) if isinstance(value, str) else value
-
-
 @lru_cache(4096)  # of millions of fields most are names
-def _text(value: str) -> str:
+def _plain(value: str) -> str:
     text = wording.visible(value)
     return f"'{text}" if text.startswith(FORMULA) else text

@@ -93,7 +93,7 @@ def renderer() -> Renderer:
         "compared_rows": rows.compared,
         "delta": rows.delta,
         "num": rows.num,
-        "point_fields": rows.points,
+        "history_rows": rows.history,
         "round_rows": rows.rounds,
         "THUMBNAIL": THUMBNAIL,
         "TITLES": metrics.TITLES,

@@ -7,7 +7,7 @@ many runs takes (tests/bench_site.py).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -48,9 +48,15 @@ def delta(ratio: float | None, here: float | None = None) -> Markup:
     return Markup(_delta(ratio, here))
 
 
-def points(every: Iterable[HistoryPoint | None]) -> Markup:
-    """The fields of one run in its history: each cell's change against the anchor, in percent."""
-    return Markup("".join(NO_POINT if point is None else _point(point.ratio) for point in every))
+def history(runs: Sequence[tuple[HistoryPoint, Iterable[HistoryPoint | None]]]) -> Markup:
+    """A row for each run, the newest first: each cell's change against the anchor, in percent."""
+    made = []
+    for place, (run, points) in zip(range(len(runs), 0, -1), runs, strict=True):
+        day = escape(wording.visible(wording.day(run.started)))
+        made.append(f'<tr><th scope="row" data-value="{place}">{day}</th>')
+        made += [NO_POINT if point is None else _point(point.ratio) for point in points]
+        made.append("</tr>\n")
+    return Markup("".join(made))
 
 
 def rounds(every: Iterable[Round], *, base: bool) -> Markup:
@@ -92,6 +98,7 @@ def _absent(hidden: bool) -> str:
     return wording.NOT_VISIBLE if hidden else wording.NONE
 
 
+@lru_cache(8192, typed=True)  # a base's numbers stand on the pages of all its heads
 def _num(value: float | None, places: int | None = None, absent: str = wording.NONE) -> str:
     if value is None:
         return f'<td class="num">{absent}</td>\n'

@@ -41,7 +41,7 @@ class Run:
 
     document: RunDocument
     comparison: Comparison
-    changes: Mapping[Cell, ChangePoint] = field(default_factory=dict)  # what history knows of cells of now
+    changes: Mapping[Cell, ChangePoint] = field(default_factory=dict)  # what history knew of its cells then
 
     @property
     def id(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -50,10 +51,15 @@ class Axis:
     log: bool
     at: tuple[float, float]  # where the ends lie
 
+    @cached_property
+    def step(self) -> float:
+        """How far a unit reaches."""
+        return (self.at[1] - self.at[0]) / (self.high - self.low)
+
     def __call__(self, value: float) -> float:
         """The place of a value."""
         place = math.log10(value) if self.log else value
-        return self.at[0] + (place - self.low) / (self.high - self.low) * (self.at[1] - self.at[0])
+        return self.at[0] + (place - self.low) * self.step
 
 
 def sketch(figure: Figure, frame: Frame = PAGE) -> Markup:
@@ -72,10 +78,14 @@ def sketch(figure: Figure, frame: Frame = PAGE) -> Markup:
 
 def marker(symbol: str, x: float, y: float, radius: float) -> Markup:
     """A point's symbol around a place, as an SVG element without colour."""
+    return Markup(_marker(symbol, x, y, radius))
+
+
+def _marker(symbol: str, x: float, y: float, radius: float) -> str:
     if symbol.startswith("circle"):
-        return Markup(f'<circle cx="{x:.4g}" cy="{y:.4g}" r="{radius:.3g}"/>')
-    corners = [(x + radius * dx, y + radius * dy) for dx, dy in _SYMBOLS[symbol]]
-    return Markup(f'<path d="M{" ".join(f"{px:.4g},{py:.4g}" for px, py in corners)}z"/>')
+        return f'<circle cx="{x:.4g}" cy="{y:.4g}" r="{radius:.3g}"/>'
+    corners = " ".join([f"{x + radius * dx:.4g},{y + radius * dy:.4g}" for dx, dy in _SYMBOLS[symbol]])
+    return f'<path d="M{corners}z"/>'
 
 
 def _polygon(corners: int, inner: float = 1.0) -> tuple[tuple[float, float], ...]:
@@ -196,7 +206,8 @@ def _trace(trace: dict[str, Any], x: Axis, y: Axis, points_max: int) -> Iterator
         look = trace["marker"]
         color = _color(look["color"])
         style = f"fill:none;stroke:{color};stroke-width:1.5" if "open" in look["symbol"] else f"fill:{color}"
-        points = (marker(look["symbol"], *point, look["size"] / 2) for piece in pieces for point in piece)
+        symbol, radius = look["symbol"], look["size"] / 2
+        points = [_marker(symbol, *point, radius) for piece in pieces for point in piece]
         yield f'<g style="{style}">{"".join(points)}</g>'
 
 
@@ -214,7 +225,7 @@ def _pieces(x: Sequence[float | None], y: Sequence[float | None]) -> Iterator[Po
 
 
 def _path(points: Points) -> str:
-    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+    return "M" + "L".join([f"{x:.1f} {y:.1f}" for x, y in points])
 
 
 def _filled(points: Points, fill: str, y: Axis) -> str:
