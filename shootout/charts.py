@@ -10,19 +10,20 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from shootout import scaling
 from shootout._engine import Histogram
-from shootout.model import CellComparison, Interval, Policy, Samples, ScalingLaw
+from shootout.model import CellComparison, Family, Interval, Policy, Samples, ScalingLaw, ServerRecord
 from shootout.wording import visible
 
 Figure = dict[str, Any]
 
 MARKERS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "pentagon")
 DASHES = ("dot", "solid", "dash", "longdash", "dashdot", "solid", "dash", "longdash")
+SHADES = 6  # of a family's hue
 LAW_POINTS = 40  # of a scaling law's curve
 BINS_PER_DECADE = 24  # of the latency distribution: each bin 10 % wide, coarser than the histogram's own
 
@@ -33,6 +34,7 @@ class Series:
 
     label: str
     number: int
+    shade: str = ""  # role of its colour, where that is not its number's
 
     @property
     def name(self) -> str:
@@ -42,7 +44,7 @@ class Series:
     @property
     def color(self) -> str:
         """Role of its colour."""
-        return f"--series-{self.number % len(MARKERS)}"
+        return self.shade or f"--series-{self.number % len(MARKERS)}"
 
     @property
     def marker(self) -> str:
@@ -51,8 +53,26 @@ class Series:
 
     @property
     def dash(self) -> str:
-        """Pattern of its line."""
-        return DASHES[self.number % len(DASHES)]
+        """Pattern of its line; where families have hues, only the base's is broken."""
+        return "solid" if self.shade and self.number else DASHES[self.number % len(DASHES)]
+
+
+def looks(servers: Sequence[ServerRecord]) -> dict[str, Series]:
+    """How each server looks, by label; the base comes first.
+
+    Where there are more servers than colours, each family has a hue, and each of its servers a shade of it,
+    from the first that was named to the last.
+    """
+    families = get_args(Family) if len(servers) > len(MARKERS) else ()
+    shades: dict[str, str] = {}
+    for family in families:
+        members = [server.label for server in servers if server.family == family]
+        for place, label in enumerate(members):
+            shades[label] = f"--{family}-{1 + int((place + 0.5) * SHADES / len(members))}"
+    return {
+        server.label: Series(server.label, number, shades.get(server.label, ""))
+        for number, server in enumerate(servers)
+    }
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,27 @@ from __future__ import annotations
 import re
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import record
 
-from shootout import cli, document
+from shootout import cli, document, kept, wording
+from shootout.kept import Whole
+from shootout.model import Interval
+from shootout.places import ROOT
+from shootout.site.names import run_folder
+from shootout.site.versus import mirrored
 
 SIZE_MAX = 2_500_000  # bytes of all of them
+FINDINGS = ROOT / "docs" / "showcase.md"
+PICTURES = {"oltp_read_only": "showcase-read-only.svg", "oltp_read_write": "showcase-read-write.svg"}
+FINDING = re.compile(r"([+−]?[\d.]+) % \(([+−]?[\d.]+ to [+−]?[\d.]+ %)\)")
+
+
+class Demo(NamedTuple):
+    site: Path
+    cpu_s: float  # that making it took
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +33,25 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("demo") / "results"
     record.unpacked(folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def demo(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    out = tmp_path_factory.mktemp("site")
+    began_s = time.process_time()
+    assert cli.main(["site", "--results", str(results), "--out", str(out)]) == 0
+    return Demo(out, time.process_time() - began_s)
+
+
+@pytest.fixture(scope="module")
+def showcase(results: Path, demo: Demo) -> Whole:
+    """The run of the profile of that name."""
+    (path,) = (
+        path
+        for path in document.find(results)
+        if document.read(path).header.profile_name == "showcase"
+    )
+    return kept.run(path).whole()
 
 
 def test_the_recorded_runs_are_whole_and_small(results: Path) -> None:
@@ -36,12 +69,39 @@ def test_no_recorded_run_tells_where_it_was_made(results: Path) -> None:
         assert not re.search(rb'"[^"]*/(tmp|home|root|work|usr/local|opt)/[^"]*"', path.read_bytes()), path
 
 
-def test_the_demo_is_there_in_seconds(results: Path, tmp_path: Path) -> None:
-    began_s = time.process_time()
-    assert cli.main(["site", "--results", str(results), "--out", str(tmp_path)]) == 0
-    assert time.process_time() - began_s < 10
-    listed = (tmp_path / "runs" / "index.html").read_text("utf-8")
+def test_the_demo_is_there_in_seconds(results: Path, demo: Demo) -> None:
+    assert demo.cpu_s < 10
+    listed = (demo.site / "runs" / "index.html").read_text("utf-8")
     assert all(f"runs/{path.stem}/index.html" in listed.replace("../", "") for path in document.find(results))
+
+
+@pytest.mark.parametrize("workload", PICTURES)
+def test_the_pictures_of_the_findings_are_the_runs_own(demo: Demo, showcase: Whole, workload: str) -> None:
+    drawn = demo.site / run_folder(showcase.document.header.run) / f"workload-{workload}.svg"
+    shown = FINDINGS.with_name(PICTURES[workload])
+    assert drawn.read_text("utf-8") == shown.read_text("utf-8"), f"If it is meant: cp {drawn} {shown}"
+
+
+def test_every_figure_of_the_findings_is_what_the_run_says(showcase: Whole) -> None:
+    known = {said(ratio) for ratio in ratios(showcase)}
+    quoted = FINDING.findall(FINDINGS.read_text("utf-8"))
+    assert len(quoted) > 3
+    assert [each for each in quoted if each not in known] == []
+
+
+def ratios(whole: Whole) -> list[Interval]:
+    """Of any two servers in a cell, either way round, and of whole curves against the base's."""
+    cells = (*whole.comparison.cells, *whole.others)
+    pairs = [ratio for c in cells for ratio in (c.ratio, mirrored(c)[0]) if ratio]
+    return [*pairs, *(part for curve in whole.comparison.curves for part in (curve.level, curve.tilt))]
+
+
+def said(ratio: Interval) -> tuple[str, str]:
+    """A change and its interval as the findings write them."""
+    change, range_ = (
+        text.replace(wording.SPACE, " ") for text in (wording.change(ratio), wording.change_range(ratio))
+    )
+    return change.removesuffix(" %"), range_
 
 
 def test_a_run_is_recorded_without_its_folders(
@@ -49,10 +109,11 @@ def test_a_run_is_recorded_without_its_folders(
 ) -> None:
     monkeypatch.setattr(record, "SHOWCASE", tmp_path)
     path = document.find(results)[0]
-    packed = record.record(path, starts=1, statements=False)
+    packed = record.record(path, starts=1, statements=[1])
     (unpacked,) = record.unpacked(tmp_path / "again")
     assert packed == tmp_path / f"{path.name}.gz"
     short, whole = document.read(unpacked), document.read(path)
     assert {start.start for start in short.starts if not start.confirming} == {1}
-    assert not any(sample.statements for start in short.starts for sample in start.samples)
+    telling = {start.block for start in short.starts for sample in start.samples if sample.statements}
+    assert telling == {block.key for block in whole.header.blocks if block.threads == 1}
     assert short.header.servers == whole.header.servers

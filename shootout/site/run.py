@@ -95,10 +95,8 @@ class Run:
     def series(self) -> dict[str, Series]:
         """How each server looks in charts, the base first."""
         held_against = Counter(c.base.server for c in self.judged)
-        labels = sorted(
-            (s.label for s in self.document.header.servers), key=lambda label: -held_against[label]
-        )
-        return {label: Series(label, number) for number, label in enumerate(labels)}
+        servers = sorted(self.document.header.servers, key=lambda server: -held_against[server.label])
+        return charts.looks(servers)
 
     @cached_property
     def servers(self) -> dict[str, ServerRecord]:
@@ -240,6 +238,11 @@ class CellSet:
     def page(self) -> str:
         """Its file in the run's folder."""
         return names.workload_page(self.workload, "" if self.alone else self.dataset)
+
+    @property
+    def picture(self) -> str:
+        """The file beside it that has its main chart alone."""
+        return f"{self.page.removesuffix('.html')}.svg"
 
     @cached_property
     def threads(self) -> tuple[int, ...]:
