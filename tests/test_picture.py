@@ -94,7 +94,28 @@ def test_a_picture_says_where_it_was_measured_and_what_failed() -> None:
     assert any("AMD EPYC 7763 64-Core Processor, 2 CPUs, virtual (kvm)" in text for text in said)
     assert any("4 tables of 25\u202f000 rows" in text and "starts: " in text for text in said)
     assert "Failed: mysql-5.6.24 with 8 threads" in said
-    assert any("dotted: mysql-5.5.34" in text for text in said)
+    assert any("95\u202f% interval of the change against mysql-5.5.34, dotted" in text for text in said)
+
+
+def test_bands_are_the_intervals_of_verdicts_around_the_lines() -> None:
+    picture = a_picture(nine())
+    for drawn, c in zip(picture.set.beside_base, picture.set.cells, strict=True):
+        assert drawn.figures
+        assert c.figures
+        tps = drawn.figures.tps
+        assert tps.estimate == c.figures.tps.estimate
+        if c.cell == c.base:
+            assert tps.low == tps.estimate == tps.high
+        elif c.ratio:
+            assert (tps.low / tps.estimate, tps.high / tps.estimate) == pytest.approx(
+                (c.ratio.low / c.ratio.estimate, c.ratio.high / c.ratio.estimate)
+            )
+
+
+def test_without_a_base_bands_are_the_throughputs_own() -> None:
+    picture = a_picture(builders.a_run(builders.a_header([builders.BASE], ["oltp_read_write"], [1, 8])))
+    assert picture.set.beside_base == picture.set.cells
+    assert "interval of the change" not in text_of(picture)
 
 
 @given(st.lists(st.floats(-50, 500), max_size=12).map(sorted), st.floats(0, 60))

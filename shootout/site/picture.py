@@ -114,7 +114,7 @@ class Picture:
 
     @cached_property
     def _figure(self) -> charts.Figure:
-        return charts.throughput(self.set.cells, tuple(self.run.series.values()), {})
+        return charts.throughput(self.set.beside_base, tuple(self.run.series.values()), {})
 
 
 def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
