@@ -9,17 +9,14 @@ from typing import NamedTuple
 
 import pytest
 import record
+import showcase
 
-from shootout import cli, document, kept, wording
+from shootout import cli, document, wording
 from shootout.kept import Whole
 from shootout.model import Interval
-from shootout.places import ROOT
-from shootout.site.names import run_folder
 from shootout.site.versus import mirrored
 
 SIZE_MAX = 2_500_000  # bytes of all of them
-FINDINGS = ROOT / "docs" / "showcase.md"
-PICTURES = {"oltp_read_only": "showcase-read-only.svg", "oltp_read_write": "showcase-read-write.svg"}
 FINDING = re.compile(r"([+−]?[\d.]+) % \(([+−]?[\d.]+ to [+−]?[\d.]+ %)\)")
 
 
@@ -44,14 +41,10 @@ def demo(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Demo:
 
 
 @pytest.fixture(scope="module")
-def showcase(results: Path, demo: Demo) -> Whole:
-    """The run of the profile of that name."""
-    (path,) = (
-        path
-        for path in document.find(results)
-        if document.read(path).header.profile_name == "showcase"
-    )
-    return kept.run(path).whole()
+def whole(results: Path, demo: Demo) -> Whole:
+    """The showcase's run; the demo has judged it."""
+    assert demo.site.is_dir()
+    return showcase.find(results)
 
 
 def test_the_recorded_runs_are_whole_and_small(results: Path) -> None:
@@ -75,25 +68,28 @@ def test_the_demo_is_there_in_seconds(results: Path, demo: Demo) -> None:
     assert all(f"runs/{path.stem}/index.html" in listed.replace("../", "") for path in document.find(results))
 
 
-@pytest.mark.parametrize("workload", PICTURES)
-def test_the_pictures_of_the_findings_are_the_runs_own(demo: Demo, showcase: Whole, workload: str) -> None:
-    drawn = demo.site / run_folder(showcase.document.header.run) / f"workload-{workload}.svg"
-    shown = FINDINGS.with_name(PICTURES[workload])
-    assert drawn.read_text("utf-8") == shown.read_text("utf-8"), f"If it is meant: cp {drawn} {shown}"
+@pytest.mark.parametrize("workload", showcase.PICTURES)
+def test_the_pictures_of_the_findings_are_the_runs_own(demo: Demo, whole: Whole, workload: str) -> None:
+    drawn = showcase.picture(demo.site, whole, workload)
+    shown = showcase.DOCS / showcase.PICTURES[workload]
+    assert drawn.read_text("utf-8") == shown.read_text("utf-8"), "If it is meant: python tests/showcase.py"
 
 
-def test_every_figure_of_the_findings_is_what_the_run_says(showcase: Whole) -> None:
-    known = {said(ratio) for ratio in ratios(showcase)}
-    quoted = FINDING.findall(FINDINGS.read_text("utf-8"))
+def test_the_tables_of_the_findings_are_the_runs_own(whole: Whole) -> None:
+    text = showcase.FINDINGS.read_text("utf-8")
+    for workload, picture in showcase.PICTURES.items():
+        assert f"]({picture})" in text
+        assert "\n".join(showcase.table(whole, workload)) in text, "If it is meant: python tests/showcase.py"
+
+
+def test_every_figure_of_the_findings_is_what_the_run_says(whole: Whole) -> None:
+    """Of any two servers in a cell, either way round."""
+    cells = (*whole.comparison.cells, *whole.others)
+    known = {said(ratio) for c in cells for ratio in (c.ratio, mirrored(c)[0]) if ratio}
+    prose = [line for line in showcase.FINDINGS.read_text("utf-8").splitlines() if not line.startswith("|")]
+    quoted = FINDING.findall("\n".join(prose))
     assert len(quoted) > 3
     assert [each for each in quoted if each not in known] == []
-
-
-def ratios(whole: Whole) -> list[Interval]:
-    """Of any two servers in a cell, either way round, and of whole curves against the base's."""
-    cells = (*whole.comparison.cells, *whole.others)
-    pairs = [ratio for c in cells for ratio in (c.ratio, mirrored(c)[0]) if ratio]
-    return [*pairs, *(part for curve in whole.comparison.curves for part in (curve.level, curve.tilt))]
 
 
 def said(ratio: Interval) -> tuple[str, str]:
