@@ -24,6 +24,8 @@ Figure = dict[str, Any]
 MARKERS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "pentagon")
 DASHES = ("dot", "solid", "dash", "longdash", "dashdot", "solid", "dash", "longdash")
 SHADES = 6  # of a family's hue
+BAND = 0.18  # opacity of a band around a line
+BANDS_MAX = 4  # lines with such bands; those of more lines would hide them
 LAW_POINTS = 40  # of a scaling law's curve
 BINS_PER_DECADE = 24  # of the latency distribution: each bin 10 % wide, coarser than the histogram's own
 
@@ -109,6 +111,7 @@ def throughput(
     A thin line is the server's scaling law.
     """
     counts = sorted({c.cell.threads for c in cells})
+    opacity = BAND if len(series) <= BANDS_MAX else BAND / 3
     data: list[dict[str, Any]] = []
     for one in series:
         points = [
@@ -124,7 +127,7 @@ def throughput(
                 "x": x + x[::-1],
                 "y": [tps.high for _, tps in points] + [tps.low for _, tps in points[::-1]],
                 "fill": "toself",
-                "fillcolor": f"{one.color}/0.18",
+                "fillcolor": f"{one.color}/{opacity:.2g}",
                 "mode": "none",
                 "hoverinfo": "skip",
             }
@@ -448,7 +451,7 @@ def _band(line: Line) -> tuple[Figure, Figure]:
         "x": x + x[::-1],
         "y": ends,
         "fill": "toself",
-        "fillcolor": f"{line.series.color}/0.18",
+        "fillcolor": f"{line.series.color}/{BAND}",
         "mode": "none",
         "hoverinfo": "skip",
     }

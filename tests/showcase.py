@@ -44,16 +44,17 @@ def picture(site: Path, whole: Whole, workload: str) -> Path:
 
 
 def table(whole: Whole, workload: str) -> Iterator[str]:
-    """Servers by threads: throughput of the base, changes of the others, and where each peaks."""
+    """Servers by threads: throughput of the base, changes of the others, and each one's peak in tps."""
     cells = [c for c in whole.comparison.cells if c.cell.workload == workload]
     threads = sorted({c.cell.threads for c in cells})
-    yield f"| server | {' | '.join(map(wording.threads, threads))} | peak |"
+    yield f"| server | {' | '.join(map(wording.threads, threads))} | peak, tps |"
     yield f"|---|{'--:|' * (len(threads) + 1)}"
     for label in dict.fromkeys(c.cell.server for c in cells):
         of_server = {c.cell.threads: c for c in cells if c.cell.server == label}
         figures = " | ".join(_figure(of_server[count]) for count in threads)
-        peak = max((c.figures.tps.estimate, c.cell.threads) for c in of_server.values() if c.figures)
-        yield f"| {label} | {figures} | {_plain(wording.number(peak[0]))} at {peak[1]} |"
+        tps = {count: c.figures.tps for count, c in of_server.items() if c.figures}
+        peak = max(tps, key=lambda count: tps[count].estimate)
+        yield f"| {label} | {figures} | {_plain(wording.estimate(tps[peak]))} at {peak} |"
 
 
 def _figure(c: CellComparison) -> str:
