@@ -24,7 +24,9 @@ def shoot(page: Path, shown: Path) -> Path:
     if browser_path is None:
         raise SystemExit("Chromium is missing: apt-get install chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=browser_path, args=["--headless", "--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=browser_path, args=["--headless", "--no-sandbox"]
+        )
         tab = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
         tab.goto(page.as_uri())
         tab.wait_for_load_state("load")

@@ -1,6 +1,6 @@
 """The pictures and tables of docs/showcase.md, of the run that the profile of that name has recorded.
 
-`python tests/showcase.py` after `make demo-site`: copies the pictures into docs/, and prints the tables as Markdown.
+`python tests/showcase.py` after `make demo-site` copies the pictures into docs/, and prints the tables.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A workload's throughput as a picture of its own, to be shown elsewhere: it brings its words and colours along."""
+"""A workload's throughput as a picture to be shown elsewhere: it brings its words and colours along."""
 
 from __future__ import annotations
 
@@ -84,9 +84,7 @@ class Picture:
         """Where, when and how it was measured, and what failed."""
         header = self.run.document.header
         runners = {
-            runner.fingerprint: runner
-            for c in self.set.cells
-            for runner in [header.part(c.cell).runner]
+            runner.fingerprint: runner for c in self.set.cells for runner in [header.part(c.cell).runner]
         }
         machines = " and ".join(map(_machine, runners.values()))
         datasets = [wording.dataset(each) for each in self.run.datasets if each.key == self.set.dataset]
