@@ -1,7 +1,8 @@
-"""A run's document made small enough for the repository: `python tests/record.py DOC --starts 3`.
+"""A run's document made small enough for the repository: `python tests/record.py DOC --statements 1`.
 
-What is left in reports/showcase is as it was measured; only starts are left out, latencies of kinds of
-statement, and the folders that servers and files were in on the machine that measured.
+What is left in reports/showcase is as it was measured; only latencies of kinds of statement are left out, and
+the folders that servers and files were in on the machine that measured. Starts can be, too: but of fewer of
+them less can be told, and verdicts are no longer those that the run gave.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def main() -> None:
     parser.add_argument(
         "--unpack", metavar="DIR", type=Path, help="put the showcase's documents there instead"
     )
-    parser.add_argument("--starts", type=int, default=3, help="of each block, those that confirm not counted")
+    parser.add_argument("--starts", type=int, help="of each block, those that confirm not counted")
     parser.add_argument(
         "--statements", type=_threads, metavar="N,…", help="only of blocks of so many threads; 0: of none"
     )
@@ -37,13 +38,14 @@ def main() -> None:
         print(record(path, given.starts, given.statements))
 
 
-def record(path: Path, starts: int, statements: Collection[int] | None = None) -> Path:
+def record(path: Path, starts: int | None = None, statements: Collection[int] | None = None) -> Path:
     """Write the short form of a document; returns where it is.
 
-    `statements`: the threads of the blocks that keep the latencies of kinds of statement; None: all do.
+    `starts`: how many are kept of each block, and those that confirm. `statements`: the threads of the blocks
+    that keep the latencies of kinds of statement. None: all.
     """
     read = document.read(path)
-    kept = [record for record in read.starts if record.start <= starts or record.confirming]
+    kept = [record for record in read.starts if starts is None or record.start <= starts or record.confirming]
     if statements is not None:
         telling = {block.key for block in read.header.blocks if block.threads in statements}
         kept = [record if record.block in telling else _silent(record) for record in kept]

@@ -11,9 +11,10 @@ import pytest
 import record
 import showcase
 
-from shootout import cli, document, wording
+from shootout import cli, document, kept, wording
 from shootout.kept import Whole
 from shootout.model import Interval
+from shootout.places import ROOT
 from shootout.site.versus import mirrored
 
 SIZE_MAX = 2_500_000  # bytes of all of them
@@ -66,6 +67,14 @@ def test_the_demo_is_there_in_seconds(results: Path, demo: Demo) -> None:
     assert demo.cpu_s < 10
     listed = (demo.site / "runs" / "index.html").read_text("utf-8")
     assert all(f"runs/{path.stem}/index.html" in listed.replace("../", "") for path in document.find(results))
+
+
+def test_what_the_readme_shows_is_what_a_recorded_run_says(results: Path, demo: Demo) -> None:
+    assert demo.site.is_dir()
+    readme = (ROOT / "README.md").read_text("utf-8")
+    (shown,) = re.findall(r"^ {4}(mysql-8\.0\.12 is slower than .*), …$", readme, flags=re.MULTILINE)
+    said = [kept.run(path).outline.headline for path in document.find(results)]
+    assert [each for each in said if each.replace(wording.SPACE, " ").startswith(shown)], said
 
 
 @pytest.mark.parametrize("workload", showcase.PICTURES)
