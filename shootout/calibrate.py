@@ -69,7 +69,8 @@ def calibrate(plan: Plan, results: Path, budget_s: float, observe: Callable[[Pro
         runner = machine.inspect(directory)
         contender = Contender.find(plan, label, held=held)
         template = contender.load(held)
-        placements = machine.placements(machine.cpus_of(runner.placement))
+        sampling = plan.profile.sampling
+        placements = machine.placements(machine.cpus_of(runner.placement), sampling.placement)
         blocks = [block for block in plan.blocks if block.threads > 1] or list(plan.blocks)
         generator = random.Random(f"{plan.seed}/calibration")
         bench = _Bench(plan, placements, generator, contender, template, directory)
@@ -82,7 +83,7 @@ def calibrate(plan: Plan, results: Path, budget_s: float, observe: Callable[[Pro
                     left = (STARTS - start) * len(blocks) + len(blocks) - number
                     until_s = time.monotonic() + max(ends_s - time.monotonic(), 0.0) / left
                     visits += bench.sweep(block, pair, start, until_s)
-    found = calibration.trials(visits, (next(iter(placements)), plan.profile.sampling.slice_s))
+    found = calibration.trials(visits, (next(iter(placements)), sampling.slice_s))
     made = Calibration(
         format=1,
         runner=runner.fingerprint,
@@ -100,7 +101,7 @@ class _Bench:
     """What all starts have in common."""
 
     plan: Plan
-    placements: Mapping[str, Placement]  # the usual one first
+    placements: Mapping[str, Placement]  # the profile's first
     generator: random.Random
     contender: Contender
     template: Template

@@ -18,9 +18,8 @@ from msgspec import structs
 from shootout import calibration, fitness, identity
 from shootout.errors import MeasureError
 from shootout.host import Disk, Host, Mount
-from shootout.model import Placement, Runner, Warning
+from shootout.model import Placement, PlacementName, Runner, Sampling, Warning
 
-SHARED_CPUS_MAX = 3  # with so few, a CPU kept for the client would be missing to the servers
 SHARED = "shared-cpu"  # code of a warning
 SAID_ELSEWHERE = ("virtual",)  # of findings: no doubt of its own, what it leads to is
 
@@ -57,37 +56,37 @@ def inspect(data_dir: Path, host: Host | None = None) -> Runner:
     )
 
 
-def calibrated(runner: Runner, folder: Path) -> Runner:
-    """The runner with its calibration in `folder`, and the CPU placement that this found best.
+def prepared(runner: Runner, sampling: Sampling, folder: Path) -> Runner:
+    """The runner with the CPU placement that the profile asks for, or with what its calibration found best.
 
-    As it is where it has none. Raises InputError for one that cannot be read.
+    `folder` holds the calibration, if there is one. Raises InputError for one that cannot be read.
     """
-    found = calibration.read(folder, runner.fingerprint)
-    if found is None:
-        return runner
-    place = placements(cpus_of(runner.placement)).get(found.best.placement, runner.placement)
+    found = calibration.read(folder, runner.fingerprint) if sampling.calibrated else None
+    places = placements(cpus_of(runner.placement), sampling.placement)
+    place = next(iter(places.values()))
+    if found is not None:
+        place = places.get(found.best.placement, place)
     warnings = (*_shared_cpus(place), *(each for each in runner.warnings if each.code != SHARED))
     return structs.replace(runner, placement=place, warnings=warnings, calibration=found)
 
 
-def placements(cpus: Sequence[int]) -> dict[str, Placement]:
-    """The ways to give `cpus` to client and servers, by name, the usual one first; each way once.
+def placements(cpus: Sequence[int], first: PlacementName = "apart") -> dict[str, Placement]:
+    """The ways to give `cpus` to client and servers, by name, the one asked for first; each way once.
 
-    The usual one: about a quarter for the client, the rest for the servers; of up to three, the servers use
-    all. A client and a server that only take turns share one CPU: on two, every turn would wake an idle one,
-    which on a virtual machine took two thirds of the time and most of the noise (docs/method.md).
+    Apart: about a quarter for the client, the rest for the servers. A client and a server that only take
+    turns share one CPU under all of them: on two, every turn would wake an idle one, which on a virtual
+    machine took two thirds of the time and most of the noise (docs/method.md).
     The client takes the first CPUs, so give CPUs of one core side by side (`Host.by_core`).
     """
     quarter, half = max(1, round(len(cpus) / 4)), max(1, len(cpus) // 2)
     ways = {
-        "shared": (cpus[:quarter], cpus),
         "apart": (cpus[:quarter], cpus[quarter:] or cpus),
+        "shared": (cpus[:quarter], cpus),
         "halves": (cpus[:half], cpus[half:] or cpus),
         "free": (cpus, cpus),
     }
-    usual = "shared" if len(cpus) <= SHARED_CPUS_MAX else "apart"
     places: dict[str, Placement] = {}
-    for name in (usual, *(name for name in ways if name != usual)):
+    for name in dict.fromkeys((first, *ways)):
         client, servers = ways[name]
         place = Placement(client=tuple(sorted(client)), servers=tuple(sorted(servers)), single=cpus[-1])
         if place not in places.values():
@@ -95,9 +94,9 @@ def placements(cpus: Sequence[int]) -> dict[str, Placement]:
     return places
 
 
-def placement(cpus: Sequence[int]) -> Placement:
-    """The usual one of `placements`."""
-    return next(iter(placements(cpus).values()))
+def placement(cpus: Sequence[int], name: PlacementName = "apart") -> Placement:
+    """One of `placements`."""
+    return next(iter(placements(cpus, name).values()))
 
 
 def cpus_of(place: Placement) -> tuple[int, ...]:

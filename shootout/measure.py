@@ -76,8 +76,7 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
     ):
         writer = document.Writer(results, run, resumed=path is not None)
         runner = machine.inspect(directory)
-        if plan.profile.sampling.calibrated:
-            runner = machine.calibrated(runner, results / ledger.FOLDER)
+        runner = machine.prepared(runner, plan.profile.sampling, results / ledger.FOLDER)
         campaign = _Campaign(plan, runner, run, directory, held, observe)
         journal = campaign.journal = document.Journal(writer, campaign.header)
         if path is not None:

@@ -181,6 +181,7 @@ class Scale(Value):
 
 
 Isolation = Literal["share", "pause", "exclusive"]
+PlacementName = Literal["apart", "shared", "halves", "free"]
 
 
 class Sampling(Value):
@@ -196,9 +197,10 @@ class Sampling(Value):
     # While another has its slice a server goes on with what it has to do (share), or is stopped (pause); or
     # each has all of its slices in one stretch, the others stopped (exclusive).
     isolation: Isolation = "share"
+    placement: PlacementName = "apart"  # who runs on which CPU: machine.placements
     half_width: Share = 0.015  # of the log-ratio's interval: narrower needs no further start
     budget_s: Seconds = 420.0  # for all starts of a run, restarts included
-    # CPU placement and slice_s are those that `doctor --calibrate` found best on the runner, where it did.
+    # In place of `placement` and `slice_s`, what `doctor --calibrate` found best on the runner, where it did.
     calibrated: bool = True
 
 
@@ -855,7 +857,7 @@ class Runner(Value):
     placement: Placement
     warnings: tuple[Warning, ...] = ()
     facts: dict[str, str] = field(default_factory=dict)  # what the fingerprint is made of
-    calibration: Calibration | None = None  # what placement and slices come from; None: they are the usual
+    calibration: Calibration | None = None  # of placement and slices; None: they are the profile's
 
     def sampling(self, asked: Sampling) -> Sampling:
         """As it is done here: with the slices that the runner was calibrated for."""

@@ -62,13 +62,13 @@ settings = "in-memory"
 [sampling]
 starts_min = 14
 starts_max = 14
-measure_s = 1.8
+measure_s = 4.3 # sixty seconds of each server in all
 budget_s = 7200.0
 [policy]
 confirm_starts = 0
 """
-POWER_RUNS = 2
-MEASURED_S = (30.0, 50.0)  # of a cell: base and head together
+POWER_RUNS, POWER_STARTS = 2, 14
+MEASURED_S = (30.0, 120.0)  # of a cell: base and head together, spread over all starts
 BIAS = """
 description = "A real difference, measured with idle servers {isolation}"
 workloads = ["oltp_read_only", "oltp_write_only"]
@@ -220,8 +220,8 @@ def power(records: Records) -> Iterator[str]:
             loss = LOSSES[place - 1]
             truth = 1 - injected[place]
             for seconds in MEASURED_S:
-                starts = int(seconds / 2 / document.header.profile.sampling.measure_s)
-                judged = verdicts.with_starts(gate, starts - CONFIRMING, CONFIRMING)
+                shorter = verdicts.shorter(gate, seconds / 2 / POWER_STARTS)
+                judged = verdicts.with_starts(shorter, POWER_STARTS - CONFIRMING, CONFIRMING)
                 found.setdefault((loss, seconds), []).extend(
                     cell.verdict is Verdict.REGRESSED
                     for cell in verdicts.cells(judged, POLICY, confirming=True)

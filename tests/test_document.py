@@ -97,7 +97,7 @@ RECORDS_3 = (
 GOLDEN_3 = HEADER_3 + RECORDS_3
 HEADER_4 = (
     HEADER_3.replace('"format":3', '"format":4')
-    .replace('"half_width"', '"isolation":"share","half_width"')
+    .replace('"half_width"', '"isolation":"share","placement":"apart","half_width"')
     .replace('"budget_s":310.0}', '"budget_s":310.0,"calibrated":true}')
     .replace('"warnings":[]},"servers"', '"warnings":[],"facts":{},"calibration":null},"servers"')
     .removesuffix("}\n")

@@ -3,6 +3,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from recorded import a_host
 
 from shootout import calibration, identity, machine
 from shootout.errors import MeasureError
-from shootout.model import Calibration, Sampling, Trial
+from shootout.model import Calibration, PlacementName, Sampling, Trial
 
 VDA = "sys/devices/pci0000:00/0000:00:02.0/virtio1/block/vda"
 
@@ -74,10 +75,10 @@ def test_what_must_not_be_compared_differs_by_name(
 
 def test_another_placement_is_no_other_machine_and_differs_all_the_same(tmp_path: Path) -> None:
     kvm = machine.inspect(Path("/data"), a_host("kvm", tmp_path))
-    other = structs.replace(kvm, placement=machine.placements((0, 1))["apart"])
+    other = structs.replace(kvm, placement=machine.placements((0, 1))["shared"])
     assert identity.difference(identity.facts(kvm), identity.facts(kvm)) == ""
     assert identity.difference(identity.facts(kvm), identity.facts(other)) == (
-        "placement load on CPU 0, servers on 0,1, now load on CPU 0, servers on 1"
+        "placement load on CPU 0, servers on 1, now load on CPU 0, servers on 0,1"
     )
     assert identity.difference({}, identity.facts(kvm)) == ""  # of a run that did not keep them
 
@@ -100,7 +101,7 @@ def test_another_filesystem_is_another_fingerprint(tmp_path: Path) -> None:
     ("cpus", "client", "servers"),
     [
         ((3,), (3,), (3,)),
-        ((0, 1), (0,), (0, 1)),
+        ((0, 1), (0,), (1,)),
         ((0, 1, 2, 3), (0,), (1, 2, 3)),
         (tuple(range(16)), (0, 1, 2, 3), tuple(range(4, 16))),
     ],
@@ -110,7 +111,7 @@ def test_placement(cpus: tuple[int, ...], client: tuple[int, ...], servers: tupl
 
 
 @given(st.lists(st.integers(0, 511), min_size=1, max_size=256, unique=True))
-def test_a_reader_shares_a_cpu_and_from_four_on_every_cpu_has_one_side(cpus: list[int]) -> None:
+def test_a_reader_shares_a_cpu_and_all_others_stay_apart(cpus: list[int]) -> None:
     place = machine.placement(cpus)
     client, servers = place.of(1, writes=False)
     assert client == servers
@@ -118,15 +119,18 @@ def test_a_reader_shares_a_cpu_and_from_four_on_every_cpu_has_one_side(cpus: lis
     client, servers = place.of(1, writes=True)
     assert not set(client) & set(servers) or len(cpus) == 1
     assert set(place.client) | set(place.servers) == set(cpus)
-    if len(cpus) > machine.SHARED_CPUS_MAX:
+    if len(cpus) > 1:
         assert sorted(place.client + place.servers) == sorted(cpus)
         assert len(place.client) <= len(place.servers)
 
 
 @given(st.lists(st.integers(0, 511), min_size=1, max_size=64, unique=True))
-def test_every_placement_is_another_and_the_usual_one_is_first(cpus: list[int]) -> None:
+def test_every_placement_is_another_and_the_one_asked_for_is_first(cpus: list[int]) -> None:
     places = machine.placements(cpus)
-    assert next(iter(places.values())) == machine.placement(cpus)
+    for name in get_args(PlacementName):
+        first, *others = machine.placements(cpus, name).values()
+        assert first == machine.placement(cpus, name)
+        assert {str(first), *map(str, others)} == set(map(str, places.values()))
     assert len(set(map(str, places.values()))) == len(places)
     for place in places.values():
         assert {*place.client, *place.servers} == set(cpus)
@@ -137,10 +141,11 @@ def test_every_placement_is_another_and_the_usual_one_is_first(cpus: list[int]) 
 
 def test_the_placements_of_two_and_eight() -> None:
     assert {name: (p.client, p.servers) for name, p in machine.placements((0, 1)).items()} == {
-        "shared": ((0,), (0, 1)),
         "apart": ((0,), (1,)),
+        "shared": ((0,), (0, 1)),
         "free": ((0, 1), (0, 1)),
     }
+    assert list(machine.placements((0, 1), "halves")) == ["halves", "shared", "free"]  # on two: apart
     eight = tuple(range(8))
     assert {name: (p.client, p.servers) for name, p in machine.placements(eight).items()} == {
         "apart": ((0, 1), eight[2:]),
@@ -154,7 +159,9 @@ def test_a_calibration_is_used(tmp_path: Path) -> None:
     runner = machine.inspect(tmp_path)
     cpus = machine.cpus_of(runner.placement)
     names = list(machine.placements(cpus))
-    assert machine.calibrated(runner, tmp_path) == runner
+    assert machine.prepared(runner, Sampling(), tmp_path) == runner
+    asked = machine.prepared(runner, Sampling(placement="free"), tmp_path)
+    assert asked.placement == machine.placement(cpus, "free")
     assert runner.sampling(Sampling()) == Sampling()
     best = Trial(placement=names[-1], slice_s=0.25, spread=0.01, visits=9)
     made = Calibration(
@@ -166,10 +173,11 @@ def test_a_calibration_is_used(tmp_path: Path) -> None:
         trials=(best,),
     )
     calibration.keep(tmp_path, made)
-    used = machine.calibrated(runner, tmp_path)
+    used = machine.prepared(runner, Sampling(), tmp_path)
     assert used.placement == machine.placements(cpus)[names[-1]]
     assert used.calibration == made
     assert used.sampling(Sampling(measure_s=3.0)) == Sampling(measure_s=3.0, slice_s=0.25)
+    assert machine.prepared(runner, Sampling(calibrated=False), tmp_path) == runner
     shares = bool(set(used.placement.client) & set(used.placement.servers))
     assert ("shared-cpu" in {warning.code for warning in used.warnings}) == shares
 

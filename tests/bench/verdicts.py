@@ -63,6 +63,19 @@ def with_starts(document: RunDocument, judging: int, confirming: int) -> RunDocu
     return structs.replace(document, starts=tuple(starts))
 
 
+def shorter(document: RunDocument, measure_s: float) -> RunDocument:
+    """The document as it would be, had each start measured each server for so many seconds only."""
+
+    def start(each: StartRecord) -> StartRecord:
+        longest = np.cumsum([samples.window_s for samples in each.samples], axis=1).max(axis=0)
+        rounds = max(1, int(np.searchsorted(longest, measure_s, side="right")))
+        return structs.replace(
+            each, order=each.order[:rounds], samples=tuple(_first(s, rounds) for s in each.samples)
+        )
+
+    return structs.replace(document, starts=tuple(map(start, document.starts)))
+
+
 def heads(document: RunDocument) -> Iterator[RunDocument]:
     """A gate for each server but the first, which is the base of all."""
     base, *others = (server.label for server in document.header.servers)
@@ -131,6 +144,13 @@ def bare(document: RunDocument) -> RunDocument:
         for start in document.starts
     )
     return structs.replace(document, starts=starts)
+
+
+def _first(samples: Samples, rounds: int) -> Samples:
+    """Of the first rounds alone; counters and latencies stay those of all."""
+    names = ("transactions", "window_s", "server_cpu_s", "client_cpu_s", "completed")
+    found = {name: getattr(samples, name) for name in names}
+    return structs.replace(samples, **{name: of[:rounds] for name, of in found.items() if of is not None})
 
 
 def _slower(start: StartRecord, loss: float, scale: float) -> StartRecord:
