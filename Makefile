@@ -8,7 +8,7 @@ ENGINE := $(wildcard engine/src/*) engine/Cargo.toml engine/Cargo.lock
 need = command -v $(1) >/dev/null || { echo "shootout: $(1) is missing; install it with: $(2)" >&2; exit 2; }
 
 .PHONY: bench demo-site test test-servers wheel fuzz clean tools
-.PHONY: bench-engine bench-merge bench-method bench-site bench-storm bench-verdict
+.PHONY: bench-engine bench-gate bench-merge bench-method bench-site bench-storm bench-verdict
 
 # Exit code 1 says that something regressed: here that is a result, not a fault.
 bench: $(INSTALLED)
@@ -83,6 +83,11 @@ wheel: $(INSTALLED)
 # What docs/method.md says of cold starts and CPU placement, measured again.
 bench-method: $(INSTALLED)
 	@$(BIN)/python tests/bench_method.py
+
+# What a gate's ten minutes go into, and that no more than a fifth is overhead.
+bench-gate: $(INSTALLED)
+	@$(call need,mvn,apt-get install maven)
+	@$(BIN)/python tests/bench_gate.py $(ARGS)
 
 # A thousand shards of a hundred cells each, made up, become one run: seconds and megabytes.
 bench-merge: $(INSTALLED)

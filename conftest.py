@@ -28,6 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         group.addoption(option.flag, **option.shown)
     group.addoption("--out", metavar="DIR", default=str(REPORTS), help="for results/ and site/")
     group.addoption("--markdown", metavar="FILE", help="write the verdicts as Markdown")
+    group.addoption("--acknowledged", metavar="FILE", type=Path, help=cli.ACKNOWLEDGED_HELP)
     group.addoption("--json", action="store_true", help="print the conclusion as JSON")
 
 
@@ -35,6 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "workload(name): the workload that a suite's function stands for")
     try:
         config.stash[PLAN] = plan.make(plan.Selection.of(config.option))
+        cli.known(config.option.acknowledged)  # what is wrong with it is said before anything is measured
     except InputError as error:
         raise pytest.UsageError(dsn.hidden(str(error))) from None
 
@@ -97,7 +99,7 @@ def run(request: pytest.FixtureRequest) -> cli.Conclusion:
         try:
             with terminal.Display(Console(stderr=True)) as display:
                 path = measure.measure(config.stash[PLAN].only(cells), reports / "results", display.show)
-            config.stash[CONCLUSION] = cli.conclude(path, reports / "site")
+            config.stash[CONCLUSION] = cli.conclude(path, reports / "site", config.option.acknowledged)
             if config.option.markdown:
                 cli.write(Path(config.option.markdown), github.summary(config.stash[CONCLUSION].comparison))
         except (InputError, MeasureError) as error:

@@ -4,16 +4,18 @@ The series is cut so that the absolute deviations from each piece's median, and 
 to the least there is (Jackson et al. 2005, "An algorithm for optimal partitioning of data on an interval";
 Bai 1995, "Least absolute deviation estimation of a shift"). Single bad runs do not move a median.
 
-The search is exact, quadratic in time and space, and made for hundreds of series of a few years of weekly
-runs at once: each step is one for several of them.
+The search is exact. A piece's median is a value of the series, so it is enough to know, for each value as the
+level of the newest piece, the least sum so far (Rigaill 2015, "A pruned dynamic programming algorithm to
+recover the best segmentations", which keeps this as a function of the level): quadratic in time, linear in
+space, and each step is one for many series.
 """
 
 from __future__ import annotations
 
 import math
-import random
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,22 +24,25 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 PIECE_MIN = 3  # a level is more than one bad run and its neighbour
-SHUFFLES = 199
-STAGES = (20, 40, 80, SHUFFLES)  # how many of them before it is looked whether more can matter
+SHUFFLES = 99  # the level is that which is asked for with any number of which 5 % of one more is whole
+STAGES = (10, 20, 40, SHUFFLES)  # how many of them before it is looked whether more can matter
 FALSE_ALARM = 0.05
 BLOCK = 3  # values that stay neighbours when a series is shuffled
 RESOLUTION = 1e-9  # of sums of logarithms: what is smaller is rounding
-TOGETHER = 16  # series: with more, what is worked on no longer lies in a CPU's cache
+# Rows of what is worked on at once: with more it no longer lies in a CPU's cache, with fewer steps cost more
+# than what they do.
+SERIES_TOGETHER = 64
+SHUFFLES_TOGETHER = 200
 
 
 def cuts(values: Sequence[float], penalty: float) -> tuple[int, ...]:
     """The indexes at which a new level begins; each level holds at least `PIECE_MIN` values."""
     if len(values) < 2 * PIECE_MIN:
         return ()
-    return _cuts(_costs(np.asarray([values], dtype=float)), np.asarray([penalty]))[0]
+    return _cuts(np.asarray([values], dtype=float), np.asarray([penalty]))[0]
 
 
-def penalty(values: Sequence[float], generator: random.Random) -> float:
+def penalty(values: Sequence[float]) -> float:
     """The penalty under which a series without a change shows one in about the share `FALSE_ALARM` of cases.
 
     Blocks of neighbouring values are shuffled: that breaks up a change of level, and leaves the noise and its
@@ -46,29 +51,26 @@ def penalty(values: Sequence[float], generator: random.Random) -> float:
     """
     if len(values) < 2 * PIECE_MIN:
         return 0.0
-    orders = _shuffles(len(values), generator)[np.newaxis]
-    return float(_quantile(_saved(np.asarray([values], dtype=float), orders))[0])
+    return float(_quantile(_saved(np.asarray([values], dtype=float), _shuffles(len(values))))[0])
 
 
-def of_all(
-    series: Sequence[Sequence[float]], generators: Sequence[random.Random]
-) -> tuple[tuple[int, ...], ...]:
-    """The cuts of each series under its own penalty; `generators`: one for each."""
+def of_all(series: Sequence[Sequence[float]]) -> tuple[tuple[int, ...], ...]:
+    """The cuts of each series, each under its own penalty."""
     found: list[tuple[int, ...]] = [()] * len(series)
     by_length: dict[int, list[int]] = defaultdict(list)
     for number, values in enumerate(series):
         if len(values) >= 2 * PIECE_MIN:
             by_length[len(values)].append(number)
     for numbers in by_length.values():
-        for first in range(0, len(numbers), TOGETHER):
-            some = numbers[first : first + TOGETHER]
+        for first in range(0, len(numbers), SERIES_TOGETHER):
+            some = numbers[first : first + SERIES_TOGETHER]
             together = np.asarray([series[number] for number in some], dtype=float)
-            for number, each in zip(some, _of(together, [generators[n] for n in some]), strict=True):
+            for number, each in zip(some, _of(together), strict=True):
                 found[number] = each
     return tuple(found)
 
 
-def _of(values: Floats, generators: Sequence[random.Random]) -> list[tuple[int, ...]]:
+def _of(values: Floats) -> list[tuple[int, ...]]:
     """The cuts of each row.
 
     A row without cuts under a penalty has none under a larger one, and more shuffles can only make the
@@ -76,14 +78,12 @@ def _of(values: Floats, generators: Sequence[random.Random]) -> list[tuple[int, 
     Carlo p-values").
     """
     found: list[tuple[int, ...]] = [()] * len(values)
-    costs = _costs(values)
-    orders = np.stack([_shuffles(values.shape[1], generator) for generator in generators])
+    orders = _shuffles(values.shape[1])
     saved = np.empty((len(values), 0))
     rows = np.arange(len(values))
     for done, stage in zip((0, *STAGES), STAGES, strict=False):
-        more = _saved(values[rows], orders[rows, done:stage])
-        saved = np.concatenate([saved, more], axis=1)
-        suspected = _cuts(costs[rows], _quantile(saved))
+        saved = np.concatenate([saved, _saved(values[rows], orders[done:stage])], axis=1)
+        suspected = _cuts(values[rows], _quantile(saved))
         stay = np.asarray([bool(each) for each in suspected])
         for row, each in zip(rows, suspected, strict=True):
             found[row] = each
@@ -93,21 +93,34 @@ def _of(values: Floats, generators: Sequence[random.Random]) -> list[tuple[int, 
     return found
 
 
-def _cuts(costs: Floats, penalties: Floats) -> list[tuple[int, ...]]:
-    """For each row's costs, under its penalty."""
-    count, n, _ = costs.shape
+def _cuts(values: Floats, penalties: Floats) -> list[tuple[int, ...]]:
+    """For each row, under its penalty."""
+    count, n = values.shape
     every = np.arange(count)
-    best = np.full((count, n + 1), np.inf)  # of the first so many values
-    best[:, 0] = 0.0
-    begins = np.zeros((count, n + 1), dtype=np.intp)  # of their last piece
-    for end in range(PIECE_MIN, n + 1):
-        starts = np.asarray([0, *range(PIECE_MIN, end - PIECE_MIN + 1)])
-        totals = best[:, starts] + costs[:, starts, end - 1]
-        totals[:, 1:] += penalties[:, np.newaxis]
-        chosen = totals.argmin(axis=1)
-        best[:, end] = totals[every, chosen]
-        begins[:, end] = starts[chosen]
-    return [_path(row.tolist()) for row in begins]
+    levels = np.sort(values, axis=1)
+    # For each level: what the values so far cost, the newest piece at that level; and where it begins.
+    costs = np.full((count, n), np.inf)
+    begins = np.zeros((count, n), dtype=np.intp)
+    best = np.full((n + 1, count), np.inf)  # these two: by how many values there are, at the best level
+    best[0] = 0.0
+    chosen = np.zeros((n + 1, count), dtype=np.intp)
+    distances = np.zeros((PIECE_MIN, count, n))  # of the newest values to the levels
+    for end in range(1, n + 1):
+        newest = distances[end % PIECE_MIN]
+        np.abs(levels - values[:, end - 1 : end], out=newest)
+        costs += newest
+        begin = end - PIECE_MIN
+        if begin >= 0:
+            before = best[begin] + (penalties if begin else 0.0)
+            cut = distances.sum(axis=0)
+            cut += before[:, np.newaxis]
+            better = cut < costs
+            np.copyto(costs, cut, where=better)
+            begins[better] = begin
+        level = costs.argmin(axis=1)
+        best[end] = costs[every, level]
+        chosen[end] = begins[every, level]
+    return [_path(each) for each in chosen.T.tolist()]
 
 
 def _path(begins: Sequence[int]) -> tuple[int, ...]:
@@ -122,47 +135,42 @@ def _path(begins: Sequence[int]) -> tuple[int, ...]:
 def _quantile(saved: Floats) -> Floats:
     """Of each row, what so few of `SHUFFLES` save as much as that a series without a change rarely does.
 
-    With fewer shuffles it is a lower bound.
+    With fewer shuffles it is a lower bound. A short series has few orders, its own among them: what saves as
+    much as that, but for rounding, is no change.
     """
     rank = SHUFFLES - min(math.ceil((1 - FALSE_ALARM) * (SHUFFLES + 1)), SHUFFLES) + 1  # from the top
-    quantile = np.sort(saved, axis=1)[:, -rank]
-    return np.maximum(quantile, RESOLUTION)
+    quantile: Floats = np.sort(saved, axis=1)[:, -rank] + RESOLUTION
+    return quantile
 
 
-def _shuffles(length: int, generator: random.Random) -> Ints:
-    """`SHUFFLES` orders of the indexes, blocks of neighbours kept together."""
-    dice = np.random.default_rng(generator.getrandbits(64))
+@lru_cache(64)
+def _shuffles(length: int) -> Ints:
+    """`SHUFFLES` orders of so many indexes, blocks of neighbours kept together.
+
+    They are the same for every series of a length, every time: what is found in a series stays what it is.
+    """
+    dice = np.random.default_rng(length)
     blocks = dice.permuted(np.tile(np.arange(-(-length // BLOCK)), (SHUFFLES, 1)), axis=1)
     indexes = (blocks[:, :, np.newaxis] * BLOCK + np.arange(BLOCK)).reshape(SHUFFLES, -1)
     return indexes[indexes < length].reshape(SHUFFLES, length)  # the last block may be shorter
 
 
 def _saved(values: Floats, orders: Ints) -> Floats:
-    """How much less the deviations of each row, in each of its orders, are with the best single cut."""
-    count, shuffles, n = orders.shape
-    shuffled = np.take_along_axis(values[:, np.newaxis, :], orders, axis=2).reshape(-1, n)
-    whole = np.zeros(len(shuffled), dtype=np.intp)
-    ahead, back = _deviations(shuffled, whole), _deviations(shuffled[:, ::-1], whole)
-    splits = np.arange(PIECE_MIN, n - PIECE_MIN + 1)
-    saved: Floats = (ahead[:, -1:] - ahead[:, splits - 1] - back[:, n - splits - 1]).max(axis=1)
-    return saved.reshape(count, shuffles)
-
-
-def _costs(values: Floats) -> Floats:
-    """Each row's deviations by the piece's begin and its end, less one."""
+    """How much less the deviations of each row, in each of the orders, are with the best single cut."""
     count, n = values.shape
-    costs = np.empty((count, n, n))
-    for parity in (0, 1):
-        begins = np.arange(parity, n, 2)
-        rows = np.repeat(values, len(begins), axis=0)
-        costs[:, parity::2] = _deviations(rows, np.tile(begins, count)).reshape(count, len(begins), n)
-    return costs
+    splits = np.arange(PIECE_MIN, n - PIECE_MIN + 1)
+    saved = np.empty((count, len(orders)))
+    together = max(1, SHUFFLES_TOGETHER // len(orders))
+    for first in range(0, count, together):
+        shuffled = values[first : first + together, orders].reshape(-1, n)
+        ahead, back = np.split(_deviations(np.concatenate([shuffled, shuffled[:, ::-1]])), 2)
+        cut = ahead[:, splits - 1] + back[:, n - splits - 1]
+        saved[first : first + together] = (ahead[:, -1] - cut.min(axis=1)).reshape(-1, len(orders))
+    return saved
 
 
-def _deviations(values: Floats, begins: Ints) -> Floats:
-    """The sum of absolute deviations from their median, of each row's values from its begin on, by their end.
-
-    `begins` are all even, or all odd. What stands before a row's begin means nothing.
+def _deviations(values: Floats) -> Floats:
+    """The sum of absolute deviations from their median, of each row's first values, by their number less one.
 
     Backwards: each row's values, linked in the order of their size, lose the newest one again and again. That
     takes its distance from the middle off the sum, and moves the middle by one link at most; so a sum costs
@@ -174,17 +182,13 @@ def _deviations(values: Floats, begins: Ints) -> Floats:
     np.put_along_axis(places, order, np.arange(1, n + 1)[np.newaxis, :], axis=1)  # 0 and n + 1 are the ends
     sizes = np.zeros((count, n + 2))
     sizes[:, 1:-1] = np.take_along_axis(values, order, axis=1)
-    present = np.zeros((count, n + 2), dtype=bool)
-    present[:, 1:-1] = order >= begins[:, np.newaxis]
-    held = (n - begins)[:, np.newaxis]
-    position = present.cumsum(axis=1)  # from 1 on
-    side = np.where(position > held - held // 2, 1.0, 0.0) - np.where(position <= held // 2, 1.0, 0.0)
-    total = (sizes * side * present).sum(axis=1)
+    half = n // 2
+    total = sizes[:, n - half + 1 : n + 1].sum(axis=1) - sizes[:, 1 : half + 1].sum(axis=1)
 
     # From here on a place is one in all rows.
     first = np.arange(count) * (n + 2)
-    middle = first + (position == held // 2 + 1).argmax(axis=1)  # of an even number: the upper of both
-    before, after = ((links + first[:, np.newaxis]).ravel() for links in _links(present))
+    middle = first + half + 1  # of an even number: the upper of both
+    before, after = np.arange(-1, sizes.size - 1), np.arange(1, sizes.size + 1)
     sizes = sizes.ravel()
     places = np.ascontiguousarray((places + first[:, np.newaxis]).T)
     newest = np.ascontiguousarray(values.T)
@@ -192,24 +196,12 @@ def _deviations(values: Floats, begins: Ints) -> Floats:
     for end in range(n - 1, -1, -1):
         sums[end] = total
         gone = places[end]
-        if (end + 1 - begins[0]) % 2:
+        if end % 2:
+            nearest = middle = np.where(gone >= middle, before.take(middle), middle)
+        else:
             nearest = middle
             middle = np.where(gone <= middle, after.take(middle), middle)
-        else:
-            nearest = middle = np.where(gone >= middle, before.take(middle), middle)
         total = total - np.abs(newest[end] - sizes.take(nearest))
         left, right = before.take(gone), after.take(gone)
         after[left], before[right] = right, left
     return np.maximum(sums.T, 0.0)
-
-
-def _links(present: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-    """For each place of a row the nearest one before and after it that is present, or the row's end."""
-    n = present.shape[1]
-    places = np.broadcast_to(np.arange(n), present.shape)
-    before = np.zeros(present.shape, dtype=np.intp)
-    np.maximum.accumulate(np.where(present, places, 0)[:, :-1], axis=1, out=before[:, 1:])
-    after = np.full(present.shape, n - 1, dtype=np.intp)
-    reverse = np.where(present, places, n - 1)[:, :0:-1]
-    after[:, :-1] = np.minimum.accumulate(reverse, axis=1)[:, ::-1]
-    return before, after

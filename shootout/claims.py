@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -66,11 +66,20 @@ class Figures:
     curves: Mapping[tuple[str, str], Curve]  # by server as published, and workload
     missing: Mapping[tuple[str, str], str]  # why there is no curve
     exact: bool  # single values, as published: nothing is known of their spread
+    machines: Mapping[tuple[str, int], str] = field(default_factory=dict)  # by workload and threads
 
     @property
     def starts_min(self) -> int:
         """So many starts have an interval, or need none."""
         return 1 if self.exact else STARTS_MIN
+
+    def comparable(self, weights: Mapping[Place, float]) -> bool:
+        """Whether a contrast says something of servers: of shards, what machines differ in must cancel."""
+        of_machine: dict[str | None, float] = {}
+        for (_, workload, threads), weight in weights.items():
+            machine = self.machines.get((workload, threads))
+            of_machine[machine] = of_machine.get(machine, 0.0) + weight
+        return len(of_machine) == 1 or all(abs(total) < 1e-9 for total in of_machine.values())
 
     def curve(self, server: str, workload: str) -> Curve:
         """A server's throughputs. Raises _UntoldError with the reason where there are none."""
@@ -152,7 +161,12 @@ def of_run(said: Published, document: RunDocument) -> Figures:
                 if samples.server == record.label and samples.steady:
                     curve = curves.setdefault((server.name, block.workload), {})
                     curve.setdefault(block.threads, {})[start.start] = whole_log_tps(samples)
-    return Figures(header.runner.cpus, curves, missing, exact=False)
+    cpus = {runner.cpus for runner in header.runners}
+    machines = {
+        (block.workload, block.threads): header.part(block.cells[0]).runner.fingerprint
+        for block in header.blocks
+    }
+    return Figures(cpus.pop() if len(cpus) == 1 else None, curves, missing, exact=False, machines=machines)
 
 
 # --- the rule -------------------------------------------------------------------------------------
@@ -166,8 +180,10 @@ def _judge(
         asked = [*_questions(said, claim, figures, left_out)]
     except _UntoldError as reason:
         return Outcome.UNTOLD, (), str(reason)
-    questions = [each for each in asked if len(_per_start(figures, each)) >= figures.starts_min]
-    left_out += [_few(figures, each.what) for each in asked if each not in questions]
+    fair = [each for each in asked if figures.comparable(each.weights)]
+    left_out += [_UntoldError("measured by two machines", each.what) for each in asked if each not in fair]
+    questions = [each for each in fair if len(_per_start(figures, each)) >= figures.starts_min]
+    left_out += [_few(figures, each.what) for each in fair if each not in questions]
     contrasts = tuple(_contrast(figures, each, confidence) for each in questions)
     each_confidence = 1 - (1 - confidence) / max(1, len(questions))
     strict = [_contrast(figures, each, each_confidence).outcome for each in questions]

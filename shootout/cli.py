@@ -9,9 +9,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -46,7 +47,15 @@ from shootout import (
     webhook,
 )
 from shootout.errors import InputError, MeasureError
-from shootout.model import Comparison, HistoryPoint, JudgedClaim, RunDocument, ServerReference, Verdict
+from shootout.model import (
+    Acknowledgement,
+    Comparison,
+    HistoryPoint,
+    JudgedClaim,
+    RunDocument,
+    ServerReference,
+    Verdict,
+)
 from shootout.places import FIXTURES, REPORTS, ROOT, SUITES, cache
 from shootout.repository import Repository
 from shootout.servers import catalogue, dsn, reference
@@ -60,6 +69,7 @@ INTERRUPTED = 130
 GATE_PROFILE = "a profile's name, or a .toml file (default: gate)"
 BASELINES = FIXTURES / "baselines"
 ACKNOWLEDGED = FIXTURES / "acknowledged.toml"
+ACKNOWLEDGED_HELP = "regressions that are known and accepted (default: fixtures/acknowledged.toml)"
 LOG_WIDTH = 132  # columns, where the output is no terminal
 
 
@@ -88,29 +98,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def conclude(path: Path, out: Path) -> Conclusion:
+def known(acknowledged: Path | None) -> tuple[Acknowledgement, ...]:
+    """What a file says of regressions that are known and accepted; None: this repository's own.
+
+    Raises InputError.
+    """
+    return triage.load(ACKNOWLEDGED if acknowledged is None else acknowledged)
+
+
+def conclude(path: Path, out: Path, acknowledged: Path | None = None) -> Conclusion:
     """Judge the run at `path`, keep what its A/A cells showed, and publish it with all others beside it."""
-    run = kept.run(path, triage.load(ACKNOWLEDGED))
+    run = kept.run(path, known(acknowledged))
     ledger.learn(path.parent / ledger.FOLDER, run.outline.entries)
-    page = publish(path.parent, out)
+    page = publish(path.parent, out, acknowledged)
     whole = run.whole()
     return Conclusion(path, page, whole.document, whole.comparison)
 
 
-def judged(read: RunDocument, results: Path, base: str | None = None) -> Comparison:
+def judged(
+    read: RunDocument, results: Path, base: str | None = None, acknowledged: Path | None = None
+) -> Comparison:
     """A run judged by what its runner's A/A cells have shown before it."""
     history = ledger.known(results / ledger.FOLDER, read.header)
-    known = triage.load(ACKNOWLEDGED)
-    return compare.compare(read, base=base, history=history, acknowledged=known)
+    return compare.compare(read, base=base, history=history, acknowledged=known(acknowledged))
 
 
-def publish(results: Path, out: Path) -> Path:
+def publish(results: Path, out: Path, acknowledged: Path | None = None) -> Path:
     """Make the site of all run documents in `results`; what is none is named on stderr and left out."""
-    acknowledged = triage.load(ACKNOWLEDGED)
-    runs = kept.runs(results, _left_out, acknowledged)
+    accepted = known(acknowledged)
+    runs = kept.runs(results, _left_out, accepted)
     if not runs:
         raise _nothing_in(results)
-    return site.update(runs, out, acknowledged)
+    return site.update(runs, out, accepted)
 
 
 def _points(results: Path, anchor: str | None) -> Iterator[Iterable[tuple[history.Key, HistoryPoint]]]:
@@ -121,14 +140,14 @@ def _points(results: Path, anchor: str | None) -> Iterator[Iterable[tuple[histor
         yield from map(history.points_of, _judged_all(results, anchor))
 
 
-def _judged_all(results: Path, base: str | None = None) -> list[Comparison]:
+def _judged_all(results: Path, base: str | None = None, acknowledged: Path | None = None) -> list[Comparison]:
     """Every run of a folder, without those that are part of another; with `base`, those that have it."""
     runs: dict[str, Comparison] = {}
     for path in document.find(results):
         try:
             read = document.read(path)
             if base is None or any(base in block.servers for block in read.header.blocks):
-                runs[read.header.run] = judged(read, results, base)
+                runs[read.header.run] = judged(read, results, base, acknowledged)
         except InputError as error:
             _left_out(error)
     parts = {run: [part.run for part in each.header.parts] for run, each in runs.items()}
@@ -181,11 +200,13 @@ def _gate(given: argparse.Namespace) -> int:
 
 def _measure(selection: plan.Selection, given: argparse.Namespace) -> int:
     """Run the suites under pytest; returns the exit code."""
-    plan.make(selection)  # what is wrong is said before pytest begins
+    plan.make(selection)  # these two: what is wrong is said before pytest begins
+    known(given.acknowledged)
     options = [f"{flag}={text}" if text else flag for flag, text in selection.given.items()]
     options += [f"--out={given.out}", *(["--json"] if given.json else [])]
     options += [f"--junit-xml={given.junit_xml}"] if given.junit_xml else []
     options += [f"--markdown={given.markdown}"] if given.markdown else []
+    options += [f"--acknowledged={given.acknowledged}"] if given.acknowledged else []
     front = _Front()
     place = ["-c", str(ROOT / "pyproject.toml"), f"--rootdir={ROOT}", "-p", "no:cacheprovider"]
     code = pytest.main([str(SUITES), *place, "-p", "no:terminal", *options], plugins=[front])
@@ -201,7 +222,9 @@ def _merge(given: argparse.Namespace) -> int:
         print(f"shootout: left out: {words}", file=sys.stderr)
 
     out = given.out.resolve()
-    conclusion = conclude(merge.merge(given.documents, out / "results", skip), out / "site")
+    known(given.acknowledged)  # what is wrong with it is said before anything is written
+    whole = merge.merge(given.documents, out / "results", skip)
+    conclusion = conclude(whole, out / "site", given.acknowledged)
     show(conclusion, as_json=given.json)
     unmeasured = [
         cell.cell
@@ -220,7 +243,7 @@ def _merge(given: argparse.Namespace) -> int:
 
 
 def _compare(given: argparse.Namespace) -> int:
-    comparisons = [judged(document.read(path), path.parent, given.base) for path in given.documents]
+    comparisons = _judged_each(given, given.base)
     if given.baseline is not None:
         comparisons = [
             baseline.judged(each, baseline.find(given.baseline, each.header), triage.load(ACKNOWLEDGED))
@@ -255,12 +278,8 @@ def _history(given: argparse.Namespace) -> int:
 
 def _doctor(given: argparse.Namespace) -> int:
     if given.calibrate is not None:
-        # The same server twice: every cell is an A/A cell, and what it shows goes into the ledger.
-        given.servers = f"{given.calibrate},{given.calibrate}"
         with redirect_stdout(sys.stderr):
-            with terminal.Display(Console(stderr=True)) as display:
-                given.budget = calibrate.begin(plan.Selection.of(given), given.out / "results", display.show)
-            code = _measure(plan.Selection.of(given), given)
+            code = _calibrate(given)
         if code not in (0, 1):
             return code
     policy = matrix.load_profile(given.profile).policy
@@ -273,25 +292,57 @@ def _doctor(given: argparse.Namespace) -> int:
     return 0
 
 
+def _calibrate(given: argparse.Namespace) -> int:
+    """Find what is least noisy here, then measure the server against itself until the budget is over.
+
+    Every cell is an A/A cell, and goes into the ledger. Returns the exit code of the last run.
+    """
+    given.servers = f"{given.calibrate},{given.calibrate}"
+    selection = plan.Selection.of(given)
+    with terminal.Display(Console(stderr=True)) as display:
+        left_min = float(calibrate.begin(selection, given.out / "results", display.show))
+    usual_s = plan.make(replace(selection, budget=None)).profile.sampling.budget_s
+
+    def measure(budget_s: float) -> int:
+        chosen = replace(selection, budget=f"{budget_s / 60:.6f}", resume=False)
+        return _measure(chosen, given)
+
+    return repeated(measure, 60 * left_min, usual_s)
+
+
+def repeated(run: Callable[[float], int], budget_s: float, each_max_s: float) -> int:
+    """Run again and again, each time with at most so much of the budget, while one as long as the last fits.
+
+    Ends with the first exit code that is neither 0 nor 1; returns the last.
+    """
+    ends_s = time.monotonic() + budget_s
+    took_s, code = 0.0, 0
+    while code in (0, 1) and (left_s := ends_s - time.monotonic()) > took_s:
+        began_s = time.monotonic()
+        code = run(min(each_max_s, left_s))
+        took_s = time.monotonic() - began_s
+    return code
+
+
 def _site(given: argparse.Namespace) -> int:
-    page = publish(given.results, given.out)
+    page = publish(given.results, given.out, given.acknowledged)
     print(msgspec.json.encode({"page": str(page)}).decode() if given.json else page.resolve().as_uri())
     return 0
 
 
 def _notify(given: argparse.Namespace) -> int:
     address, link = web.checked("--webhook", given.webhook), _link(given)
-    webhook.post(address, webhook.message(_judged_each(given.documents), link))
+    webhook.post(address, webhook.message(_judged_each(given), link))
     return _done(["sent"], given)
 
 
 def _github_annotate(given: argparse.Namespace) -> int:
-    return _done([line for each in _judged_each(given.documents) for line in github.marks(each)], given)
+    return _done([line for each in _judged_each(given) for line in github.marks(each)], given)
 
 
 def _github_comment(given: argparse.Namespace) -> int:
     repository, link = Repository.of(os.environ), _link(given)
-    body = github.comment(_judged_each(given.documents), link)
+    body = github.comment(_judged_each(given), link)
     number = repository.pull(given.branch, given.sha)
     if number is None:
         return _done([f"no open pull request of {given.branch} is at {given.sha}: nothing written"], given)
@@ -300,15 +351,15 @@ def _github_comment(given: argparse.Namespace) -> int:
 
 def _github_issues(given: argparse.Namespace) -> int:
     repository, link = Repository.of(os.environ), _link(given)
-    comparisons = _judged_all(given.results, given.anchor)
+    comparisons = _judged_all(given.results, given.anchor, given.acknowledged)
     if not comparisons:
         raise _nothing_in(given.results, given.anchor)
     found = regressions.standing(history.series(comparisons), comparisons)
     return _done(list(issues.keep(repository, found, link)), given)
 
 
-def _judged_each(documents: Sequence[Path]) -> list[Comparison]:
-    return [judged(document.read(path), path.parent) for path in documents]
+def _judged_each(given: argparse.Namespace, base: str | None = None) -> list[Comparison]:
+    return [judged(document.read(path), path.parent, base, given.acknowledged) for path in given.documents]
 
 
 def _link(given: argparse.Namespace) -> str | None:
@@ -461,7 +512,9 @@ def _add_measuring(commands: Commands[_Parser]) -> None:
             doctor_.add_argument(option.flag, **{**option.shown, "default": "gate", "help": GATE_PROFILE})
         elif option.name not in ("servers", "policy"):
             doctor_.add_argument(option.flag, **option.shown)
-    doctor_.set_defaults(policy=None)
+    doctor_.set_defaults(policy=None, acknowledged=None)
+    for each in (run, gate):
+        _take_acknowledged(each)
     for each in (run, gate, doctor_):
         each.add_argument("--out", metavar="DIR", type=Path, default=REPORTS, help="for results/ and site/")
         each.add_argument("--markdown", metavar="FILE", type=Path, help="write the verdicts as Markdown")
@@ -495,6 +548,8 @@ def _add_judging(commands: Commands[_Parser]) -> None:
     site_.add_argument("--out", metavar="DIR", type=Path, default=REPORTS / "site")
     for each in (history_, site_):
         each.add_argument("--results", metavar="DIR", type=Path, default=REPORTS / "results")
+    for each in (merge_, compare_, site_):
+        _take_acknowledged(each)
 
 
 def _add_telling(commands: Commands[_Parser]) -> None:
@@ -517,6 +572,12 @@ def _add_telling(commands: Commands[_Parser]) -> None:
         each.add_argument("documents", metavar="DOC", type=Path, nargs="+")
     for each in (notify, comment, issues_):
         each.add_argument("--link", metavar="URL", help="where the report is")
+    for each in (notify, annotate, comment, issues_):
+        _take_acknowledged(each)
+
+
+def _take_acknowledged(command: _Parser) -> None:
+    command.add_argument("--acknowledged", metavar="FILE", type=Path, help=ACKNOWLEDGED_HELP)
 
 
 def _add_cache(actions: Commands[_Parser]) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec import structs
 
 from shootout import (
     causes,
@@ -20,10 +22,11 @@ from shootout import (
     triage,
 )
 from shootout.errors import InputError
-from shootout.judge import Key
+from shootout.judge import Judgement, Key
 from shootout.model import (
     THROUGHPUT,
     Acknowledgement,
+    Cell,
     CellComparison,
     Comparison,
     Interval,
@@ -35,6 +38,8 @@ from shootout.model import (
     Verdict,
 )
 from shootout.pairs import Pair
+
+Noise = Mapping[ledger.Kind, Sequence[LedgerEntry]]  # what A/A cells have shown
 
 
 def compare(
@@ -58,16 +63,16 @@ def compare(
         raise InputError(f"unknown server {base!r}, not in run {header.run}{toml.hint(base, labels)}")
     figures.require_readable(document)
     cells, twins = moderate.moderated(
-        [pair for block in header.blocks for pair in pairs.of_block(document, block, policy, base)],
-        [twin for block in header.blocks if (twin := pairs.of_twin(document, block, policy)) is not None],
-        policy.confidence,
+        _pairs(document, policy, base), _twins(document, policy), policy.confidence
     )
     p_values = _adjusted([*cells, *twins])
     known = [entry for entry in history if entry.run < header.run]
-    of_twins = tuple(_judged(document, policy, pair, p_values, known) for pair in twins)
+    noise = ledger.by_kind(known)
+    of_twins = tuple(_judged(document, policy, pair, p_values, noise) for pair in twins)
     known += ledger.of(header, of_twins)
+    noise = ledger.by_kind(known)
     judged = tuple(
-        triage.applied(_judged(document, policy, pair, p_values, known), acknowledged, header.started)
+        triage.applied(_judged(document, policy, pair, p_values, noise), acknowledged, header.started)
         for pair in cells
     )
     known += ledger.of(header, again(header, judged))
@@ -80,6 +85,32 @@ def compare(
         twins=of_twins,
         false_alarms=ledger.false_alarms(known, policy),
     )
+
+
+def others(
+    document: RunDocument, comparison: Comparison, history: Iterable[LedgerEntry] = ()
+) -> Iterator[CellComparison]:
+    """Each two servers of a block of which neither is its base, judged as `compare` does with another base.
+
+    Verdict, ratio and reason only, not what they rest on. `comparison`: the document's, made with the same
+    `history`.
+    """
+    header, policy = comparison.header, comparison.policy
+    bases = {cell.base for cell in comparison.cells}
+    wanted: dict[str, set[Cell]] = {}
+    for block in header.blocks:
+        heads = [cell for cell in block.cells if cell not in bases]
+        for number, cell in enumerate(heads[:-1], 1):
+            wanted.setdefault(cell.server, set()).update(heads[number:])
+    known = [entry for entry in history if entry.run < header.run]
+    noise = ledger.by_kind([*known, *ledger.of(header, comparison.twins)])
+    of_twins = _twins(document, policy)
+    for base, heads_ in wanted.items():
+        cells, twins = moderate.moderated(_pairs(document, policy, base), of_twins, policy.confidence)
+        p_values = _adjusted([*cells, *twins])
+        for pair in cells:
+            if pair.cell in heads_ and pair.base.server == base:
+                yield _verdict(header, policy, pair, p_values, noise)[0]
 
 
 def again(header: RunHeader, cells: Iterable[CellComparison]) -> tuple[CellComparison, ...]:
@@ -133,10 +164,47 @@ def advisory(comparison: Comparison) -> bool:
     return ledger.wanting(comparison.false_alarms, comparison.policy) > 0
 
 
+def _pairs(document: RunDocument, policy: Policy, base: str | None) -> list[Pair]:
+    """Every cell beside its base."""
+    blocks = document.header.blocks
+    return [pair for block in blocks for pair in pairs.of_block(document, block, policy, base)]
+
+
+def _twins(document: RunDocument, policy: Policy) -> list[Pair]:
+    """Every A/A cell."""
+    twins = (pairs.of_twin(document, block, policy) for block in document.header.blocks)
+    return [twin for twin in twins if twin is not None]
+
+
 def _adjusted(compared: Iterable[Pair]) -> dict[Key, float]:
     """Each judged metric's p-value, after Holm over all of them."""
     found = {(pair.cell, each.metric): each.first.p_value for pair in compared for each in pair.judged}
     return dict(zip(found, stats.holm([*found.values()]), strict=True))
+
+
+def _verdict(
+    header: RunHeader,
+    policy: Policy,
+    pair: Pair,
+    p_values: Mapping[Key, float],
+    noise: Noise,
+) -> tuple[CellComparison, Judgement]:
+    """A cell with its verdict, and not yet with what that rests on."""
+    known = noise.get(ledger.kind(pair.cell), ())
+    spreads = ledger.spreads(known, pair.cell, header.part(pair.cell).runner.fingerprint)
+    judgement = judge.judge(pair, policy, p_values, spreads)
+    cell = CellComparison(
+        cell=pair.cell,
+        base=pair.base,
+        verdict=judgement.verdict,
+        figures=None,
+        ratio=_ratio(pair.throughput),
+        p_value=judgement.metrics[0].p_value if judgement.metrics else None,
+        per_start=(),
+        reason=judgement.reason,
+        warnings=(),
+    )
+    return cell, judgement
 
 
 def _judged(
@@ -144,25 +212,19 @@ def _judged(
     policy: Policy,
     pair: Pair,
     p_values: Mapping[Key, float],
-    known: Iterable[LedgerEntry],
+    noise: Noise,
 ) -> CellComparison:
     header = document.header
-    runner = header.part(pair.cell).runner
-    judgement = judge.judge(pair, policy, p_values, ledger.spreads(known, pair.cell, runner.fingerprint))
+    cell, judgement = _verdict(header, policy, pair, p_values, noise)
     figures_ = figures.of_cell(pair.starts, policy) if pair.starts else None
     compared = pair.failure is None and pair.base_failure is None and pair.cell != pair.base
     steady = pairs.both_steady(pair.base_starts, pair.starts) if compared else ({}, {})
     work = metrics.compare(*steady, policy.confidence)
     statements = metrics.statement_times(*steady, policy.confidence)
-    return CellComparison(
-        cell=pair.cell,
-        base=pair.base,
-        verdict=judgement.verdict,
+    return structs.replace(
+        cell,
         figures=figures_,
-        ratio=_ratio(pair.throughput),
-        p_value=judgement.metrics[0].p_value if judgement.metrics else None,
         per_start=() if pair.throughput is None else tuple(map(math.exp, pair.throughput.per_start)),
-        reason=judgement.reason,
         warnings=tuple(doubts.of_cell(document, pair, judgement, figures_)),
         judged=judgement.metrics,
         metrics=work,
@@ -173,7 +235,7 @@ def _judged(
             work,
             statements,
             policy,
-            cpus=len(runner.placement.servers),
+            cpus=len(header.part(pair.cell).runner.placement.servers),
             cells=sum(len(block.servers) for block in header.blocks),
         ),
     )

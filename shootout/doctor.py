@@ -45,6 +45,7 @@ class Report(Value):
     findings: tuple[Finding, ...]
     noise: tuple[CellNoise, ...]
     false_alarms: FalseAlarms | None
+    aa_cells_wanting: int  # without a false alarm, until these are known to be as rare as the policy asks
     calibration: Calibration | None
 
 
@@ -56,32 +57,31 @@ def examine(data: Path, results: Path, policy: Policy) -> Report:
     runner = machine.inspect(data)
     folder = results / ledger.FOLDER
     entries = ledger.read(folder, runner.fingerprint)
+    shown = ledger.false_alarms(entries, policy)
     return Report(
         runner=runner,
         findings=tuple(_findings(data)),
         noise=noise(entries, policy),
-        false_alarms=ledger.false_alarms(entries, policy),
+        false_alarms=shown,
+        aa_cells_wanting=ledger.wanting(shown, policy),
         calibration=calibration.read(folder, runner.fingerprint),
     )
 
 
 def noise(entries: Sequence[LedgerEntry], policy: Policy) -> tuple[CellNoise, ...]:
     """The noise of each kind of cell that is known."""
-    runs: dict[Cell, set[str]] = {}
-    for entry in entries:
-        kind = Cell(workload=entry.workload, dataset=entry.dataset, server="", threads=entry.threads)
-        runs.setdefault(kind, set()).add(entry.run)
     found = []
-    for kind, of_kind in sorted(runs.items()):
-        spread = ledger.spreads(entries, kind).get(THROUGHPUT)
+    for (workload, dataset, threads), of_kind in sorted(ledger.by_kind(entries).items()):
+        cell = Cell(workload=workload, dataset=dataset, server="", threads=threads)
+        spread = ledger.spreads(of_kind, cell).get(THROUGHPUT)
         if spread is not None:
-            margin = policy.margin_of(THROUGHPUT, kind.workload)
+            margin = policy.margin_of(THROUGHPUT, workload)
             found.append(
                 CellNoise(
-                    workload=kind.workload,
-                    dataset=kind.dataset,
-                    threads=kind.threads,
-                    runs=len(of_kind),
+                    workload=workload,
+                    dataset=dataset,
+                    threads=threads,
+                    runs=len({entry.run for entry in of_kind}),
                     spread=spread,
                     power={f"{loss:g}": power(loss, spread, margin, policy) for loss in CHANGES},
                 )

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from shootout import stats
 from shootout._engine import Histogram
 from shootout.errors import InputError
+from shootout.histograms import merged
 from shootout.model import CellFigures, Interval, Latency, Policy, RunDocument, Samples
 from shootout.pairs import Starts
 
@@ -32,7 +33,7 @@ def of_cell(starts: Starts, policy: Policy) -> CellFigures:
     estimate, low, high = stats.mean_interval(tps, policy.confidence)
     return CellFigures(
         tps=Interval(estimate=estimate, low=low, high=high),
-        latency=_latency(samples),
+        latency=_latency(tuple(s.latencies for s in samples)),
         server_cpu_s=_server_cpu_s(samples, transactions),
         client_cpu_s=sum(sum(s.client_cpu_s) for s in samples) / transactions,
         reads=sum(s.reads for s in samples) / transactions,
@@ -42,6 +43,7 @@ def of_cell(starts: Starts, policy: Policy) -> CellFigures:
         counters=_counters(samples, transactions),
         starts=len(samples),
         rounds=sum(len(s.transactions) for s in samples),
+        statements=_statements(samples),
     )
 
 
@@ -67,17 +69,24 @@ def _sums(counts: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: sum(count.get(name, 0) for count in counts) for name in names}
 
 
-def _latency(every: Sequence[Samples]) -> Latency:
-    """Of all starts together, from their merged histograms."""
-    merged = Histogram()
+def _statements(every: Sequence[Samples]) -> dict[str, Latency]:
+    by_kind: dict[str, list[str]] = {}
     for samples in every:
-        merged.add(Histogram.decode(samples.latencies))
+        for kind, latencies in samples.statements.items():
+            by_kind.setdefault(kind, []).append(latencies)
+    return {kind: _latency(tuple(texts)) for kind, texts in by_kind.items()}
+
+
+def _latency(of_starts: tuple[str, ...]) -> Latency:
+    """Of all starts together, from their merged histograms."""
+    all_ = merged(of_starts)
     return Latency(
-        mean_s=merged.mean_s,
-        min_s=merged.min_s,
-        p50_s=merged.percentile(50),
-        p95_s=merged.percentile(95),
-        p99_s=merged.percentile(99),
-        p999_s=merged.percentile(99.9),
-        max_s=merged.max_s,
+        count=all_.count,
+        mean_s=all_.mean_s,
+        min_s=all_.min_s,
+        p50_s=all_.percentile(50),
+        p95_s=all_.percentile(95),
+        p99_s=all_.percentile(99),
+        p999_s=all_.percentile(99.9),
+        max_s=all_.max_s,
     )

@@ -85,8 +85,8 @@ def _lines(comparison: Comparison) -> Iterator[str]:
             escaped(each.cell.server),
             wording.number(base.tps.estimate) if base else wording.NONE,
             wording.number(each.figures.tps.estimate) if each.figures else wording.NONE,
-            wording.change(each.ratio) if each.ratio else wording.NONE,
-            wording.change_range(each.ratio) if each.ratio else "",
+            wording.decided_change(each),
+            wording.decided_range(each),
             wording.detectable(each),
             wording.verdict(each),
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -47,7 +46,7 @@ def of_points(found: Iterable[tuple[Key, HistoryPoint]]) -> tuple[HistorySeries,
     for key in keys:
         points[key].sort(key=lambda point: point.run)
     logs = [[math.log(point.ratio) for point in points[key]] for key in keys]
-    cuts = changes.of_all(logs, [_generator(key) for key in keys])
+    cuts = changes.of_all(logs)
     return tuple(
         HistorySeries(
             runner=key.runner,
@@ -94,10 +93,6 @@ class Key(NamedTuple):
     def of(cls, runner: str, cell: Cell, anchor: str) -> Key:
         """Of a cell on a runner."""
         return cls(runner, cell.workload, cell.dataset, cell.server, anchor, cell.threads)
-
-
-def _generator(key: Key) -> random.Random:
-    return random.Random(f"{key.runner}/{key.workload}/{key.dataset}/{key.server}/{key.threads}")
 
 
 def _changes(

@@ -114,7 +114,8 @@ def _body(cells: Sequence[Regression], worst: Regression, link: str | None) -> I
         yield ""
     yield (
         f"The newest run is {shown(worst.newest)}. This issue is kept up to date, and closed when the loss "
-        "is gone. To accept it, put it into `fixtures/acknowledged.toml`."
+        "is gone. To accept it, put it into `fixtures/acknowledged.toml`, or the file that the workflow's "
+        "input names."
     )
 
 

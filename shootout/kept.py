@@ -9,12 +9,13 @@ judged again. Acknowledgements are applied when it is read: a new one needs no n
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import tempfile
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -95,7 +96,7 @@ class Outline(Value):
     run: str
     started: str  # ISO, UTC
     shootout: str  # version
-    runner: Runner  # of a merged run, one of them
+    runners: tuple[Runner, ...]  # the machines that measured, one for each fingerprint
     parts: tuple[str, ...]  # runs that it was merged from
     profile_name: str
     published: str | None  # comparison that it repeats
@@ -123,10 +124,10 @@ class Judged:
         """Unique, sorts by time."""
         return self.outline.run
 
-    @property
-    def runner(self) -> str:
-        """The fingerprint of the machine that measured."""
-        return self.outline.runner.fingerprint
+    @cached_property
+    def runners(self) -> tuple[str, ...]:
+        """The fingerprints of the machines that measured."""
+        return tuple(runner.fingerprint for runner in self.outline.runners)
 
     @cached_property
     def gist(self) -> Comparison:
@@ -163,14 +164,27 @@ def runs(
     paths = document.find(results)
     _forget_others(results / FOLDER, paths)
     found = []
-    for path in paths:
-        try:
-            found.append(_run(path, ledgers, acknowledged))
-        except InputError as error:
-            left_out(error)
+    with _uncollected():
+        for path in paths:
+            try:
+                found.append(_run(path, ledgers, acknowledged))
+            except InputError as error:
+                left_out(error)
     parts = {each.id: each.outline.parts for each in found}
     hidden = merge.superseded(parts)
     return [each for each in found if each.id not in hidden]
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Look for no rubbish: what is read stays, and to look through it takes twice as long as to read it."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def store(path: Path, whole: Whole, ledgers: _Ledgers | None = None) -> None:
@@ -198,7 +212,7 @@ def outline(comparison: Comparison) -> Outline:
         run=header.run,
         started=header.started,
         shootout=header.shootout,
-        runner=header.runner,
+        runners=header.runners,
         parts=tuple(part.run for part in header.parts),
         profile_name=header.profile_name,
         published=header.profile.published,
@@ -227,23 +241,6 @@ def gist(comparison: Comparison) -> Comparison:
         twins=(),
         curves=(),
     )
-
-
-def others(
-    document_: RunDocument, comparison: Comparison, before: Sequence[LedgerEntry]
-) -> Iterator[CellComparison]:
-    """Each two servers of a block of which neither is its base, judged as `--base` would."""
-    wanted: dict[str, set[Cell]] = {}
-    bases = {cell.base for cell in comparison.cells}
-    for block in document_.header.blocks:
-        heads = [cell for cell in block.cells if cell not in bases]
-        for number, cell in enumerate(heads[:-1], 1):
-            wanted.setdefault(cell.server, set()).update(heads[number:])
-    for base, heads_ in wanted.items():
-        again = compare.compare(document_, comparison.policy, base=base, history=before)
-        for each in again.cells:
-            if each.cell in heads_ and each.base.server == base:
-                yield _slim(each)
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -364,7 +361,7 @@ def _judge(path: Path, ledgers: _Ledgers) -> Whole:
     read = document.read(path)
     before = ledgers.before(_Origin.of(read.header))
     comparison = compare.compare(read, history=before)
-    return Whole(read, comparison, tuple(others(read, comparison, before)))
+    return Whole(read, comparison, tuple(compare.others(read, comparison, before)))
 
 
 def _judged_here(path: Path, ledgers: _Ledgers, acknowledged: Sequence[Acknowledgement]) -> Judged:
@@ -455,7 +452,7 @@ def _outline(header: RunHeader, cell: CellComparison) -> CellOutline:
 
 
 def _gist(cell: CellComparison) -> CellComparison:
-    figures = cell.figures and structs.replace(cell.figures, errors={}, counters={})
+    figures = cell.figures and structs.replace(cell.figures, errors={}, counters={}, statements={})
     # A regression is acknowledged metric by metric; and a page names the metric that decided.
     plain = not cell.judged or (cell.verdict is not Verdict.REGRESSED and cell.judged[0].metric == THROUGHPUT)
     return structs.replace(_slim(cell), figures=figures, judged=() if plain else cell.judged)

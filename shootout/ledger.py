@@ -28,6 +28,8 @@ from shootout.model import (
     Verdict,
 )
 
+Kind = tuple[str, str, int]  # of cells: workload, dataset, threads
+
 FOLDER = "ledger"  # beside the run documents
 _FINGERPRINT = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
 
@@ -115,6 +117,19 @@ def of(header: RunHeader, twins: Iterable[CellComparison]) -> tuple[LedgerEntry,
     )
 
 
+def kind(of: Cell | LedgerEntry) -> Kind:
+    """What cells share of which one A/A cell speaks for the others."""
+    return of.workload, of.dataset, of.threads
+
+
+def by_kind(entries: Iterable[LedgerEntry]) -> dict[Kind, list[LedgerEntry]]:
+    """The entries of each kind of cell: a ledger of years is looked through once, not for each cell."""
+    found: dict[Kind, list[LedgerEntry]] = {}
+    for entry in entries:
+        found.setdefault(kind(entry), []).append(entry)
+    return found
+
+
 def spreads(entries: Iterable[LedgerEntry], cell: Cell, runner: str = "") -> dict[str, float]:
     """How much starts of an A/A cell differ, by metric: the pooled standard deviation of their logarithms.
 
@@ -125,7 +140,7 @@ def spreads(entries: Iterable[LedgerEntry], cell: Cell, runner: str = "") -> dic
     for entry in entries:
         if runner and entry.runner and entry.runner != runner:
             continue
-        if (entry.workload, entry.dataset, entry.threads) == (cell.workload, cell.dataset, cell.threads):
+        if kind(entry) == kind(cell):
             for metric, spread in entry.spreads.items():
                 freedom[metric] += entry.starts - 1
                 squares[metric] += (entry.starts - 1) * spread**2  # type: ignore[assignment]

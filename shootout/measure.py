@@ -60,14 +60,21 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
     """Measure the plan's blocks; returns the run document, which holds each start as soon as it is over.
 
     Where the plan says `resume`, the newest run in `results` goes on with what is missing, if it was cut
-    short. Call it from the main thread; SIGTERM and SIGHUP end it as Ctrl-C does. Raises InputError for what
-    the user must mend. A server that fails is a result: the other cells go on. On any way out no server is
-    left running, and no document without results.
+    short; if it is over, and was asked for the same, nothing is measured. Call it from the main thread;
+    SIGTERM and SIGHUP end it as Ctrl-C does. Raises InputError for what the user must mend. A server that
+    fails is a result: the other cells go on. On any way out no server is left running, and no document
+    without results.
     """
     began_s = time.monotonic()
     path = None
-    if plan.resume:
-        path = resume.find(results, plan.given.get("--shard"), partial(_say, observe, "left out: "))
+    skip = partial(_say, observe, "left out: ")
+    if plan.resume and (found := resume.find(results, plan.given.get("--shard"), skip)):
+        path, before = found
+        if resume.is_over(before):
+            if resume.is_same(before.header, structs.replace(before.header, **_asked(plan))):
+                _say(observe, f"run {path.stem} is over: ", "without --resume a new one begins")
+                return path
+            path = None
     run = document.new_run(datetime.now(UTC)) if path is None else path.stem
     with (
         interrupting(signal.SIGTERM, signal.SIGHUP),
@@ -95,6 +102,20 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
             elapsed_s = round(campaign.before_s + time.monotonic() - began_s, 3)
             journal.end(EndRecord(finished=_now(), elapsed_s=elapsed_s, interrupted=interrupted))
     return writer.path
+
+
+def _asked(plan: Plan) -> dict[str, Any]:
+    """What of a run's header the plan says."""
+    return {
+        "shootout": __version__,
+        "profile_name": plan.profile_name,
+        "profile": plan.profile,
+        "given": dict(plan.given),
+        "workloads": plan.records,
+        "blocks": plan.blocks,
+        "digests": dict(plan.digests),
+        "planned": plan.planned,
+    }
 
 
 def _resumed() -> ResumeRecord:
@@ -208,17 +229,10 @@ class _Campaign:
             format=document.FORMAT,
             run=self.run,
             started=self.started,
-            shootout=__version__,
             seed=self.plan.seed,
-            profile_name=self.plan.profile_name,
-            profile=self.plan.profile,
-            given=dict(self.plan.given),
-            workloads=self.plan.records,
             runner=self.runner,
             servers=tuple(self.records.values()),
-            blocks=self.plan.blocks,
-            digests=dict(self.plan.digests),
-            planned=self.plan.planned,
+            **_asked(self.plan),
         )
 
     # --- what is left to do -----------------------------------------------------------------------

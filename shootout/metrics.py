@@ -14,7 +14,7 @@ from functools import partial
 from typing import NamedTuple
 
 from shootout import percentiles, stats
-from shootout._engine import Histogram
+from shootout.histograms import decoded, merged
 from shootout.model import Interval, MetricComparison, Samples, StatementTime
 
 Starts = Mapping[int, Samples]  # of one server in one block, by number
@@ -102,10 +102,7 @@ def always_zero(name: str, base: Starts, head: Starts) -> bool:
 
 def transaction_s(starts: Starts) -> float:
     """The mean latency of all transactions. Raises ValueError where it cannot be read."""
-    merged = Histogram()
-    for samples in starts.values():
-        merged.add(Histogram.decode(samples.latencies))
-    return merged.mean_s
+    return merged(tuple(samples.latencies for samples in starts.values())).mean_s
 
 
 def statement_times(base: Starts, head: Starts, confidence: float) -> tuple[StatementTime, ...]:
@@ -158,7 +155,7 @@ def _percentiles(
 ) -> dict[str, _Change]:
     if not percents:
         return {}
-    of_base, of_head = ([Histogram.decode(s.latencies) for s in side] for side in (base, head))
+    of_base, of_head = ([decoded(s.latencies) for s in side] for side in (base, head))
     if not all(histogram.count for histogram in (*of_base, *of_head)):
         return {}
     found = percentiles.compare(of_base, of_head, [*percents.values()], confidence)
@@ -176,9 +173,9 @@ def _pairs(
 
 def _times_s(samples: Samples) -> dict[str, float]:
     """Seconds of a mean transaction that pass in each kind of statement."""
-    transactions = max(1, Histogram.decode(samples.latencies).count)
-    decoded = {kind: Histogram.decode(text) for kind, text in samples.statements.items()}
-    return {kind: latencies.mean_s * latencies.count / transactions for kind, latencies in decoded.items()}
+    transactions = max(1, decoded(samples.latencies).count)
+    by_kind = {kind: decoded(text) for kind, text in samples.statements.items()}
+    return {kind: latencies.mean_s * latencies.count / transactions for kind, latencies in by_kind.items()}
 
 
 def _change(pairs: Sequence[tuple[float, float]], confidence: float) -> _Change:

@@ -1052,8 +1052,9 @@ class Interval(Value):
 
 
 class Latency(Value):
-    """Transaction latencies of a cell, in seconds."""
+    """Latencies of a cell, of its transactions or of one kind of statement, in seconds."""
 
+    count: int  # in the windows
     mean_s: float
     min_s: float
     p50_s: float
@@ -1077,6 +1078,7 @@ class CellFigures(Value):
     counters: dict[str, float]  # each transaction
     starts: int
     rounds: int
+    statements: dict[str, Latency] = field(default_factory=dict)  # by kind
 
 
 class MetricComparison(Value):

@@ -174,11 +174,13 @@ def _changes(
 ) -> Iterator[Change]:
     """What each metric did; one that is not visible, or is not there in each start, is left out."""
     for name in names:
-        effects = [
-            _effect(name, _only(base, starts), _only(head, starts), policy)
-            for starts in (base.keys() - confirming, base.keys() & confirming, base.keys())
-        ]
-        first, again, whole = effects
+        whole = first = _effect(name, base, head, policy)
+        again = None
+        if confirming:
+            first, again = (
+                _effect(name, _only(base, starts), _only(head, starts), policy)
+                for starts in (base.keys() - confirming, base.keys() & confirming)
+            )
         if first is not None and whole is not None:
             fresh = base.keys() & head.keys() & confirming
             steady, _ = both_steady(_only(base, fresh), _only(head, fresh))

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from shootout import stats
 from shootout._engine import Histogram
 
-Counts = NDArray[np.int64]  # of a start in each row, of a latency in each column
+Counts = NDArray[np.float64]  # of a start in each row, of a latency in each column; all of them whole
 
 RESAMPLES = 200  # a standard error needs no more (Efron and Tibshirani 1993, section 6.4): it is within 5 %
 BUCKET_S = 64e-9  # how wide a histogram's buckets are (engine/src/histogram.rs): so, or
@@ -41,7 +42,7 @@ def compare(
     base: Sequence[Histogram], head: Sequence[Histogram], percents: Sequence[float], confidence: float
 ) -> tuple[Percentile, ...]:
     """What became of each percentile, over at least two starts; no histogram may be empty."""
-    of_base, of_head = seen(*_counted(base), percents), seen(*_counted(head), percents)
+    of_base, of_head = _of_starts((*base,), (*percents,)), _of_starts((*head,), (*percents,))
     starts = len(base)
     return tuple(
         compared(base_s, head_s, starts, confidence) for base_s, head_s in zip(of_base, of_head, strict=True)
@@ -69,13 +70,20 @@ def compared(
     )
 
 
+@lru_cache(4)  # a base is asked for beside each of its heads
+def _of_starts(histograms: tuple[Histogram, ...], percents: tuple[float, ...]) -> NDArray[np.float64]:
+    return seen(*_counted(histograms), percents)
+
+
 def _counted(histograms: Sequence[Histogram]) -> tuple[NDArray[np.float64], Counts]:
     """All latencies there are, in order, and how often each start has them."""
-    buckets = [dict(histogram.buckets()) for histogram in histograms]
-    latencies_s = np.array(sorted(set().union(*buckets)))
-    counts = np.zeros((len(buckets), len(latencies_s)), dtype=np.int64)
-    for row, of_start in zip(counts, buckets, strict=True):
-        row[np.searchsorted(latencies_s, [*of_start])] = [*of_start.values()]
+    pairs = (np.fromiter(chain.from_iterable(histogram.buckets()), float) for histogram in histograms)
+    buckets = [each.reshape(-1, 2).T for each in pairs]
+    starts = np.repeat(np.arange(len(buckets)), [len(middles_s) for middles_s, _ in buckets])
+    every_s = np.concatenate([middles_s for middles_s, _ in buckets])
+    latencies_s, places = np.unique(every_s, return_inverse=True)
+    counts = np.zeros((len(buckets), len(latencies_s)))
+    counts[starts, places] = np.concatenate([of_start for _, of_start in buckets])
     return latencies_s, counts
 
 
@@ -93,4 +101,4 @@ def _draws(starts: int) -> Counts:
     These are the same for every cell, and every time: a document's verdicts stay what they are.
     """
     resampled = np.random.default_rng(0).multinomial(starts, [1 / starts] * starts, RESAMPLES)
-    return np.vstack([np.ones((1, starts), dtype=np.int64), np.eye(starts, dtype=np.int64), resampled])
+    return np.vstack([np.ones((1, starts)), np.eye(starts), resampled])

@@ -1,4 +1,4 @@
-"""Runs that were cut short: which one goes on, and what must be as it was for that."""
+"""Runs that were begun before: which one goes on, or is over, and what must be as it was for that."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 
 from shootout import document, foreign
 from shootout.errors import InputError
-from shootout.model import RunHeader, ServerRecord
+from shootout.model import RunDocument, RunHeader, ServerRecord
 
 DIFFERENCES_MAX = 3  # that are named
 
 
-def find(results: Path, shard: str | None, skip: Callable[[str], None]) -> Path | None:
-    """The newest document of that shard in a folder, if its run was cut short; else None: begin a new one.
+def find(results: Path, shard: str | None, skip: Callable[[str], None]) -> tuple[Path, RunDocument] | None:
+    """The newest document of that shard in a folder; None where there is none.
 
     What cannot be read is passed over; `skip` hears why.
     """
@@ -25,8 +25,18 @@ def find(results: Path, shard: str | None, skip: Callable[[str], None]) -> Path 
             skip(str(error))
             continue
         if not read.header.parts and read.header.given.get("--shard") == shard:
-            return None if read.end is not None and not read.end.interrupted else path
+            return path, read
     return None
+
+
+def is_over(read: RunDocument) -> bool:
+    """Whether a run was measured to its end."""
+    return read.end is not None and not read.end.interrupted
+
+
+def is_same(then: RunHeader, now: RunHeader) -> bool:
+    """Whether both runs were asked for the same, on whatever machine."""
+    return then.blocks == now.blocks and not any(foreign.plans(then, now))
 
 
 def require_same_run(then: RunHeader, now: RunHeader) -> None:

@@ -69,8 +69,8 @@ class Display:
             self._live.stop()
 
     def show(self, progress: Progress) -> None:
-        """Show where the run is now."""
-        if self._live is not None:
+        """Show where the run is now; what is said of a run before it stays to be read."""
+        if self._live is not None and progress.stage != "resume":
             self._live.update(_line(progress))
         elif (said := wording.visible(_event(progress))) != self._said:
             self._said = said
@@ -78,8 +78,6 @@ class Display:
 
 
 def _line(progress: Progress) -> Text:
-    if progress.stage == "resume":
-        return Text(wording.visible(progress.detail))
     if progress.stage == "prepare":
         return Text(f"preparing {wording.visible(progress.detail)} …")
     line = Text(f"start {progress.start} of ≥ {progress.starts} ", style="bold")
@@ -146,8 +144,8 @@ def verdict_table(comparison: Comparison) -> Table:
             Text(wording.visible(each.cell.server)),
             wording.number(base.tps.estimate) if base else wording.NONE,
             wording.number(each.figures.tps.estimate) if each.figures else wording.NONE,
-            wording.change(each.ratio) if each.ratio else wording.NONE,
-            wording.change_range(each.ratio) if each.ratio else "",
+            wording.decided_change(each),
+            wording.decided_range(each),
             wording.detectable(each),
             Text(wording.verdict(each), style="dim" if each.acknowledged else STYLES[each.verdict]),
         )
@@ -285,6 +283,8 @@ def print_doctor(console: Console, report: Report) -> None:
     console.print(
         f"\nfalse alarms: {known.alarms} in {known.cells} A/A cells, {share} of cells", highlight=False
     )
+    if wanting := report.aa_cells_wanting:
+        console.print(f"a gate's verdicts count after {wanting} more without one", highlight=False)
 
 
 def _print_calibration(console: Console, calibration: Calibration) -> None:

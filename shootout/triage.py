@@ -30,8 +30,8 @@ class _File(Value):
 
 
 def load(file: Path) -> tuple[Acknowledgement, ...]:
-    """What the file acknowledges; nothing where there is no such file. Raises InputError."""
-    return toml.load(file, _File).change if file.exists() else ()
+    """What the file acknowledges. Raises InputError."""
+    return toml.load(file, _File).change
 
 
 def applied(cell: CellComparison, acknowledged: Sequence[Acknowledgement], started: str) -> CellComparison:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 from msgspec import structs
 
@@ -103,13 +104,20 @@ def number(value: float, places: int | None = None) -> str:
         if magnitude < -5:
             return f"{value:.1e}".replace("-", MINUS)
         places = max(2 - magnitude, 0)
-    rounded = round(value, places) + 0.0  # no negative zero
-    return f"{rounded:,.{max(places, 0)}f}".replace(",", SPACE).replace("-", MINUS)
+    return _grouped(round(value, places), places)
+
+
+def _grouped(rounded: float, places: int) -> str:
+    text = f"{rounded + 0.0:,.{max(places, 0)}f}"  # no negative zero
+    return text.replace(",", SPACE).replace("-", MINUS)
 
 
 def estimate(interval: Interval) -> str:
-    """The estimate, as exact as its interval allows."""
-    return number(interval.estimate, _places(interval, scale=1))
+    """The estimate, as exact as its interval allows, and never less than one digit of it."""
+    places = _places(interval, scale=1)
+    if places is not None and interval.estimate:
+        places = max(places, -math.floor(math.log10(abs(interval.estimate))))
+    return number(interval.estimate, places)
 
 
 def half_width(interval: Interval) -> str:
@@ -123,7 +131,13 @@ def percent(ratio: float, places: int | None = None) -> str:
     change = (ratio - 1) * 100
     if places is None:
         places = 1 if abs(change) < 100 else 0
-    return f"{_signed(change, places)}{SPACE}%"
+    return _percent(round(change, places), places) if change else f"0{SPACE}%"
+
+
+@lru_cache(4096)  # a site has a hundred thousand changes, and most are one of these
+def _percent(rounded: float, places: int) -> str:
+    sign = "+" if rounded > 0 else ""
+    return f"{sign}{_grouped(rounded, places)}{SPACE}%"
 
 
 def change(ratio: Interval) -> str:
@@ -186,6 +200,7 @@ def moment(iso: str) -> str:
         return iso
 
 
+@lru_cache(1024)  # the runs of a site are on all its pages of history
 def day(iso: str) -> str:
     """An ISO time's day, short; what is no time stays as it is."""
     try:
@@ -507,6 +522,12 @@ def decided_change(c: CellComparison) -> str:
         return NONE
     metric, ratio = found
     return change(ratio) if metric == THROUGHPUT else f"{metrics.TITLES[metric]} {change(ratio)}"
+
+
+def decided_range(c: CellComparison) -> str:
+    """The interval of that change, `−25.3 to −22.9 %`; nothing where nothing was compared."""
+    found = decisive(c)
+    return change_range(found[1]) if found else ""
 
 
 def _place(c: CellComparison, *, named: bool = False) -> str:

@@ -14,8 +14,9 @@
 
   /** A run's cells and pairs, with names in place of numbers. */
   function readable({ run, names, cells, others, tps }) {
-    const named = ([workload, dataset, threads, server, base, verdict, ratio, low, high]) => ({
-      workload: names[workload], dataset: names[dataset], threads, server: names[server], base: names[base], verdict,
+    const named = ([workload, dataset, threads, server, base, runner, verdict, ratio, low, high]) => ({
+      workload: names[workload], dataset: names[dataset], threads, server: names[server], base: names[base],
+      runner: names[runner], verdict,
       ratio: ratio === undefined ? null : { ratio, low, high },
     });
     const of = new Map(tps.map(([workload, dataset, threads, server, value]) =>
@@ -55,15 +56,12 @@
 
   const signed = (value, places) => (Math.round(value * 10 ** places) > 0 ? "+" : "") + number(value, places);
 
-  const places = ({ low, high }) => (high > low ? Math.max(decimals((high - low) * 50), 0) : null);
+  const places = ({ low, high }) => (high > low ? Math.min(Math.max(decimals((high - low) * 50), 0), 2) : 0);
 
-  function change(interval) {
-    const value = (interval.ratio - 1) * 100;
-    return `${signed(value, places(interval) ?? (Math.abs(value) < 100 ? 1 : 0))}${SPACE}%`;
-  }
+  const change = (interval) => `${signed((interval.ratio - 1) * 100, places(interval))}${SPACE}%`;
 
   function range(interval) {
-    const shown = places(interval) ?? 0;
+    const shown = places(interval);
     return `${signed((interval.low - 1) * 100, shown)} to ${signed((interval.high - 1) * 100, shown)}${SPACE}%`;
   }
 
@@ -118,6 +116,7 @@
       row.append(...cells);
       return row;
     }));
+    table.dispatchEvent(new Event("filled"));
   }
 
   function mirrored(pair) {
@@ -141,7 +140,7 @@
   }
 
   function showRuns(before, after, then, now) {
-    const at = (each) => key(each.workload, each.dataset, each.threads, each.server, each.base);
+    const at = (each) => key(each.workload, each.dataset, each.threads, each.server, each.base, each.runner);
     const earlier = new Map(before.compared.filter((each) => each.ratio).map((each) => [at(each), each.ratio]));
     const rows = after.compared.filter((each) => each.ratio && earlier.has(at(each))).map((each) => {
       const old = earlier.get(at(each)), step = between(old, each.ratio);
@@ -151,7 +150,7 @@
         ...ratio(step, step.low > 1 || step.high < 1),
       ];
     });
-    const said = rows.length ? ": ratios to the anchor" : ": no cell with the same anchor in both";
+    const said = rows.length ? ": ratios to the anchor" : ": no cell with the same anchor on the same runner in both";
     fill(document.getElementById("of-runs"), `Run of ${now.name} against that of ${then.name}${said}`, rows);
   }
 
@@ -214,8 +213,9 @@
     const now = choice(form, "Second", offered(runs)), then = choice(form, "First", []);
     form.append(then.parentElement, now.parentElement); // the first is chosen from what fits the second
     const offerFirst = () => {
-      const { runner } = byId(now.value);
-      offer(then, offered(runs.filter((run) => run.runner === runner && run.run !== now.value)));
+      const { runners } = byId(now.value);
+      const shared = (run) => run.runners.some((runner) => runners.includes(runner));
+      offer(then, offered(runs.filter((run) => shared(run) && run.run !== now.value)));
     };
     const show = () => {
       const [first, second] = [byId(then.value), byId(now.value)];

@@ -110,13 +110,11 @@
     });
   }
 
-  const FILTERED_MIN = 9; // rows; fewer are seen at a glance
+  const FILTERED_MIN = 12; // rows; fewer are seen at a glance
 
-  /** A box above the table: rows that lack one of its words are hidden. */
+  /** A box above the table, once it is long: rows that lack one of its words are hidden. */
   function addFilter(table) {
-    const rows = [...table.tBodies].flatMap((body) => [...body.rows]).filter((row) => !row.matches(".group"));
-    if (rows.length < FILTERED_MIN) return;
-    const texts = rows.map((row) => row.textContent.toLowerCase());
+    const rows = () => [...table.tBodies].flatMap((body) => [...body.rows]).filter((row) => !row.matches(".group"));
     const line = document.createElement("label");
     const input = document.createElement("input");
     const count = document.createElement("output");
@@ -124,17 +122,32 @@
     input.type = "search";
     input.placeholder = "Filter rows";
     input.setAttribute("aria-label", `Filter: ${table.caption.textContent.trim()}`);
-    input.addEventListener("input", () => {
+    const filter = () => {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+      const all = rows();
       let shown = 0;
-      rows.forEach((row, number) => {
-        row.hidden = !words.every((word) => texts[number].includes(word));
+      for (const row of all) {
+        row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word));
         shown += !row.hidden;
-      });
-      count.textContent = words.length ? `${shown} of ${rows.length}` : "";
-    });
+      }
+      count.textContent = words.length ? `${shown} of ${all.length}` : "";
+    };
+    const offer = () => {
+      if (!line.isConnected && rows().length >= FILTERED_MIN) placeAbove(table.closest(".scroll"), line);
+      filter();
+    };
     line.append(input, count);
-    table.closest(".scroll").before(line);
+    input.addEventListener("input", filter);
+    table.addEventListener("filled", offer); // compare.js has put other rows in it
+    offer();
+  }
+
+  /** Put something above a table; one of a pair keeps its column. */
+  function placeAbove(scroll, line) {
+    if (!scroll.parentElement.matches(".pair")) { scroll.before(line); return; }
+    const column = document.createElement("div");
+    scroll.replaceWith(column);
+    column.append(line, scroll);
   }
 
   // --- page -----------------------------------------------------------------------------------
@@ -187,7 +200,7 @@
 
   document.addEventListener("DOMContentLoaded", () => {
     document.querySelectorAll("table.sortable").forEach(makeSortable);
-    document.querySelectorAll("table[data-filter]").forEach(addFilter);
+    document.querySelectorAll("table:is(.sortable, [data-filter])").forEach(addFilter);
     document.querySelectorAll(":is(h2, h3)[id]").forEach(addAnchor);
     document.querySelectorAll("pre.command").forEach(addCopyButton);
     addSchemeSwitch();

@@ -3,7 +3,7 @@
 Expressions, `needs`, matrices, called workflows and composite actions are understood as far as the project's
 own workflows use them, and what is not understood is an error. Of the actions of others, checkout and those
 for artifacts are done here; a step with any other must have a condition that leaves it out where the variable
-ACT is set, as `act` sets it.
+ACT is set, as `act` sets it. A job for another processor than this machine's is left out.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -42,6 +43,8 @@ class Hub:
     environment: Mapping[str, str]
     event_name: str = "workflow_dispatch"
     event: Mapping[str, Any] = field(default_factory=dict)
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def artifacts(self) -> Path:
@@ -57,6 +60,7 @@ class Job:
     summary: str = ""
     log: str = ""
     steps: dict[str, str] = field(default_factory=dict)  # outcome of each that has a name
+    scripts: set[str] = field(default_factory=set)  # `run:` steps that passed, as `scripts` names them
 
 
 class NotUnderstoodError(AssertionError):
@@ -73,7 +77,7 @@ def run(hub: Hub, workflow: Path, inputs: Mapping[str, Any] | None = None) -> di
         job = jobs[name]
         needs = {each: done[each] for each in _listed(job.get("needs"))}
         before = [each.result for each in needs.values()]
-        context = {
+        context: dict[str, Any] = {
             "inputs": given,
             "env": {"ACT": "true", **hub.environment},
             "github": _github(hub),
@@ -81,8 +85,8 @@ def run(hub: Hub, workflow: Path, inputs: Mapping[str, Any] | None = None) -> di
                 key: {"result": value.result, "outputs": value.outputs} for key, value in needs.items()
             },
             "runner": {"tool_cache": str(hub.tools)},
-            "secrets": {},
-            "vars": {},
+            "secrets": hub.secrets,
+            "vars": hub.variables,
         }
         context["env"] |= _filled(found.get("env", {}), context)
         if not _wanted(job.get("if"), context, failed=any(each != "success" for each in before)):
@@ -96,14 +100,37 @@ def run(hub: Hub, workflow: Path, inputs: Mapping[str, Any] | None = None) -> di
         parts = []
         matrix = list(_matrix(job, context))
         for number, values in enumerate(matrix):
-            strategy = {"matrix": values, "strategy": {"job-index": number, "job-total": len(matrix)}}
-            parts.append(_job(hub, f"{name}-{number}", job, context | strategy))
+            strategy = {"job-index": number, "job-total": len(matrix)}
+            own = context | {"matrix": values, "strategy": strategy}
+            here = _is_here(filled(job["runs-on"], own))
+            where = f"{workflow.stem}/{name}"
+            parts.append(_job(hub, where, number, job, own) if here else Job("skipped"))
             done[f"{name}[{number}]"] = parts[-1]
-        last = parts[-1]
-        done[name] = Job(
-            _together([each.result for each in parts]), last.outputs, last.summary, last.log, last.steps
+        last = next((each for each in reversed(parts) if each.result != "skipped"), parts[-1])
+        done[name] = replace(
+            last,
+            result=_together([each.result for each in parts]),
+            scripts={script for each in parts for script in each.scripts},
         )
     return done
+
+
+def scripts(file: Path) -> Iterator[str]:
+    """The `run:` steps of a workflow or an action, less those that say that they need GitHub."""
+    found = _load(file)
+    if "runs" in found:
+        places = {file.parent.name: found["runs"]["steps"]}
+    else:
+        places = {f"{file.stem}/{name}": job.get("steps", ()) for name, job in found["jobs"].items()}
+    for where, steps in places.items():
+        for step in steps:
+            if "run" in step and "!env.ACT" not in str(step.get("if")):
+                yield f"{where}: {step['name']}"
+
+
+def _is_here(runner: str | Sequence[str]) -> bool:
+    """Whether this machine has a hosted runner's processor; our own take any."""
+    return not isinstance(runner, str) or runner.endswith("-arm") == (platform.machine() == "aarch64")
 
 
 def called(workflow: Path, uses: str) -> Path:
@@ -177,8 +204,8 @@ def _wanted(condition: Any, context: Mapping[str, Any], *, failed: bool) -> bool
     return (says or not failed) and bool(evaluated(expression, context, failed=failed))
 
 
-def _job(hub: Hub, name: str, job: Mapping[str, Any], context: dict[str, Any]) -> Job:
-    place = hub.folder / name
+def _job(hub: Hub, where: str, number: int, job: Mapping[str, Any], context: dict[str, Any]) -> Job:
+    place = hub.folder / f"{where.replace('/', '-')}-{number}"
     workspace, temp = place / "workspace", place / "temp"
     for folder in (workspace, temp):
         folder.mkdir(parents=True)
@@ -186,7 +213,7 @@ def _job(hub: Hub, name: str, job: Mapping[str, Any], context: dict[str, Any]) -
     context["github"] = context["github"] | {"workspace": str(workspace)}
     context["env"] = context["env"] | _filled(job.get("env", {}), context)
     done = Job("success")
-    _steps(_Place(hub, workspace, temp), job["steps"], context, done)
+    _steps(_Place(hub, where, workspace, temp), job["steps"], context, done)
     done.outputs = {key: _shown(filled(value, context)) for key, value in job.get("outputs", {}).items()}
     return done
 
@@ -196,6 +223,7 @@ class _Place:
     """Where a job's steps run."""
 
     hub: Hub
+    name: str  # of workflow and job
     workspace: Path
     temp: Path
     path: list[str] = field(default_factory=list)
@@ -229,6 +257,8 @@ def _steps(place: _Place, steps: Sequence[Mapping[str, Any]], context: dict[str,
         finally:
             context["steps"] = context["steps"] | {step.get("id", ""): {"outputs": outputs}}
         done.steps[name] = "success" if passed else "failure"
+        if passed and "run" in step:
+            done.scripts.add(f"{place.action.name if place.action else place.name}: {name}")
         if not passed and not step.get("continue-on-error"):
             failed, done.result = True, "failure"
 
@@ -254,7 +284,7 @@ def _command(
         "GITHUB_WORKSPACE": str(place.workspace),
         "RUNNER_TEMP": str(place.temp),
         "RUNNER_TOOL_CACHE": str(hub.tools),
-        "PATH": os.pathsep.join([*reversed(place.path), os.environ["PATH"]]),
+        "PATH": os.pathsep.join([*reversed(place.path), context["env"].get("PATH", os.environ["PATH"])]),
     }
     shell = ["--noprofile", "--norc", "-eo", "pipefail"] if step.get("shell") == "bash" else ["-e"]
     ended = subprocess.run(
@@ -353,6 +383,7 @@ def _composite(
     done.log += part.log
     done.summary += part.summary
     done.steps |= part.steps
+    done.scripts |= part.scripts
     outputs |= {key: _shown(filled(each["value"], own)) for key, each in action.get("outputs", {}).items()}
     return part.result == "success"
 

@@ -24,7 +24,6 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
-import msgspec
 import record
 from msgspec.structs import replace
 from playwright.sync_api import sync_playwright
@@ -59,6 +58,7 @@ FIRST = datetime(2023, 11, 25, 2, 41, tzinfo=UTC)
 
 WHOLE_S, WHOLE_BYTES = 20.0, 10**9
 NEXT_S = 3.0
+JUDGING_S = 10.0
 OVERVIEW_BYTES, INTERACTIVE_S = 150_000, 1.0
 PAGE_BYTES = 1_000_000
 
@@ -94,6 +94,7 @@ def _measure(folder: Path, weeks: int) -> int:
         ("memory of it, MB", whole.bytes / 1e6, WHOLE_BYTES / 1e6),
         ("after one new run, s", following.seconds, NEXT_S),
         ("nothing new, s", nothing.seconds, NEXT_S),
+        ("judging a new run, s (not in the build)", judging_s, JUDGING_S),
         ("overview, kB of HTML", sizes[out / "index.html"] / 1e3, OVERVIEW_BYTES / 1e3),
         ("overview interactive, s", interactive_s, INTERACTIVE_S),
         (f"largest page, kB ({largest.relative_to(out)})", sizes[largest] / 1e3, PAGE_BYTES / 1e3),
@@ -101,7 +102,6 @@ def _measure(folder: Path, weeks: int) -> int:
     table = Table("", "measured", "at most", box=None)
     for name, value, most in rows:
         table.add_row(name, f"{value:,.2f}", f"{most:,.2f}")
-    table.add_row("judging a new run, s (not in the build)", f"{judging_s:,.2f}", "")
     table.add_row("pages", f"{len(sizes):,}", "")
     Console(width=140).print(table)
     return int(any(value > most for _, value, most in rows))
@@ -185,21 +185,19 @@ def generate_one(results: Path, week: int, *, whole: bool) -> float:
     header = _header(week)
     path = results / document.new_name(header.run)
     results.mkdir(parents=True, exist_ok=True)
-    records: list[object] = [header]
-    if whole:
-        records += _starts(header, week)
     finished = (FIRST + timedelta(weeks=week, hours=6)).isoformat()
     end = EndRecord(finished=finished, elapsed_s=6 * 3600.0, interrupted=False)
-    path.write_bytes(b"".join(msgspec.json.encode(record) + b"\n" for record in (*records, end)))
+    starts = tuple(_starts(header, week)) if whole else ()
+    read = RunDocument(header=header, starts=starts, failures=(), end=end)
+    path.write_bytes(document.encoded(read))
     if whole:
         began_s = time.perf_counter()
         judged = kept.run(path)
         taken_s = time.perf_counter() - began_s
-        ledger.keep(results / ledger.FOLDER, judged.runner, judged.outline.entries)
+        ledger.learn(results / ledger.FOLDER, judged.outline.entries)
         return taken_s
     comparison = _comparison(header, end, week)
     ledger.keep(results / ledger.FOLDER, header.runner.fingerprint, _entries(comparison))
-    read = RunDocument(header=header, starts=(), failures=(), end=end)
     kept.store(path, kept.Whole(read, comparison, ()))
     return 0.0
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import random
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from msgspec.structs import replace
 
 from shootout._engine import Histogram
 from shootout.document import FORMAT
@@ -20,7 +22,9 @@ from shootout.model import (
     EndRecord,
     FailureRecord,
     Interval,
+    JudgedMetric,
     Latency,
+    Metric,
     Placement,
     Policy,
     Profile,
@@ -304,7 +308,7 @@ def a_run(header: RunHeader | None = None, *, interrupted: bool = False, failing
 def a_latency(histogram: Histogram) -> Latency:
     p50, p95, p99, p999 = (histogram.percentile(percent) for percent in (50, 95, 99, 99.9))
     return Latency(
-        mean_s=histogram.mean_s, min_s=histogram.min_s, max_s=histogram.max_s,
+        count=histogram.count, mean_s=histogram.mean_s, min_s=histogram.min_s, max_s=histogram.max_s,
         p50_s=p50, p95_s=p95, p99_s=p99, p999_s=p999,
     )  # fmt: skip
 
@@ -313,12 +317,16 @@ def figures(samples: Sequence[Samples]) -> CellFigures:
     """A cell's figures over its starts, with a plain t interval."""
     means = [sum(s.transactions) / sum(s.window_s) for s in samples]
     total = sum(sum(s.completed) for s in samples)
-    merged = Histogram()
-    for s in samples:
-        merged.add(Histogram.decode(s.latencies))
+
+    def latency(texts: Iterable[str]) -> Latency:
+        merged = Histogram()
+        for text in texts:
+            merged.add(Histogram.decode(text))
+        return a_latency(merged)
+
     return CellFigures(
         tps=an_interval(means),
-        latency=a_latency(merged),
+        latency=latency(s.latencies for s in samples),
         server_cpu_s=sum(sum(s.server_cpu_s or ()) for s in samples) / total,
         client_cpu_s=sum(sum(s.client_cpu_s) for s in samples) / total,
         reads=sum(s.reads for s in samples) / total,
@@ -328,6 +336,7 @@ def figures(samples: Sequence[Samples]) -> CellFigures:
         counters={name: sum(s.counters[name] for s in samples) / total for name in samples[0].counters},
         starts=len(samples),
         rounds=sum(len(s.transactions) for s in samples),
+        statements={kind: latency(s.statements[kind] for s in samples) for kind in samples[0].statements},
     )
 
 
@@ -398,6 +407,15 @@ def a_cell_comparison(document: RunDocument, cell: Cell, base: Cell, policy: Pol
         reason=reason,
         warnings=tuple(warnings),
     )  # fmt: skip
+
+
+def decided_by(cell: CellComparison, metric: Metric, ratio: float) -> CellComparison:
+    """The same cell, judged by that metric alone."""
+    judged = JudgedMetric(
+        metric=metric, verdict=cell.verdict, p_value=0.001, margin=0.1, spread=0.01, floor=None,
+        detectable=None, confirmed=None, ratio=Interval(estimate=ratio, low=ratio - 0.02, high=ratio + 0.02),
+    )  # fmt: skip
+    return replace(cell, judged=(judged,))
 
 
 def a_comparison(document: RunDocument | None = None) -> Comparison:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -130,8 +131,9 @@ def _handler(state: GitHub) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-@pytest.fixture
-def hub() -> Iterator[GitHub]:
+@contextmanager
+def running() -> Iterator[GitHub]:
+    """One that answers meanwhile."""
     state = GitHub()
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(state))
     state.url = f"http://127.0.0.1:{server.server_port}"
@@ -143,3 +145,9 @@ def hub() -> Iterator[GitHub]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@pytest.fixture
+def hub() -> Iterator[GitHub]:
+    with running() as state:
+        yield state

@@ -1,13 +1,16 @@
-"""What `make bench-engine` concludes from its turns."""
+"""What `make bench-engine` concludes from its turns, and how `make bench-gate` splits its time."""
 
 from __future__ import annotations
 
+import bench_gate
+import builders
 import pytest
 from bench.clients import Load
 from bench.targets import targets
 from bench.values import Memory, Point, Report, Turn, loading
+from msgspec import structs
 
-from shootout.model import Dataset
+from shootout.model import Dataset, RunDocument, Sampling
 
 
 def a_point(connections: int, *, tps: float = 1.3, cpu: float = 0.4, cpu_s: float = 1e-5) -> Point:
@@ -64,3 +67,14 @@ def test_memory_and_loading_are_held_to_their_own_bars() -> None:
 def test_a_transaction_has_so_many_statements() -> None:
     for workload, count in (("oltp_point_select", 1), ("oltp_read_only", 16), ("oltp_read_write", 20)):
         assert Load(workload, "text", 1, Dataset()).statements == count
+
+
+def test_a_gates_load_is_its_slices_with_their_ramps() -> None:
+    header = builders.a_header()
+    profile = structs.replace(header.profile, sampling=Sampling(slice_s=0.1, ramp_s=0.02))
+    samples = structs.replace(builders.a_samples(rounds=10), warmup_rounds=16)
+    start = structs.replace(builders.a_start(header.blocks[0], 1, (samples, samples)), twin=samples)
+    read = RunDocument(
+        header=structs.replace(header, profile=profile), starts=(start, start), failures=(), end=None
+    )
+    assert bench_gate.loaded_s(read) == pytest.approx((6 * 10 * 0.12, 6 * 16 * 0.06))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import builders
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 from repeated import NAMES, a_repetition, as_usual
 
 from shootout import claims, matrix, published, wording
@@ -18,6 +20,7 @@ from shootout.model import (
     JudgedClaim,
     OrderClaim,
     Outcome,
+    Part,
     PeakClaim,
     Published,
     PublishedServer,
@@ -61,6 +64,20 @@ IN_THEIR_FIGURES = {
 def judged(document: RunDocument) -> dict[str, JudgedClaim]:
     found = claims.judge_all(document, document.header.profile.policy)
     return {each.claim.name: each for each in found}
+
+
+def on_machines(document: RunDocument, *fingerprints: str) -> RunDocument:
+    """As if its blocks had been measured by these machines, one after the other."""
+    header = document.header
+    parts = tuple(
+        Part(
+            run=f"{header.run}{number}", started=header.started, finished="", elapsed_s=0.0,
+            interrupted=False, seed=1, servers=header.servers, blocks=(block.key,),
+            runner=builders.a_runner(fingerprint=fingerprints[number % len(fingerprints)]),
+        )
+        for number, block in enumerate(header.blocks)
+    )  # fmt: skip
+    return structs.replace(document, header=structs.replace(header, parts=parts))
 
 
 # --- the figures ----------------------------------------------------------------------------------
@@ -379,3 +396,24 @@ def test_the_thread_pools_factor() -> None:
         "pool-at-4096": HOLDS, "pool-gains-at-4096": HOLDS, "pool-cost": HOLDS,
     }  # fmt: skip
     assert wording.factor(found["pool-at-4096"].contrasts[0].ratio).startswith("×18")
+
+
+# --- several machines -----------------------------------------------------------------------------
+
+
+def test_what_was_measured_by_two_machines_says_nothing_of_a_peak() -> None:
+    document = a_repetition("history", threads="1,4,64")
+    alone, dealt = (judged(on_machines(document, *names)) for names in (("a",), ("a", "b")))
+    assert alone["peak-near-cores"].outcome is not UNTOLD
+    assert dealt["peak-near-cores"].outcome is UNTOLD
+    assert "measured by two machines" in dealt["peak-near-cores"].reason
+    assert {name: each.outcome for name, each in judged(document).items()} == {
+        name: each.outcome for name, each in alone.items()
+    }
+
+
+def test_ratios_within_blocks_are_told_on_any_number_of_machines() -> None:
+    document = a_repetition("thread-pool", threads="16,64,256")
+    alone, dealt = (judged(on_machines(document, *names)) for names in (("a",), ("a", "b")))
+    assert dealt["pool-cost"] == alone["pool-cost"]
+    assert dealt["pool-cost"].contrasts

@@ -117,6 +117,7 @@ BAD_OPTIONS = [
     ),
     (("--rand-type", "pareto:0.1"), "--rand-type 'pareto:0.1': expected PARAM=NUMBER, separated by commas"),
     (("--reconnect=no",), "ignored explicit argument 'no'"),
+    (("--acknowledged", "none.toml"), "none.toml: cannot be read: No such file or directory"),
     (("--thread", "1"), "unrecognized arguments: --thread 1; did you mean '--threads'?"),
     (("--result=x",), "unrecognized arguments: --result=x"),
     (("mysql-8.0.12",), "unrecognized arguments: mysql-8.0.12"),
@@ -127,6 +128,7 @@ BAD_COMMANDS = [
     (("--nonsense",), "required: COMMAND"),
     (("compare",), "required: DOC"),
     (("compare", "none.jsonl"), "none.jsonl: cannot be read: No such file or directory"),
+    (("merge", "--acknowledged", "none.toml", "a"), "none.toml: cannot be read: No such file or directory"),
     (("site", "--results", "none"), "none: no run document in it; `shootout run` makes one"),
     (("site", "--reslts", "none"), "unrecognized arguments: --reslts none; did you mean '--results'?"),
 ]
@@ -308,6 +310,21 @@ def test_compare_speaks_json(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (builders.HEAD, Verdict.REGRESSED),
     ] * 2
     assert all(0 < cell["ratio"]["low"] <= cell["ratio"]["high"] < 1 for cell in said["cells"][1::2])
+
+
+def test_compare_goes_by_the_acknowledgements_that_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = saved(a_document(), tmp_path)
+    known = tmp_path / "known.toml"
+    entry = "at_most = 0.9\nexpires = 2030-01-01\nowner = 'us'\nreason = 'decided'\n"
+    known.write_text(f"[[change]]\nworkload = 'oltp_*'\nserver = '{builders.HEAD}'\n{entry}")
+    assert cli.main(["compare", str(path), "--acknowledged", str(known)]) == 0
+    assert "regressed (acknowledged)" in capsys.readouterr().out
+    known.write_text("[[change]]\nworkload = 'oltp_*'\n")
+    assert "key 'change[0].server' is missing" in refused(
+        ["compare", str(path), "--acknowledged", str(known)], capsys
+    )
 
 
 def test_compare_reads_all_before_it_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 import json
 import math
 import re
+import time
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,27 @@ def test_noise_is_told_for_each_kind_of_cell() -> None:
     assert [*four.power.values()] == sorted(four.power.values())
 
 
+def test_the_budget_is_used_up_by_runs_of_the_usual_length() -> None:
+    given: list[float] = []
+
+    def run(budget_s: float) -> int:
+        given.append(budget_s)
+        time.sleep(0.1)
+        return 3 if budget_s == 9 else len(given) % 2
+
+    cli.repeated(run, 0.35, 0.2)
+    assert 2 <= len(given) <= 3  # each takes a tenth of a second, or longer on a busy machine
+    assert given[0] == 0.2
+    assert given[-1] < 0.2
+    given.clear()
+    assert cli.repeated(run, 60, 9) == 3
+    assert given == [9]
+    given.clear()
+    assert cli.repeated(run, 0.01, 600) == 1  # one at least
+    assert len(given) == 1
+    assert 0 < given[0] <= 0.01
+
+
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quiet, "SECONDS", 0.2)
@@ -56,10 +78,12 @@ def test_the_doctor_tells_of_machine_and_noise(tmp_path: Path, capsys: pytest.Ca
     assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path)]) == 0
     text = capsys.readouterr().out
     assert "false alarms: 0 in 2 A/A cells" in text
+    assert "a gate's verdicts count after 71 more without one" in text
     assert "sees −5 %" in text
     assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["noise"][0]["workload"] == "reads"
+    assert found["aa_cells_wanting"] == 71
     findings = {finding["code"]: finding for finding in found["findings"]}
     assert findings.keys() >= {
         *("processor", "memory", "filesystem", "mount-options", "swap", "open-files", "free-space", "flush"),

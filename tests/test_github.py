@@ -64,6 +64,12 @@ def test_a_comment_is_never_longer_than_github_takes() -> None:
     assert text.endswith("(https://example.org/run)\n")
 
 
+def test_a_row_has_the_change_that_decided_its_verdict() -> None:
+    cells = tuple(builders.decided_by(each, "latency_p99", 1.3) for each in made().cells)
+    text = github.summary(structs.replace(made(), cells=cells)).replace(wording.SPACE, " ")
+    assert "| 99 % latency +30 % | +28 to +32 % | " in text
+
+
 @settings(deadline=None)
 @given(st.text(max_size=80))
 def test_nothing_in_a_comment_is_markup_or_a_mention(text: str) -> None:

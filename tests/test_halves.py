@@ -1,50 +1,71 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 
 from shootout.site import halves
-from shootout.site.shelf import File
+
+TASKS = 3 * halves.FEW
+two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU has one process")
 
 
-def by_process() -> Iterator[File]:
-    yield "pid", str(os.getpid())
-    yield "bytes", b"\0\xff"
+def by_process(number: int) -> tuple[int, int]:
+    time.sleep(0.002)
+    return number, os.getpid()
 
 
-def fails_aside(here: int) -> Iterator[File]:
-    if os.getpid() != here:
+def dies_elsewhere(here: int, number: int) -> int:
+    if os.getpid() != here and number > halves.FEW:
         os._exit(3)
-    yield "made", "here"
+    return by_process(number)[0]
 
 
-def fails() -> list[File]:
-    raise ValueError("not a histogram")
+def fails_at(wrong: int, number: int) -> int:
+    if number == wrong:
+        raise ValueError("not a histogram")
+    return by_process(number)[0]
 
 
-def test_files_come_from_another_process_where_it_is_worth_it() -> None:
-    with halves.aside(by_process, really=True) as others:
-        (_, pid), rest = others()
-    assert rest == ("bytes", b"\0\xff")
-    assert (pid != str(os.getpid())) == (len(os.sched_getaffinity(0)) > 1)
-    with halves.aside(by_process, really=False) as others:
-        (_, pid), _ = others()
-    assert pid == str(os.getpid())
+def many(task: Callable[[int], object]) -> list[Callable[[], object]]:
+    return [partial(task, number) for number in range(TASKS)]
 
 
-def test_what_a_copy_could_not_make_is_made_here() -> None:
+@two_cpus
+def test_two_processes_share_the_work_and_its_order_is_kept() -> None:
+    found = halves.shared([partial(by_process, number) for number in range(TASKS)])
+    assert [number for number, _ in found] == list(range(TASKS))
+    assert len({process for _, process in found}) == 2
+
+
+def test_little_work_is_done_here() -> None:
+    found = halves.shared([partial(by_process, number) for number in range(halves.FEW)])
+    assert found == [(number, os.getpid()) for number in range(halves.FEW)]
+
+
+def test_what_a_copy_could_not_do_is_done_here() -> None:
+    assert halves.shared(many(partial(dies_elsewhere, os.getpid()))) == list(range(TASKS))
+
+
+@pytest.mark.parametrize("wrong", [0, 1, TASKS // 2, TASKS - 1])
+def test_what_goes_wrong_goes_wrong_here_too(wrong: int) -> None:
+    with pytest.raises(ValueError, match="not a histogram"):
+        halves.shared(many(partial(fails_at, wrong)))
+
+
+def test_what_has_no_end_in_a_copy_ends_with_this_one() -> None:
+    """As where this process is interrupted while the other works."""
     here = os.getpid()
-    with halves.aside(lambda: fails_aside(here), really=True) as others:
-        assert list(others()) == [("made", "here")]
 
+    def task() -> None:
+        if os.getpid() != here:
+            time.sleep(60)
+        raise KeyboardInterrupt
 
-def test_what_goes_wrong_goes_wrong_here_too(capfd: pytest.CaptureFixture[str]) -> None:
-    with halves.aside(fails, really=True) as others, pytest.raises(ValueError, match="not a histogram"):
-        list(others())
-
-
-def test_a_copy_that_nobody_waits_for_ends() -> None:
-    with halves.aside(by_process, really=True):
-        pass
+    began_s = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        halves.shared([task] * TASKS)
+    assert time.monotonic() - began_s < 30

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+import math
 import random
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -23,6 +24,7 @@ from shootout.model import (
     Acknowledgement,
     Interval,
     JudgedMetric,
+    LedgerEntry,
     RunDocument,
     Verdict,
 )
@@ -149,6 +151,13 @@ def test_every_point_is_in_the_files_for_machines(built: Path, weeks: list[Judge
     assert {str(Path(page).stem) for page in index["pages"]} == {page.stem for page in pages}
 
 
+def test_a_runs_pages_say_what_history_knew_then(built: Path, weeks: list[Judged]) -> None:
+    first = f'run <a href="../../runs/{weeks[REGRESSED_AT].id}/index.html">'
+    for week, since in ((REGRESSED_AT, "suspected since"), (19, "since")):
+        (page,) = (built / "runs" / weeks[week].id).glob(f"oltp_read_only-t8-{builders.HEAD}*.html")
+        assert f"<li>{since} {first}" in page.read_text("utf-8")
+
+
 # --- feed, badges, index --------------------------------------------------------------------------
 
 
@@ -209,7 +218,7 @@ def test_the_index_leads_to_everything(built: Path, weeks: list[Judged]) -> None
     index = msgspec.json.decode((built / "index.json").read_bytes())
     assert index["newest"] == weeks[-1].id
     assert [run["run"] for run in index["runs"]] == [run.id for run in reversed(weeks)]
-    places = [index[name] for name in ("history", "feed", "badge")]
+    places = [index[name] for name in ("history", "feed", "badge", "published")]
     places += [each["page"] for each in index["runners"]]
     places += [run[name] for run in index["runs"] for name in ("page", "cells", "csv", "badge")]
     assert all((built / place).is_file() for place in places)
@@ -233,10 +242,43 @@ def test_a_runners_page_has_its_noise_and_its_false_alarms(built: Path) -> None:
     text = " ".join((built / "runner-5e7c0f2a91d4.html").read_text("utf-8").split())
     assert "it called 1 of 20 A/A cells changed: a false alarm in 0.9 % to 23.6 % of cells" in text
     assert "4.2 % of CPU time was stolen by other guests while measuring." in text
-    assert "Runs and their A/A cells" in text
+    assert "What it measured" in text
+    assert "noise floor" in text
     rows = rows_of(built / "runner-5e7c0f2a91d4.csv")
     assert [row["verdict"] for row in rows].count("regressed") == 1
     assert len(rows) == 20
+
+
+@pytest.mark.parametrize(
+    ("threads", "said"),
+    [
+        ([], []),
+        ([1], ["quietest: w, 1 thread"]),
+        ([1, 8], ["quietest: w, 1 thread", "noisiest: w, 8 threads"]),
+        (
+            [1, 2, 4, 8, 16],
+            ["quietest: w, 1 thread", "middle: w, 4 threads", "noisiest: w, 16 threads"],
+        ),
+    ],
+)
+def test_power_is_drawn_of_kinds_that_differ(
+    weeks: list[Judged], threads: list[int], said: list[str]
+) -> None:
+    entries = tuple(
+        LedgerEntry(
+            run=str(start), runner="5e7c0f2a91d4", workload="w", dataset="d", threads=count, starts=6,
+            verdict=Verdict.EQUIVALENT, spreads={"throughput": count / 1000},
+        )
+        for count in threads
+        for start in (1, 2)
+    )  # fmt: skip
+    run = dataclasses.replace(weeks[0], outline=replace(weeks[0].outline, entries=entries))
+    (page,) = runner.pages([run])
+    assert [look.label for look in page.looks] == said
+    assert (page.power is None) == (not threads)
+    for kind in page.kinds:  # two thirds of what a change must rise above, by the rule of judge.py
+        bar = 1.96 * kind.noise.spread / math.sqrt(6)
+        assert kind.floor == pytest.approx(1 - math.exp(-bar), rel=1e-3)
 
 
 def test_runners_are_apart(weeks: list[Judged], tmp_path: Path) -> None:
@@ -285,11 +327,12 @@ def test_an_update_gives_the_same_as_a_whole_build(
     assert bytes_of(tmp_path / "updated") == bytes_of(tmp_path / "whole")
 
 
-def test_only_what_is_new_is_written(weeks: list[Judged], tmp_path: Path) -> None:
-    site.update(weeks[:12], tmp_path)
+@pytest.mark.parametrize("count", [12, REGRESSED_AT + 1, REGRESSED_AT + 3])
+def test_only_what_is_new_is_written(weeks: list[Judged], count: int, tmp_path: Path) -> None:
+    site.update(weeks[:count], tmp_path)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
-    site.update(weeks[:12], tmp_path)
-    site.update(weeks[:13], tmp_path)
+    site.update(weeks[:count], tmp_path)
+    site.update(weeks[: count + 1], tmp_path)
     after = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
     changed = {str(path.relative_to(tmp_path)) for path in before if before[path] != after[path]}
     # Nothing of an old run; what is about all runs, and only that.

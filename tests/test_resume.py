@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import signal
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any, cast
@@ -138,9 +138,10 @@ def a_sample(block: Block, start: int, label: str) -> Samples:
 
 def rehearsed(results: Path, planned: plan.Plan, **fields: Any) -> list[tuple[str, int]]:
     """Run until it is over or stopped, as measure() does, going on with what there is; what was measured."""
-    resumed = resume.find(results, None, pytest.fail) is not None
-    if document.find(results) and not resumed:
-        return []  # it is over
+    found = resume.find(results, None, pytest.fail)
+    resumed = found is not None
+    if found is not None and resume.is_over(found[1]):
+        return []
     writer = document.Writer(results, RUN, resumed=resumed)
     campaign = Rehearsal(
         planned, builders.a_runner(), RUN, results, cast(Any, None), lambda progress: None, **fields
@@ -245,27 +246,48 @@ CUT_SHORT = EndRecord(finished="2026-11-20T03:00:00Z", elapsed_s=1.0, interrupte
 OVER = structs.replace(CUT_SHORT, interrupted=False)
 
 
-def test_the_newest_run_goes_on_if_it_was_cut_short(tmp_path: Path) -> None:
+def newest(folder: Path, shard: str | None, skip: Callable[[str], None]) -> tuple[Path, bool] | None:
+    """The newest document of a shard, and whether its run is over."""
+    found = resume.find(folder, shard, skip)
+    return None if found is None else (found[0], resume.is_over(found[1]))
+
+
+def test_the_newest_run_counts_and_is_over_or_was_cut_short(tmp_path: Path) -> None:
     skipped: list[str] = []
-    assert resume.find(tmp_path / "none", None, skipped.append) is None
+    assert newest(tmp_path / "none", None, skipped.append) is None
     first = saved(tmp_path, "20260101T000000Z-1")
-    assert resume.find(tmp_path, None, skipped.append) == first
+    assert newest(tmp_path, None, skipped.append) == (first, False)
     second = saved(tmp_path, "20260102T000000Z-2", CUT_SHORT)
-    assert resume.find(tmp_path, None, skipped.append) == second
-    saved(tmp_path, "20260103T000000Z-3", OVER)
-    assert resume.find(tmp_path, None, skipped.append) is None
+    assert newest(tmp_path, None, skipped.append) == (second, False)
+    third = saved(tmp_path, "20260103T000000Z-3", OVER)
+    assert newest(tmp_path, None, skipped.append) == (third, True)
     resumed = ResumeRecord(resumed="2026-11-20T03:00:00Z", shootout="0.1.0")
     fourth = saved(tmp_path, "20260104T000000Z-4", CUT_SHORT, resumed)
-    assert resume.find(tmp_path, None, skipped.append) == fourth
+    assert newest(tmp_path, None, skipped.append) == (fourth, False)
     assert skipped == []
+
+
+def test_a_run_that_is_over_is_the_same_where_the_same_was_asked_for(tmp_path: Path) -> None:
+    """On another machine, too: it is only judged again."""
+    then = builders.a_header()
+    assert resume.is_same(then, structs.replace(then, runner=builders.a_runner(fingerprint="f")))
+    assert not resume.is_same(then, structs.replace(then, given={"--seed": "5"}))
+    assert not resume.is_same(then, structs.replace(then, blocks=then.blocks[:1]))
+    planned = a_plan(tmp_path)
+    rehearsed(tmp_path, planned)
+    said: list[str] = []
+    (path,) = document.find(tmp_path)
+    over = measure.measure(replace(planned, resume=True), tmp_path, lambda step: said.append(step.detail))
+    assert over == path
+    assert said == [f"run {RUN} is over: without --resume a new one begins"]
 
 
 def test_a_shard_goes_on_with_its_own_run(tmp_path: Path) -> None:
     one = saved(tmp_path, "20260101T000000Z-1", given={"--shard": "1/2"})
     two = saved(tmp_path, "20260102T000000Z-2", given={"--shard": "2/2"})
-    assert resume.find(tmp_path, "1/2", pytest.fail) == one
-    assert resume.find(tmp_path, "2/2", pytest.fail) == two
-    assert resume.find(tmp_path, None, pytest.fail) is None
+    assert newest(tmp_path, "1/2", pytest.fail) == (one, False)
+    assert newest(tmp_path, "2/2", pytest.fail) == (two, False)
+    assert newest(tmp_path, None, pytest.fail) is None
 
 
 def test_what_is_torn_is_named_and_passed_over(tmp_path: Path) -> None:
@@ -275,7 +297,7 @@ def test_what_is_torn_is_named_and_passed_over(tmp_path: Path) -> None:
     changed = saved(tmp_path, "20260103T000000Z-3", OVER)
     changed.write_bytes(changed.read_bytes().replace(b'"elapsed_s":1.0', b'"elapsed_s":2.0'))
     skipped: list[str] = []
-    assert resume.find(tmp_path, None, skipped.append) == whole
+    assert newest(tmp_path, None, skipped.append) == (whole, False)
     assert skipped == [
         f"{changed}:2: changed, or not a line of this document",
         f"{torn}: not a run document: it has no whole line",
@@ -396,4 +418,10 @@ def test_a_real_run_goes_on_after_sigterm_and_kill_9(lab: Lab, tmp_path: Path) -
     assert whole.end is not None
     assert not whole.end.interrupted
     assert whole.end.elapsed_s > ended.end.elapsed_s
+
+    again = lab.run(*command)
+    assert again.returncode == done.returncode
+    assert f"run {ended.header.run} is over: without --resume a new one begins\n" in again.stderr
+    assert again.stdout == done.stdout
+    assert document.read(document_in(out)) == whole
     assert lab.left() == ([], [])

@@ -116,6 +116,23 @@ def rows_in(table: str) -> list[list[str]]:
     ]
 
 
+def check_links(out: Path) -> None:
+    """Every link of every page leads to a place that is there, and inside the site."""
+    documents = {page: Document(page.read_text("utf-8")) for page in sorted(out.rglob("*.html"))}
+    for page, document in documents.items():
+        assert len(document.ids) == len(set(document.ids)), page
+        for link in document.links:
+            if link.startswith("data:"):
+                continue
+            parts = urlsplit(link)
+            assert (parts.scheme, parts.netloc) == ("", ""), (page, link)
+            assert not parts.path.startswith("/"), (page, link)
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            assert target.is_file(), (page, link)
+            assert target.is_relative_to(out.resolve())
+            assert not parts.fragment or parts.fragment in documents[target].ids, (page, link)
+
+
 # --- files ----------------------------------------------------------------------------------------
 
 
@@ -139,19 +156,7 @@ def test_the_newest_run_is_the_overview(built: Path) -> None:
 
 
 def test_every_link_leads_somewhere_inside_the_site(built: Path) -> None:
-    documents = {page: Document(page.read_text("utf-8")) for page in pages(built)}
-    for page, document in documents.items():
-        assert len(document.ids) == len(set(document.ids)), page
-        for link in document.links:
-            if link.startswith("data:"):
-                continue
-            parts = urlsplit(link)
-            assert (parts.scheme, parts.netloc) == ("", ""), (page, link)
-            assert not parts.path.startswith("/"), (page, link)
-            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
-            assert target.is_file(), (page, link)
-            assert target.is_relative_to(built.parent.resolve())
-            assert not parts.fragment or parts.fragment in documents[target].ids, (page, link)
+    check_links(built.parent)
 
 
 def test_every_cell_has_a_page_that_is_linked_from_the_overview(built: Path) -> None:
@@ -249,6 +254,35 @@ def test_an_acknowledged_regression_is_told_apart_among_many_servers() -> None:
     (row,) = re.findall(r'<tr><th scope="row">1</th>(.*?)</tr>', text, flags=re.DOTALL)
     assert re.findall(r'<td class="(.*?)">', row) == ["regressed x2", "regressed x3 accepted"]
     assert "dashed: acknowledged" in text
+
+
+def test_a_workload_sums_the_warnings_that_stand_with_all_cells() -> None:
+    header = builders.a_header([builders.BASE, "a", "b"], ["oltp_point_select"], [1, 8])
+    document = builders.a_run(header, failing=False)
+    found = builders.a_comparison(document)
+    cells = tuple(
+        msgspec.structs.replace(cell, warnings=(Warning(code="wide", text=f"± {number} %"),))
+        for number, cell in enumerate(found.cells)
+    )
+    run = Run(document, msgspec.structs.replace(found, cells=cells))
+    made = {place: str(text) for place, text in publish.run_pages(run, renderer())}
+    workload = made["workload-oltp_point_select.html"]
+    assert workload.count("<code>wide</code>") == 1
+    assert f"{len(cells)} cells,<wbr> for instance</strong> ± 0 %" in workload
+    assert 'cells.html#warnings"' in workload
+    assert made["cells.html"].count("<code>wide</code>") == len(cells)
+
+
+def test_a_change_of_another_figure_is_marked_among_many_servers() -> None:
+    header = builders.a_header([builders.BASE, "a", "b"], ["oltp_point_select"], [1])
+    document = builders.a_run(header, failing=False)
+    found = compare.compare(document)
+    cells = [*found.cells[:2], builders.decided_by(found.cells[2], "latency_p99", 1.3)]
+    for comparison, marked in ((found, False), (msgspec.structs.replace(found, cells=tuple(cells)), True)):
+        text = str(dict(publish.run_pages(Run(document, comparison), renderer()))["index.html"])
+        row = re.findall(r'<tr><th scope="row">1</th>(.*?)</tr>', text, flags=re.DOTALL)[0]
+        assert ("+30\u202f%*<i> regressed, 99 % latency</i>" in row) is marked
+        assert ("*: not of throughput" in text) is marked
 
 
 def test_likely_causes_and_what_verdicts_are_worth_are_said() -> None:
@@ -541,7 +575,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_hostile_text_stays_text(hostile: Path) -> None:
     # The site's, of its history, comparison and runner, the run's, of workloads, servers, cells.
-    assert len(pages(hostile)) == 3 + 4 + 3 + 1 + 2 + 4
+    assert len(pages(hostile)) == 4 + 4 + 3 + 1 + 2 + 4
     for page in pages(hostile):
         text = page.read_text("utf-8")
         document = Document(text)
@@ -551,7 +585,7 @@ def test_hostile_text_stays_text(hostile: Path) -> None:
         sources = [attributes for tag, attributes in document.tags if tag == "script"]
         assert all("src" in script or script.get("type") == "application/json" for script in sources)
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", text)
-        if page.name not in ("how-to-read.html", "history.html"):
+        if page.name not in ("how-to-read.html", "history.html") and page.parent.name != "published":
             assert "<script>alert(1)</script>" in document.text  # shown, letter by letter
             assert "␛[31mred" in document.text
 
@@ -721,6 +755,7 @@ def kinds_of_pages(index: Path) -> dict[Path, int]:
         index: 0,
         index.parent / "how-to-read.html": 0,
         index.parent / "runs" / "index.html": 0,
+        index.parent / "published" / "index.html": 0,
         a_page(index, "cells"): 0,
         a_page(index, "settings"): 0,
         a_page(index, "workload-oltp_read_write"): 8,
@@ -803,23 +838,44 @@ def test_tables_sort_by_value_both_ways(built: Path, chromium: Browser) -> None:
     tab.close()
 
 
+# As the compare page fills its tables.
+MAKE_LONG = """table => {
+    const row = table.tBodies[0].rows[0];
+    row.before(...Array.from({ length: 9 }, () => row.cloneNode(true)));
+    table.dispatchEvent(new Event("filled"));
+}"""
+
+
 @pytest.mark.browser
 def test_a_table_is_filtered_by_words(built: Path, chromium: Browser) -> None:
     tab, faults = opened(chromium, a_page(built, "cells"))
     rows = tab.locator("table.worst tbody tr:visible")
+    assert tab.locator(".filter").count() == 0  # with so few rows there is nothing to look for
+    tab.locator("table.worst").evaluate(MAKE_LONG)
     box = tab.get_by_role("searchbox", name="Filter: All cells with a verdict")
     box.fill("READ_WRITE regressed")
     assert rows.count() == 1
     assert "oltp_read_write" in rows.inner_text()
-    assert tab.locator(".filter output").inner_text() == "1 of 9"
+    assert tab.locator(".filter output").inner_text() == "1 of 18"
     box.fill("no such cell")
     assert rows.count() == 0
     box.fill("")
-    assert rows.count() == 9
+    assert rows.count() == 18
     assert faults == []
     tab.close()
-    tab, _ = opened(chromium, a_page(built, "workload-oltp_read_write"))
-    assert tab.locator(".filter").count() == 0  # with so few rows there is nothing to look for
+
+
+@pytest.mark.browser
+def test_a_filtered_table_stays_beside_its_neighbour(built: Path, chromium: Browser) -> None:
+    tab, faults = opened(chromium, a_page(built, "oltp_read_write-t1-mysql-8"))
+    tables = tab.locator(".pair.even table")
+    tables.first.evaluate(MAKE_LONG)
+    first, second = (tables.nth(number).bounding_box() for number in (0, 1))
+    assert tab.locator(".pair .filter").count() >= 1
+    assert first is not None
+    assert second is not None
+    assert first["x"] + first["width"] <= second["x"]
+    assert faults == []
     tab.close()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,9 +14,10 @@ from axe_playwright_python.sync_playwright import Axe
 from msgspec import structs
 from playwright.sync_api import sync_playwright
 from repeated import NAMES, a_repetition, concluded
+from test_site import Document, check_links
 
-from shootout import site
-from shootout.model import RunDocument
+from shootout import claims, plan, published, site
+from shootout.model import Outcome, RunDocument
 
 THREADS = {"flavours": "12", "thread-pool": "1,16"}
 
@@ -125,7 +128,7 @@ def test_a_table_of_threads_by_servers(tmp_path: Path) -> None:
     assert "path:percona-5.5" not in " ".join(ours["threads"])  # nor was it published: a sentence names it
     text = (tmp_path / "published" / "shootout.html").read_text("utf-8")
     assert "Not available here: path:percona-5.5." in text
-    assert "mariadb-10.1.23, mariadb-11.8: measured here." in text
+    assert "mariadb-10.1.23, mariadb-11.8: measured here." in " ".join(Document(text).text.split())
 
 
 def test_a_table_of_peaks(tmp_path: Path) -> None:
@@ -174,7 +177,9 @@ def test_claims_stand_with_their_intervals(tmp_path: Path) -> None:
 
 
 def test_there_is_a_page_for_the_newest_run_of_each_and_a_link_to_it(everything: Path) -> None:
-    assert sorted(path.stem for path in (everything / "published").glob("*.html")) == sorted(NAMES)
+    pages = {path.stem for path in (everything / "published").glob("*.html")}
+    assert pages == {"index", *NAMES}
+    check_links(everything)
     for name in NAMES:
         (overview,) = (everything / "runs").glob(f"*{name}/index.html")
         assert f'href="../../published/{name}.html"' in overview.read_text("utf-8")
@@ -187,8 +192,57 @@ def test_a_run_of_an_unknown_comparison_has_no_page(tmp_path: Path) -> None:
     header = builders.a_header()
     header = structs.replace(header, profile=structs.replace(header.profile, published="of-tomorrow"))
     index = site.build([builders.a_result(builders.a_run(header))], tmp_path)
-    assert not (tmp_path / "published").exists()
+    assert [path.stem for path in (tmp_path / "published").glob("*.html")] == ["index"]
     assert "published/of-tomorrow" not in index.read_text("utf-8")
+
+
+def test_the_index_says_of_each_comparison_whether_it_was_repeated_and_what_came_of_it(
+    tmp_path: Path,
+) -> None:
+    document = a_repetition("shootout", starts=3, threads="1,32")
+    built(tmp_path, document)
+    listed = Tables((tmp_path / "published" / "index.html").read_text("utf-8"))
+    rows = listed.rows("Each published comparison, and its newest repetition")
+    assert rows["comparison"][1:4] == ["✓ holds", "✗ does not hold", "? cannot be told"]
+    titles = {name: published.load(name).title for name in NAMES}
+    assert set(rows) == {"comparison", *titles.values()}
+    judged = claims.judge_all(document, document.header.profile.policy)
+    counts = [str(sum(each.outcome is outcome for each in judged)) for outcome in Outcome]
+    assert rows[titles["shootout"]] == [
+        str(len(judged)), *counts, "20 Nov 2026 at the scale small, cut short", "2011",
+    ]  # fmt: skip
+    for name in set(NAMES) - {"shootout"}:
+        _, *counts, measured, _ = rows[titles[name]]
+        assert measured == f"not yet by shootout run --profile {name} --scale small"
+        assert counts == ["–"] * 3
+    check_links(tmp_path)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_comparison_is_repeated_by_the_profile_of_its_name(name: str) -> None:
+    made = plan.make(plan.Selection(profile=name, scale="small", seed="1"))
+    assert made.profile.published == name
+
+
+def test_claims_and_tables_are_there_for_machines(tmp_path: Path) -> None:
+    document = a_repetition("shootout", starts=3, threads="1,32")
+    built(tmp_path, document)
+    value = json.loads((tmp_path / "published" / "shootout.json").read_bytes())
+    judged = claims.judge_all(document, document.header.profile.policy)
+    assert [(each["claim"]["name"], each["outcome"]) for each in value["claims"]] == [
+        (each.claim.name, each.outcome) for each in judged
+    ]
+    assert [table["caption"] for table in value["tables"]] == [
+        "Published, transactions/s", "Measured, transactions/s of oltp_read_write",
+    ]  # fmt: skip
+    with (tmp_path / "published" / "shootout.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["claim"] for row in rows} == {each.claim.name for each in judged}
+    told = [each for each in judged for _ in each.contrasts or (None,)]
+    assert [row["outcome"] for row in rows] == [str(each.outcome) for each in told]
+    with (tmp_path / "published" / "index.csv").open(encoding="utf-8", newline="") as file:
+        states = {row["name"]: row["run"] for row in csv.DictReader(file)}
+    assert states == {name: document.header.run if name == "shootout" else "" for name in NAMES}
 
 
 @pytest.mark.browser
@@ -200,12 +254,13 @@ def test_pages_are_drawn_whole_at_every_width(everything: Path) -> None:
         tab = browser.new_page()
         faults: list[str] = []
         tab.on("pageerror", lambda error: faults.append(str(error)))
-        for name in ("engines", "flavours", "history", "scaling"):  # one of each shape
+        for name in ("index", "engines", "flavours", "history", "scaling"):  # one of each shape
             tab.goto((everything / "published" / f"{name}.html").as_uri())
             tab.wait_for_function("[...document.querySelectorAll('.chart')].every(c => c.dataset.drawn)")
             charts = tab.locator(".chart")
             assert charts.count() == tab.locator(".chart:has(.main-svg)").count()
-            assert (charts.count() == 0) == (name == "flavours")  # one number of threads makes no curve
+            # A list has none, and one number of threads makes no curve.
+            assert (charts.count() == 0) == (name in ("index", "flavours"))
             for width in (1440, 768, 390):
                 tab.set_viewport_size({"width": width, "height": 900})
                 overflow = tab.evaluate("document.documentElement.scrollWidth - innerWidth")

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 
 import builders
+from msgspec import structs
 from repeated import a_repetition
 from rich.console import Console
 
@@ -55,6 +56,13 @@ def a_step(stage: str, round_: int = 0, rounds: int = 0, **changes: object) -> P
     return Progress(**(values | changes))  # type: ignore[arg-type]
 
 
+def test_what_is_said_of_a_run_before_stays_above_the_line_that_changes() -> None:
+    said = Progress(stage="resume", detail="run 1 is over")
+    for live in (False, True):
+        screen = shown(a_step("warm-up", 3), said, a_step("measure", 1, 9), live=live)
+        assert screen.count("run 1 is over\n") == 1
+
+
 # --- published comparisons ------------------------------------------------------------------------
 
 
@@ -101,6 +109,13 @@ def test_the_table_has_a_row_for_every_head() -> None:
         f"−25.4 to −22.9{space}%", f"−3.2{space}%", "▼ regressed",
     ]  # fmt: skip
     assert eight[:3] == ["oltp_point_select", "8", HEAD]
+
+
+def test_a_row_has_the_change_that_decided_its_verdict() -> None:
+    comparison = compare.compare(a_document())
+    cells = tuple(builders.decided_by(each, "latency_p99", 1.3) for each in comparison.cells)
+    one, _ = rows(printed(structs.replace(comparison, cells=cells)))
+    assert [text.replace(wording.SPACE, " ") for text in one[5:7]] == ["99 % latency +30 %", "+28 to +32 %"]
 
 
 def test_likely_causes_stand_below_and_whether_the_verdicts_advise() -> None:

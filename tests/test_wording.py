@@ -19,7 +19,6 @@ from shootout.model import (
     DatasetKind,
     FalseAlarms,
     Interval,
-    JudgedMetric,
     Load,
     Metric,
     Policy,
@@ -46,6 +45,8 @@ def plain(text: str) -> str:
         (612.4, 3, "612"),
         (612.44, 0.3, "612.4"),
         (9.5, 0, "9.50"),
+        (448.0, 1900.0, "400"),
+        (0.0, 1900.0, "0"),
     ],
 )
 def test_digits_follow_the_interval(estimate: float, half: float, expected: str) -> None:
@@ -128,14 +129,6 @@ def test_headlines(verdicts: list[tuple[Verdict, float | None]], expected: str) 
     assert plain(headline.text) == expected
 
 
-def decided_by(comparison: CellComparison, metric: Metric, ratio: float) -> CellComparison:
-    judged = JudgedMetric(
-        metric=metric, verdict=comparison.verdict, ratio=an_interval(ratio, 0.02), p_value=0.001, margin=0.1,
-        spread=0.01, floor=None, detectable=None, confirmed=None,
-    )  # fmt: skip
-    return msgspec.structs.replace(comparison, judged=(judged,))
-
-
 @pytest.mark.parametrize(
     ("verdict", "metric", "ratio", "expected"),
     [
@@ -151,14 +144,25 @@ def test_a_verdict_names_the_metric_that_decided_it(
     verdict: Verdict, metric: Metric, ratio: float, expected: str
 ) -> None:
     comparison = a_comparison_of((verdict, 1.0))
-    head = decided_by(comparison.cells[1], metric, ratio)
+    head = builders.decided_by(comparison.cells[1], metric, ratio)
     said = wording.sentence(head, comparison.policy)
     assert plain(said) == expected.replace("BASE", builders.BASE)
 
 
+def test_the_change_that_decided_stands_with_its_own_interval() -> None:
+    base, head = a_comparison_of((R, 1.0)).cells
+    by_throughput = builders.decided_by(head, "throughput", 0.9)
+    assert plain(wording.decided_change(by_throughput)) == "-10 %"
+    assert plain(wording.decided_range(by_throughput)) == "-12 to -8 %"
+    by_latency = builders.decided_by(head, "latency_p99", 1.3)
+    assert plain(wording.decided_change(by_latency)) == "99 % latency +30 %"
+    assert plain(wording.decided_range(by_latency)) == "+28 to +32 %"
+    assert (wording.decided_change(base), wording.decided_range(base)) == (wording.NONE, "")
+
+
 def test_a_headline_names_the_metric_and_ranks_by_it() -> None:
     comparison = a_comparison_of((R, 0.95), (R, 1.0))
-    cells = [*comparison.cells[:3], decided_by(comparison.cells[3], "server_cpu", 1.4)]
+    cells = [*comparison.cells[:3], builders.decided_by(comparison.cells[3], "server_cpu", 1.4)]
     (headline,) = wording.headlines(msgspec.structs.replace(comparison, cells=tuple(cells)))
     assert plain(headline.text) == (
         f"{builders.HEAD} is worse than {builders.BASE} in 2 of 2 cells: "

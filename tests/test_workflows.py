@@ -4,23 +4,38 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
+import tarfile
+import zipfile
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import actions
+import builders
+import github_server
 import pytest
 import yaml
-from actions import Hub
+from actions import Hub, Job
 from github_server import REPOSITORY, GitHub
+from msgspec import structs
 from runs import BASE, HEAD, SETTINGS, SHOOTOUT, Lab, until
 
-from shootout import document, github, places
+from shootout import __version__, baseline, compare, document, github, places
 
-pytest_plugins = ["github_server", "runs"]
+PACKED = (
+    "conftest.py",
+    "fixtures",
+    "pyproject.toml",
+    "suites",
+    "templates",
+)  # in a wheel, beside the package
+pytest_plugins = ["runs"]
 
 WORKFLOWS = places.ROOT / ".github" / "workflows"
 ACTIONS = places.ROOT / ".github" / "actions"
@@ -33,7 +48,7 @@ PROFILE = """
 description = "A second, three blocks"
 servers = ["mysql-5.7.22", "mysql-8.0.12"]
 workloads = ["oltp_point_select"]
-threads = [1, 2, 4]
+threads = {threads}
 settings = "{settings}"
 [dataset]
 tables = 1
@@ -47,6 +62,16 @@ measure_s = 0.15
 warmup_max_s = 0.15
 [policy]
 confirm_starts = 0
+"""
+FLUSHED = SETTINGS.replace("flush_log_at_trx_commit = 0", "flush_log_at_trx_commit = 2")
+KNOWN = """
+[[change]]
+workload = "*"
+server = "*"
+at_most = 0.9
+expires = 2099-12-31
+owner = "me"
+reason = "a second is too short to tell"
 """
 ME = ("-c", "user.name=me", "-c", "user.email=me@example.org", "-c", "init.defaultBranch=main")
 
@@ -67,31 +92,48 @@ def copied(target: Path) -> None:
             shutil.copy2(source, target / name)
 
 
+def committed(origin: Path, message: str) -> str:
+    """All that lies there becomes a commit; gives its name."""
+    git(origin, "init", "--quiet")
+    git(origin, "add", "--all")
+    git(origin, "commit", "--quiet", f"--message={message}")
+    return git(origin, "rev-parse", "HEAD")
+
+
+def installed(origin: Path, tools: Path) -> Path:
+    """Where shootout is, or will be, installed from the sources that lie there."""
+    install = origin / ACTIONS.relative_to(places.ROOT) / "install" / "install"
+    state = subprocess.run([install, "state"], check=True, capture_output=True, text=True).stdout.strip()
+    programs = tools / "shootout" / state / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    (programs.parent / "installed").touch()
+    return programs / "shootout"
+
+
+def a_profile(lab: Lab, *threads: int) -> str:
+    return PROFILE.format(threads=list(threads), settings=lab.folder / "small.toml")
+
+
 @pytest.fixture(scope="module")
 def hub_of(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Hub:
-    """The project in a repository of its own, whose newest commit changes settings; shootout is installed."""
+    """The project in a repository whose newest commit changes server and settings; shootout is installed."""
     folder = tmp_path_factory.mktemp("hub")
     origin = folder / "origin" / REPOSITORY
     copied(origin)
-    (origin / "my.toml").write_text(SETTINGS)
-    git(origin, "init", "--quiet")
-    git(origin, "add", "--all")
-    git(origin, "commit", "--quiet", "--message=Before")
-    (origin / "my.toml").write_text(
-        SETTINGS.replace("flush_log_at_trx_commit = 0", "flush_log_at_trx_commit = 2")
-    )
-    git(origin, "commit", "--quiet", "--all", "--message=After")
-    install = origin / ACTIONS.relative_to(places.ROOT) / "install" / "install"
-    state = subprocess.run([install, "state"], check=True, capture_output=True, text=True).stdout.strip()
-    programs = folder / "tools" / "shootout" / state / ".venv" / "bin"
-    programs.mkdir(parents=True)
-    (programs / "shootout").symlink_to(SHOOTOUT)
-    (programs.parent / "installed").touch()
+    (origin / "known.toml").write_text(KNOWN)
+    (origin / ".ci").mkdir()
+    (origin / ".ci" / "run").write_text("#!/bin/sh\necho everything is tested\n")
+    (origin / ".ci" / "run").chmod(0o755)
+    for message, tree, settings in (("Before", BASE, SETTINGS), ("After", HEAD, FLUSHED)):
+        (origin / "tree").write_text(str(lab.tree(tree)))
+        (origin / "my.toml").write_text(settings)
+        sha = committed(origin, message)
+    installed(origin, folder / "tools").symlink_to(SHOOTOUT)
     return Hub(
         folder=folder / "none",
         origin=folder / "origin",
         repository=REPOSITORY,
-        sha=git(origin, "rev-parse", "HEAD"),
+        sha=sha,
         tools=folder / "tools",
         environment=lab.environment,
     )
@@ -213,52 +255,52 @@ def test_an_expression_that_is_not_understood_is_an_error() -> None:
         actions.evaluated("a[0]", {})
 
 
-# --- what is measured, and what is told -----------------------------------------------------------
+# --- a gate ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def profile(lab: Lab) -> Path:
     file = lab.folder / "second.toml"
-    file.write_text(PROFILE.format(settings=lab.folder / "small.toml"))
+    file.write_text(a_profile(lab, 1, 2, 4))
     return file
 
 
 @pytest.fixture(scope="module")
-def gate(
-    hub_of: Hub, profile: Path, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Hub, dict[str, actions.Job]]:
-    """The gate of a pull request that changes settings, over."""
+def gate(hub_of: Hub, profile: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Hub, dict[str, Job]]:
+    """The gate of a pull request that changes a server's build and its settings, over."""
     hub = replace(hub_of, folder=tmp_path_factory.mktemp("gate"))
     inputs = {
-        "base": f"{HEAD}@base/my.toml",
-        "head": f"{HEAD}@head/my.toml",
-        "build": 'grep flush my.toml > "build.txt"',
+        "base": "path:base/build@base/my.toml",
+        "head": "path:head/build@head/my.toml",
+        "build": 'ln --symbolic "$(cat tree)" "build"',
         "profile": str(profile),
         "threads": "1",
-        "options": "--tables=1\n--table-size=100",
+        "acknowledged": "head/known.toml",
+        "options": "--rand-type=uniform\n--seed=7",
     }
     return hub, actions.run(hub, WORKFLOWS / "gate.yml", inputs)
 
 
 @pytest.mark.real
-def test_a_gate_measures_base_against_head(gate: tuple[Hub, dict[str, actions.Job]]) -> None:
+def test_a_gate_measures_what_a_repository_builds(gate: tuple[Hub, dict[str, Job]]) -> None:
     hub, jobs = gate
     log = jobs["measure"].log
     assert jobs["pairs"].result == "success", jobs["pairs"].log
     artifact = hub.artifacts / "shootout-gate"
     (path,) = (artifact / "results").glob("*.jsonl")
     found = document.read(path)
-    assert [each.reference for each in found.header.servers] == [
-        f"{HEAD}@base/my.toml",
-        f"{HEAD}@head/my.toml",
+    assert [each.label for each in found.header.servers] == [
+        "path:base-build@base-my.toml",
+        "path:head-build@head-my.toml",
     ]
+    assert [each.version.partition("-")[0] for each in found.header.servers] == ["5.7.22", "8.0.12"]
     flushes = [
         next(each.effective for each in server.settings if each.name == "flush_log_at_trx_commit")
         for server in found.header.servers
     ]
     assert flushes == ["0", "2"]
     assert [block.key for block in found.header.blocks] == ["oltp_point_select-t1"]
-    assert found.header.profile.dataset.rows == 100
+    assert (found.header.given["--rand-type"], found.header.seed) == ("uniform", 7)
     assert found.header.profile.sampling.budget_s == 600
     assert (artifact / "site" / "index.html").exists()
     assert (artifact / "junit.xml").exists()
@@ -269,42 +311,70 @@ def test_a_gate_measures_base_against_head(gate: tuple[Hub, dict[str, actions.Jo
     assert jobs["measure"].result == ("failure" if "::error" in log else "success"), log
 
 
-@pytest.mark.real
-def test_a_comment_comes_of_the_gates_document_alone(
-    gate: tuple[Hub, dict[str, actions.Job]], hub: GitHub, tmp_path: Path
-) -> None:
-    measured, _ = gate
-    event = {
-        "workflow_run": {
-            "id": 1,
-            "event": "pull_request",
-            "head_sha": measured.sha,
-            "head_branch": "$(touch injected)",
-            "head_repository": {"owner": {"login": "someone"}},
-            "html_url": "https://example.org/runs/1",
-        }
-    }
-    hub.pulls.append(
-        {
-            "number": 3,
-            "state": "open",
-            "branch": "someone:$(touch injected)",
-            "head": {"sha": measured.sha},
-            "labels": [],
-        }
+@pytest.fixture(scope="module")
+def catalogue_gate(
+    lab: Lab, gate: tuple[Hub, dict[str, Job]], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Hub, dict[str, Job]]:
+    """The gate of a pull request to this repository, which says anew where a server comes from; over.
+
+    Each side has its own shootout installed, with its own catalogue. What `gate` has loaded serves here, too.
+    """
+    folder = tmp_path_factory.mktemp("catalogue")
+    origin, tools, cache = folder / "origin" / REPOSITORY, folder / "tools", folder / "cache" / "shootout"
+    copied(origin)
+    fixtures = origin / "fixtures"
+    (fixtures / "profiles" / "gate.toml").write_text(a_profile(lab, 1))
+    catalogue = (fixtures / "servers.toml").read_text()
+    begin, end = (catalogue.index(f'[["{HEAD}".sources]]'), catalogue.index('["mysql-8.0.33"]'))
+    for message, tree in (("Before", BASE), ("After", HEAD)):
+        archive = folder / f"{tree}.tar"
+        with tarfile.open(archive, "w") as tar:
+            tar.add(lab.tree(tree), tree)
+        checksum = sha256(archive.read_bytes()).hexdigest()
+        source = f'[["{HEAD}".sources]]\ntype = "archive"\nurl = "{archive.as_uri()}"\n'
+        entry = f'{source}sha256 = "{checksum}"\n\n'
+        (fixtures / "servers.toml").write_text(catalogue[:begin] + entry + catalogue[end:])
+        sha = committed(origin, message)
+        command = installed(origin, tools)
+        home = command.parents[2]
+        for name in SOURCES[1:]:
+            target = home / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            (shutil.copytree if (origin / name).is_dir() else shutil.copy2)(origin / name, target)
+        (engine,) = (places.ROOT / "shootout").glob("_engine*.so")
+        (home / "shootout" / engine.name).symlink_to(engine)
+        command.write_text(f'#!/bin/sh\nPYTHONPATH={home} exec {sys.executable} -m shootout.cli "$@"\n')
+        command.chmod(0o755)
+    cache.mkdir(parents=True)
+    (cache / "templates").symlink_to(lab.cache / "templates")
+    hub = Hub(
+        folder=folder / "run",
+        origin=folder / "origin",
+        repository=REPOSITORY,
+        sha=sha,
+        tools=tools,
+        environment=lab.environment | {"XDG_CACHE_HOME": str(folder / "cache")},
+        event_name="pull_request",
+        event={"pull_request": {"number": 1, "head": {"repo": {"full_name": REPOSITORY}}}},
     )
-    (folder := tmp_path / "artifacts").mkdir()
-    shutil.copytree(measured.artifacts / "shootout-gate", folder / "shootout-gate")
-    (folder / "shootout-gate" / "summary.md").write_text("@everyone trust me")
-    environment = {**measured.environment, "GITHUB_API_URL": hub.url}
-    told = replace(measured, folder=tmp_path, event_name="workflow_run", event=event, environment=environment)
-    jobs = actions.run(told, WORKFLOWS / "comment.yml")
-    assert jobs["comment"].result == "success", jobs["comment"].log
-    (said,) = hub.comments
-    assert said["body"].startswith(github.MARKER)
-    assert "https://example.org/runs/1" in said["body"]
-    assert "trust me" not in said["body"]
-    assert list(tmp_path.rglob("injected")) == []
+    jobs = actions.run(hub, WORKFLOWS / "gate.yml")
+    shutil.rmtree(folder / "cache")
+    return hub, jobs
+
+
+@pytest.mark.real
+def test_a_changed_entry_of_the_catalogue_is_measured_beside_what_it_was(
+    catalogue_gate: tuple[Hub, dict[str, Job]],
+) -> None:
+    hub, jobs = catalogue_gate
+    pair = {"name": f"server-{HEAD}", "base": HEAD, "head": HEAD, "fetch": HEAD}
+    assert json.loads(jobs["pairs"].outputs["pairs"]) == [pair]
+    assert jobs["measure"].steps["Fetch the base's server"] == "success", jobs["measure"].log
+    (path,) = (hub.artifacts / f"shootout-server-{HEAD}" / "results").glob("*.jsonl")
+    base, head = document.read(path).header.servers
+    assert base.reference.startswith(f"path:{hub.folder.parent}/cache/shootout/servers/{HEAD}-")
+    assert head.reference == HEAD
+    assert [each.version.partition("-")[0] for each in (base, head)] == ["5.7.22", "8.0.12"]
 
 
 @pytest.mark.real
@@ -316,31 +386,208 @@ def test_a_pull_request_that_changes_nothing_of_ours_measures_nothing(hub_of: Hu
     assert jobs["measure"].result == "skipped"
 
 
+# --- what is told of it ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def comment(
+    gate: tuple[Hub, dict[str, Job]], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Hub, GitHub, dict[str, Job]]:
+    """What follows the gate of somebody else's branch; the summary that it hands over was changed."""
+    measured, _ = gate
+    folder = tmp_path_factory.mktemp("comment")
+    event = {
+        "workflow_run": {
+            "id": 1,
+            "event": "pull_request",
+            "head_sha": measured.sha,
+            "head_branch": "$(touch injected)",
+            "head_repository": {"owner": {"login": "someone"}},
+            "html_url": "https://example.org/runs/1",
+        }
+    }
+    pull = {"number": 3, "state": "open", "branch": "someone:$(touch injected)", "labels": []}
+    shutil.copytree(measured.artifacts / "shootout-gate", folder / "artifacts" / "shootout-gate")
+    (folder / "artifacts" / "shootout-gate" / "summary.md").write_text("@everyone trust me")
+    with github_server.running() as state:
+        state.pulls.append(pull | {"head": {"sha": measured.sha}})
+        environment = {**measured.environment, "GITHUB_API_URL": state.url}
+        hub = replace(
+            measured, folder=folder, event_name="workflow_run", event=event, environment=environment
+        )
+        jobs = actions.run(hub, WORKFLOWS / "comment.yml", {"acknowledged": "known.toml"})
+    return hub, state, jobs
+
+
+@pytest.mark.real
+def test_a_comment_comes_of_the_gates_document_alone(comment: tuple[Hub, GitHub, dict[str, Job]]) -> None:
+    hub, state, jobs = comment
+    assert jobs["comment"].result == "success", jobs["comment"].log
+    (said,) = state.comments
+    assert said["body"].startswith(github.MARKER)
+    assert "https://example.org/runs/1" in said["body"]
+    assert "trust me" not in said["body"]
+    assert list(hub.folder.rglob("injected")) == []
+
+
+# --- every week -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def weekly(
+    hub_of: Hub, profile: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Hub, GitHub, dict[str, Job]]:
+    """The weekly matrix, measured and told; the branch holds a baseline of another machine before."""
+    folder = tmp_path_factory.mktemp("weekly")
+    before = folder / "before"
+    measured = "oltp_point_select"
+    header = structs.replace(
+        builders.a_header(workloads=(measured,)), workloads=(builders.a_record(measured),)
+    )
+    accepted = baseline.of(compare.compare(builders.a_run(header, failing=False)))
+    baseline.accept(before / "baselines", accepted)
+    committed(before, "A run before")
+    git(before, "push", "--quiet", str(hub_of.origin / REPOSITORY), "HEAD:shootout-data")
+    with github_server.running() as state:
+        hub = replace(
+            hub_of,
+            folder=folder,
+            environment={**hub_of.environment, "GITHUB_API_URL": state.url},
+            secrets={"SHOOTOUT_WEBHOOK": f"{state.url}/hook"},
+            variables={"SHOOTOUT_NOTIFY": "true"},
+        )
+        inputs = {
+            "profile": str(profile),
+            "servers": f"{BASE},{HEAD}",
+            "accept": True,
+            "acknowledged": "known.toml",
+        }
+        jobs = actions.run(hub, WORKFLOWS / "weekly.yml", inputs)
+    return hub, state, jobs
+
+
 @pytest.mark.real
 def test_the_weekly_matrix_is_measured_in_shards_merged_and_kept(
-    hub_of: Hub, profile: Path, hub: GitHub, tmp_path: Path
+    weekly: tuple[Hub, GitHub, dict[str, Job]], tmp_path: Path
 ) -> None:
-    environment = {**hub_of.environment, "GITHUB_API_URL": hub.url}
-    weekly = replace(hub_of, folder=tmp_path, environment=environment)
-    jobs = actions.run(
-        weekly, WORKFLOWS / "weekly.yml", {"profile": str(profile), "servers": f"{BASE},{HEAD}"}
-    )
+    hub, state, jobs = weekly
     assert jobs["shards"].outputs["shards"] == '["1/3","2/3","3/3"]'
-    for name in ("measure[0]", "measure[1]", "measure[2]", "merge", "keep", "issues", "publish/build"):
+    measured = ("measure[0]", "measure[1]", "measure[2]")
+    for name in (*measured, "merge", "keep", "issues", "notify", "publish/build"):
         assert jobs[name].result == "success", f"{name}: {jobs[name].log}"
-    assert jobs["notify"].result == "skipped"
     assert jobs["publish/deploy"].steps["Deploy"] == "skipped"  # it needs GitHub
-    assert [request.split()[0] for request in hub.asked] == ["GET"]  # nothing has regressed
+    assert [request.split()[0] for request in state.asked] == ["GET"]  # nothing has regressed
+    (said,) = state.said
+    assert HEAD in said["text"]
 
-    git(tmp_path, "clone", "--quiet", "--branch=shootout-data", str(weekly.origin / REPOSITORY), "kept")
-    (path,) = (tmp_path / "kept" / "results").glob("*.jsonl")
+    git(tmp_path, "clone", "--quiet", "--branch=shootout-data", str(hub.origin / REPOSITORY), "kept")
+    kept = tmp_path / "kept"
+    (path,) = (kept / "results").glob("*.jsonl")
     merged = document.read(path)
     assert [block.key for block in merged.header.blocks] == [f"oltp_point_select-t{n}" for n in (1, 2, 4)]
     assert sorted(start.block for start in merged.starts) == [block.key for block in merged.header.blocks]
     assert len(merged.header.parts) == 3
     assert len({part.seed for part in merged.header.parts}) == 1
-    assert not (tmp_path / "kept" / "site").exists()
-    assert (weekly.artifacts / "site" / "index.html").exists()
+    assert not (kept / "site").exists()
+    assert (kept / "acknowledged.toml").read_text() == KNOWN
+    assert (hub.artifacts / "site" / "index.html").exists()
+
+
+@pytest.mark.real
+def test_baselines_are_held_against_and_a_run_that_makes_none_is_kept(
+    weekly: tuple[Hub, GitHub, dict[str, Job]], tmp_path: Path
+) -> None:
+    """A single start is too little to be one."""
+    hub, _, jobs = weekly
+    log = jobs["merge"].log
+    held = log.index("--- Hold it against the accepted baselines")
+    assert log[held:].count("oltp_point_select") == 3, log
+    assert "no cell of it can be a baseline" in log[held:]
+    assert "::warning::This run has become no baseline" in log[held:]
+    git(tmp_path, "clone", "--quiet", "--branch=shootout-data", str(hub.origin / REPOSITORY), "kept")
+    assert len(list((tmp_path / "kept" / "baselines").rglob("*.json"))) == 1
+
+
+# --- tests and releases of this project -----------------------------------------------------------
+
+
+def a_wheel(folder: Path) -> Path:
+    """The package as `make wheel` packs it, with the engine that is here."""
+    name = f"shootout-{__version__}"
+    tag = f"cp311-abi3-linux_{platform.machine()}"
+    files: dict[str, bytes] = {}
+    for source, target in (("shootout", "shootout"), *((each, f"shootout/_data/{each}") for each in PACKED)):
+        for file in (places.ROOT / source, *(places.ROOT / source).rglob("*")):
+            if file.is_file() and "__pycache__" not in file.parts:
+                files[str(target / file.relative_to(places.ROOT / source))] = file.read_bytes()
+    about = {
+        "METADATA": f"Metadata-Version: 2.1\nName: shootout\nVersion: {__version__}\n",
+        "WHEEL": f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {tag}\n",
+        "entry_points.txt": "[console_scripts]\nshootout = shootout.cli:main\n",
+    }
+    files |= {f"{name}.dist-info/{key}": text.encode() for key, text in about.items()}
+    files[f"{name}.dist-info/RECORD"] = "".join(f"{file},,\n" for file in files).encode()
+    wheel = folder / f"{name}-{tag}.whl"
+    with zipfile.ZipFile(wheel, "w") as packed:
+        for target, content in files.items():
+            packed.writestr(target, content)
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def release(hub_of: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
+    """A release, but for what compiles and downloads: `make` gives a wheel with the engine that is here."""
+    folder = tmp_path_factory.mktemp("release")
+    (programs := folder / "programs").mkdir()
+    wheel = a_wheel(folder)
+    make = programs / "make"
+    make.write_text(f'#!/bin/sh\n[ "$*" = wheel ] && mkdir dist && cp {wheel} dist\n')
+    make.chmod(0o755)
+    path = os.pathsep.join([str(programs), str(Path(sys.base_prefix) / "bin"), os.environ["PATH"]])
+    (others := folder / "others").mkdir()
+    for each in Path(sysconfig.get_path("purelib")).iterdir():
+        if not each.name.startswith(("shootout", "pip")) and each.suffix != ".pth":
+            (others / each.name).symlink_to(each)
+    elsewhere = {"PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1", "PYTHONPATH": str(others)}
+    environment = {**hub_of.environment, **elsewhere, "PATH": path}
+    hub = replace(hub_of, folder=folder / "run", environment=environment)
+    return actions.run(hub, WORKFLOWS / "release.yml")
+
+
+def test_a_wheel_is_tried_summed_up_and_handed_over(release: dict[str, Job]) -> None:
+    assert release["wheel"].result == "success", release["wheel"].log
+    assert HEAD in release["wheel"].log  # of the catalogue that it brings
+    assert release["release"].result == "success", release["release"].log
+    assert f"shootout-{__version__}-" in release["release"].log
+    assert release["release"].steps["Release, for a maintainer to publish"] == "skipped"  # it needs GitHub
+
+
+@pytest.fixture(scope="module")
+def ci(hub_of: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
+    """A push to a repository whose tests are short."""
+    return actions.run(replace(hub_of, folder=tmp_path_factory.mktemp("ci")), WORKFLOWS / "ci.yml")
+
+
+def test_a_push_is_tested(ci: dict[str, Job]) -> None:
+    assert ci["test"].result == "success", ci["test"].log
+    assert "everything is tested" in ci["test"].log
+    assert os.access(places.ROOT / ".ci" / "run", os.X_OK)
+
+
+# --- all of them ----------------------------------------------------------------------------------
+
+
+@pytest.mark.real
+def test_every_script_runs_here_or_says_that_it_needs_github(request: pytest.FixtureRequest) -> None:
+    ran: set[str] = set()
+    for name in ("gate", "catalogue_gate", "comment", "weekly", "release", "ci"):
+        over = request.getfixturevalue(name)
+        jobs: dict[str, Job] = over[-1] if isinstance(over, tuple) else over
+        ran |= {script for job in jobs.values() for script in job.scripts}
+    files = (*WORKFLOWS.glob("*.yml"), *ACTIONS.glob("*/action.yml"))
+    wanted = {script for file in files for script in actions.scripts(file)}
+    assert len(wanted) > 20
+    assert wanted - ran == set()
 
 
 # --- the scripts ----------------------------------------------------------------------------------
@@ -394,6 +641,8 @@ def stub(tmp_path: Path) -> dict[str, str]:
         "POLICY",
         "SHARD",
         "OPTIONS",
+        "ACKNOWLEDGED",
+        "CALIBRATE",
     )
     environment = dict.fromkeys(names, "") | {
         "SHOOTOUT": str(script),
@@ -445,6 +694,18 @@ def test_the_exit_code_is_an_output_and_fails_unless_it_passes(
 ) -> None:
     assert measured(stub, PROFILE="p", CODE=code, PASS=passes).returncode == expected
     assert f"exit-code={code}\n" in Path(stub["GITHUB_OUTPUT"]).read_text()
+
+
+def test_a_runner_is_calibrated_and_what_is_accepted_is_told_to_all_who_judge(stub: dict[str, str]) -> None:
+    said = measured(stub, CALIBRATE="mysql-8.0.12", PROFILE="gate").stdout.splitlines()
+    assert said[1:4] == ["doctor", "--calibrate=mysql-8.0.12", "--profile=gate"]
+    Path(stub["SHOOTOUT"]).write_text(
+        '#!/bin/sh\nprintf "%s\\n" "$@"\n[ "$1" = github ] || : >"$RUNNER_TEMP/shootout/results/a.jsonl"\n'
+    )
+    said = measured(stub, PROFILE="p", ACKNOWLEDGED="a b.toml").stdout.splitlines()
+    assert said[1:4] == ["run", "--profile=p", "--acknowledged=a b.toml"]
+    assert said[-4:-2] == ["github", "annotate"]
+    assert said[-1] == "--acknowledged=a b.toml"
 
 
 def test_servers_must_be_named(stub: dict[str, str]) -> None:

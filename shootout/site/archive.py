@@ -25,9 +25,9 @@ def whole(runs: Sequence[Judged]) -> frozenset[str]:
     cells = 0
     for run in runs:
         cells += len(run.outline.cells)
-        if cells <= CELLS_MAX or run.runner not in runners:
+        if cells <= CELLS_MAX or not runners.issuperset(run.runners):
             chosen.add(run.id)
-        runners.add(run.runner)
+        runners.update(run.runners)
     return frozenset(chosen)
 
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from shootout import charts, metrics, wording
 from shootout._engine import Histogram
 from shootout.charts import Series
+from shootout.histograms import merged
 from shootout.model import (
     Cell,
     CellComparison,
     CellFigures,
     Interval,
+    Latency,
+    Runner,
     Samples,
     SettingRecord,
     WorkloadRecord,
@@ -90,6 +93,11 @@ class CellPage:
     def base(self) -> CellComparison | None:
         """What it is compared with; None for a base."""
         return None if self.cell == self.comparison.base else self.run.cells.get(self.comparison.base)
+
+    @property
+    def machine(self) -> Runner:
+        """The machine that measured it."""
+        return self.run.document.header.part(self.cell).runner
 
     @cached_property
     def samples(self) -> tuple[tuple[int, Samples], ...]:
@@ -172,14 +180,12 @@ class CellPage:
         """How often each error code was met."""
         return self._figures(lambda f: f.errors, absent=0)
 
-    @cached_property
-    def statements(self) -> tuple[tuple[str, Histogram | None, Histogram | None], ...]:
+    @property
+    def statements(self) -> tuple[tuple[str, Latency, Latency | None], ...]:
         """Latencies of each kind of statement, here and on the base."""
-        kinds = dict.fromkeys(kind for _, samples in self.samples for kind in samples.statements)
-        return tuple(
-            (kind, _merged(kind, self.samples), _merged(kind, self.base_samples))
-            for kind in kinds
-        )  # fmt: skip
+        here = self.comparison.figures.statements if self.comparison.figures else {}
+        theirs = self.base.figures.statements if self.base and self.base.figures else {}
+        return tuple((kind, latency, theirs.get(kind)) for kind, latency in here.items())
 
     @cached_property
     def settings(self) -> tuple[tuple[SettingRecord, str | None], ...]:
@@ -290,16 +296,4 @@ def _at(values: Sequence[float | None], number: int) -> float | None:
 
 
 def _transactions(starts: Sequence[tuple[int, Samples]]) -> Histogram:
-    return _sum(samples.latencies for _, samples in starts)
-
-
-def _merged(kind: str, starts: Sequence[tuple[int, Samples]]) -> Histogram | None:
-    texts = [samples.statements[kind] for _, samples in starts if kind in samples.statements]
-    return _sum(iter(texts)) if texts else None
-
-
-def _sum(texts: Iterator[str]) -> Histogram:
-    total = Histogram()
-    for text in texts:
-        total.add(Histogram.decode(text))
-    return total
+    return merged(tuple(samples.latencies for _, samples in starts))

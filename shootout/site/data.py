@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from shootout import wording
-from shootout.model import Cell, CellComparison, RunHeader, Verdict
+from shootout.model import Cell, CellComparison, RunHeader, Runner, Verdict
 from shootout.site.archive import Listed
 from shootout.site.cell import CellPage
 from shootout.site.run import Run
@@ -22,7 +22,7 @@ CELL_COLUMNS = (
     "metric", "ratio", "ratio_low", "ratio_high", "p_value", "tps", "tps_low", "tps_high", "base_tps",
     "latency_p50_s", "latency_p95_s", "latency_p99_s", "server_cpu_s", "starts", "rounds", "reason",
 )  # fmt: skip
-RUN_COLUMNS = ("run", "started", "runner", "page", *Verdict, "says")
+RUN_COLUMNS = ("run", "started", "runners", "page", *Verdict, "says")
 ROUND_COLUMNS = ("start", "round", "tps", "base_tps")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets would calculate
 
@@ -38,7 +38,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(columns)
-    writer.writerows([_plain(value) for value in row] for row in rows)
+    writer.writerows([_plain(value) if isinstance(value, str) else value for value in row] for row in rows)
     return text.getvalue()
 
 
@@ -47,9 +47,14 @@ def about(header: RunHeader) -> dict[str, Any]:
     return {
         "run": header.run,
         "started": header.started,
-        "runner": header.runner.fingerprint,
+        "runners": fingerprints(header.runners),
         "shootout": header.shootout,
     }
+
+
+def fingerprints(runners: Iterable[Runner]) -> list[str]:
+    """Machines in a word each."""
+    return [runner.fingerprint for runner in runners]
 
 
 def of_cells(page: str, run: Run, cells: Sequence[CellComparison]) -> list[File]:
@@ -71,7 +76,7 @@ def cell_row(
     latency = figures.latency if figures else None
     judged = c.judged[0].ratio if c.judged else c.ratio
     return (
-        header.run, header.started, header.runner.fingerprint, c.cell.workload, c.cell.dataset,
+        header.run, header.started, header.part(c.cell).runner.fingerprint, c.cell.workload, c.cell.dataset,
         c.cell.threads, c.cell.server, c.base.server, c.verdict.value, c.acknowledged is not None,
         c.judged[0].metric if c.judged else "",
         *((judged.estimate, judged.low, judged.high) if judged else (None,) * 3),
@@ -119,7 +124,7 @@ def run_value(run: Listed) -> dict[str, Any]:
     return {
         "run": said.run,
         "started": said.started,
-        "runner": said.runner.fingerprint,
+        "runners": fingerprints(said.runners),
         "shootout": said.shootout,
         "complete": said.complete,
         "description": said.description,
@@ -138,14 +143,11 @@ def run_row(run: Listed) -> tuple[object, ...]:
     said = run.outline
     counts = (said.verdicts.get(verdict, 0) for verdict in Verdict)
     place = f"{run.folder}/index.html"
-    return (said.run, said.started, said.runner.fingerprint, place, *counts, said.headline)
-
-
-def _plain(value: object) -> object:
-    return _text(value) if isinstance(value, str) else value
+    runners = " ".join(fingerprints(said.runners))
+    return (said.run, said.started, runners, place, *counts, said.headline)
 
 
 @lru_cache(4096)  # of millions of fields most are names
-def _text(value: str) -> str:
+def _plain(value: str) -> str:
     text = wording.visible(value)
     return f"'{text}" if text.startswith(FORMULA) else text

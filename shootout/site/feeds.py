@@ -119,7 +119,7 @@ def _verdicts(
     regressed: set[tuple[str, Cell, str]] = set()
     for run in runs:
         for c in run.outline.cells:
-            key = (run.runner, c.cell, c.base)
+            key = (c.runner, c.cell, c.base)
             if c.verdict is Verdict.REGRESSED and key not in regressed:
                 yield _regression(run, c, known, whole=run.id in whole)
             if c.verdict in _TOLD:

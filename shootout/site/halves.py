@@ -1,48 +1,56 @@
-"""Pages made in two processes: those of a run of hundreds of cells keep one CPU busy for seconds."""
+"""Work shared by this process and a copy of it: hundreds of cells' pages keep one CPU busy for seconds."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection
+from typing import TypeVar
 
-from shootout.site.shelf import File
+T = TypeVar("T")
 
-Files = Callable[[], Iterable[File]]
+FEW = 12  # tasks: for these a second process is not worth its start
 
 
-@contextmanager
-def aside(made: Files, really: bool) -> Iterator[Files]:
-    """Begin to make files in a copy of this process; what is given waits for them, and returns them.
+def shared(tasks: Sequence[Callable[[], T]]) -> list[T]:
+    """What each task returns, in their order; the two processes take one after the other.
 
-    Where it is not worth it, or the copy fails, they are made when they are asked for, here: what went wrong
-    goes wrong again.
+    What a task returns must go through a pipe. What the copy could not do is done here: what went wrong goes
+    wrong again, where somebody hears of it.
     """
-    if not really or len(os.sched_getaffinity(0)) < 2:
-        yield made
-        return
+    if len(tasks) <= FEW or len(os.sched_getaffinity(0)) < 2:
+        return [task() for task in tasks]
     copies = multiprocessing.get_context("fork")  # nothing needs to be handed over
     ours, theirs = copies.Pipe(duplex=False)
-    process = copies.Process(target=_send, args=(made, theirs), daemon=True)
+    begun = copies.Value("i", 0)
+
+    def numbers() -> Iterator[int]:
+        while True:
+            with begun.get_lock():
+                number, begun.value = begun.value, begun.value + 1
+            if number >= len(tasks):
+                return
+            yield number
+
+    process = copies.Process(target=_help, args=(tasks, numbers(), theirs), daemon=True)
     process.start()
     theirs.close()
     try:
-        yield lambda: _received(ours, made)
+        done = {number: tasks[number]() for number in numbers()}
+        with suppress(EOFError):
+            done |= ours.recv()
     finally:
         ours.close()
         process.kill()
         process.join()
+    return [done[number] if number in done else task() for number, task in enumerate(tasks)]
 
 
-def _send(made: Files, to: Connection) -> None:
-    to.send(list(made()))
-
-
-def _received(from_: Connection, made: Files) -> Iterable[File]:
-    try:
-        files: list[File] = from_.recv()
-    except EOFError:
-        return made()
-    return files
+def _help(tasks: Sequence[Callable[[], T]], numbers: Iterable[int], to: Connection) -> None:
+    done = {}
+    with suppress(Exception):
+        for number in numbers:
+            done[number] = tasks[number]()
+    to.send(done)

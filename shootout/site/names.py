@@ -22,6 +22,14 @@ def cell_stem(cell: Cell) -> str:
     return f"{readable[:80].strip('-.')}~{digest}"
 
 
+def history_page(runner: str, workload: str, dataset: str) -> str:
+    """The page of a workload's history on a runner, from the site's top; `runner`: its fingerprint."""
+    identity = "\0".join((runner, workload, dataset))
+    digest = hashlib.sha256(identity.encode(errors="surrogatepass")).hexdigest()[:10]
+    readable = re.sub(r"[^A-Za-z0-9._]+", "-", workload)
+    return f"history/{readable[:80].strip('-.')}~{digest}.html"
+
+
 def workload_page(workload: str, dataset: str) -> str:
     """The file of a workload's page; `dataset`: empty where the workload has only one."""
     return f"workload-{file_stem(f'{workload} {dataset}' if dataset else workload)}.html"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import html
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +10,7 @@ from functools import cached_property
 from shootout import triage, wording
 from shootout.charts import Figure, Series
 from shootout.model import Acknowledgement, Cell, ChangePoint, HistoryPoint, HistorySeries
-from shootout.site.names import run_folder
+from shootout.site.names import history_page, run_folder
 
 HISTORY_COLUMNS = (
     "runner", "workload", "dataset", "threads", "server", "anchor", "run", "started", "ratio", "tps",
@@ -91,10 +89,7 @@ def changes(
 
 def page_of(series: HistorySeries) -> str:
     """The page of a workload's series on a runner, from the site's top."""
-    identity = "\0".join((series.runner, series.workload, series.dataset))
-    digest = hashlib.sha256(identity.encode(errors="surrogatepass")).hexdigest()[:10]
-    readable = re.sub(r"[^A-Za-z0-9._]+", "-", series.workload)
-    return f"history/{readable[:80].strip('-.')}~{digest}.html"
+    return history_page(series.runner, series.workload, series.dataset)
 
 
 def anchor_of(series: HistorySeries) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -21,13 +22,27 @@ from shootout.model import (
     Comparison,
     HistorySeries,
     RunDocument,
+    Verdict,
 )
 from shootout.places import TEMPLATES, file_stem
-from shootout.site import archive, data, feeds, halves, over_time, published, runner, shelf, versus
+from shootout.published import FOLDER as COMPARISONS
+from shootout.site import (
+    archive,
+    data,
+    feeds,
+    over_time,
+    published,
+    repetitions,
+    runner,
+    shelf,
+    versus,
+)
 from shootout.site.cell import CellPage
 from shootout.site.findings import Findings
 from shootout.site.names import cell_stem, run_folder, server_page
+from shootout.site.picture import Picture
 from shootout.site.render import PLOTLY, Renderer, renderer
+from shootout.site.repetitions import Repeated
 from shootout.site.run import Run
 from shootout.site.server import ServerPage
 from shootout.site.shelf import File, Group
@@ -35,8 +50,7 @@ from shootout.site.workload import WorkloadPage
 
 ASSETS = ("style.css", "site.js", "compare.js")
 
-ASIDE_MIN = 64  # cells of a run: with fewer a second process is not worth its start
-ASIDE = 0.6  # of them: the first process has the other pages, too
+CELLS_TOGETHER = 25  # of a run, whose pages are made at once: few enough for two processes to end together
 
 Loader = Callable[[Judged], tuple[Run, tuple[CellComparison, ...]]]
 
@@ -59,21 +73,20 @@ def update(runs: Sequence[Judged], out: Path, acknowledged: Sequence[Acknowledge
     for name, count in Counter(run.id for run in runs).items():
         if count > 1:
             raise InputError(f"Run {name} is given {count} times; a site shows each run once.")
+    gc.freeze()  # the runs stay to the end: nobody need look for rubbish among them
     try:
         shelf.update(out, list(_Site(newest_first, acknowledged).groups()))
     except OSError as error:
         raise InputError(f"{out}: the site cannot be written there: {error.strerror or error}.") from error
+    finally:
+        gc.unfreeze()
     return out / shelf.LAST
 
 
 def run_pages(run: Run, render: Renderer) -> Iterator[File]:
     """Every page of one run, and its data: its place in the run's folder, and what is in it."""
-    cells = run.comparison.cells
-    cut = round(ASIDE * len(cells))
-    with halves.aside(partial(_cell_pages, run, render, cells[:cut]), len(cells) >= ASIDE_MIN) as others:
-        yield from _pages_of_parts(run, render)
-        yield from _cell_pages(run, render, cells[cut:])
-        yield from others()
+    yield from _pages_of_parts(run, render)
+    yield from _cell_pages(run, render, run.comparison.cells)
 
 
 def _pages_of_parts(run: Run, render: Renderer) -> Iterator[File]:
@@ -88,6 +101,7 @@ def _pages_of_parts(run: Run, render: Renderer) -> Iterator[File]:
         page = of_workload.page
         shown = WorkloadPage(run=run, set=of_workload)
         yield page, render("workload", **common, data=page.removesuffix(".html"), page=shown)
+        yield of_workload.picture, render("picture.svg", picture=Picture(run=run, set=of_workload))
         yield from data.of_cells(page, run, of_workload.cells)
     for record in run.servers.values():
         page = server_page(record.label)
@@ -105,45 +119,71 @@ def _cell_pages(run: Run, render: Renderer, cells: Sequence[CellComparison]) -> 
 
 
 class _Site:
-    """What is shown of all runs, worked out once."""
+    """What is shown of all runs, worked out once, and when it is asked for."""
 
     def __init__(self, runs: Sequence[Judged], acknowledged: Sequence[Acknowledgement]) -> None:
         self._runs = tuple(runs)  # the newest first
         self._render = renderer()
         self._whole = archive.whole(runs)
         self._acknowledged = acknowledged
-        self._series = history.of_points(point for run in runs for point in kept.points(run))
-        self._changes = over_time.changes(self._series, acknowledged, runs[0].outline.started)
-        self._known = _known(self._series, self._whole)
         self._listed = tuple(archive.Listed(run.outline) for run in runs)
         self._runners = runner.pages(runs)
         self._load = _loader(self._known)
 
+    @cached_property
+    def _series(self) -> tuple[HistorySeries, ...]:
+        return history.of_points(point for run in self._runs for point in kept.points(run))
+
+    @cached_property
+    def _changes(self) -> tuple[over_time.Change, ...]:
+        newest = self._runs[0].outline.started
+        return over_time.changes(self._series, self._acknowledged, newest)
+
+    def _known(self, run: Judged) -> dict[Cell, ChangePoint]:
+        """For a run's cells that changed: what began the level on which history saw them then.
+
+        Later runs do not count: so what a run's pages say stays what it is.
+        """
+        changed = {
+            history.Key.of(each.runner, each.cell, each.base)
+            for each in run.outline.cells
+            if each.verdict in (Verdict.REGRESSED, Verdict.IMPROVED)
+        }
+        until_then = (point for each in self._runs if each.id <= run.id for point in kept.points(each))
+        found = history.of_points((key, point) for key, point in until_then if key in changed)
+        return {over_time.cell_of(series): series.changes[-1] for series in found if series.changes}
+
     def groups(self) -> Iterator[Group]:
-        """Every file of the site, grouped by what it is made from; what is about one run first."""
+        """Every file of the site, grouped by what it is made from; what takes long comes first."""
         runs, newest = self._runs, self._runs[0]
         all_runs = [run.key for run in runs]
-        yield self._group(["index", self._told(newest), *all_runs], self._index)
-        for run in runs:
-            yield self._group(["run", self._told(run)], partial(self._of_run, run))
-        for run in published.newest(runs):
-            yield self._group(["published", self._told(run)], partial(self._published, run))
-        yield self._group(["runs", *all_runs], self._all_runs)
+        known = [_text(each) for each in self._acknowledged]
+        yield self._group(["history", *all_runs, *known], self._history)
+        yield self._group(["index", *self._told(newest), *all_runs], self._index)
         yield self._group(["compare", *all_runs], self._compare)
+        for run in runs:
+            yield self._group(["run", *self._told(run)], partial(self._of_run, run))
+            if run.id in self._whole:
+                for first in range(0, len(run.outline.cells), CELLS_TOGETHER):
+                    key = ["cells", str(first), *self._told(run)]
+                    yield self._group(key, partial(self._of_cells, run, first))
+        repeated = published.newest(runs)
+        key = ["published", *(run.key for run in repeated)]
+        yield self._group(key, partial(self._published, repeated))
+        yield self._group(["runs", *all_runs], self._all_runs)
         for page in self._runners:
             key = ["runner", *(run.key for run in page.runs)]
             yield self._group(key, partial(self._runner, page))
-        seen = [_text(change.acknowledged) for change in self._changes]
-        yield self._group(["history", *all_runs, *seen], self._history)
         yield self._group(["fixed"], self._fixed)
 
     def _group(self, parts: Sequence[str], made: Callable[[], Iterable[File]]) -> Group:
         return Group(kept.digest(_made_by(), *(part.encode() for part in parts)), made)
 
-    def _told(self, run: Judged) -> str:
+    def _told(self, run: Judged) -> list[str]:
         """All that a run's own pages are made from."""
-        known = sorted((_text(cell), _text(change)) for cell, change in self._known.get(run.id, {}).items())
-        return _text([run.id in self._whole, run.key, known])
+        if run.id not in self._whole:
+            return ["archived", run.key]
+        return [run.key, *(each.key for each in self._runs if each.id < run.id)]
 
     def _index(self) -> Iterator[File]:
         run, _ = self._load(self._runs[0])
@@ -161,6 +201,7 @@ class _Site:
             history="history.json",
             feed="feed.xml",
             badge="badge.svg",
+            published=f"{repetitions.FOLDER}/index.json",
         )
         yield "index.json", msgspec.json.encode(value)
         gist = self._runs[0].gist
@@ -173,7 +214,7 @@ class _Site:
         others: tuple[CellComparison, ...] = ()
         if judged.id in self._whole:
             run, others = self._load(judged)
-            for place, content in run_pages(run, self._render):
+            for place, content in _pages_of_parts(run, self._render):
                 yield f"{folder}/{place}", content
         else:
             run = archive.gist_of(judged)
@@ -183,11 +224,28 @@ class _Site:
         yield f"{folder}/badge.svg", self._badge(feeds.badge(judged.gist))
         yield f"{folder}/{versus.DATA}", versus.script(judged, others)
 
-    def _published(self, judged: Judged) -> Iterator[File]:
+    def _of_cells(self, judged: Judged, first: int) -> Iterator[File]:
         run, _ = self._load(judged)
-        page = published.page_of(run)
-        stem = file_stem(page.name)
-        yield f"published/{stem}.html", self._render("published", root="../", data="", run=run, page=page)
+        some = run.comparison.cells[first : first + CELLS_TOGETHER]
+        for place, content in _cell_pages(run, self._render, some):
+            yield f"{run_folder(judged.id)}/{place}", content
+
+    def _published(self, repeated: Iterable[Judged]) -> Iterator[File]:
+        found: dict[str, Repeated] = {}
+        for judged in repeated:
+            run, _ = self._load(judged)
+            page = published.page_of(run)
+            path = repetitions.path_of(page.name)
+            stem = Path(path).stem
+            yield path, self._render("published", root="../", data=stem, run=run, page=page)
+            yield from data.beside(path, page.value, published.CLAIM_COLUMNS, page.rows)
+            found[page.name] = Repeated.of(page)
+        every = repetitions.overview(found.items())
+        path = f"{repetitions.FOLDER}/index.html"
+        yield path, self._render("repetitions", root="../", data="index", page=every)
+        rows = [each.row for each in every.every]
+        value = [dict(zip(repetitions.COLUMNS, row, strict=True)) for row in rows]
+        yield from data.beside(path, value, repetitions.COLUMNS, rows)
 
     def _all_runs(self) -> Iterator[File]:
         yield "runs/index.html", self._render("runs", root="../", data="index", runs=self._listed)
@@ -241,7 +299,7 @@ class _Site:
         return self._render("badge.svg", badge=badge)
 
 
-def _loader(known: Mapping[str, Mapping[Cell, ChangePoint]]) -> Loader:
+def _loader(known: Callable[[Judged], Mapping[Cell, ChangePoint]]) -> Loader:
     """Reads the whole of a run; only the last one that was asked for is held: each takes some 100 MB."""
     held: dict[str, tuple[Run, tuple[CellComparison, ...]]] = {}
 
@@ -249,29 +307,16 @@ def _loader(known: Mapping[str, Mapping[Cell, ChangePoint]]) -> Loader:
         if judged.id not in held:
             held.clear()
             whole = judged.whole()
-            held[judged.id] = Run(whole.document, whole.comparison, known.get(judged.id, {})), whole.others
+            held[judged.id] = Run(whole.document, whole.comparison, known(judged)), whole.others
         return held[judged.id]
 
     return load
 
 
-def _known(series: Iterable[HistorySeries], runs: frozenset[str]) -> dict[str, dict[Cell, ChangePoint]]:
-    """For each of these runs, the change that began the level on which history sees its cells."""
-    found: dict[str, dict[Cell, ChangePoint]] = {}
-    for each in series:
-        if not each.changes:
-            continue
-        for point in each.points:
-            before = [change for change in each.changes if change.first_bad <= point.run]
-            if before and point.run in runs:
-                found.setdefault(point.run, {})[over_time.cell_of(each)] = before[-1]
-    return found
-
-
 @cache
 def _made_by() -> bytes:
-    """The templates and the library, in a word."""
-    sources = [*TEMPLATES.iterdir(), *Path(__file__).parent.glob("*.py")]
+    """The templates, the published comparisons and the library, in a word."""
+    sources = [*TEMPLATES.iterdir(), *COMPARISONS.glob("*.toml"), *Path(__file__).parent.glob("*.py")]
     texts = [path.read_bytes() for path in sorted(sources) if path.is_file()]
     return kept.digest(kept.library().encode(), PLOTLY.encode(), *texts).encode()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 from shootout import charts, claims, published, wording
 from shootout.charts import Line, Series
@@ -21,16 +22,20 @@ from shootout.model import (
 )
 from shootout.site.run import Run
 
+CLAIM_COLUMNS = (
+    "claim", "text", "outcome", "in_their_figures", "contrast", "ratio", "ratio_low", "ratio_high",
+    "bound_low", "bound_high", "reason",
+)  # fmt: skip
 LAST_S = 60  # what the queries of a report are counted over
 REPORT = (
     "transactions/s",
     "read and write requests/s",
     "other requests/s",
-    "read queries in 60 s",
-    "write queries in 60 s",
-    "other queries in 60 s",
-    "queries in 60 s",
-    "latency min/avg/max/95 %, ms",
+    f"read queries in 60{wording.SPACE}s",
+    f"write queries in 60{wording.SPACE}s",
+    f"other queries in 60{wording.SPACE}s",
+    f"queries in 60{wording.SPACE}s",
+    f"latency min/avg/max/95{wording.SPACE}%, ms",
 )
 
 
@@ -113,6 +118,44 @@ class PublishedPage:
         """How many claims hold, do not, and cannot be told; without those that none is."""
         counts = {outcome: sum(c.outcome is outcome for c in self.claims) for outcome in Outcome}
         return {outcome: count for outcome, count in counts.items() if count}
+
+    @cached_property
+    def cpus(self) -> tuple[int, ...]:
+        """How many the machine has; several numbers only where shards were measured by several machines."""
+        return tuple(dict.fromkeys(runner.cpus for runner in self.run.document.header.runners))
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """The same for machines."""
+        header = self.run.document.header
+        tables = (*([self.published_table] if self.published_table else []), *self.measured_tables)
+        return {
+            "published": self.name,
+            "title": self.said.title,
+            "run": header.run,
+            "started": header.started,
+            "runners": [runner.fingerprint for runner in header.runners],
+            "given": header.given,
+            "claims": self.claims,
+            "tables": tables,
+        }
+
+    @property
+    def rows(self) -> list[tuple[object, ...]]:
+        """A line of CLAIM_COLUMNS for each contrast of each claim; one for a claim that has none."""
+        return [
+            (
+                judged.claim.name, judged.claim.text, judged.outcome, judged.in_their_figures,
+                *(
+                    (each.what, each.ratio.estimate, each.ratio.low, each.ratio.high, each.low, each.high)
+                    if each
+                    else (None,) * 6
+                ),
+                judged.reason,
+            )
+            for judged in self.claims
+            for each in (judged.contrasts or (None,))
+        ]  # fmt: skip
 
     # --- tables -----------------------------------------------------------------------------------
 
@@ -333,7 +376,7 @@ class PublishedPage:
                     )
                     for one in self.contestants
                 ],
-                self.run.document.header.runner.cpus,
+                self.cpus[0] if len(self.cpus) == 1 else None,
             )
             for workload in (self._workloads if len(self.run.threads) > 1 else ())
         }
@@ -344,7 +387,7 @@ class PublishedPage:
     @property
     def answers(self) -> tuple[tuple[str, str], ...]:
         """What readers of such comparisons ask, and what this run says to it."""
-        runner = self.run.document.header.runner
+        cpus = " and ".join(map(str, self.cpus))
         forks = [record.label for record in self._measured_records if record.family != "mysql"]
         return (
             ("Which settings exactly?", "Those below, as each server says itself."),
@@ -352,7 +395,7 @@ class PublishedPage:
             ("Do the old versions really accept them?", self._acceptance()),
             (
                 "How many cores?",
-                f"{runner.cpus} CPUs here; there {self.said.cpus or 'it was not said'}. Charts mark them.",
+                f"{cpus} CPUs here; there {self.said.cpus or 'it was not said'}. Charts mark them.",
             ),
             (
                 "And the forks?",

@@ -7,7 +7,8 @@ many runs takes (tests/bench_site.py).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
@@ -19,12 +20,22 @@ if TYPE_CHECKING:
     from shootout.site.cell import Round, Row
 
 NO_POINT = f'<td class="num">{wording.NONE}</td>'
-_BREAKS = re.compile(r"(?<=[_/@,])")
+WHOLE_MAX = 20  # characters of what stays on one line: as many as a telephone has room for in a headline
+# `mysql-8.0.12`, which browsers break after the hyphen; or where else they may.
+_PIECES = re.compile(r"(?<![A-Za-z0-9.-])[A-Za-z0-9.]+(?:-[A-Za-z0-9.]+)+|[_/@,]")
 
 
+@lru_cache(4096, typed=True)  # the same names stand on every page of a run
 def breakable(name: str) -> Markup:
-    """A long name that may be broken where a person would break it."""
-    return Markup(_BREAKS.sub("<wbr>", str(escape(wording.visible(name)))))
+    """A long name that may be broken where a person would break it, and only there while it is short."""
+    return Markup(_PIECES.sub(_piece, str(escape(wording.visible(name)))))
+
+
+def _piece(found: re.Match[str]) -> str:
+    text = found[0]
+    if len(text) == 1:
+        return f"{text}<wbr>"
+    return f'<span class="whole">{text}</span>' if len(text) <= WHOLE_MAX else text
 
 
 def num(value: float | None, places: int | None = None, absent: str = wording.NONE) -> Markup:
@@ -37,9 +48,15 @@ def delta(ratio: float | None, here: float | None = None) -> Markup:
     return Markup(_delta(ratio, here))
 
 
-def points(every: Iterable[HistoryPoint | None]) -> Markup:
-    """The fields of one run in its history: each cell's change against the anchor, in percent."""
-    return Markup("".join(NO_POINT if point is None else _point(point.ratio) for point in every))
+def history(runs: Sequence[tuple[HistoryPoint, Iterable[HistoryPoint | None]]]) -> Markup:
+    """A row for each run, the newest first: each cell's change against the anchor, in percent."""
+    made = []
+    for place, (run, points) in zip(range(len(runs), 0, -1), runs, strict=True):
+        day = escape(wording.visible(wording.day(run.started)))
+        made.append(f'<tr><th scope="row" data-value="{place}">{day}</th>')
+        made += [NO_POINT if point is None else _point(point.ratio) for point in points]
+        made.append("</tr>\n")
+    return Markup("".join(made))
 
 
 def rounds(every: Iterable[Round], *, base: bool) -> Markup:
@@ -81,6 +98,7 @@ def _absent(hidden: bool) -> str:
     return wording.NOT_VISIBLE if hidden else wording.NONE
 
 
+@lru_cache(8192, typed=True)  # a base's numbers stand on the pages of all its heads
 def _num(value: float | None, places: int | None = None, absent: str = wording.NONE) -> str:
     if value is None:
         return f'<td class="num">{absent}</td>\n'

@@ -8,9 +8,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import get_args
 
+from msgspec import structs
+
 from shootout import charts, curves, wording
 from shootout.charts import Scale, Series
 from shootout.model import (
+    THROUGHPUT,
     Block,
     Cell,
     CellComparison,
@@ -19,7 +22,9 @@ from shootout.model import (
     Dataset,
     DatasetKind,
     FailureRecord,
+    Interval,
     RunDocument,
+    Runner,
     Samples,
     ScalingLaw,
     ServerRecord,
@@ -39,7 +44,7 @@ class Run:
 
     document: RunDocument
     comparison: Comparison
-    changes: Mapping[Cell, ChangePoint] = field(default_factory=dict)  # what history knows of cells of now
+    changes: Mapping[Cell, ChangePoint] = field(default_factory=dict)  # what history knew of its cells then
 
     @property
     def id(self) -> str:
@@ -81,6 +86,12 @@ class Run:
         asked = [c for c in self.comparison.cells if c.cell != c.base or c.verdict is not Verdict.UNJUDGED]
         return wording.worst_first(asked)
 
+    @property
+    def decided_otherwise(self) -> bool:
+        """Whether another metric than throughput decided any of its cells."""
+        found = map(wording.decisive, self.judged)
+        return any(each is not None and each[0] != THROUGHPUT for each in found)
+
     @cached_property
     def verdicts(self) -> dict[Verdict, int]:
         """How many cells have each verdict, the worst first; all of them, also where there are none."""
@@ -95,10 +106,8 @@ class Run:
     def series(self) -> dict[str, Series]:
         """How each server looks in charts, the base first."""
         held_against = Counter(c.base.server for c in self.judged)
-        labels = sorted(
-            (s.label for s in self.document.header.servers), key=lambda label: -held_against[label]
-        )
-        return {label: Series(label, number) for number, label in enumerate(labels)}
+        servers = sorted(self.document.header.servers, key=lambda server: -held_against[server.label])
+        return charts.looks(servers)
 
     @cached_property
     def servers(self) -> dict[str, ServerRecord]:
@@ -133,6 +142,37 @@ class Run:
             )
             for (workload, dataset), cells in keys.items()
         )
+
+    @cached_property
+    def machines(self) -> tuple[Machine, ...]:
+        """Those that measured it: one, unless it is merged from shards."""
+        header = self.document.header
+        blocks: dict[str, list[Block]] = {runner.fingerprint: [] for runner in header.runners}
+        for block in header.blocks:
+            part = header.part(block.cells[0])
+            if part is not header or not header.parts:  # of a merged run a block may be missing
+                blocks[part.runner.fingerprint].append(block)
+        return tuple(
+            Machine(
+                runner=runner,
+                cells=sum(len(block.cells) for block in blocks[runner.fingerprint]),
+                workloads=tuple(dict.fromkeys(block.workload for block in blocks[runner.fingerprint])),
+            )
+            for runner in header.runners
+        )
+
+    def history(self, c: CellComparison) -> str | None:
+        """The page of its workload's history, from the site's top; None where the cell adds nothing to it."""
+        if c.ratio is None or c.figures is None:
+            return None
+        runner = self.document.header.part(c.cell).runner
+        return names.history_page(runner.fingerprint, c.cell.workload, c.cell.dataset)
+
+    def histories(self, cells: Iterable[CellComparison]) -> dict[str, str]:
+        """The history pages that these cells add to, by the fingerprint of the machine."""
+        part = self.document.header.part
+        found = ((part(c.cell).runner.fingerprint, self.history(c)) for c in cells)
+        return {runner: page for runner, page in found if page is not None}
 
     def set_of(self, cell: Cell) -> CellSet:
         """The cells that share the cell's workload and dataset."""
@@ -181,17 +221,22 @@ class Run:
 
     @cached_property
     def summed_doubts(self) -> tuple[Doubt, ...]:
-        """The same for a first look: of each kind of warning of cells one, and how many cells have it."""
+        """All of them for a first look: those of cells summed."""
+        others = [doubt for doubt in self.doubts if doubt.about == MACHINE or doubt.about in self.servers]
+        return (*others, *self.summed_doubts_of(self.comparison.cells))
+
+    def summed_doubts_of(self, cells: Iterable[CellComparison]) -> tuple[Doubt, ...]:
+        """Of each kind of warning of these cells one, and how many of them have it."""
         kinds: dict[str, list[CellComparison]] = {}
-        for c in self.comparison.cells:
+        for c in cells:
             for code in dict.fromkeys(w.code for w in c.warnings if w not in self.told_of_servers):
                 kinds.setdefault(code, []).append(c)
-        others = [doubt for doubt in self.doubts if doubt.about == MACHINE or doubt.about in self.servers]
-        for code, cells in kinds.items():
-            said = [w for c in cells for w in c.warnings if w.code == code and w not in self.told_of_servers]
+        found = []
+        for code, having in kinds.items():
+            said = [w for c in having for w in c.warnings if w.code == code and w not in self.told_of_servers]
             example = ", for instance" if len(set(said)) > 1 else ""
-            others.append(Doubt(about=f"{_places(cells)}{example}", warning=said[0]))
-        return tuple(others)
+            found.append(Doubt(about=f"{_places(having)}{example}", warning=said[0]))
+        return tuple(found)
 
     @cached_property
     def _blocks(self) -> dict[Cell, Block]:
@@ -219,6 +264,15 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Machine:
+    """A machine and its part of a run."""
+
+    runner: Runner
+    cells: int
+    workloads: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Doubt:
     """A warning and what it is about."""
 
@@ -240,6 +294,11 @@ class CellSet:
     def page(self) -> str:
         """Its file in the run's folder."""
         return names.workload_page(self.workload, "" if self.alone else self.dataset)
+
+    @property
+    def picture(self) -> str:
+        """The file beside it that has its main chart alone."""
+        return f"{self.page.removesuffix('.html')}.svg"
 
     @cached_property
     def threads(self) -> tuple[int, ...]:
@@ -281,7 +340,16 @@ class CellSet:
     def chart(self) -> charts.Figure:
         """Throughput over threads, with the scaling laws of few servers."""
         laws = self.laws if self.laws_shown else {}
-        return charts.throughput(self.cells, tuple(self.run.series.values()), laws)
+        return charts.throughput(self.beside_base, tuple(self.run.series.values()), laws)
+
+    @property
+    def beside_base(self) -> tuple[CellComparison, ...]:
+        """Its cells, each throughput with the interval of its change against the base, which has none then.
+
+        The machine's mood moves all lines of a start up and down together: of two throughputs that were
+        measured in turns the ratio is known far better than either, and it is what verdicts are about.
+        """
+        return tuple(map(_beside_base, self.cells)) if self.heads else self.cells
 
     @property
     def laws_shown(self) -> bool:
@@ -295,6 +363,15 @@ class CellSet:
         return charts.over_threads(
             self.cells, series, lambda c: c.figures.tps.estimate if c.figures else None
         )
+
+
+def _beside_base(c: CellComparison) -> CellComparison:
+    if c.figures is None or (c.ratio is None and c.cell != c.base):
+        return c
+    tps = c.figures.tps.estimate
+    low, high = (c.ratio.low / c.ratio.estimate, c.ratio.high / c.ratio.estimate) if c.ratio else (1.0, 1.0)
+    interval = Interval(estimate=tps, low=tps * low, high=tps * high)
+    return structs.replace(c, figures=structs.replace(c.figures, tps=interval))
 
 
 def tally(cells: Iterable[CellComparison]) -> dict[Verdict, int]:

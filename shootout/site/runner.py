@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from shootout import doctor, ledger
+from shootout import doctor, ledger, stats, wording
 from shootout.charts import Figure, Series
 from shootout.doctor import CellNoise
-from shootout.kept import Judged
+from shootout.kept import CellOutline, Judged
 from shootout.model import FalseAlarms, LedgerEntry, Policy, Runner, Verdict, Warning
 from shootout.places import file_stem
 
@@ -32,25 +33,64 @@ class Kind:
     """The A/A cells of one workload, dataset and number of threads."""
 
     noise: CellNoise
+    floor: float  # the A/A noise floor of a run with doctor.STARTS starts: a loss, as a share
     cells: int
     alarms: int
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the runner has measured of one run, which may have been dealt over several."""
+
+    run: Judged
+    runner: Runner  # as the run found it
+
+    @cached_property
+    def cells(self) -> tuple[CellOutline, ...]:
+        """Its own."""
+        return tuple(cell for cell in self.run.outline.cells if cell.runner == self.runner.fingerprint)
+
+    @cached_property
+    def twins(self) -> tuple[LedgerEntry, ...]:
+        """Its A/A cells."""
+        return tuple(entry for entry in self.run.outline.entries if entry.runner == self.runner.fingerprint)
+
+    @property
+    def workloads(self) -> tuple[str, ...]:
+        """Those of its cells."""
+        return tuple(dict.fromkeys(cell.cell.workload for cell in self.cells))
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The fingerprints of the machines that measured the rest."""
+        return tuple(each for each in self.run.runners if each != self.runner.fingerprint)
+
+    @property
+    def alarms(self) -> int:
+        """How many of its A/A cells were called changed."""
+        return sum(entry.verdict in ALARMS for entry in self.twins)
 
 
 @dataclass(frozen=True)
 class RunnerPage:
     """All that one runner's page shows."""
 
-    runs: tuple[Judged, ...]  # its own, the newest first
+    measured: tuple[Measured, ...]  # run by run, the newest first
 
     @property
     def runner(self) -> Runner:
         """As the newest run found it."""
-        return self.runs[0].outline.runner
+        return self.measured[0].runner
 
     @property
     def path(self) -> str:
         """From the site's top."""
         return page_of(self.runner.fingerprint)
+
+    @property
+    def runs(self) -> tuple[Judged, ...]:
+        """Those that it took part in, the newest first."""
+        return tuple(each.run for each in self.measured)
 
     @property
     def policy(self) -> Policy:
@@ -60,24 +100,24 @@ class RunnerPage:
     @property
     def kernels(self) -> tuple[str, ...]:
         """All that it ran, the newest first."""
-        return tuple(dict.fromkeys(run.outline.runner.kernel for run in self.runs))
+        return tuple(dict.fromkeys(each.runner.kernel for each in self.measured))
 
     @cached_property
     def findings(self) -> tuple[Doubted, ...]:
         """One for each kind of doubt, the one that was met last first."""
         newest: dict[str, tuple[Warning, str]] = {}
         count: Counter[str] = Counter()
-        for run in self.runs:
-            for warning in run.outline.runner.warnings:
-                newest.setdefault(warning.code, (warning, run.id))
+        for each in self.measured:
+            for warning in each.runner.warnings:
+                newest.setdefault(warning.code, (warning, each.run.id))
                 count[warning.code] += 1
         return tuple(Doubted(warning, run, count[code]) for code, (warning, run) in newest.items())
 
     @cached_property
     def entries(self) -> tuple[LedgerEntry, ...]:
         """What its A/A cells have shown, the oldest run first."""
-        oldest_first = reversed(self.runs)
-        return tuple(entry for run in oldest_first for entry in run.outline.entries)
+        oldest_first = reversed(self.measured)
+        return tuple(entry for each in oldest_first for entry in each.twins)
 
     @cached_property
     def false_alarms(self) -> FalseAlarms | None:
@@ -94,25 +134,33 @@ class RunnerPage:
             cells[key] += 1
             alarms[key] += entry.verdict in ALARMS
         keyed = [((n.workload, n.dataset, n.threads), n) for n in doctor.noise(self.entries, self.policy)]
-        return tuple(Kind(noise, cells[key], alarms[key]) for key, noise in keyed)
+        error = stats.quantile(self.policy.confidence) / math.sqrt(doctor.STARTS)
+        return tuple(
+            Kind(noise, -math.expm1(-error * noise.spread), cells[key], alarms[key]) for key, noise in keyed
+        )
+
+    @cached_property
+    def shown(self) -> tuple[tuple[Series, CellNoise], ...]:
+        """The quietest, the middle and the noisiest kind of cell, as far as these are several."""
+        kinds = sorted((kind.noise for kind in self.kinds), key=lambda noise: noise.spread)
+        places = {len(kinds) - 1: "noisiest", 0: "quietest"}
+        if len(kinds) > 2:
+            places[len(kinds) // 2] = "middle"
+        return tuple(
+            (Series(f"{places[place]}: {_name(kinds[place])}", number), kinds[place])
+            for number, place in enumerate(sorted(places), 1)
+            if kinds
+        )
 
     @property
-    def by_run(self) -> tuple[tuple[Judged, int, int], ...]:
-        """Run by run, how many A/A cells there were, and how many of them were called changed."""
-        found = []
-        for run in self.runs:
-            twins = run.outline.entries
-            found.append((run, len(twins), sum(entry.verdict in ALARMS for entry in twins)))
-        return tuple(found)
+    def looks(self) -> tuple[Series, ...]:
+        """The lines of the chart."""
+        return tuple(look for look, _ in self.shown)
 
     @property
     def power(self) -> Figure | None:
-        """Which losses would be seen, by the quietest, the middle and the noisiest kind of cell."""
-        kinds = sorted((kind.noise for kind in self.kinds), key=lambda noise: noise.spread)
-        if not kinds:
-            return None
-        shown = {"quietest": kinds[0], "middle": kinds[len(kinds) // 2], "noisiest": kinds[-1]}
-        return _power_chart({f"{word}: {_name(noise)}": noise for word, noise in shown.items()})
+        """Which losses would be seen, by kind of cell."""
+        return _power_chart(self.shown) if self.shown else None
 
     @property
     def rows(self) -> list[tuple[object, ...]]:
@@ -130,18 +178,18 @@ def page_of(fingerprint: str) -> str:
 
 def pages(runs: Sequence[Judged]) -> tuple[RunnerPage, ...]:
     """One for each runner, the one that measured last first; `runs`: the newest first."""
-    grouped: dict[str, list[Judged]] = {}
+    grouped: dict[str, list[Measured]] = {}
     for run in runs:
-        grouped.setdefault(run.runner, []).append(run)
+        for one in run.outline.runners:
+            grouped.setdefault(one.fingerprint, []).append(Measured(run, one))
     return tuple(RunnerPage(tuple(group)) for group in grouped.values())
 
 
 def _name(noise: CellNoise) -> str:
-    return f"{noise.workload}, {noise.threads} threads"
+    return f"{noise.workload}, {wording.threads(noise.threads)}"
 
 
-def _power_chart(kinds: dict[str, CellNoise]) -> Figure:
-    looks = [Series(name, number) for number, name in enumerate(kinds, 1)]
+def _power_chart(shown: Sequence[tuple[Series, CellNoise]]) -> Figure:
     return {
         "data": [
             {
@@ -153,12 +201,12 @@ def _power_chart(kinds: dict[str, CellNoise]) -> Figure:
                 "marker": {"symbol": look.marker, "size": 8, "color": look.color},
                 "hovertemplate": "%{y:.0f} %<extra>%{fullData.name}</extra>",
             }
-            for look, noise in zip(looks, kinds.values(), strict=True)
+            for look, noise in shown
         ],
         "layout": {
             "xaxis": {
                 "title": {"text": "loss of throughput, %"},
-                "tickvals": [float(loss) * 100 for loss in next(iter(kinds.values())).power],
+                "tickvals": [float(loss) * 100 for loss in shown[0][1].power],
                 "rangemode": "tozero",
             },
             "yaxis": {"title": {"text": "runs that would flag it, %"}, "range": [0, 103]},

@@ -32,6 +32,10 @@ class ServerPage:
         """The workloads that it ran."""
         return tuple(s for s in self.run.sets if self.label in s.servers)
 
+    def cells_of(self, cells: CellSet) -> tuple[CellComparison, ...]:
+        """Its own in one workload."""
+        return tuple(c for c in cells.cells if c.cell.server == self.label)
+
     @property
     def headline(self) -> wording.Headline | None:
         """What the run says of it; None for a server that was only compared with."""

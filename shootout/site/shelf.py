@@ -9,12 +9,14 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 import msgspec
 
 from shootout.model import Value
+from shootout.site import halves
 
 RECORD = ".shootout.json"
 LAST = "index.html"  # put in place when all that it links to is there
@@ -37,18 +39,25 @@ def update(out: Path, groups: Sequence[Group]) -> None:
     """Bring `out` up to date. All files are made before the first is put in place. Raises OSError."""
     out.mkdir(parents=True, exist_ok=True)
     before = _read(out)
-    now: dict[str, tuple[str, ...]] = {}
+    still = {
+        group.key: there
+        for group in groups
+        if (there := before.groups.get(group.key)) is not None
+        and all((out / place).is_file() for place in there)
+    }
+    missing = [group for group in groups if group.key not in still]
     with tempfile.TemporaryDirectory(prefix=".building-", dir=out) as folder:
-        for group in groups:
-            there = before.groups.get(group.key)
-            if there is not None and all((out / place).is_file() for place in there):
-                now[group.key] = there
-            else:
-                now[group.key] = tuple(_make(file, Path(folder), out) for file in group.files())
+        made = halves.shared([partial(_make_all, group, Path(folder), out) for group in missing])
         _put(Path(folder), out)
+    new = dict(zip((group.key for group in missing), made, strict=True))
+    now = {group.key: still.get(group.key) or new[group.key] for group in groups}
     kept = {place for places in now.values() for place in places}
     _remove(out, {place for places in before.groups.values() for place in places} - kept)
     _write(out / RECORD, msgspec.json.encode(_Record(groups=now)))
+
+
+def _make_all(group: Group, folder: Path, out: Path) -> tuple[str, ...]:
+    return tuple(_make(file, folder, out) for file in group.files())
 
 
 def _make(file: File, folder: Path, out: Path) -> str:
@@ -57,8 +66,11 @@ def _make(file: File, folder: Path, out: Path) -> str:
     content = text.encode(errors="replace") if isinstance(text, str) else text
     if not _has(out / place, content):
         path = folder / place
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        try:
+            path.write_bytes(content)
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
     return place
 
 

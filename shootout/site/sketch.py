@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -50,32 +51,53 @@ class Axis:
     log: bool
     at: tuple[float, float]  # where the ends lie
 
+    @cached_property
+    def step(self) -> float:
+        """How far a unit reaches."""
+        return (self.at[1] - self.at[0]) / (self.high - self.low)
+
     def __call__(self, value: float) -> float:
         """The place of a value."""
         place = math.log10(value) if self.log else value
-        return self.at[0] + (place - self.low) / (self.high - self.low) * (self.at[1] - self.at[0])
+        return self.at[0] + (place - self.low) * self.step
 
 
 def sketch(figure: Figure, frame: Frame = PAGE) -> Markup:
     """The figure as an SVG element without meaning of its own: the element around it carries the words."""
+    size = f'viewBox="0 0 {frame.width} {frame.height}"'
+    return Markup(f'<svg class="sketch" {size} aria-hidden="true">{drawing(figure, frame)}</svg>')
+
+
+def drawing(figure: Figure, frame: Frame) -> Markup:
+    """What is in that element."""
     layout = figure["layout"]
-    x = _axis(layout["xaxis"], _values(figure, "x"), (frame.left, frame.width - frame.right))
-    y = _axis(layout["yaxis"], _values(figure, "y"), (frame.height - frame.bottom, frame.top))
+    x, y = axes(figure, frame)
     parts = [
-        *(_axes(layout, x, y, frame) if frame.axes else ()),
+        *(_scales(layout, x, y, frame) if frame.axes else ()),
         *(_shape(shape, x, y, frame) for shape in layout.get("shapes", ())),
         *(part for trace in figure["data"] for part in _trace(trace, x, y, frame.points_max)),
     ]
-    size = f'viewBox="0 0 {frame.width} {frame.height}"'
-    return Markup(f'<svg class="sketch" {size} aria-hidden="true">{"".join(parts)}</svg>')
+    return Markup("".join(parts))
+
+
+def axes(figure: Figure, frame: Frame) -> tuple[Axis, Axis]:
+    """Where the figure's values lie: from left to right, and from bottom to top."""
+    layout = figure["layout"]
+    x = _axis(layout["xaxis"], _values(figure, "x"), (frame.left, frame.width - frame.right))
+    y = _axis(layout["yaxis"], _values(figure, "y"), (frame.height - frame.bottom, frame.top))
+    return x, y
 
 
 def marker(symbol: str, x: float, y: float, radius: float) -> Markup:
     """A point's symbol around a place, as an SVG element without colour."""
+    return Markup(_marker(symbol, x, y, radius))
+
+
+def _marker(symbol: str, x: float, y: float, radius: float) -> str:
     if symbol.startswith("circle"):
-        return Markup(f'<circle cx="{x:.4g}" cy="{y:.4g}" r="{radius:.3g}"/>')
-    corners = [(x + radius * dx, y + radius * dy) for dx, dy in _SYMBOLS[symbol]]
-    return Markup(f'<path d="M{" ".join(f"{px:.4g},{py:.4g}" for px, py in corners)}z"/>')
+        return f'<circle cx="{x:.4g}" cy="{y:.4g}" r="{radius:.3g}"/>'
+    corners = " ".join([f"{x + radius * dx:.4g},{y + radius * dy:.4g}" for dx, dy in _SYMBOLS[symbol]])
+    return f'<path d="M{corners}z"/>'
 
 
 def _polygon(corners: int, inner: float = 1.0) -> tuple[tuple[float, float], ...]:
@@ -115,7 +137,7 @@ def _axis(layout: dict[str, Any], values: Sequence[float], at: tuple[float, floa
     return Axis(low, high if high > low else low + 1, log, at)
 
 
-def _axes(layout: Figure, x: Axis, y: Axis, frame: Frame) -> Iterator[str]:
+def _scales(layout: Figure, x: Axis, y: Axis, frame: Frame) -> Iterator[str]:
     left, right, floor = frame.left, frame.width - frame.right, frame.height - frame.bottom
     for value, label in _ticks(layout["yaxis"], y):
         yield f'<path class="grid" d="M{left} {y(value):.1f}H{right}"/>'
@@ -196,7 +218,8 @@ def _trace(trace: dict[str, Any], x: Axis, y: Axis, points_max: int) -> Iterator
         look = trace["marker"]
         color = _color(look["color"])
         style = f"fill:none;stroke:{color};stroke-width:1.5" if "open" in look["symbol"] else f"fill:{color}"
-        points = (marker(look["symbol"], *point, look["size"] / 2) for piece in pieces for point in piece)
+        symbol, radius = look["symbol"], look["size"] / 2
+        points = [_marker(symbol, *point, radius) for piece in pieces for point in piece]
         yield f'<g style="{style}">{"".join(points)}</g>'
 
 
@@ -214,7 +237,7 @@ def _pieces(x: Sequence[float | None], y: Sequence[float | None]) -> Iterator[Po
 
 
 def _path(points: Points) -> str:
-    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+    return "M" + "L".join([f"{x:.1f} {y:.1f}" for x, y in points])
 
 
 def _filled(points: Points, fill: str, y: Axis) -> str:

@@ -14,7 +14,7 @@ import msgspec
 
 from shootout import history, wording
 from shootout.kept import Judged
-from shootout.model import Cell, CellComparison, Interval, Verdict
+from shootout.model import Cell, CellComparison, Interval, RunHeader, Verdict
 from shootout.site.names import run_folder
 
 DATA = "ratios.js"  # in a run's folder
@@ -86,7 +86,7 @@ class ComparePage:
     def before(self) -> Judged | None:
         """The run that the newest is compared with first: the one before on the same runner, if it can be."""
         newest = self.newest
-        earlier = (run for run in self.runs[1:] if run.runner == newest.runner)
+        earlier = (run for run in self.runs[1:] if not set(run.runners).isdisjoint(newest.runners))
         return next((run for run in earlier if next(_steps(run, newest), None)), None)
 
     @property
@@ -101,7 +101,7 @@ class ComparePage:
             {
                 "run": run.id,
                 "name": f"{wording.moment(run.outline.started)}, {_name(run.outline.profile_name)}",
-                "runner": run.runner,
+                "runners": run.runners,
                 "script": f"{run_folder(run.id)}/{DATA}",
                 "servers": run.id in self.whole,
             }
@@ -130,10 +130,11 @@ def script(run: Judged, others: Sequence[CellComparison]) -> str:
     def number(name: str) -> int:
         return names.setdefault(_name(name), len(names))
 
+    header = run.gist.header
     value = {
         "run": run.id,
-        "cells": [_line(c, number) for c in run.gist.cells if c.cell != c.base],
-        "others": [_line(c, number) for c in others],
+        "cells": [_line(header, c, number) for c in run.gist.cells if c.cell != c.base],
+        "others": [_line(header, c, number) for c in others],
         "tps": [
             [*_place(c.cell, number), _round(c.figures.tps.estimate)]
             for c in run.gist.cells
@@ -146,10 +147,11 @@ def script(run: Judged, others: Sequence[CellComparison]) -> str:
     return f"shootout.loaded({text});\n"
 
 
-def _line(c: CellComparison, number: Callable[[str], int]) -> list[object]:
-    """Workload, dataset, threads, server, base, verdict; ratio, low and high where there are."""
+def _line(header: RunHeader, c: CellComparison, number: Callable[[str], int]) -> list[object]:
+    """Workload, dataset, threads, server, base, runner, verdict; ratio, low and high where there are."""
     ratio = [_round(each) for each in (c.ratio.estimate, c.ratio.low, c.ratio.high)] if c.ratio else []
-    return [*_place(c.cell, number), number(c.base.server), c.verdict.value, *ratio]
+    runner = header.part(c.cell).runner.fingerprint
+    return [*_place(c.cell, number), number(c.base.server), number(runner), c.verdict.value, *ratio]
 
 
 def _place(cell: Cell, number: Callable[[str], int]) -> tuple[int, int, int, int]:
@@ -187,9 +189,13 @@ def mirrored(c: CellComparison) -> tuple[Interval | None, Verdict]:
 
 
 def _steps(then: Judged, now: Judged) -> Iterator[Step]:
-    """Cells that were measured beside the same anchor in both runs."""
-    before = {(c.cell, c.base): c.ratio for c in then.gist.cells if c.ratio}
+    """Cells that were measured beside the same anchor and on the same runner in both runs."""
+
+    def key(run: Judged, c: CellComparison) -> tuple[Cell, Cell, str]:
+        return c.cell, c.base, run.gist.header.part(c.cell).runner.fingerprint
+
+    before = {key(then, c): c.ratio for c in then.gist.cells if c.ratio}
     for c in now.gist.cells:
-        ratio = before.get((c.cell, c.base))
+        ratio = before.get(key(now, c))
         if c.ratio is not None and ratio is not None:
             yield Step(cell=c.cell, anchor=c.base.server, then=ratio, now=c.ratio)

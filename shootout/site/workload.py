@@ -72,8 +72,8 @@ class WorkloadPage:
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """The warnings of its cells."""
-        return self.run.doubts_of(self.set.cells)
+        """The warnings of its cells, summed."""
+        return self.run.summed_doubts_of(self.set.cells)
 
     @cached_property
     def peaks(self) -> tuple[Peak, ...]:

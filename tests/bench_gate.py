@@ -1,0 +1,137 @@
+"""What a gate's time goes into: three workloads, three thread counts, a budget of ten minutes.
+
+A server against itself, its dataset loaded before. All that is not a slice under load is overhead, and slices
+of the warm-up stand apart. Takes as long as the budget; run nothing beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from shootout import compare, document, kept, plan, wording
+from shootout._engine import Histogram
+from shootout.contender import Contender
+from shootout.model import RunDocument
+from shootout.rounds import RAMP_CYCLES, WARMUP_SLICE_SHARE, WINDOW_CYCLES
+
+SERVER = "mysql-8.0.12"
+THREADS = "1,4,16"
+OVERHEAD_MAX = 0.20  # of the wall time
+LATE_MAX = 0.05  # of the budget: by how much the whole may be longer
+BLOCK = re.compile(r"start \d+: \S+-t\d+ \(\d+/\d+\)")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--budget", type=float, default=10.0, metavar="MIN")
+    budget_min: float = parser.parse_args(arguments).budget
+    warm()
+    with tempfile.TemporaryDirectory() as name:
+        spent_s, read = gate(Path(name), budget_min)
+    wall_s = sum(spent_s.values())
+    overhead_s = wall_s - spent_s["measuring"] - spent_s["warm-up"]
+    console = Console(width=120)
+    console.print(table(spent_s))
+    cells = [each for each in compare.compare(read).cells if each.cell != each.base]
+    told = Counter(wording.verdict(each) for each in cells)
+    starts = [len(each.per_start) for each in cells]
+    console.print(
+        f"{len(cells)} cells of {min(starts)} to {max(starts)} starts: "
+        f"{', '.join(f'{count} {word}' for word, count in told.items())}"
+    )
+    console.print(
+        f"overhead: {share(overhead_s, wall_s)} of {wall_s:.0f} s, at most {100 * OVERHEAD_MAX:.0f} wanted; "
+        f"the budget was {60 * budget_min:.0f} s"
+    )
+    late = wall_s > (1 + LATE_MAX) * 60 * budget_min
+    return int(overhead_s > OVERHEAD_MAX * wall_s or late or min(starts) < 2)
+
+
+def warm() -> None:
+    """Fetch the server and load what it needs, as an earlier gate would have."""
+    made = plan.make(plan.Selection(profile="gate", servers=SERVER, threads=THREADS))
+    Contender.find(made, SERVER).load()
+
+
+def gate(out: Path, budget_min: float) -> tuple[dict[str, float], RunDocument]:
+    """Run it; gives the seconds of each of its parts, all of which is the wall time, and what it measured."""
+    command = [sys.executable, "-m", "shootout.cli", "gate", f"--base={SERVER}", f"--head={SERVER}"]
+    command += [f"--threads={THREADS}", f"--budget={budget_min:g}", f"--out={out}"]
+    spent_s = dict.fromkeys(("measuring", "warm-up", "preparing", "starts", "blocks"), 0.0)
+    # Files say by their time when something was over: so this is the same clock.
+    since, stage = time.time(), "preparing"
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            sys.stderr.write(line)
+            if line.startswith("start "):
+                spent_s[stage] += time.time() - since
+                since, stage = time.time(), "blocks" if BLOCK.match(line) else "starts"
+    assert process.returncode in (0, 1), process.returncode
+    ended = time.time()
+    (path,) = document.find(out / "results")
+    (judged,) = (out / "results" / kept.FOLDER).iterdir()
+    for part, file in ((stage, path), ("judging", judged), ("report", out / "site" / "index.html")):
+        spent_s[part] = spent_s.get(part, 0.0) + file.stat().st_mtime - since
+        since = file.stat().st_mtime
+    spent_s["the end"] = ended - since
+    read = document.read(path)
+    spent_s["measuring"], spent_s["warm-up"] = loaded_s(read)
+    spent_s["blocks"] -= spent_s["measuring"] + spent_s["warm-up"]
+    return spent_s, read
+
+
+def loaded_s(read: RunDocument) -> tuple[float, float]:
+    """How long servers were under load, ramps included: in slices that count, and in those of the warm-up.
+
+    Documents have the windows of the former; the others, and all ramps, grow with latency as rounds.py says.
+    """
+    sampling = read.header.runner.sampling(read.header.profile.sampling)
+    share = WARMUP_SLICE_SHARE
+    measuring_s = warmup_s = 0.0
+    for start in read.starts:
+        every = (*start.samples, *([start.twin] if start.twin else []))
+        latency_s = max(Histogram.decode(samples.latencies).mean_s for samples in every)
+        ramp_s, window_s = RAMP_CYCLES * latency_s, WINDOW_CYCLES * latency_s
+        once_s = max(share * sampling.ramp_s, ramp_s) + max(share * sampling.slice_s, window_s)
+        for samples in every:
+            measuring_s += sum(samples.window_s) + len(samples.window_s) * max(sampling.ramp_s, ramp_s)
+            warmup_s += samples.warmup_rounds * once_s
+    return measuring_s, warmup_s
+
+
+def table(spent_s: dict[str, float]) -> Table:
+    words = {
+        "measuring": "slices that count, with their ramps",
+        "warm-up": "slices of the warm-up",
+        "preparing": "Python, plan, finding servers and datasets",
+        "starts": "copying data, starting servers, reading pages",
+        "blocks": "between slices and blocks: connections, counters, records, what looks changed so far",
+        "judging": "verdicts",
+        "report": "the site's pages",
+        "the end": "verdict table, exit",
+    }
+    made = Table("part", "seconds", "share", "", box=None)
+    wall_s = sum(spent_s.values())
+    for part, seconds in spent_s.items():
+        made.add_row(part, f"{seconds:.1f}", share(seconds, wall_s), words[part])
+    return made
+
+
+def share(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.1f} %"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""Names and numbers as fields of long tables."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markupsafe import escape
+
+from shootout.site import rows
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("oltp_read_only", "oltp_<wbr>read_<wbr>only"),
+        ("mysql-8.0.12", '<span class="whole">mysql-8.0.12</span>'),
+        (
+            "mysql-8.0.12@in-memory is slower",
+            '<span class="whole">mysql-8.0.12</span>@<wbr><span class="whole">in-memory</span> is slower',
+        ),
+        ("mariadb-10.11-with-a-patch-of-mine", "mariadb-10.11-with-a-patch-of-mine"),
+        ("--threads -3", "--threads -3"),
+        ("a&b-1", 'a&amp;<span class="whole">b-1</span>'),
+        ("<b-1>", '&lt;<span class="whole">b-1</span>&gt;'),
+    ],
+)
+def test_a_name_breaks_where_a_person_would_break_it(name: str, expected: str) -> None:
+    assert rows.breakable(name) == expected
+
+
+@given(st.text(alphabet="ab1.-_/@,<>&'\" ", max_size=60))
+def test_only_where_lines_may_break_is_added(name: str) -> None:
+    made = str(rows.breakable(name))
+    plain = re.sub(r'<wbr>|<span class="whole">|</span>', "", made)
+    assert plain == str(escape(name))
+    assert all(len(whole) <= rows.WHOLE_MAX for whole in re.findall(r'"whole">([^<]*)<', made))
+
+
+def test_an_endless_name_takes_no_time() -> None:
+    began_s = time.process_time()
+    for name in ("a" * 1_000_000 + "-", "a-" * 500_000, "-" * 1_000_000):
+        assert len(rows.breakable(name)) < 200_000
+    assert time.process_time() - began_s < 1
