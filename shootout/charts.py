@@ -12,19 +12,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from shootout import scaling
 from shootout._engine import Histogram
-from shootout.model import CellComparison, Interval, Policy, Samples, ScalingLaw
+from shootout.model import CellComparison, Family, Interval, Policy, Samples, ScalingLaw, ServerRecord
 from shootout.wording import visible
 
 Figure = dict[str, Any]
 
 MARKERS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "pentagon")
 DASHES = ("dot", "solid", "dash", "longdash", "dashdot", "solid", "dash", "longdash")
+SHADES = 6  # of a family's hue
+BAND = 0.18  # opacity of a band around a line
+BANDS_MAX = 4  # lines with such bands; those of more lines would hide them
 LAW_POINTS = 40  # of a scaling law's curve
 BINS_PER_DECADE = 24  # of the latency distribution: each bin 10 % wide, coarser than the histogram's own
 
@@ -35,6 +38,7 @@ class Series:
 
     label: str
     number: int
+    shade: str = ""  # role of its colour, where that is not its number's
 
     @property
     def name(self) -> str:
@@ -44,7 +48,7 @@ class Series:
     @property
     def color(self) -> str:
         """Role of its colour."""
-        return f"--series-{self.number % len(MARKERS)}"
+        return self.shade or f"--series-{self.number % len(MARKERS)}"
 
     @property
     def marker(self) -> str:
@@ -53,8 +57,26 @@ class Series:
 
     @property
     def dash(self) -> str:
-        """Pattern of its line."""
-        return DASHES[self.number % len(DASHES)]
+        """Pattern of its line; where families have hues, only the base's is broken."""
+        return "solid" if self.shade and self.number else DASHES[self.number % len(DASHES)]
+
+
+def looks(servers: Sequence[ServerRecord]) -> dict[str, Series]:
+    """How each server looks, by label; the base comes first.
+
+    Where there are more servers than colours, each family has a hue, and each of its servers a shade of it,
+    from the first that was named to the last.
+    """
+    families = get_args(Family) if len(servers) > len(MARKERS) else ()
+    shades: dict[str, str] = {}
+    for family in families:
+        members = [server.label for server in servers if server.family == family]
+        for place, label in enumerate(members):
+            shades[label] = f"--{family}-{1 + int((place + 0.5) * SHADES / len(members))}"
+    return {
+        server.label: Series(server.label, number, shades.get(server.label, ""))
+        for number, server in enumerate(servers)
+    }
 
 
 @dataclass(frozen=True)
@@ -91,6 +113,7 @@ def throughput(
     A thin line is the server's scaling law.
     """
     counts = sorted({c.cell.threads for c in cells})
+    opacity = BAND if len(series) <= BANDS_MAX else BAND / 3
     data: list[dict[str, Any]] = []
     for one in series:
         points = [
@@ -106,7 +129,7 @@ def throughput(
                 "x": x + x[::-1],
                 "y": [tps.high for _, tps in points] + [tps.low for _, tps in points[::-1]],
                 "fill": "toself",
-                "fillcolor": f"{one.color}/0.18",
+                "fillcolor": f"{one.color}/{opacity:.2g}",
                 "mode": "none",
                 "hoverinfo": "skip",
             }
@@ -435,7 +458,7 @@ def _band(line: Line) -> tuple[Figure, Figure]:
         "x": x + x[::-1],
         "y": ends,
         "fill": "toself",
-        "fillcolor": f"{line.series.color}/0.18",
+        "fillcolor": f"{line.series.color}/{BAND}",
         "mode": "none",
         "hoverinfo": "skip",
     }

@@ -1,19 +1,21 @@
-"""A run's document made small enough for the repository: `python tests/record.py DOC --starts 3`.
+"""A run's document made small enough for the repository: `python tests/record.py DOC --statements 1`.
 
-What is left in reports/showcase is as it was measured; only starts are left out, and the folders that
-servers and files were in on the machine that measured.
+What is left in reports/showcase is as it was measured; only latencies of kinds of statement are left out, and
+the folders that servers and files were in on the machine that measured. Starts can be, too: but of fewer of
+them less can be told, and verdicts are no longer those that the run gave.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+from collections.abc import Collection
 from pathlib import Path, PurePath
 
 from msgspec.structs import replace
 
 from shootout import document
-from shootout.model import RunHeader, Samples
+from shootout.model import RunHeader, Samples, StartRecord
 from shootout.places import REPORTS
 
 SHOWCASE = REPORTS / "showcase"
@@ -25,30 +27,28 @@ def main() -> None:
     parser.add_argument(
         "--unpack", metavar="DIR", type=Path, help="put the showcase's documents there instead"
     )
-    parser.add_argument("--starts", type=int, default=3, help="of each block, those that confirm not counted")
+    parser.add_argument("--starts", type=int, help="of each block, those that confirm not counted")
     parser.add_argument(
-        "--no-statements", action="store_true", help="leave out latencies of kinds of statement"
+        "--statements", type=_threads, metavar="N,…", help="only of blocks of so many threads; 0: of none"
     )
     given = parser.parse_args()
     if given.unpack:
         unpacked(given.unpack)
     for path in given.documents:
-        print(record(path, given.starts, statements=not given.no_statements))
+        print(record(path, given.starts, given.statements))
 
 
-def record(path: Path, starts: int, *, statements: bool = True) -> Path:
-    """Write the short form of a document; returns where it is."""
+def record(path: Path, starts: int | None = None, statements: Collection[int] | None = None) -> Path:
+    """Write the short form of a document; returns where it is.
+
+    `starts`: how many are kept of each block, and those that confirm. `statements`: the threads of the blocks
+    that keep the latencies of kinds of statement. None: all.
+    """
     read = document.read(path)
-    kept = [record for record in read.starts if record.start <= starts or record.confirming]
-    if not statements:
-        kept = [
-            replace(
-                record,
-                samples=tuple(map(_silent, record.samples)),
-                twin=record.twin and _silent(record.twin),
-            )
-            for record in kept
-        ]
+    kept = [record for record in read.starts if starts is None or record.start <= starts or record.confirming]
+    if statements is not None:
+        telling = {block.key for block in read.header.blocks if block.threads in statements}
+        kept = [record if record.block in telling else _silent(record) for record in kept]
     short = replace(read, header=_header(read.header), starts=tuple(kept))
     SHOWCASE.mkdir(parents=True, exist_ok=True)
     packed = SHOWCASE / f"{path.name}.gz"
@@ -66,8 +66,17 @@ def unpacked(folder: Path) -> tuple[Path, ...]:
     return tuple(paths)
 
 
-def _silent(samples: Samples) -> Samples:
-    return replace(samples, statements={})
+def _threads(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(",")))
+
+
+def _silent(record: StartRecord) -> StartRecord:
+    def silent(samples: Samples) -> Samples:
+        return replace(samples, statements={})
+
+    return replace(
+        record, samples=tuple(map(silent, record.samples)), twin=record.twin and silent(record.twin)
+    )
 
 
 def _header(header: RunHeader) -> RunHeader:

@@ -40,6 +40,7 @@ from shootout.site import (
 from shootout.site.cell import CellPage
 from shootout.site.findings import Findings
 from shootout.site.names import cell_stem, run_folder, server_page
+from shootout.site.picture import Picture
 from shootout.site.render import PLOTLY, Renderer, renderer
 from shootout.site.repetitions import Repeated
 from shootout.site.run import Run
@@ -100,6 +101,7 @@ def _pages_of_parts(run: Run, render: Renderer) -> Iterator[File]:
         page = of_workload.page
         shown = WorkloadPage(run=run, set=of_workload)
         yield page, render("workload", **common, data=page.removesuffix(".html"), page=shown)
+        yield of_workload.picture, render("picture.svg", picture=Picture(run=run, set=of_workload))
         yield from data.of_cells(page, run, of_workload.cells)
     for record in run.servers.values():
         page = server_page(record.label)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import get_args
 
+from msgspec import structs
+
 from shootout import charts, curves, wording
 from shootout.charts import Scale, Series
 from shootout.model import (
@@ -20,6 +22,7 @@ from shootout.model import (
     Dataset,
     DatasetKind,
     FailureRecord,
+    Interval,
     RunDocument,
     Runner,
     Samples,
@@ -103,10 +106,8 @@ class Run:
     def series(self) -> dict[str, Series]:
         """How each server looks in charts, the base first."""
         held_against = Counter(c.base.server for c in self.judged)
-        labels = sorted(
-            (s.label for s in self.document.header.servers), key=lambda label: -held_against[label]
-        )
-        return {label: Series(label, number) for number, label in enumerate(labels)}
+        servers = sorted(self.document.header.servers, key=lambda server: -held_against[server.label])
+        return charts.looks(servers)
 
     @cached_property
     def servers(self) -> dict[str, ServerRecord]:
@@ -294,6 +295,11 @@ class CellSet:
         """Its file in the run's folder."""
         return names.workload_page(self.workload, "" if self.alone else self.dataset)
 
+    @property
+    def picture(self) -> str:
+        """The file beside it that has its main chart alone."""
+        return f"{self.page.removesuffix('.html')}.svg"
+
     @cached_property
     def threads(self) -> tuple[int, ...]:
         """From few to many."""
@@ -334,7 +340,16 @@ class CellSet:
     def chart(self) -> charts.Figure:
         """Throughput over threads, with the scaling laws of few servers."""
         laws = self.laws if self.laws_shown else {}
-        return charts.throughput(self.cells, tuple(self.run.series.values()), laws)
+        return charts.throughput(self.beside_base, tuple(self.run.series.values()), laws)
+
+    @property
+    def beside_base(self) -> tuple[CellComparison, ...]:
+        """Its cells, each throughput with the interval of its change against the base, which has none then.
+
+        The machine's mood moves all lines of a start up and down together: of two throughputs that were
+        measured in turns the ratio is known far better than either, and it is what verdicts are about.
+        """
+        return tuple(map(_beside_base, self.cells)) if self.heads else self.cells
 
     @property
     def laws_shown(self) -> bool:
@@ -348,6 +363,15 @@ class CellSet:
         return charts.over_threads(
             self.cells, series, lambda c: c.figures.tps.estimate if c.figures else None
         )
+
+
+def _beside_base(c: CellComparison) -> CellComparison:
+    if c.figures is None or (c.ratio is None and c.cell != c.base):
+        return c
+    tps = c.figures.tps.estimate
+    low, high = (c.ratio.low / c.ratio.estimate, c.ratio.high / c.ratio.estimate) if c.ratio else (1.0, 1.0)
+    interval = Interval(estimate=tps, low=tps * low, high=tps * high)
+    return structs.replace(c, figures=structs.replace(c.figures, tps=interval))
 
 
 def tally(cells: Iterable[CellComparison]) -> dict[Verdict, int]:

@@ -64,16 +64,28 @@ class Axis:
 
 def sketch(figure: Figure, frame: Frame = PAGE) -> Markup:
     """The figure as an SVG element without meaning of its own: the element around it carries the words."""
+    size = f'viewBox="0 0 {frame.width} {frame.height}"'
+    return Markup(f'<svg class="sketch" {size} aria-hidden="true">{drawing(figure, frame)}</svg>')
+
+
+def drawing(figure: Figure, frame: Frame) -> Markup:
+    """What is in that element."""
     layout = figure["layout"]
-    x = _axis(layout["xaxis"], _values(figure, "x"), (frame.left, frame.width - frame.right))
-    y = _axis(layout["yaxis"], _values(figure, "y"), (frame.height - frame.bottom, frame.top))
+    x, y = axes(figure, frame)
     parts = [
-        *(_axes(layout, x, y, frame) if frame.axes else ()),
+        *(_scales(layout, x, y, frame) if frame.axes else ()),
         *(_shape(shape, x, y, frame) for shape in layout.get("shapes", ())),
         *(part for trace in figure["data"] for part in _trace(trace, x, y, frame.points_max)),
     ]
-    size = f'viewBox="0 0 {frame.width} {frame.height}"'
-    return Markup(f'<svg class="sketch" {size} aria-hidden="true">{"".join(parts)}</svg>')
+    return Markup("".join(parts))
+
+
+def axes(figure: Figure, frame: Frame) -> tuple[Axis, Axis]:
+    """Where the figure's values lie: from left to right, and from bottom to top."""
+    layout = figure["layout"]
+    x = _axis(layout["xaxis"], _values(figure, "x"), (frame.left, frame.width - frame.right))
+    y = _axis(layout["yaxis"], _values(figure, "y"), (frame.height - frame.bottom, frame.top))
+    return x, y
 
 
 def marker(symbol: str, x: float, y: float, radius: float) -> Markup:
@@ -125,7 +137,7 @@ def _axis(layout: dict[str, Any], values: Sequence[float], at: tuple[float, floa
     return Axis(low, high if high > low else low + 1, log, at)
 
 
-def _axes(layout: Figure, x: Axis, y: Axis, frame: Frame) -> Iterator[str]:
+def _scales(layout: Figure, x: Axis, y: Axis, frame: Frame) -> Iterator[str]:
     left, right, floor = frame.left, frame.width - frame.right, frame.height - frame.bottom
     for value, label in _ticks(layout["yaxis"], y):
         yield f'<path class="grid" d="M{left} {y(value):.1f}H{right}"/>'
