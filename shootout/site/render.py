@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from importlib.metadata import version
 
+import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from shootout import doubts, metrics, published, wording
@@ -36,13 +37,14 @@ def renderer() -> Renderer:
     """
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
+        auto_reload=False,
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    environment.policies |= {"json.dumps_function": _json, "json.dumps_kwargs": {}}
     environment.filters |= {
         "advice": wording.advice,
         "breakable": rows.breakable,
@@ -112,6 +114,10 @@ def renderer() -> Renderer:
 def _shown(value: object) -> object:
     """What a template puts into a page; what is markup has been shown before."""
     return wording.visible(value) if type(value) is str else value
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def _strength(c: CellComparison) -> int:

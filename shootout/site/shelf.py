@@ -35,8 +35,11 @@ class _Record(Value):
     groups: dict[str, tuple[str, ...]]  # places of the files, by the group's key
 
 
-def update(out: Path, groups: Sequence[Group]) -> None:
-    """Bring `out` up to date. All files are made before the first is put in place. Raises OSError."""
+def update(out: Path, groups: Sequence[Group], begin: Callable[[], object] = lambda: None) -> None:
+    """Bring `out` up to date. All files are made before the first is put in place. Raises OSError.
+
+    `begin` is called first where anything has to be made: for what two processes would both do.
+    """
     out.mkdir(parents=True, exist_ok=True)
     before = _read(out)
     still = {
@@ -46,6 +49,8 @@ def update(out: Path, groups: Sequence[Group]) -> None:
         and all((out / place).is_file() for place in there)
     }
     missing = [group for group in groups if group.key not in still]
+    if missing:
+        begin()
     with tempfile.TemporaryDirectory(prefix=".building-", dir=out) as folder:
         made = halves.shared([partial(_make_all, group, Path(folder), out) for group in missing])
         _put(Path(folder), out)
@@ -92,14 +97,17 @@ def _put(folder: Path, out: Path) -> None:
 
 def _remove(out: Path, places: Iterable[str]) -> None:
     """Remove files of this site, and the folders that become empty."""
+    left: set[PurePosixPath] = set()
     for place in places:
         path = PurePosixPath(place)
         if path.is_absolute() or ".." in path.parts:
             continue  # no record of ours
         with suppress(OSError):
             (out / path).unlink()
-            for parent in path.parents[:-1]:
-                (out / parent).rmdir()
+            left |= {*path.parents[:-1]}
+    for folder in sorted(left, key=lambda folder: len(folder.parts), reverse=True):
+        with suppress(OSError):
+            (out / folder).rmdir()
 
 
 def _read(out: Path) -> _Record:
