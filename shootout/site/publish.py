@@ -155,7 +155,7 @@ class _Site:
         return {over_time.cell_of(series): series.changes[-1] for series in found if series.changes}
 
     def read_newest(self) -> None:
-        """Read the run that most pages are about, if anything is new."""
+        """Read the run that most new pages are about."""
         self._load(self._runs[0])
 
     def groups(self) -> Iterator[Group]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Callable
 from importlib.metadata import version
 
@@ -19,6 +21,7 @@ from shootout.site.sketch import THUMBNAIL, marker, sketch
 Renderer = Callable[..., str]
 
 PLOTLY = f"plotly-{version('plotly')}.min.js"
+_NOT_PLAIN = re.compile("[^ -~]")
 STRENGTHS = (0.05, 0.15, 0.3)  # changes from which a tile is coloured more strongly
 ERRORS = doubts.RETRIED | {
     "1040": "too many connections",
@@ -117,7 +120,13 @@ def _shown(value: object) -> object:
 
 
 def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
+    """In plain characters alone: others could act on what shows the page's source."""
+    text = msgspec.json.encode(value).decode()
+    return text if text.isascii() and "\x7f" not in text else _NOT_PLAIN.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return json.dumps(found[0])[1:-1]
 
 
 def _strength(c: CellComparison) -> int:
