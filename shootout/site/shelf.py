@@ -6,6 +6,7 @@ it everything is made again, and files of earlier builds that are no longer made
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -88,11 +89,16 @@ def _has(path: Path, content: bytes) -> bool:
 
 def _put(folder: Path, out: Path) -> None:
     """Move what was made to its place, each file in one step."""
-    made = sorted(path for path in folder.rglob("*") if path.is_file())
-    for path in sorted(made, key=lambda path: path == folder / LAST):
-        place = out / path.relative_to(folder)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        path.replace(place)
+    last = folder / LAST
+    for made, _, names in os.walk(folder):
+        to = out / Path(made).relative_to(folder)
+        to.mkdir(exist_ok=True)
+        for name in names:
+            path = Path(made, name)
+            if path != last:
+                path.replace(to / name)
+    if last.exists():
+        last.replace(out / LAST)
 
 
 def _remove(out: Path, places: Iterable[str]) -> None:
@@ -104,8 +110,9 @@ def _remove(out: Path, places: Iterable[str]) -> None:
             continue  # no record of ours
         with suppress(OSError):
             (out / path).unlink()
-            left |= {*path.parents[:-1]}
-    for folder in sorted(left, key=lambda folder: len(folder.parts), reverse=True):
+            left.add(path.parent)
+    emptied = {folder for parent in left for folder in (parent, *parent.parents) if folder.parts}
+    for folder in sorted(emptied, key=lambda folder: len(folder.parts), reverse=True):
         with suppress(OSError):
             (out / folder).rmdir()
 
