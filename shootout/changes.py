@@ -162,26 +162,35 @@ def _saved(values: Floats, orders: Ints) -> Floats:
     saved = np.empty((count, len(orders)))
     together = max(1, SHUFFLES_TOGETHER // len(orders))
     for first in range(0, count, together):
-        shuffled = values[first : first + together, orders].reshape(-1, n)
-        ahead, back = np.split(_deviations(np.concatenate([shuffled, shuffled[:, ::-1]])), 2)
+        some = values[first : first + together]
+        ranks = _ranks(some)[:, orders].reshape(-1, n)
+        sizes = np.repeat(np.sort(some, axis=1), len(orders), axis=0)
+        both_ways = np.concatenate([ranks, ranks[:, ::-1]])
+        ahead, back = np.split(_deviations(np.concatenate([sizes, sizes]), both_ways), 2)
         cut = ahead[:, splits - 1] + back[:, n - splits - 1]
         saved[first : first + together] = (ahead[:, -1] - cut.min(axis=1)).reshape(-1, len(orders))
     return saved
 
 
-def _deviations(values: Floats) -> Floats:
+def _ranks(values: Floats) -> Ints:
+    """The place of each value among those of its row, from the smallest: 0, 1, …"""
+    order = np.argsort(values, axis=1, kind="stable")
+    ranks = np.empty_like(order)
+    np.put_along_axis(ranks, order, np.arange(values.shape[1])[np.newaxis, :], axis=1)
+    return ranks
+
+
+def _deviations(ascending: Floats, ranks: Ints) -> Floats:
     """The sum of absolute deviations from their median, of each row's first values, by their number less one.
 
+    A row's values are told by their ranks, and by what lies at each rank: an order of them costs no sorting.
     Backwards: each row's values, linked in the order of their size, lose the newest one again and again. That
     takes its distance from the middle off the sum, and moves the middle by one link at most; so a sum costs
     the same for any number of values.
     """
-    count, n = values.shape
-    order = np.argsort(values, axis=1, kind="stable")
-    places = np.empty_like(order)
-    np.put_along_axis(places, order, np.arange(1, n + 1)[np.newaxis, :], axis=1)  # 0 and n + 1 are the ends
-    sizes = np.zeros((count, n + 2))
-    sizes[:, 1:-1] = np.take_along_axis(values, order, axis=1)
+    count, n = ranks.shape
+    sizes = np.zeros((count, n + 2))  # at 0 and n + 1 are the ends
+    sizes[:, 1:-1] = ascending
     half = n // 2
     total = sizes[:, n - half + 1 : n + 1].sum(axis=1) - sizes[:, 1 : half + 1].sum(axis=1)
 
@@ -190,8 +199,7 @@ def _deviations(values: Floats) -> Floats:
     middle = first + half + 1  # of an even number: the upper of both
     before, after = np.arange(-1, sizes.size - 1), np.arange(1, sizes.size + 1)
     sizes = sizes.ravel()
-    places = np.ascontiguousarray((places + first[:, np.newaxis]).T)
-    newest = np.ascontiguousarray(values.T)
+    places = np.ascontiguousarray((ranks + 1 + first[:, np.newaxis]).T)
     sums = np.empty((n, count))
     for end in range(n - 1, -1, -1):
         sums[end] = total
@@ -201,7 +209,7 @@ def _deviations(values: Floats) -> Floats:
         else:
             nearest = middle
             middle = np.where(gone <= middle, after.take(middle), middle)
-        total = total - np.abs(newest[end] - sizes.take(nearest))
+        total = total - np.abs(sizes.take(gone) - sizes.take(nearest))
         left, right = before.take(gone), after.take(gone)
         after[left], before[right] = right, left
     return np.maximum(sums.T, 0.0)

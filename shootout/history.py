@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import statistics
+from bisect import insort
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from shootout import changes
@@ -114,16 +116,26 @@ def _departing(level: Sequence[float]) -> int:
 
     In a short series even many are too few for a level of their own.
     """
-    for count in range(len(level) // 2, 0, -1):
-        rest, newest = level[:-count], level[-count:]
-        if len(rest) < changes.PIECE_MIN:
-            continue
-        centre = statistics.median(rest)
-        spread = _MAD * statistics.median(abs(value - centre) for value in rest)
-        far = max(SUSPICIOUS * spread, SUSPICIOUS_MIN)
-        if all(value - centre > far for value in newest) or all(centre - value > far for value in newest):
-            return count
+    most = min(len(level) // 2, len(level) - changes.PIECE_MIN)
+    if most < 1:
+        return 0
+    rest = sorted(level[:-most])
+    lows, highs = (list(accumulate(reversed(level[-most:]), extreme)) for extreme in (min, max))
+    for count in range(most, 0, -1):
+        centre = _middle(rest)
+        beside = max(lows[count - 1] - centre, centre - highs[count - 1])  # of them all, on one side
+        if beside > SUSPICIOUS_MIN:  # rare, and the spread takes long
+            spread = _MAD * statistics.median(abs(value - centre) for value in rest)
+            if beside > SUSPICIOUS * spread:
+                return count
+        insort(rest, level[-count])
     return 0
+
+
+def _middle(ascending: Sequence[float]) -> float:
+    """The median of sorted values."""
+    half = len(ascending) // 2
+    return ascending[half] if len(ascending) % 2 else (ascending[half - 1] + ascending[half]) / 2
 
 
 def _change(

@@ -1,4 +1,5 @@
 import math
+import statistics
 
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 from test_compare import a_document, starts_of
 
-from shootout import compare, history
+from shootout import changes, compare, history
 from shootout.model import Comparison, HistorySeries, Interval
 
 
@@ -59,6 +60,31 @@ def test_series_are_apart_by_runner_and_in_the_order_of_runs() -> None:
         ("g", ["r003"]),
     ]
     assert found[0].points[0].tps > 0
+
+
+def departing(level: list[float]) -> int:
+    """By the definition: at most half of the values, all of them far on one side of the others' median."""
+    for count in range(len(level) // 2, 0, -1):
+        rest, newest = level[:-count], level[-count:]
+        if len(rest) >= changes.PIECE_MIN:
+            centre = statistics.median(rest)
+            spread = history._MAD * statistics.median(abs(value - centre) for value in rest)
+            far = max(history.SUSPICIOUS * spread, history.SUSPICIOUS_MIN)
+            if min(newest) - centre > far or centre - max(newest) > far:
+                return count
+    return 0
+
+
+@given(
+    st.lists(st.integers(-9, 9).map(lambda value: value / 1000), max_size=25),
+    st.lists(st.integers(-90, 90).map(lambda value: value / 1000), max_size=8),
+    st.sampled_from((-0.05, 0.0, 0.05)),
+)
+def test_the_newest_values_are_suspected_by_the_definition(
+    before: list[float], newest: list[float], moved: float
+) -> None:
+    level = [*before, *(moved + value for value in newest)]
+    assert history._departing(level) == departing(level)
 
 
 def test_few_runs_have_no_changes() -> None:

@@ -198,14 +198,14 @@ class CellPage:
             if setting.differs or setting.lacking or (base is not None and theirs != setting.effective)
         )
 
-    @property
+    @cached_property
     def doubts(self) -> tuple[Doubt, ...]:
         """All warnings that bear on this cell."""
         servers = dict.fromkeys((self.cell.server, self.comparison.base.server))
         own = [warning for warning in self.comparison.warnings if warning not in self.run.told_of_servers]
         return (
             *(Doubt(about="this cell", warning=warning) for warning in own),
-            *(doubt for doubt in self.run.doubts if doubt.about in servers or doubt.about == MACHINE),
+            *(doubt for doubt in self.run.common_doubts if doubt.about in servers or doubt.about == MACHINE),
         )
 
     @property

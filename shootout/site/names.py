@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 
 from shootout.model import Cell
 from shootout.places import file_stem
@@ -14,6 +15,7 @@ def run_folder(run: str) -> str:
     return f"runs/{file_stem(run)}"
 
 
+@lru_cache(4096)  # a cell's page is linked from those of all its neighbours
 def cell_stem(cell: Cell) -> str:
     """A file name that tells people which cell it is, and tells apart any two cells of a run."""
     identity = "\0".join((cell.workload, cell.dataset, cell.server, str(cell.threads)))

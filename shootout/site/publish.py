@@ -74,8 +74,9 @@ def update(runs: Sequence[Judged], out: Path, acknowledged: Sequence[Acknowledge
         if count > 1:
             raise InputError(f"Run {name} is given {count} times; a site shows each run once.")
     gc.freeze()  # the runs stay to the end: nobody need look for rubbish among them
+    site = _Site(newest_first, acknowledged)
     try:
-        shelf.update(out, list(_Site(newest_first, acknowledged).groups()))
+        shelf.update(out, list(site.groups()), site.read_newest)
     except OSError as error:
         raise InputError(f"{out}: the site cannot be written there: {error.strerror or error}.") from error
     finally:
@@ -152,6 +153,10 @@ class _Site:
         until_then = (point for each in self._runs if each.id <= run.id for point in kept.points(each))
         found = history.of_points((key, point) for key, point in until_then if key in changed)
         return {over_time.cell_of(series): series.changes[-1] for series in found if series.changes}
+
+    def read_newest(self) -> None:
+        """Read the run that most new pages are about."""
+        self._load(self._runs[0])
 
     def groups(self) -> Iterator[Group]:
         """Every file of the site, grouped by what it is made from; what takes long comes first."""

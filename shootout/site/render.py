@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Callable
 from importlib.metadata import version
 
+import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from shootout import doubts, metrics, published, wording
@@ -18,6 +21,7 @@ from shootout.site.sketch import THUMBNAIL, marker, sketch
 Renderer = Callable[..., str]
 
 PLOTLY = f"plotly-{version('plotly')}.min.js"
+_NOT_PLAIN = re.compile("[^ -~]")
 STRENGTHS = (0.05, 0.15, 0.3)  # changes from which a tile is coloured more strongly
 ERRORS = doubts.RETRIED | {
     "1040": "too many connections",
@@ -36,13 +40,14 @@ def renderer() -> Renderer:
     """
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
+        auto_reload=False,
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    environment.policies |= {"json.dumps_function": _json, "json.dumps_kwargs": {}}
     environment.filters |= {
         "advice": wording.advice,
         "breakable": rows.breakable,
@@ -112,6 +117,16 @@ def renderer() -> Renderer:
 def _shown(value: object) -> object:
     """What a template puts into a page; what is markup has been shown before."""
     return wording.visible(value) if type(value) is str else value
+
+
+def _json(value: object) -> str:
+    """In plain characters alone: others could act on what shows the page's source."""
+    text = msgspec.json.encode(value).decode()
+    return text if text.isascii() and "\x7f" not in text else _NOT_PLAIN.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return json.dumps(found[0])[1:-1]
 
 
 def _strength(c: CellComparison) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import get_args
@@ -51,10 +51,20 @@ class Run:
         """Unique, sorts by time."""
         return self.document.header.run
 
-    @property
+    @cached_property
     def folder(self) -> str:
         """Where its pages lie in the site."""
         return names.run_folder(self.id)
+
+    def once(self, about: Hashable, made: Callable[[], str]) -> str:
+        """What many of its pages have in common is made for the first of them; `about`: all that it shows."""
+        if about not in self._common:
+            self._common[about] = made()
+        return self._common[about]
+
+    @cached_property
+    def _common(self) -> dict[Hashable, str]:
+        return {}
 
     @cached_property
     def headline(self) -> wording.Headline:
@@ -203,11 +213,15 @@ class Run:
     @cached_property
     def doubts(self) -> tuple[Doubt, ...]:
         """All warnings of the run, each once: of the machine, the servers, and the cells."""
+        return (*self.common_doubts, *self.doubts_of(self.comparison.cells))
+
+    @cached_property
+    def common_doubts(self) -> tuple[Doubt, ...]:
+        """Those of the machine and the servers."""
         header = self.document.header
         return (
             *(Doubt(about=MACHINE, warning=warning) for warning in header.runner.warnings),
             *(Doubt(about=s.label, warning=warning) for s in header.servers for warning in s.warnings),
-            *self.doubts_of(self.comparison.cells),
         )
 
     def doubts_of(self, cells: Iterable[CellComparison]) -> tuple[Doubt, ...]:
@@ -222,8 +236,7 @@ class Run:
     @cached_property
     def summed_doubts(self) -> tuple[Doubt, ...]:
         """All of them for a first look: those of cells summed."""
-        others = [doubt for doubt in self.doubts if doubt.about == MACHINE or doubt.about in self.servers]
-        return (*others, *self.summed_doubts_of(self.comparison.cells))
+        return (*self.common_doubts, *self.summed_doubts_of(self.comparison.cells))
 
     def summed_doubts_of(self, cells: Iterable[CellComparison]) -> tuple[Doubt, ...]:
         """Of each kind of warning of these cells one, and how many of them have it."""

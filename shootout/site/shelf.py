@@ -6,6 +6,7 @@ it everything is made again, and files of earlier builds that are no longer made
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -35,8 +36,11 @@ class _Record(Value):
     groups: dict[str, tuple[str, ...]]  # places of the files, by the group's key
 
 
-def update(out: Path, groups: Sequence[Group]) -> None:
-    """Bring `out` up to date. All files are made before the first is put in place. Raises OSError."""
+def update(out: Path, groups: Sequence[Group], begin: Callable[[], object] = lambda: None) -> None:
+    """Bring `out` up to date. All files are made before the first is put in place. Raises OSError.
+
+    `begin` is called first where anything has to be made: for what two processes would both do.
+    """
     out.mkdir(parents=True, exist_ok=True)
     before = _read(out)
     still = {
@@ -46,6 +50,8 @@ def update(out: Path, groups: Sequence[Group]) -> None:
         and all((out / place).is_file() for place in there)
     }
     missing = [group for group in groups if group.key not in still]
+    if missing:
+        begin()
     with tempfile.TemporaryDirectory(prefix=".building-", dir=out) as folder:
         made = halves.shared([partial(_make_all, group, Path(folder), out) for group in missing])
         _put(Path(folder), out)
@@ -83,23 +89,32 @@ def _has(path: Path, content: bytes) -> bool:
 
 def _put(folder: Path, out: Path) -> None:
     """Move what was made to its place, each file in one step."""
-    made = sorted(path for path in folder.rglob("*") if path.is_file())
-    for path in sorted(made, key=lambda path: path == folder / LAST):
-        place = out / path.relative_to(folder)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        path.replace(place)
+    last = folder / LAST
+    for made, _, names in os.walk(folder):
+        to = out / Path(made).relative_to(folder)
+        to.mkdir(exist_ok=True)
+        for name in names:
+            path = Path(made, name)
+            if path != last:
+                path.replace(to / name)
+    if last.exists():
+        last.replace(out / LAST)
 
 
 def _remove(out: Path, places: Iterable[str]) -> None:
     """Remove files of this site, and the folders that become empty."""
+    left: set[PurePosixPath] = set()
     for place in places:
         path = PurePosixPath(place)
         if path.is_absolute() or ".." in path.parts:
             continue  # no record of ours
         with suppress(OSError):
             (out / path).unlink()
-            for parent in path.parents[:-1]:
-                (out / parent).rmdir()
+            left.add(path.parent)
+    emptied = {folder for parent in left for folder in (parent, *parent.parents) if folder.parts}
+    for folder in sorted(emptied, key=lambda folder: len(folder.parts), reverse=True):
+        with suppress(OSError):
+            (out / folder).rmdir()
 
 
 def _read(out: Path) -> _Record:

@@ -61,6 +61,11 @@ class Axis:
         place = math.log10(value) if self.log else value
         return self.at[0] + (place - self.low) * self.step
 
+    def every(self, values: Iterable[float]) -> list[float]:
+        """The places of values."""
+        at, low, step = self.at[0], self.low, self.step
+        return [at + (value - low) * step for value in (map(math.log10, values) if self.log else values)]
+
 
 def sketch(figure: Figure, frame: Frame = PAGE) -> Markup:
     """The figure as an SVG element without meaning of its own: the element around it carries the words."""
@@ -205,7 +210,7 @@ def _ends(shape: dict[str, Any], name: str, axis: Axis, paper: tuple[float, floa
 
 
 def _trace(trace: dict[str, Any], x: Axis, y: Axis, points_max: int) -> Iterator[str]:
-    pieces = [[(x(a), y(b)) for a, b in piece] for piece in _pieces(trace["x"], trace["y"])]
+    pieces = [[*zip(x.every(xs), y.every(ys), strict=True)] for xs, ys in _pieces(trace["x"], trace["y"])]
     if "fill" in trace:
         for piece in pieces:
             yield f'<path d="{_filled(piece, trace["fill"], y)}" style="fill:{_color(trace["fillcolor"])}"/>'
@@ -223,17 +228,21 @@ def _trace(trace: dict[str, Any], x: Axis, y: Axis, points_max: int) -> Iterator
         yield f'<g style="{style}">{"".join(points)}</g>'
 
 
-def _pieces(x: Sequence[float | None], y: Sequence[float | None]) -> Iterator[Points]:
+def _pieces(
+    x: Sequence[float | None], y: Sequence[float | None]
+) -> Iterator[tuple[list[float], list[float]]]:
     """A trace's stretches between what is missing."""
-    piece: list[tuple[float, float]] = []
+    xs: list[float] = []
+    ys: list[float] = []
     for a, b in zip(x, y, strict=True):
         if a is not None and b is not None:
-            piece.append((a, b))
-        elif piece:
-            yield piece
-            piece = []
-    if piece:
-        yield piece
+            xs.append(a)
+            ys.append(b)
+        elif xs:
+            yield xs, ys
+            xs, ys = [], []
+    if xs:
+        yield xs, ys
 
 
 def _path(points: Points) -> str:
