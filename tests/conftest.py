@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
+from playwright.sync_api import Browser, sync_playwright
 
 # How long an example takes says something about the machine, which others use as well.
 settings.register_profile("shared machine", deadline=None)
@@ -12,3 +16,18 @@ settings.load_profile("shared machine")
 
 # Runs that a test starts are no part of how the tests themselves are spread over processes.
 os.environ.pop("PYTEST_XDIST_WORKER", None)
+
+ARGUMENTS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    path = shutil.which("chromium")
+    assert path, "Chromium is missing: apt-get install chromium"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        yield browser
+        browser.close()

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Browser, Page
 from test_compare import a_document, starts_of
-from test_site import chromium, opened, serious  # noqa: F401
+from test_site import opened, serious
 
 from shootout import compare, kept, site, wording
 from shootout.kept import Judged
@@ -54,7 +54,7 @@ def page(runs: list[Judged], tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def tab(page: Path, chromium: Browser) -> Iterator[Page]:  # noqa: F811
+def tab(page: Path, chromium: Browser) -> Iterator[Page]:
     tab, faults = opened(chromium, page)
     tab.wait_for_function("document.querySelectorAll('.choose')[0].querySelectorAll('option').length > 3")
     yield tab
@@ -130,7 +130,7 @@ def test_any_two_servers_of_any_run(tab: Page, runs: list[Judged]) -> None:
 
 
 @pytest.mark.browser
-def test_a_choice_is_an_address(page: Path, tab: Page, chromium: Browser) -> None:  # noqa: F811
+def test_a_choice_is_an_address(page: Path, tab: Page, chromium: Browser) -> None:
     choose(tab, "runs", first="20261121T024100Z-7f3a", second="20261122T024100Z-7f3a")
     rows, address = table(tab, "runs"), tab.url
     assert "now=20261122T024100Z-7f3a" in address
@@ -145,7 +145,7 @@ def test_a_choice_is_an_address(page: Path, tab: Page, chromium: Browser) -> Non
 @pytest.mark.parametrize("width", [1440, 390])
 def test_pages_of_many_runs_fit_and_can_be_used_by_all(
     page: Path,
-    chromium: Browser,  # noqa: F811
+    chromium: Browser,
     width: int,
 ) -> None:
     out = page.parent

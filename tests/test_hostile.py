@@ -18,7 +18,7 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Browser
 from rich.console import Console
-from test_site import HOSTILE, Document, chromium, hostile_result, opened  # noqa: F401
+from test_site import HOSTILE, Document, hostile_result, opened
 
 from shootout import cli, compare, document, github, terminal, wording
 from shootout.model import FailureRecord, RunDocument
@@ -175,7 +175,7 @@ def test_an_endless_text_has_an_end() -> None:
 
 
 @pytest.mark.browser
-def test_nothing_runs_in_a_browser(built: Path, chromium: Browser) -> None:  # noqa: F811
+def test_nothing_runs_in_a_browser(built: Path, chromium: Browser) -> None:
     for page in (
         built / "compare.html",
         built / "history.html",

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from playwright.sync_api import Browser
-from test_site import chromium  # noqa: F401
 
 from shootout import charts
 from shootout.charts import MARKERS
@@ -139,7 +138,7 @@ def test_labels_that_meet_part_evenly() -> None:
 
 @pytest.mark.browser
 @pytest.mark.parametrize(("scheme", "paper"), [("light", "rgb(251, 251, 250)"), ("dark", "rgb(18, 21, 25)")])
-def test_a_picture_stands_alone(tmp_path: Path, chromium: Browser, scheme: str, paper: str) -> None:  # noqa: F811
+def test_a_picture_stands_alone(tmp_path: Path, chromium: Browser, scheme: str, paper: str) -> None:
     path = tmp_path / "picture.svg"
     path.write_text(text_of(a_picture(nine())), "utf-8")
     tab = chromium.new_page(color_scheme="dark" if scheme == "dark" else "light")

@@ -12,7 +12,7 @@ from shootout import power, stats
 from shootout.model import Policy
 
 RUNS = 20_000
-ONCE = Policy(confirm_starts=0)
+POLICY, ONCE = Policy(), Policy(confirm_starts=0)
 MARGIN = math.log1p(0.02)
 
 
@@ -84,7 +84,7 @@ def test_noise_comparisons_and_confirmation_hide_changes_and_starts_show_them(
         spread: float = spread,
         starts: int = starts,
         comparisons: int = comparisons,
-        policy: Policy = Policy(),  # noqa: B008
+        policy: Policy = POLICY,
     ) -> float:
         return power.detectable(spread, starts, MARGIN, policy, comparisons)
 

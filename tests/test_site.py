@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import Iterator
 from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,7 +14,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from hypothesis import given
 from hypothesis import strategies as st
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from shootout import compare, site, wording
 from shootout.errors import InputError
@@ -652,11 +650,6 @@ def test_nothing_to_show_and_a_run_given_twice(tmp_path: Path) -> None:
 
 # --- Chromium -------------------------------------------------------------------------------------
 
-ARGUMENTS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-)  # fmt: skip
-
 
 def test_the_load_is_said_and_measured_again(tmp_path: Path) -> None:
     header = builders.a_header(workloads=("oltp_read_only", "oltp_point_select"), threads=(1,))
@@ -692,16 +685,6 @@ def test_the_load_is_said_and_measured_again(tmp_path: Path) -> None:
     command = "--workloads {} --threads 1 --seed 20261120{} --protocol prepared --reconnect</code>"
     assert command.format("oltp_read_only", " --option range_size=10") in reads.read_text()
     assert command.format("&#39;my dir/oltp_point_select.toml&#39;", "") in points.read_text()
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    path = shutil.which("chromium")
-    assert path, "Chromium is missing: apt-get install chromium"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
-        yield browser
-        browser.close()
 
 
 def opened(browser: Browser, page: Path, width: int = 1440, scheme: str = "light") -> tuple[Page, list[str]]:
