@@ -82,6 +82,7 @@ def compare(
         policy=policy,
         cells=judged,
         curves=curves.compare(cells, policy),
+        laws=curves.laws(judged),
         twins=of_twins,
         false_alarms=ledger.false_alarms(known, policy),
     )

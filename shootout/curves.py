@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from shootout import scaling, stats
-from shootout.model import CurveComparison, Interval, Policy, ScalingLaw
+from shootout.model import CellComparison, CurveComparison, Interval, Policy, ScalingLaw
 from shootout.pairs import Pair, log_ratios
 from shootout.scaling import Law
 
@@ -44,10 +44,15 @@ def compare(pairs: Iterable[Pair], policy: Policy) -> tuple[CurveComparison, ...
     )
 
 
-def law(tps: Mapping[int, float]) -> ScalingLaw | None:
-    """The law of one server's throughputs, by threads; None where they are too few."""
-    found = scaling.fit(tuple(tps), tuple(tps.values()))
-    return None if found is None else _as_value(found)
+def laws(cells: Iterable[CellComparison]) -> tuple[ScalingLaw, ...]:
+    """The law of each curve that has cells enough for one."""
+    curves: dict[tuple[str, str, str], dict[int, float]] = {}
+    for c in cells:
+        if c.figures is not None:
+            curve = curves.setdefault((c.cell.workload, c.cell.dataset, c.cell.server), {})
+            curve[c.cell.threads] = c.figures.tps.estimate
+    fitted = ((of, scaling.fit(tuple(tps), tuple(tps.values()))) for of, tps in curves.items())
+    return tuple(_as_value(*of, law) for of, law in fitted if law is not None)
 
 
 def _curves(pairs: Iterable[Pair]) -> Iterator[_Curve]:
@@ -78,12 +83,15 @@ def _ratio(effect: stats.Effect) -> Interval:
     return Interval(estimate=math.exp(effect.estimate), low=math.exp(effect.low), high=math.exp(effect.high))
 
 
-def _as_value(found: Law) -> ScalingLaw:
-    peak = found.peak_threads
+def _as_value(workload: str, dataset: str, server: str, law: Law) -> ScalingLaw:
+    peak = law.peak_threads
     return ScalingLaw(
-        one=found.one,
-        contention=found.contention,
-        coherency=found.coherency,
+        workload=workload,
+        dataset=dataset,
+        server=server,
+        one=law.one,
+        contention=law.contention,
+        coherency=law.coherency,
         peak_threads=None if math.isinf(peak) else peak,
-        peak_tps=None if math.isinf(peak) else found.throughput(peak),
+        peak_tps=None if math.isinf(peak) else law.throughput(peak),
     )

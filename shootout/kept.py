@@ -164,7 +164,7 @@ def runs(
     paths = document.find(results)
     _forget_others(results / FOLDER, paths)
     found = []
-    with _uncollected():
+    with uncollected():
         for path in paths:
             try:
                 found.append(_run(path, ledgers, acknowledged))
@@ -176,8 +176,8 @@ def runs(
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """Look for no rubbish: what is read stays, and to look through it takes twice as long as to read it."""
+def uncollected() -> Iterator[None]:
+    """Look for no rubbish: what is made stays, and to look through it takes longer than to make it."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -240,6 +240,7 @@ def gist(comparison: Comparison) -> Comparison:
         cells=tuple(map(_gist, comparison.cells)),
         twins=(),
         curves=(),
+        laws=(),
     )
 
 

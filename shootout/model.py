@@ -1164,6 +1164,9 @@ class CellComparison(Value):
 class ScalingLaw(Value):
     """The universal scalability law that a server's throughputs follow (scaling.py)."""
 
+    workload: str
+    dataset: str
+    server: str
     one: float  # λ: of one thread, transactions/s
     contention: float  # σ
     coherency: float  # κ
@@ -1302,6 +1305,7 @@ class Comparison(Value):
     policy: Policy
     cells: tuple[CellComparison, ...]  # block by block, the base's cell first in each
     curves: tuple[CurveComparison, ...] = ()
+    laws: tuple[ScalingLaw, ...] = ()  # of the curves that have enough cells for one
     twins: tuple[CellComparison, ...] = ()  # A/A cells, judged like the others and hidden among them
     false_alarms: FalseAlarms | None = None  # of this runner, this run included; None: no A/A cell yet
 

@@ -52,11 +52,15 @@ def fit(threads: Sequence[int], tps: Sequence[float]) -> Law | None:
         found: NDArray[np.float64] = one * counts / _slowed(counts, contention, coherency) - measured / scale
         return found
 
+    def slopes(parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+        one, contention, coherency = parameters
+        pairs, slowed = counts * (counts - 1), _slowed(counts, contention, coherency)
+        squared = slowed**2
+        return np.column_stack([counts / slowed, -one * pairs / squared, -one * counts * pairs / squared])
+
     first = (float((measured / counts).max()) / scale, 0.05, 1e-4)
     bounds = ([0, 0, 0], [np.inf, 1, 1])
-    found = least_squares(
-        misses, first, bounds=bounds, x_scale=(first[0], 0.01, 1e-4), xtol=1e-12, ftol=1e-12
-    )
+    found = least_squares(misses, first, slopes, bounds, x_scale=(first[0], 0.01, 1e-4), xtol=1e-9, ftol=1e-9)
     one, contention, coherency = map(float, found.x)
     return Law(one * scale, contention, coherency)
 

@@ -35,6 +35,7 @@ from shootout.model import CellComparison, Policy, RunDocument, Verdict
 from shootout.places import REPORTS, ROOT, cache
 
 FOLDER = REPORTS / "verdict"
+KEPT = REPORTS / "showcase" / "verdict"
 SERVERS = ("mysql-8.0.12", "mysql-5.7.22", "mariadb-10.11")
 LOSSES = (0.01, 0.02, 0.03, 0.05, 0.10)
 POLICY = Policy()
@@ -138,15 +139,15 @@ class Records:
     def run(self, name: str, profile: str, servers: Sequence[str], seed: int) -> RunDocument:
         """The document of a run."""
         if self.recorded:
-            return campaign.kept(name)
+            return campaign.kept(KEPT / f"{name}.jsonl.xz")
         found = campaign.measured(FOLDER / name, profile, servers, seed)
         if self.keep:
-            campaign.keep(name, found)
+            campaign.keep(KEPT / f"{name}.jsonl.xz", found)
         return found
 
     def file(self, name: str) -> Path:
         """A small file beside the runs; where it is kept, that one is written."""
-        kept, measured = campaign.KEPT / name, FOLDER / name
+        kept, measured = KEPT / name, FOLDER / name
         measured.parent.mkdir(parents=True, exist_ok=True)
         if self.keep and measured.exists():
             kept.parent.mkdir(parents=True, exist_ok=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from shootout import curves
 from shootout._engine import Histogram
 from shootout.document import FORMAT
 from shootout.model import (
@@ -421,15 +422,13 @@ def decided_by(cell: CellComparison, metric: Metric, ratio: float) -> CellCompar
 def a_comparison(document: RunDocument | None = None) -> Comparison:
     document = document or a_run()
     policy = document.header.profile.policy
+    cells = tuple(
+        a_cell_comparison(document, cell, block.cells[0], policy)
+        for block in document.header.blocks
+        for cell in block.cells
+    )
     return Comparison(
-        header=document.header,
-        end=document.end,
-        policy=policy,
-        cells=tuple(
-            a_cell_comparison(document, cell, block.cells[0], policy)
-            for block in document.header.blocks
-            for cell in block.cells
-        ),
+        header=document.header, end=document.end, policy=policy, cells=cells, laws=curves.laws(cells)
     )
 
 

@@ -49,7 +49,7 @@ def record(path: Path, starts: int | None = None, statements: Collection[int] | 
     if statements is not None:
         telling = {block.key for block in read.header.blocks if block.threads in statements}
         kept = [record if record.block in telling else _silent(record) for record in kept]
-    short = replace(read, header=_header(read.header), starts=tuple(kept))
+    short = replace(read, header=placeless(read.header), starts=tuple(kept))
     SHOWCASE.mkdir(parents=True, exist_ok=True)
     packed = SHOWCASE / f"{path.name}.gz"
     packed.write_bytes(gzip.compress(document.encoded(short), 9, mtime=0))
@@ -79,12 +79,15 @@ def _silent(record: StartRecord) -> StartRecord:
     )
 
 
-def _header(header: RunHeader) -> RunHeader:
+def placeless(header: RunHeader) -> RunHeader:
     """Without the folders of the machine that measured."""
 
     def short(reference: str) -> str:
         kind, _, target = reference.partition(":")
-        return f"path:{PurePath(target).name}" if kind == "path" else reference
+        if kind != "path" or not PurePath(target).is_absolute():
+            return reference
+        asked = (text.removeprefix("path:") for text in header.profile.servers)
+        return f"path:{next((text for text in asked if target.endswith(f'/{text}')), PurePath(target).name)}"
 
     profile = replace(header.profile, servers=tuple(map(short, header.profile.servers)))
     return replace(

@@ -38,8 +38,13 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(columns)
-    writer.writerows([_plain(value) if isinstance(value, str) else value for value in row] for row in rows)
+    writer.writerows(zip(*map(_column, zip(*rows, strict=True)), strict=True))
     return text.getvalue()
+
+
+def _column(values: Sequence[object]) -> Iterable[object]:
+    """Most hold numbers alone, of which nothing need be looked at."""
+    return map(_plain, values) if any(issubclass(kind, str) for kind in {*map(type, values)}) else values
 
 
 def about(header: RunHeader) -> dict[str, Any]:
@@ -147,7 +152,9 @@ def run_row(run: Listed) -> tuple[object, ...]:
     return (said.run, said.started, runners, place, *counts, said.headline)
 
 
-@lru_cache(4096)  # of millions of fields most are names
-def _plain(value: str) -> str:
+@lru_cache(4096, typed=True)  # of millions of fields most are names
+def _plain(value: object) -> object:
+    if not isinstance(value, str):
+        return value
     text = wording.visible(value)
     return f"'{text}" if text.startswith(FORMULA) else text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
@@ -73,14 +72,12 @@ def update(runs: Sequence[Judged], out: Path, acknowledged: Sequence[Acknowledge
     for name, count in Counter(run.id for run in runs).items():
         if count > 1:
             raise InputError(f"Run {name} is given {count} times; a site shows each run once.")
-    gc.freeze()  # the runs stay to the end: nobody need look for rubbish among them
     site = _Site(newest_first, acknowledged)
     try:
-        shelf.update(out, list(site.groups()), site.read_newest)
+        with kept.uncollected():
+            shelf.update(out, list(site.groups()), site.read_newest)
     except OSError as error:
         raise InputError(f"{out}: the site cannot be written there: {error.strerror or error}.") from error
-    finally:
-        gc.unfreeze()
     return out / shelf.LAST
 
 

@@ -10,7 +10,7 @@ from typing import get_args
 
 from msgspec import structs
 
-from shootout import charts, curves, wording
+from shootout import charts, wording
 from shootout.charts import Scale, Series
 from shootout.model import (
     THROUGHPUT,
@@ -343,11 +343,9 @@ class CellSet:
     @cached_property
     def laws(self) -> dict[str, ScalingLaw]:
         """The scaling laws that its servers follow, where they have one."""
-        tps: dict[str, dict[int, float]] = {label: {} for label in self.servers}
-        for c in sorted(self.cells, key=lambda c: c.cell.threads):
-            if c.figures:
-                tps[c.cell.server][c.cell.threads] = c.figures.tps.estimate
-        return {label: law for label, of_threads in tps.items() if (law := curves.law(of_threads))}
+        here = (self.workload, self.dataset)
+        found = self.run.comparison.laws
+        return {law.server: law for law in found if (law.workload, law.dataset) == here}
 
     @property
     def chart(self) -> charts.Figure:

@@ -7,17 +7,16 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 
+import record
 from msgspec import structs
 
 from bench import verdicts
 from shootout import document
 from shootout.errors import MeasureError
 from shootout.model import RunDocument
-from shootout.places import REPORTS
 
-KEPT = REPORTS / "showcase" / "verdict"
 OK = (0, 1)  # exit codes: that something regressed is a result
 
 
@@ -38,21 +37,17 @@ def measured(folder: Path, profile: str, servers: Sequence[str], seed: int, *opt
     return found
 
 
-def keep(name: str, found: RunDocument) -> Path:
+def keep(path: Path, found: RunDocument) -> None:
     """Keep a document in the repository, without its latencies and counters."""
-    path = KEPT / f"{name}.jsonl.xz"
     path.parent.mkdir(parents=True, exist_ok=True)
-    bare = verdicts.bare(found)
-    # Where the profile lay is nobody's business.
-    header = structs.replace(bare.header, profile_name=PurePath(bare.header.profile_name).name, given={})
-    path.write_bytes(lzma.compress(document.encoded(structs.replace(bare, header=header))))
-    return path
+    short = structs.replace(verdicts.bare(found), header=record.placeless(found.header))
+    path.write_bytes(lzma.compress(document.encoded(short)))
 
 
-def kept(name: str) -> RunDocument:
+def kept(path: Path) -> RunDocument:
     """A document that was kept."""
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
-        file.write(lzma.decompress((KEPT / f"{name}.jsonl.xz").read_bytes()))
+        file.write(lzma.decompress(path.read_bytes()))
         file.flush()
         return document.read(Path(file.name))
 
