@@ -8,6 +8,7 @@ them less can be told, and verdicts are no longer those that the run gave.
 from __future__ import annotations
 
 import argparse
+import functools
 import gzip
 from collections.abc import Collection
 from pathlib import Path, PurePath
@@ -15,7 +16,7 @@ from pathlib import Path, PurePath
 from msgspec.structs import replace
 
 from shootout import document
-from shootout.model import RunHeader, Samples, StartRecord
+from shootout.model import RunDocument, Samples, StartRecord
 from shootout.places import REPORTS
 
 SHOWCASE = REPORTS / "showcase"
@@ -49,7 +50,7 @@ def record(path: Path, starts: int | None = None, statements: Collection[int] | 
     if statements is not None:
         telling = {block.key for block in read.header.blocks if block.threads in statements}
         kept = [record if record.block in telling else _silent(record) for record in kept]
-    short = replace(read, header=placeless(read.header), starts=tuple(kept))
+    short = replace(placeless(read), starts=tuple(kept))
     SHOWCASE.mkdir(parents=True, exist_ok=True)
     packed = SHOWCASE / f"{path.name}.gz"
     packed.write_bytes(gzip.compress(document.encoded(short), 9, mtime=0))
@@ -79,23 +80,39 @@ def _silent(record: StartRecord) -> StartRecord:
     )
 
 
-def placeless(header: RunHeader) -> RunHeader:
+def placeless(read: RunDocument) -> RunDocument:
     """Without the folders of the machine that measured."""
+    header = read.header
+    asked = tuple(text.removeprefix("path:") for text in header.profile.servers)
+    folders: set[str] = set()
 
     def short(reference: str) -> str:
         kind, _, target = reference.partition(":")
         if kind != "path" or not PurePath(target).is_absolute():
             return reference
-        asked = (text.removeprefix("path:") for text in header.profile.servers)
-        return f"path:{next((text for text in asked if target.endswith(f'/{text}')), PurePath(target).name)}"
+        own = next((text for text in asked if target.endswith(f"/{text}")), PurePath(target).name)
+        folders.add(target.removesuffix(own))
+        return f"path:{own}"
 
+    servers = tuple(replace(server, reference=short(server.reference)) for server in header.servers)
     profile = replace(header.profile, servers=tuple(map(short, header.profile.servers)))
+
+    def bare(text: str) -> str:
+        return functools.reduce(lambda left, folder: left.replace(folder, ""), folders, text)
+
     return replace(
-        header,
-        profile=profile,
-        profile_name=PurePath(header.profile_name).name,
-        servers=tuple(replace(server, reference=short(server.reference)) for server in header.servers),
-        given={},
+        read,
+        header=replace(
+            header,
+            profile=profile,
+            profile_name=PurePath(header.profile_name).name,
+            servers=tuple(
+                replace(each, warnings=tuple(replace(w, text=bare(w.text)) for w in each.warnings))
+                for each in servers
+            ),
+            given={},
+        ),
+        failures=tuple(replace(failure, reason=bare(failure.reason)) for failure in read.failures),
     )
 
 

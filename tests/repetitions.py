@@ -24,11 +24,11 @@ def main() -> None:
     for path in map(Path, sys.argv[1:]):
         found = document.read(path)
         campaign.keep(KEPT / f"{found.header.profile.published}.jsonl.xz", found)
-    for run in repetitions():
+    for run in runs():
         print("\n".join(table(run)), end="\n\n")
 
 
-def repetitions() -> list[RunDocument]:
+def runs() -> list[RunDocument]:
     """The runs that are kept, by the name of what they repeat."""
     return [campaign.kept(path) for path in sorted(KEPT.iterdir())]
 

@@ -388,6 +388,7 @@ class PublishedPage:
     def answers(self) -> tuple[tuple[str, str], ...]:
         """What readers of such comparisons ask, and what this run says to it."""
         cpus = " and ".join(map(str, self.cpus))
+        marked = " Charts mark them." if self.measured_charts else ""
         forks = [record.label for record in self._measured_records if record.family != "mysql"]
         return (
             ("Which settings exactly?", "Those below, as each server says itself."),
@@ -395,7 +396,7 @@ class PublishedPage:
             ("Do the old versions really accept them?", self._acceptance()),
             (
                 "How many cores?",
-                f"{cpus} CPUs here; there {self.said.cpus or 'it was not said'}. Charts mark them.",
+                f"{cpus} CPUs here; there {self.said.cpus or 'it was not said'}.{marked}",
             ),
             (
                 "And the forks?",

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import record
-from msgspec import structs
 
 from bench import verdicts
 from shootout import document
@@ -40,8 +39,7 @@ def measured(folder: Path, profile: str, servers: Sequence[str], seed: int, *opt
 def keep(path: Path, found: RunDocument) -> None:
     """Keep a document in the repository, without its latencies and counters."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    short = structs.replace(verdicts.bare(found), header=record.placeless(found.header))
-    path.write_bytes(lzma.compress(document.encoded(short)))
+    path.write_bytes(lzma.compress(document.encoded(record.placeless(verdicts.bare(found)))))
 
 
 def kept(path: Path) -> RunDocument:
