@@ -41,6 +41,14 @@ def table(run: RunDocument) -> Iterator[str]:
     yield f"### {said.title}: `{header.profile_name}`"
     yield ""
     yield f"{header.started[:10]}, {header.runner.cpus} CPUs ({header.runner.cpu}), in {minutes} minutes."
+    stood_in = (
+        f"{each.name} (`{instead}`)"
+        for each in said.servers
+        if (instead := header.profile.stand_ins.get(each.server))
+    )
+    if names := ", ".join(stood_in):
+        yield ""
+        yield f"Not these servers were measured, but what stands in for them: {names}."
     yield ""
     yield "| claim | their figures | here | measured |"
     yield "|---|---|---|---|"
