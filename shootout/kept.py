@@ -36,6 +36,7 @@ from shootout.model import (
     Interval,
     JudgedMetric,
     LedgerEntry,
+    Policy,
     RunDocument,
     RunHeader,
     Runner,
@@ -103,6 +104,7 @@ class Outline(Value):
     description: str
     servers: tuple[str, ...]
     conditions: str
+    policy: Policy  # that its verdicts were held against
     headline: str
     verdicts: dict[Verdict, int]  # of the cells that ask for one
     complete: bool  # it was measured to its end
@@ -219,6 +221,7 @@ def outline(comparison: Comparison) -> Outline:
         description=header.profile.description,
         servers=tuple(server.label for server in header.servers),
         conditions=wording.conditions(header),
+        policy=comparison.policy,
         headline=wording.overall(comparison).text,
         verdicts={verdict: sum(c.verdict is verdict for c in asked) for verdict in wording.WORST_FIRST},
         complete=end is not None and not end.interrupted,

@@ -4,7 +4,9 @@ What is measured is `site.update` as `shootout site` calls it. The noise is reco
 and samples of the runs in reports/showcase. Old runs are what they are in a real folder: documents that were
 judged when they were measured, of which only the judgement is read. The newest have their samples.
 
-Exits with 1 where a limit is not kept. Needs Chromium, and some 300 MB of disk for a while.
+Exits with 1 where a limit is not kept. Needs Chromium, and some 300 MB of disk for a while. It works in
+reports/ and removes its files: ext4 without a journal passes one by one over what was removed in the last
+five minutes, so there the next one should wait for as long.
 """
 
 from __future__ import annotations

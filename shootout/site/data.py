@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -14,6 +13,7 @@ from shootout import wording
 from shootout.model import Cell, CellComparison, RunHeader, Runner, Verdict
 from shootout.site.archive import Listed
 from shootout.site.cell import CellPage
+from shootout.site.over_time import HISTORY_COLUMNS, SeriesPage, history_rows
 from shootout.site.run import Run
 from shootout.site.shelf import File
 
@@ -24,6 +24,7 @@ CELL_COLUMNS = (
 )  # fmt: skip
 RUN_COLUMNS = ("run", "started", "runners", "page", *Verdict, "says")
 ROUND_COLUMNS = ("start", "round", "tps", "base_tps")
+LINE_END = "\r\n"
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets would calculate
 
 
@@ -35,11 +36,21 @@ def beside(page: str, value: object, columns: Sequence[str], rows: Iterable[Sequ
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """CSV as RFC 4180 has it; nothing in it is a formula, None is an empty field."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(columns)
-    writer.writerows(zip(*map(_column, zip(*rows, strict=True)), strict=True))
-    return text.getvalue()
+    return "".join([*_lines([columns]), *_lines(rows)])
+
+
+def _lines(rows: Iterable[Sequence[object]]) -> list[str]:
+    lines = _Lines()
+    csv.writer(lines, lineterminator=LINE_END).writerows(
+        zip(*map(_column, zip(*rows, strict=True)), strict=True)
+    )
+    return lines
+
+
+class _Lines(list[str]):
+    """What a CSV writer takes for a file."""
+
+    write = list.append
 
 
 def _column(values: Sequence[object]) -> Iterable[object]:
@@ -116,6 +127,16 @@ def of_settings(page: str, run: Run) -> list[File]:
     columns = ("server", "setting", "requested", "effective", "differs", "lacking", "variables", "note")
     value = {**about(run.document.header), "servers": servers}
     return beside(page, value, columns, rows)
+
+
+def of_history(page: str, shown: SeriesPage) -> list[File]:
+    """A workload's history. What all lines of a series have in common is worked out once for them."""
+    lines = _lines([HISTORY_COLUMNS])
+    for beginning, points in history_rows(shown.series):
+        (common,) = _lines([beginning])
+        lines += [f"{common.removesuffix(LINE_END)},{line}" for line in _lines(points)]
+    stem = page.removesuffix(".html")
+    return [(f"{stem}.json", msgspec.json.encode(shown.series)), (f"{stem}.csv", "".join(lines))]
 
 
 def of_runs(page: str, runs: Sequence[Listed]) -> list[File]:

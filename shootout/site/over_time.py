@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -204,16 +204,15 @@ def servers(found: Sequence[SeriesPage]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.server for page in found for each in page.series))
 
 
-def history_rows(series: Sequence[HistorySeries]) -> list[tuple[object, ...]]:
-    """Every point's line of HISTORY_COLUMNS."""
-    return [
-        (
-            each.runner, each.workload, each.dataset, each.threads, each.server, each.anchor, point.run,
-            point.started, point.ratio, point.tps,
-        )
-        for each in series
-        for point in each.points
-    ]  # fmt: skip
+def history_rows(
+    series: Sequence[HistorySeries],
+) -> Iterator[tuple[tuple[object, ...], list[tuple[object, ...]]]]:
+    """Series by series: how each of its lines of HISTORY_COLUMNS begins, and the rest of each."""
+    for each in series:
+        beginning = (
+            each.runner, each.workload, each.dataset, each.threads, each.server, each.anchor,
+        )  # fmt: skip
+        yield beginning, [(point.run, point.started, point.ratio, point.tps) for point in each.points]
 
 
 def spark(series: HistorySeries) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -19,12 +20,12 @@ from shootout.model import (
     CellComparison,
     ChangePoint,
     Comparison,
+    HistoryPoint,
     HistorySeries,
     RunDocument,
     Verdict,
 )
 from shootout.places import TEMPLATES, file_stem
-from shootout.published import FOLDER as COMPARISONS
 from shootout.site import (
     archive,
     data,
@@ -40,7 +41,7 @@ from shootout.site.cell import CellPage
 from shootout.site.findings import Findings
 from shootout.site.names import cell_stem, run_folder, server_page
 from shootout.site.picture import Picture
-from shootout.site.render import PLOTLY, Renderer, renderer
+from shootout.site.render import PLOTLY, Renderer, made_by, renderer
 from shootout.site.repetitions import Repeated
 from shootout.site.run import Run
 from shootout.site.server import ServerPage
@@ -129,8 +130,13 @@ class _Site:
         self._load = _loader(self._known)
 
     @cached_property
+    def _points(self) -> dict[str, list[tuple[history.Key, HistoryPoint]]]:
+        """What each run adds to the histories of its cells."""
+        return {run.id: [*kept.points(run)] for run in self._runs}
+
+    @cached_property
     def _series(self) -> tuple[HistorySeries, ...]:
-        return history.of_points(point for run in self._runs for point in kept.points(run))
+        return history.of_points(chain.from_iterable(self._points.values()))
 
     @cached_property
     def _changes(self) -> tuple[over_time.Change, ...]:
@@ -147,7 +153,7 @@ class _Site:
             for each in run.outline.cells
             if each.verdict in (Verdict.REGRESSED, Verdict.IMPROVED)
         }
-        until_then = (point for each in self._runs if each.id <= run.id for point in kept.points(each))
+        until_then = (point for id_, points in self._points.items() if id_ <= run.id for point in points)
         found = history.of_points((key, point) for key, point in until_then if key in changed)
         return {over_time.cell_of(series): series.changes[-1] for series in found if series.changes}
 
@@ -179,7 +185,7 @@ class _Site:
         yield self._group(["fixed"], self._fixed)
 
     def _group(self, parts: Sequence[str], made: Callable[[], Iterable[File]]) -> Group:
-        return Group(kept.digest(_made_by(), *(part.encode() for part in parts)), made)
+        return Group(kept.digest(made_by(), *(part.encode() for part in parts)), made)
 
     def _told(self, run: Judged) -> list[str]:
         """All that a run's own pages are made from."""
@@ -206,10 +212,9 @@ class _Site:
             published=f"{repetitions.FOLDER}/index.json",
         )
         yield "index.json", msgspec.json.encode(value)
-        gist = self._runs[0].gist
-        yield "badge.svg", self._badge(feeds.badge(gist))
+        yield "badge.svg", self._badge(feeds.badge(run.comparison))
         for server in run.heads:
-            yield f"badge-{file_stem(server)}.svg", self._badge(feeds.badge(gist, server))
+            yield f"badge-{file_stem(server)}.svg", self._badge(feeds.badge(run.comparison, server))
 
     def _of_run(self, judged: Judged) -> Iterator[File]:
         folder = run_folder(judged.id)
@@ -223,8 +228,8 @@ class _Site:
             yield f"{folder}/index.html", self._render("archived", root="../../", data="index", run=run)
             for place, content in data.of_cells("index.html", run, run.comparison.cells):
                 yield f"{folder}/{place}", content
-        yield f"{folder}/badge.svg", self._badge(feeds.badge(judged.gist))
-        yield f"{folder}/{versus.DATA}", versus.script(judged, others)
+        yield f"{folder}/badge.svg", self._badge(feeds.badge(run.comparison))
+        yield f"{folder}/{versus.DATA}", versus.script(run.comparison, others)
 
     def _of_cells(self, judged: Judged, first: int) -> Iterator[File]:
         run, _ = self._load(judged)
@@ -282,8 +287,7 @@ class _Site:
         for page in pages:
             stem = Path(page.path).stem
             yield page.path, self._render("series", root="../", data=stem, page=page)
-            points = over_time.history_rows(page.series)
-            yield from data.beside(page.path, page.series, over_time.HISTORY_COLUMNS, points)
+            yield from data.of_history(page.path, page)
         entries = feeds.entries(self._runs, self._changes, self._whole, self._acknowledged)
         oldest, newest = self._runs[-1], self._runs[0]
         yield "feed.xml", self._render(
@@ -313,14 +317,6 @@ def _loader(known: Callable[[Judged], Mapping[Cell, ChangePoint]]) -> Loader:
         return held[judged.id]
 
     return load
-
-
-@cache
-def _made_by() -> bytes:
-    """The templates, the published comparisons and the library, in a word."""
-    sources = [*TEMPLATES.iterdir(), *COMPARISONS.glob("*.toml"), *Path(__file__).parent.glob("*.py")]
-    texts = [path.read_bytes() for path in sorted(sources) if path.is_file()]
-    return kept.digest(kept.library().encode(), PLOTLY.encode(), *texts).encode()
 
 
 def _text(value: object) -> str:

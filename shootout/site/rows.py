@@ -1,4 +1,4 @@
-"""The fields and rows of long tables as markup.
+"""The fields and rows of long tables, and what is linked from every page, as markup.
 
 A cell's page has a thousand fields: through macros of a template they took most of the time that the site of
 many runs takes (tests/bench_site.py).
@@ -9,15 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup, escape
 
 from shootout import wording
-from shootout.model import HistoryPoint
+from shootout.model import Cell, CellComparison, HistoryPoint
+from shootout.site.names import cell_stem
 
 if TYPE_CHECKING:
     from shootout.site.cell import Round, Row
+    from shootout.site.run import Run
 
 NO_POINT = f'<td class="num">{wording.NONE}</td>'
 WHOLE_MAX = 20  # characters of what stays on one line: as many as a telephone has room for in a headline
@@ -36,6 +38,26 @@ def _piece(found: re.Match[str]) -> str:
     if len(text) == 1:
         return f"{text}<wbr>"
     return f'<span class="whole">{text}</span>' if len(text) <= WHOLE_MAX else text
+
+
+def href(root: str, run: Run, cell: Cell) -> Markup:
+    """Where a cell's page is, from a page whose way up to the site's top is `root`."""
+    return Markup(f"{root}{run.folder}/{cell_stem(cell)}.html")
+
+
+def neighbours(
+    root: str, run: Run, here: Cell, cells: Iterable[CellComparison], named: Literal["threads", "server"]
+) -> Markup:
+    """Links to cells, each with its verdict's sign, and without a link the one that is shown."""
+    made = []
+    for each in cells:
+        name = str(each.cell.threads) if named == "threads" else breakable(each.cell.server)
+        if each.cell == here:
+            made.append(f'<b aria-current="page">{name}</b>')
+        else:
+            sign = f'<span aria-hidden="true">{wording.SYMBOLS[each.verdict]}</span>'
+            made.append(f'<a href="{href(root, run, each.cell)}">{name} {sign}</a>')
+    return Markup("".join(made))
 
 
 @lru_cache(8192, typed=True)  # a base's numbers stand on the pages of all its heads

@@ -95,7 +95,7 @@ class RunnerPage:
     @property
     def policy(self) -> Policy:
         """What its verdicts are held against; the newest run's."""
-        return self.runs[0].gist.policy
+        return self.runs[0].outline.policy
 
     @property
     def kernels(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -21,6 +22,7 @@ from shootout.site import halves
 
 RECORD = ".shootout.json"
 LAST = "index.html"  # put in place when all that it links to is there
+REMOVED_TOGETHER = 8  # files: a disk may be told of each one that goes, and keeps one waiting
 
 File = tuple[str, str | bytes]  # its place in the site, and what is in it
 
@@ -88,11 +90,13 @@ def _has(path: Path, content: bytes) -> bool:
 
 
 def _put(folder: Path, out: Path) -> None:
-    """Move what was made to its place, each file in one step."""
+    """Move what was made to its place: each file, and each folder that is not there yet, in one step."""
     last = folder / LAST
-    for made, _, names in os.walk(folder):
+    for made, folders, names in os.walk(folder):
         to = out / Path(made).relative_to(folder)
-        to.mkdir(exist_ok=True)
+        for name in [each for each in folders if not (to / each).exists()]:
+            Path(made, name).rename(to / name)
+            folders.remove(name)
         for name in names:
             path = Path(made, name)
             if path != last:
@@ -103,18 +107,22 @@ def _put(folder: Path, out: Path) -> None:
 
 def _remove(out: Path, places: Iterable[str]) -> None:
     """Remove files of this site, and the folders that become empty."""
-    left: set[PurePosixPath] = set()
-    for place in places:
-        path = PurePosixPath(place)
-        if path.is_absolute() or ".." in path.parts:
-            continue  # no record of ours
-        with suppress(OSError):
-            (out / path).unlink()
-            left.add(path.parent)
+    paths = [path for path in map(PurePosixPath, places) if not path.is_absolute() and ".." not in path.parts]
+    with ThreadPoolExecutor(REMOVED_TOGETHER) as threads:
+        removed = threads.map(_removed, [out / path for path in paths])
+        left = {path.parent for path, was_there in zip(paths, removed, strict=True) if was_there}
     emptied = {folder for parent in left for folder in (parent, *parent.parents) if folder.parts}
     for folder in sorted(emptied, key=lambda folder: len(folder.parts), reverse=True):
         with suppress(OSError):
             (out / folder).rmdir()
+
+
+def _removed(path: Path) -> bool:
+    try:
+        path.unlink()
+    except OSError:
+        return False
+    return True
 
 
 def _read(out: Path) -> _Record:

@@ -14,7 +14,7 @@ import msgspec
 
 from shootout import history, wording
 from shootout.kept import Judged
-from shootout.model import Cell, CellComparison, Interval, RunHeader, Verdict
+from shootout.model import Cell, CellComparison, Comparison, Interval, RunHeader, Verdict
 from shootout.site.names import run_folder
 
 DATA = "ratios.js"  # in a run's folder
@@ -123,21 +123,21 @@ class ComparePage:
         ]  # fmt: skip
 
 
-def script(run: Judged, others: Sequence[CellComparison]) -> str:
+def script(run: Comparison, others: Sequence[CellComparison]) -> str:
     """A run for the compare page: a call that hands over its ratios. Names are numbers into a list."""
     names: dict[str, int] = {}
 
     def number(name: str) -> int:
         return names.setdefault(_name(name), len(names))
 
-    header = run.gist.header
+    header = run.header
     value = {
-        "run": run.id,
-        "cells": [_line(header, c, number) for c in run.gist.cells if c.cell != c.base],
+        "run": header.run,
+        "cells": [_line(header, c, number) for c in run.cells if c.cell != c.base],
         "others": [_line(header, c, number) for c in others],
         "tps": [
             [*_place(c.cell, number), _round(c.figures.tps.estimate)]
-            for c in run.gist.cells
+            for c in run.cells
             if c.figures is not None
         ],
     }
