@@ -315,14 +315,13 @@ class _Campaign:
         self._show("start", start, detail=", ".join(needed))
         with ExitStack() as held:
             instances = {}
+            starting = [*needed, *([TWIN] if self.again and any(map(self._has_twin, blocks)) else [])]
             # At random: who is started last has idled for less.
-            for label in generator.sample(list(needed), len(needed)):
-                if (instance := self._start_server(label, start)) is not None:
+            for label in generator.sample(starting, len(starting)):
+                instance = self._start_twin() if label == TWIN else self._start_server(label, start)
+                if instance is not None:
                     held.callback(instance.kill)  # its data directory is thrown away
                     instances[label] = instance
-            if (twin := self._start_twin(blocks, instances)) is not None:
-                held.callback(twin.kill)
-                instances[TWIN] = twin
             self.journal.open()
             for block in self._in_order(blocks, generator):
                 servers = [label for label in self._servers(block) if label in instances]
@@ -347,10 +346,9 @@ class _Campaign:
     def _has_twin(self, block: Block) -> bool:
         return block.key in self.plan.twins and self._servers(block)[:1] == [self.base]
 
-    def _start_twin(self, blocks: Sequence[Block], instances: Mapping[str, Running]) -> Running | None:
-        """A second instance of the base, where one of the blocks wants it; one that fails is done without."""
-        if self.again is None or self.base not in instances or not any(map(self._has_twin, blocks)):
-            return None
+    def _start_twin(self) -> Running | None:
+        """A second instance of the base; one that fails is done without."""
+        assert self.again is not None
         contender, template = self.again
         try:
             return contender.start(template, self._home(TWIN), self.runner.placement.servers)
@@ -358,9 +356,16 @@ class _Campaign:
             return None
 
     def _in_order(self, blocks: Sequence[Block], generator: random.Random) -> list[Block]:
-        """Reads before writes, whose purging would go on beside them; at random apart from that."""
-        shuffled = generator.sample(blocks, len(blocks))
-        return sorted(shuffled, key=lambda block: self.plan.programs[block.workload].writes)
+        """Reads before writes, whose purging would go on beside them; at random apart from that.
+
+        Of either those with a twin come first: it takes part in no others, and rows that were written before,
+        or caches that were used, would tell it from the base (updates of an index were 4 to 8 % slower).
+        """
+
+        def place(block: Block) -> tuple[bool, bool]:
+            return self.plan.programs[block.workload].writes, not self._has_twin(block)
+
+        return sorted(generator.sample(blocks, len(blocks)), key=place)
 
     def _start_server(self, label: str, start: int) -> Running | None:
         contender, template = self.ready[label]
