@@ -1,9 +1,10 @@
 """What docs/method.md promises of verdicts, measured: false alarms, power, the usual ways, bias.
 
     aa        a server against itself, five instances in each block; each head is judged as a gate of its own
-    power     heads that are stopped for a known share of every 20 ms (bench.injector)
+    power     servers that are stopped for known shares of every 20 ms (bench.injector)
     equal     sysbench on A and then on B, whole runs in turns, and our slices, in equal times
     bias      idle servers sharing the machine, stopped, or each alone; and long runs with one server at all
+    noise     a server against itself where it writes, idle servers sharing the machine, or stopped
     replay    recorded A/A cells with losses written into them, as they are and with less noise
 
 Each run and repeat lies in reports/verdict/ as soon as it is over, and is not made again: stop it and go on
@@ -38,6 +39,7 @@ FOLDER = REPORTS / "verdict"
 KEPT = REPORTS / "showcase" / "verdict"
 SERVERS = ("mysql-8.0.12", "mysql-5.7.22", "mariadb-10.11")
 LOSSES = (0.01, 0.02, 0.03, 0.05, 0.10)
+STOPPED = 0.005  # the share for which a base is stopped, as often as its heads (bench.injector)
 POLICY = Policy()
 CONFIRMING = 2
 
@@ -84,6 +86,21 @@ isolation = "{isolation}"
 [policy]
 confirm_starts = 0
 """
+NOISE = """
+description = "A server against itself, {isolation}"
+workloads = ["oltp_update_index", "oltp_read_write"]
+threads = [4, 16]
+settings = "in-memory"
+[sampling]
+starts_min = 5
+starts_max = 5
+measure_s = 2.0
+budget_s = 7200.0
+isolation = "{isolation}"
+[policy]
+confirm_starts = 0
+"""
+NOISE_COPIES, NOISE_RUNS = 3, 2
 ALONE = """
 description = "One server, nothing else: a long run"
 workloads = ["oltp_read_only", "oltp_write_only"]
@@ -101,6 +118,7 @@ confirm_starts = 0
 """
 BIASED = ("mysql-5.7.22", "mysql-8.0.12")
 ISOLATIONS = ("share", "pause", "exclusive")
+BESIDE = ISOLATIONS[:2]  # idle servers are there, running or stopped
 ALONE_STARTS = 8
 EQUAL_S, EQUAL_REPEATS, EQUAL_THREADS = 40.0, 8, 8
 EQUAL_WORKLOADS = ("oltp_read_only", "oltp_read_write")
@@ -113,6 +131,7 @@ def main() -> None:
         "power": power,
         "equal": equal_times,
         "bias": bias,
+        "noise": noise,
         "replay": replay,
     }
     parser = argparse.ArgumentParser(
@@ -186,11 +205,7 @@ def false_alarms(records: Records) -> Iterator[str]:
 
 def variances(gates: Sequence[RunDocument]) -> Iterator[str]:
     """What limits the width of intervals here: standard deviations of the ratio's logarithm."""
-    found: dict[tuple[str, int], list[verdicts.Budget]] = {}
-    for gate in gates:
-        for block in gate.header.blocks:
-            if (budget := verdicts.budget(gate, block)) is not None:
-                found.setdefault((block.workload, block.threads), []).append(budget)
+    found = verdicts.budgets(gates)
     yield "\n| | threads | one round | all rounds of a start | the restart | a start |"
     yield "|---|---|---|---|---|---|"
     for (workload, threads), budgets in sorted(found.items()):
@@ -219,7 +234,7 @@ def power(records: Records) -> Iterator[str]:
         injected = stopped(log)
         for place, gate in enumerate(verdicts.heads(document), 1):
             loss = LOSSES[place - 1]
-            truth = 1 - injected[place]
+            truth = (1 - injected[str(place)]) / (1 - injected["0"])
             for seconds in MEASURED_S:
                 shorter = verdicts.shorter(gate, seconds / 2 / POWER_STARTS)
                 judged = verdicts.with_starts(shorter, POWER_STARTS - CONFIRMING, CONFIRMING)
@@ -246,8 +261,9 @@ def power(records: Records) -> Iterator[str]:
 
 @contextmanager
 def slowed(log: Path) -> Iterator[None]:
-    """While the injector runs: the first server is left alone, the others lose a share each."""
-    told = [f"{place}={loss}" for place, loss in enumerate(LOSSES, 1)]
+    """While the injector runs: beside the first server, and its twin, the others lose a share each."""
+    heads = [f"{place}={1 - (1 - loss) * (1 - STOPPED)}" for place, loss in enumerate(LOSSES, 1)]
+    told = [f"0={STOPPED}", f"twin={STOPPED}", *heads]
     command = [sys.executable, "-m", "bench.injector", str(cache()), str(log), *told]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT / "tests"), str(ROOT)))}
     process = subprocess.Popen(command, env=environment)
@@ -262,8 +278,8 @@ def slowed(log: Path) -> Iterator[None]:
         process.wait()
 
 
-def stopped(log: Path) -> dict[int, float]:
-    """The share for which each head was really stopped, over all its lives."""
+def stopped(log: Path) -> dict[str, float]:
+    """The share for which each server was really stopped, over all its lives."""
     lines = [msgspec.json.decode(line) for line in log.read_bytes().splitlines()]
     found = {}
     for place in {line["place"] for line in lines}:
@@ -344,6 +360,25 @@ def bias(records: Records) -> Iterator[str]:
     logs = np.log(np.array(rates[BIASED[1]]) / np.array(rates[BIASED[0]]))
     alone = [stats.mean_interval(list(column), POLICY.confidence) for column in logs.T]
     yield "| each alone, 20 s | " + " | ".join(_log_ratio(each) for each in alone) + " |"
+
+
+def noise(records: Records) -> Iterator[str]:
+    """How far starts of a server differ from those of itself, with idle servers running and stopped."""
+    found = {}
+    for isolation in BESIDE:
+        profile = NOISE.format(isolation=isolation)
+        names = [f"noise-{isolation}-{number + 1}" for number in range(NOISE_RUNS)]
+        documents = [
+            records.run(name, profile, [SERVERS[0]] * NOISE_COPIES, seed=number + 1)
+            for number, name in enumerate(names)
+        ]
+        found[isolation] = verdicts.budgets(gate for each in documents for gate in verdicts.heads(each))
+    yield f"| a start's deviation | threads | {' | '.join(found)} |"
+    yield "|---|---|" + "---|" * len(found)
+    for cell in sorted(found[BESIDE[0]]):
+        variances_ = (np.mean([each.rounds + each.start for each in of[cell]]) for of in found.values())
+        row = " | ".join(f"{100 * math.sqrt(variance):.1f} %" for variance in variances_)
+        yield f"| {cell[0]} | {cell[1]} | {row} |"
 
 
 # --- how it is said -------------------------------------------------------------------------------

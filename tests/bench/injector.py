@@ -2,9 +2,13 @@
 
     python -m bench.injector CACHE LOG PLACE=SHARE…
 
-PLACE: the server's place in its run, from 0. Runs until it is killed, finds the servers by their pid files,
-and writes for each life of a server the share of it for which it was stopped. It must be allowed to run
-before all others (SCHED_FIFO), or a stop would last as long as the scheduler likes.
+PLACE: the server's place in its run, from 0, or `twin`. Runs until it is killed, finds the servers by their
+pid files, and writes for each life of a server the share of it for which it was stopped. It must be allowed
+to run before all others (SCHED_FIFO), or a stop would last as long as the scheduler likes.
+
+To be stopped at all changes a server, however short it is: one that flushes each commit became 3 to 4 %
+faster than one that was left alone. So servers that are to be compared are all stopped, as often, and differ
+in how long.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ LOOK_S = 0.25  # for new servers
 class Life:
     """A server as long as it runs."""
 
-    place: int
+    place: str
     share: float
     pid: int
     began_s: float
@@ -51,9 +55,9 @@ class Life:
 
 def main() -> None:
     cache, log, *told = sys.argv[1:]
-    shares = {int(place): float(share) for place, _, share in (text.partition("=") for text in told)}
+    shares = {place: float(share) for place, _, share in (text.partition("=") for text in told)}
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-    lives: dict[int, Life] = {}  # by place
+    lives: dict[str, Life] = {}  # by place
     with Path(log).open("a", buffering=1) as written:
         due = [(time.monotonic() + i * PERIOD_S / len(shares), place) for i, place in enumerate(shares)]
         heapq.heapify(due)  # evenly spread over the period, so that they do not meet
@@ -73,7 +77,7 @@ def main() -> None:
                 print(json.dumps(line | {"seconds": lasted_s}), file=written)
 
 
-def _look(cache: Path, shares: dict[int, float], lives: dict[int, Life]) -> None:
+def _look(cache: Path, shares: dict[str, float], lives: dict[str, Life]) -> None:
     for place, share in shares.items():
         if place not in lives:
             for file in cache.glob(f"instances/*/{place}/mysqld.pid"):

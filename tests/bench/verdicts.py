@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from msgspec import structs
@@ -129,6 +129,16 @@ def budget(document: RunDocument, block: Block) -> Budget | None:
     of_rounds = single * inflation / float(np.mean([len(rounds) for rounds in starts]))
     means = float(np.var([np.mean(rounds) for rounds in starts], ddof=1))
     return Budget(round=single, inflation=inflation, rounds=of_rounds, start=means - of_rounds)
+
+
+def budgets(gates: Iterable[RunDocument]) -> dict[tuple[str, int], list[Budget]]:
+    """Those of all blocks of pairs, by workload and number of threads."""
+    found: dict[tuple[str, int], list[Budget]] = {}
+    for gate in gates:
+        for block in gate.header.blocks:
+            if (each := budget(gate, block)) is not None:
+                found.setdefault((block.workload, block.threads), []).append(each)
+    return found
 
 
 def bare(document: RunDocument) -> RunDocument:
