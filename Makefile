@@ -64,7 +64,7 @@ fuzz:
 			-print_final_stats=1 -artifact_prefix=$$target- corpus/$$target ../../fuzz/seeds/$$target || exit; \
 	done
 
-# What docs/method.md promises of verdicts: false alarms, power, the usual ways beside ours, bias. Four hours, and it
+# What docs/method.md promises of verdicts: false alarms, power, the usual ways beside ours, bias. Six hours, and it
 # goes on where it was stopped; a part with make bench-verdict ARGS="--parts aa,replay"
 bench-verdict: $(INSTALLED)
 	@$(call need,sysbench,apt-get install sysbench)

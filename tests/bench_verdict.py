@@ -8,7 +8,7 @@
     replay    recorded A/A cells with losses written into them, as they are and with less noise
 
 Each run and repeat lies in reports/verdict/ as soon as it is over, and is not made again: stop it and go on
-as you like. Everything takes four hours; run nothing beside it. Prints Markdown. What docs/method.md shows
+as you like. Everything takes six hours; run nothing beside it. Prints Markdown. What docs/method.md shows
 is kept in reports/showcase/verdict/, without latencies and counters: --recorded judges that again.
 """
 
