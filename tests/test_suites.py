@@ -144,7 +144,7 @@ def test_samples_reach_pytest_benchmark(lab: Lab, tmp_path: Path) -> None:
         assert each["stats"]["mean"] == pytest.approx(statistics.fmean(durations_s))
         assert each["extra_info"]["cell"]["server"] == server
         tps = each["extra_info"]["figures"]["tps"]["estimate"]
-        assert 1 / each["stats"]["median"] == pytest.approx(tps, rel=0.5)
+        assert 1 / max(durations_s) < tps < 1 / min(durations_s)
 
     again = lab.run(*options, storage, "--benchmark-compare=0001", f"--out={tmp_path / 'second'}")
     assert again.returncode in (0, 1), again.stdout
