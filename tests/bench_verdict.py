@@ -1,7 +1,7 @@
 """What docs/method.md promises of verdicts, measured: false alarms, power, the usual ways, bias.
 
     aa        a server against itself, five instances in each block; each head is judged as a gate of its own
-    power     servers that are stopped for known shares of every 20 ms (bench.injector)
+    power     servers that are stopped for known shares of every 100 ms (bench.injector)
     equal     sysbench on A and then on B, whole runs in turns, and our slices, in equal times
     bias      idle servers sharing the machine, stopped, or each alone; and long runs with one server at all
     noise     a server against itself where it writes, idle servers sharing the machine, or stopped
