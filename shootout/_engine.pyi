@@ -1,4 +1,4 @@
-"""The load engine (engine/src): drives open connections, and makes and sums up table rows."""
+"""The load engine (engine/src): drives open connections, makes and sums up table rows, finds changes."""
 
 class LoadError(Exception):
     """A slice that could not go on. `args` is (server, code, message); code 0: no answer from the server."""
@@ -95,4 +95,16 @@ def checksum(dataset: bytes, table: int) -> tuple[int, int]:
     """How many rows the table of that index has, and their sum of CRC32(CONCAT_WS('#', columns…)).
 
     Raises ValueError where `dataset` does not parse, IndexError where it has no such table.
+    """
+
+def cuts(values: list[float], penalty: float, shortest: int) -> list[int]:
+    """Where the series is best cut into pieces of `shortest` values or more: the index of each but the first.
+
+    Least is the sum of absolute deviations from the pieces' medians, and the penalty for each cut.
+    """
+
+def saved(values: list[float], orders: list[list[int]], shortest: int) -> list[float]:
+    """How much less the absolute deviations are with the best single cut, for each order of the values.
+
+    `orders`: of the values' indexes. Raises ValueError where one is none.
     """

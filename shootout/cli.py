@@ -135,7 +135,7 @@ def publish(results: Path, out: Path, acknowledged: Path | None = None) -> Path:
 def _points(results: Path, anchor: str | None) -> Iterator[Iterable[tuple[history.Key, HistoryPoint]]]:
     """What every run of a folder adds to history; with `anchor`, relative to that, the runs that have it."""
     if anchor is None:
-        yield from map(kept.points, kept.runs(results, _left_out))
+        yield from (run.points for run in kept.runs(results, _left_out))
     else:
         yield from map(history.points_of, _judged_all(results, anchor))
 

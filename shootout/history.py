@@ -47,8 +47,6 @@ def of_points(found: Iterable[tuple[Key, HistoryPoint]]) -> tuple[HistorySeries,
     keys = sorted(points)
     for key in keys:
         points[key].sort(key=lambda point: point.run)
-    logs = [[math.log(point.ratio) for point in points[key]] for key in keys]
-    cuts = changes.of_all(logs)
     return tuple(
         HistorySeries(
             runner=key.runner,
@@ -58,9 +56,9 @@ def of_points(found: Iterable[tuple[Key, HistoryPoint]]) -> tuple[HistorySeries,
             anchor=key.anchor,
             threads=key.threads,
             points=tuple(points[key]),
-            changes=tuple(_changes(points[key], logs_, cuts_)),
+            changes=tuple(_changes(points[key])),
         )
-        for key, logs_, cuts_ in zip(keys, logs, cuts, strict=True)
+        for key in keys
     )
 
 
@@ -96,11 +94,16 @@ class Key(NamedTuple):
         """Of a cell on a runner."""
         return cls(runner, cell.workload, cell.dataset, cell.server, anchor, cell.threads)
 
+    @property
+    def cell(self) -> Cell:
+        """The cell that it is about."""
+        return Cell(workload=self.workload, dataset=self.dataset, server=self.server, threads=self.threads)
 
-def _changes(
-    points: Sequence[HistoryPoint], logs: Sequence[float], cuts: Sequence[int]
-) -> Iterator[ChangePoint]:
+
+def _changes(points: Sequence[HistoryPoint]) -> Iterator[ChangePoint]:
     """The confirmed changes, and perhaps one that the newest runs suggest."""
+    logs = [math.log(point.ratio) for point in points]
+    cuts = changes.found(logs)
     edges = (0, *cuts, len(logs))
     for before, cut, after in zip(edges, cuts, edges[2:], strict=False):
         yield _change(points, logs[before:cut], cut, logs[cut:after], confirmed=True)

@@ -1,10 +1,10 @@
 """Runs as they were judged, kept beside their documents: what three years of runs say is read in a second.
 
-`FOLDER` has a file for each run, of six lines: what it was judged from, its outline (what lists, histories
-and feeds say of it), the gist of it (verdicts and ratios, without what they rest on), its other servers
-beside each other, the whole comparison, and an end. Of an old run no more than the first two are read. The
-file counts as long as document, earlier A/A cells and this library are what they were; else the run is
-judged again. Acknowledgements are applied when it is read: a new one needs no new judgement.
+`FOLDER` has a file for each run, of seven lines: what it was judged from, its cells, its outline (what lists,
+histories and feeds say of it), the gist of it (verdicts and ratios, without what they rest on), its other
+servers beside each other, the whole comparison, and an end. Of an old run no more than the first three are
+read. The file counts as long as document, earlier A/A cells and this library are what they were; else the
+run is judged again. Acknowledgements are applied when it is read: a new one needs no new judgement.
 """
 
 from __future__ import annotations
@@ -17,19 +17,18 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec import structs
 
-from shootout import compare, document, history, ledger, merge, triage, wording
+from shootout import _engine, compare, document, history, ledger, merge, triage, wording
 from shootout.errors import InputError
 from shootout.model import (
     THROUGHPUT,
     Acknowledgement,
-    Cell,
     CellComparison,
     Comparison,
     HistoryPoint,
@@ -60,35 +59,20 @@ class Whole(NamedTuple):
     others: tuple[CellComparison, ...]  # each two servers of a block of which neither is its base
 
 
-class CellOutline(Value, array_like=True):
-    """A cell in a few words."""
+class Regressed(Value, array_like=True):
+    """What is told of a regressed cell beside its verdict."""
 
-    cell: Cell
-    runner: str  # fingerprint of the machine that measured it
-    base: str  # server
-    verdict: Verdict
-    ratio: float | None  # of throughput
-    tps: float | None
-    judged: tuple[JudgedMetric, ...] = ()  # these two: of a regressed cell
-    reason: str = ""
+    judged: tuple[JudgedMetric, ...]
+    reason: str
 
-    @property
-    def compared(self) -> CellComparison:
-        """As much of the comparison as is left."""
-        return CellComparison(
-            cell=self.cell,
-            base=structs.replace(self.cell, server=self.base),
-            verdict=self.verdict,
-            figures=None,
-            ratio=None
-            if self.ratio is None
-            else Interval(estimate=self.ratio, low=self.ratio, high=self.ratio),
-            p_value=None,
-            per_start=(),
-            reason=self.reason,
-            warnings=(),
-            judged=self.judged,
-        )
+
+class Said(Value):
+    """What a run says of its cells, in columns: each cell has its place, the same in all of them."""
+
+    verdicts: tuple[Verdict, ...]
+    ratios: tuple[float | None, ...]  # of throughput
+    tps: tuple[float | None, ...]
+    regressed: dict[int, Regressed]  # by place
 
 
 class Outline(Value):
@@ -108,7 +92,7 @@ class Outline(Value):
     headline: str
     verdicts: dict[Verdict, int]  # of the cells that ask for one
     complete: bool  # it was measured to its end
-    cells: tuple[CellOutline, ...]
+    said: Said
     entries: tuple[LedgerEntry, ...]  # what its A/A cells have shown
 
 
@@ -117,6 +101,7 @@ class Judged:
     """A run: its outline at hand, the rest of it when it is asked for."""
 
     key: str  # another one where anything that it says is another
+    cells: tuple[history.Key, ...]  # each with the machine that measured it, and its base
     outline: Outline
     read_gist: Callable[[], Comparison]
     whole: Callable[[], Whole]
@@ -136,21 +121,25 @@ class Judged:
         """What it says, without what it rests on."""
         return self.read_gist()
 
+    @property
+    def points(self) -> Iterator[tuple[history.Key, HistoryPoint]]:
+        """What it adds to the history of each cell."""
+        run, started, said = self.id, self.outline.started, self.outline.said
+        for cell, ratio, tps in zip(self.cells, said.ratios, said.tps, strict=True):
+            if ratio is not None and tps is not None:
+                yield cell, HistoryPoint(run=run, started=started, ratio=ratio, tps=tps)
 
-def points(run_: Judged) -> Iterator[tuple[history.Key, HistoryPoint]]:
-    """What a run adds to the history of each cell."""
-    said = run_.outline
-    for cell in said.cells:
-        if cell.ratio is not None and cell.tps is not None:
-            point = HistoryPoint(run=said.run, started=said.started, ratio=cell.ratio, tps=cell.tps)
-            yield history.Key.of(cell.runner, cell.cell, cell.base), point
+    @property
+    def regressed(self) -> dict[int, CellComparison]:
+        """By place, as much of a regressed cell's comparison as is left."""
+        return _regressed(self.cells, self.outline.said)
 
 
 def held(document_: RunDocument, comparison: Comparison, others: Sequence[CellComparison] = ()) -> Judged:
     """A run that is in memory."""
     whole = Whole(document_, comparison, tuple(others))
     key = digest(msgspec.json.encode(whole))
-    return Judged(key, outline(comparison), lambda: gist(comparison), lambda: whole)
+    return Judged(key, cells_of(comparison), outline(comparison), lambda: gist(comparison), lambda: whole)
 
 
 def run(path: Path, acknowledged: Sequence[Acknowledgement] = ()) -> Judged:
@@ -194,15 +183,24 @@ def store(path: Path, whole: Whole, ledgers: _Ledgers | None = None) -> None:
     ledgers = _Ledgers(path.parent / ledger.FOLDER) if ledgers is None else ledgers
     judged_from = _from(path, _Origin.of(whole.comparison.header), ledgers)
     comparison = whole.comparison
-    lines = (judged_from, outline(comparison), gist(comparison), whole.others, comparison, _END)
+    said = (cells_of(comparison), outline(comparison), gist(comparison), whole.others, comparison)
     kept = _place(path)
     with suppress(OSError):
         kept.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=kept.parent, prefix=".", delete=False) as file:
-            for line in lines:
+            for line in (judged_from, *said, _END):
                 file.write(msgspec.json.encode(line) + b"\n")
         Path(file.name).chmod(0o644)
         Path(file.name).replace(kept)
+
+
+def cells_of(comparison: Comparison) -> tuple[history.Key, ...]:
+    """The cells of a comparison, each with the machine that measured it, and its base."""
+    header = comparison.header
+    return tuple(
+        history.Key.of(header.part(each.cell).runner.fingerprint, each.cell, each.base.server)
+        for each in comparison.cells
+    )
 
 
 def outline(comparison: Comparison) -> Outline:
@@ -225,7 +223,7 @@ def outline(comparison: Comparison) -> Outline:
         headline=wording.overall(comparison).text,
         verdicts={verdict: sum(c.verdict is verdict for c in asked) for verdict in wording.WORST_FIRST},
         complete=end is not None and not end.interrupted,
-        cells=tuple(_outline(header, cell) for cell in comparison.cells),
+        said=_said(comparison.cells),
         entries=ledger.of(header, twins),
     )
 
@@ -323,22 +321,29 @@ def _run(path: Path, ledgers: _Ledgers, acknowledged: Sequence[Acknowledgement])
     try:
         with kept.open("rb") as file:
             judged_from = file.readline()
+            cells = _cells(file.readline())
             outline_ = msgspec.json.decode(file.readline(), type=Outline)
     except (OSError, msgspec.DecodeError):  # a folder that cannot be written, or a file that was torn
         return _judged_here(path, ledgers, acknowledged)
     return Judged(
-        digest(judged_from, _known(outline_, acknowledged)),
+        digest(judged_from, _known(cells, outline_, acknowledged)),
+        cells,
         outline_,
-        lambda: _acknowledged(_line(kept, 2, Comparison), acknowledged),
+        lambda: _acknowledged(_line(kept, 3, Comparison), acknowledged),
         lambda: _whole(path, kept, acknowledged),
     )
 
 
-def _known(outline_: Outline, acknowledged: Sequence[Acknowledgement]) -> bytes:
+@lru_cache(8)  # from week to week they are the same
+def _cells(line: bytes) -> tuple[history.Key, ...]:
+    return msgspec.json.decode(line, type=tuple[history.Key, ...])
+
+
+def _known(cells: Sequence[history.Key], outline_: Outline, acknowledged: Sequence[Acknowledgement]) -> bytes:
     """What acknowledgements change of a run."""
     if not acknowledged:
         return b""
-    regressed = [cell.compared for cell in outline_.cells if cell.verdict is Verdict.REGRESSED]
+    regressed = _regressed(cells, outline_.said).values()
     applied = [triage.applied(cell, acknowledged, outline_.started) for cell in regressed]
     return msgspec.json.encode([(cell.acknowledged, cell.warnings) for cell in applied])
 
@@ -376,8 +381,8 @@ def _judged_here(path: Path, ledgers: _Ledgers, acknowledged: Sequence[Acknowled
 def _whole(path: Path, kept: Path, acknowledged: Sequence[Acknowledgement]) -> Whole:
     return Whole(
         document.read(path),
-        _acknowledged(_line(kept, 4, Comparison), acknowledged),
-        _line(kept, 3, tuple[CellComparison, ...]),
+        _acknowledged(_line(kept, 5, Comparison), acknowledged),
+        _line(kept, 4, tuple[CellComparison, ...]),
     )
 
 
@@ -418,9 +423,9 @@ def _ends(path: Path) -> str:
 
 @cache
 def library() -> str:
-    """The library's sources, in a word."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
-    return digest(*(file.read_bytes() for file in files))
+    """The library's sources and its engine, in a word."""
+    files = [*Path(__file__).parent.glob("*.py"), Path(_engine.__file__)]
+    return digest(*(file.read_bytes() for file in sorted(files)))
 
 
 def digest(*parts: bytes) -> str:
@@ -441,18 +446,39 @@ def _acknowledged(comparison: Comparison, acknowledged: Sequence[Acknowledgement
     return structs.replace(comparison, cells=cells)
 
 
-def _outline(header: RunHeader, cell: CellComparison) -> CellOutline:
-    regressed = cell.verdict is Verdict.REGRESSED
-    return CellOutline(
-        cell=cell.cell,
-        runner=header.part(cell.cell).runner.fingerprint,
-        base=cell.base.server,
-        verdict=cell.verdict,
-        ratio=cell.ratio.estimate if cell.ratio else None,
-        tps=cell.figures.tps.estimate if cell.figures else None,
-        judged=cell.judged if regressed else (),
-        reason=cell.reason if regressed else "",
+def _said(cells: Sequence[CellComparison]) -> Said:
+    return Said(
+        verdicts=tuple(cell.verdict for cell in cells),
+        ratios=tuple(cell.ratio.estimate if cell.ratio else None for cell in cells),
+        tps=tuple(cell.figures.tps.estimate if cell.figures else None for cell in cells),
+        regressed={
+            place: Regressed(judged=cell.judged, reason=cell.reason)
+            for place, cell in enumerate(cells)
+            if cell.verdict is Verdict.REGRESSED
+        },
     )
+
+
+def _regressed(cells: Sequence[history.Key], said: Said) -> dict[int, CellComparison]:
+    return {
+        place: CellComparison(
+            cell=cells[place].cell,
+            base=structs.replace(cells[place].cell, server=cells[place].anchor),
+            verdict=Verdict.REGRESSED,
+            figures=None,
+            ratio=_exact(said.ratios[place]),
+            p_value=None,
+            per_start=(),
+            reason=told.reason,
+            warnings=(),
+            judged=told.judged,
+        )
+        for place, told in said.regressed.items()
+    }
+
+
+def _exact(ratio: float | None) -> Interval | None:
+    return None if ratio is None else Interval(estimate=ratio, low=ratio, high=ratio)
 
 
 def _gist(cell: CellComparison) -> CellComparison:

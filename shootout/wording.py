@@ -84,6 +84,8 @@ def visible(text: str) -> str:
     """`text` with characters that act on a display instead of showing on it made visible, and an end."""
     if len(text) > TEXT_MAX:
         text = f"{text[:TEXT_MAX]}… and {number(len(text) - TEXT_MAX, 0)} more characters"
+    if text.isprintable():  # as most are, which is seen sooner than that none of them acts
+        return text
     return text.translate(_VISIBLE) if _ACTING.search(text) else text
 
 

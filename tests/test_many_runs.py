@@ -189,11 +189,9 @@ def test_a_regression_that_was_mended_and_comes_back_is_news(weeks: list[Judged]
         return [a_week(REGRESSED_AT + number, drop) for number, drop in enumerate(drops)]
 
     def mended(run: Judged, verdict: Verdict) -> Judged:
-        cells = tuple(
-            replace(cell, verdict=verdict) if cell.verdict is Verdict.REGRESSED else cell
-            for cell in run.outline.cells
-        )
-        return dataclasses.replace(run, outline=replace(run.outline, cells=cells))
+        verdicts = tuple(verdict if each is Verdict.REGRESSED else each for each in run.outline.said.verdicts)
+        said = replace(run.outline.said, verdicts=verdicts, regressed={})
+        return dataclasses.replace(run, outline=replace(run.outline, said=said))
 
     first, second, third = verdicts(0.08, 0.08, 0.08)
     for verdict, count in ((Verdict.EQUIVALENT, 4), (Verdict.INCONCLUSIVE, 2), (Verdict.FAILED, 2)):

@@ -14,6 +14,7 @@ use crate::dataset;
 use crate::engine;
 use crate::histogram;
 use crate::lane::Course;
+use crate::levels;
 use crate::load::{Way, load};
 use crate::login::Account;
 use crate::program::Program;
@@ -225,6 +226,26 @@ fn checksum(py: Python<'_>, dataset: &[u8], table: usize) -> PyResult<(u64, u64)
     Ok(py.detach(|| rows::checksum(&*dataset, table, units)))
 }
 
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+fn cuts(values: Vec<f64>, penalty: f64, shortest: usize) -> Vec<usize> {
+    levels::cuts(&values, penalty, shortest)
+}
+
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+fn saved(values: Vec<f64>, orders: Vec<Vec<usize>>, shortest: usize) -> PyResult<Vec<f64>> {
+    let fits = |order: &Vec<usize>| {
+        let mut left = vec![true; values.len()];
+        order.len() == values.len()
+            && order.iter().all(|&index| left.get_mut(index).is_some_and(std::mem::take))
+    };
+    if !orders.iter().all(fits) {
+        return Err(PyValueError::new_err("not an order of the values"));
+    }
+    Ok(levels::saved(&values, &orders, shortest))
+}
+
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("LoadError", module.py().get_type::<LoadError>())?;
@@ -233,5 +254,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Engine>()?;
     module.add_function(wrap_pyfunction!(load_rows, module)?)?;
     module.add_function(wrap_pyfunction!(tables, module)?)?;
-    module.add_function(wrap_pyfunction!(checksum, module)?)
+    module.add_function(wrap_pyfunction!(checksum, module)?)?;
+    module.add_function(wrap_pyfunction!(cuts, module)?)?;
+    module.add_function(wrap_pyfunction!(saved, module)?)
 }

@@ -24,7 +24,7 @@ def whole(runs: Sequence[Judged]) -> frozenset[str]:
     runners: set[str] = set()
     cells = 0
     for run in runs:
-        cells += len(run.outline.cells)
+        cells += len(run.cells)
         if cells <= CELLS_MAX or not runners.issuperset(run.runners):
             chosen.add(run.id)
         runners.update(run.runners)

@@ -9,10 +9,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from shootout import __version__, triage, wording
-from shootout.kept import CellOutline, Judged
+from shootout.history import Key
+from shootout.kept import Judged
 from shootout.model import (
     Acknowledgement,
     Cell,
+    CellComparison,
     Comparison,
     Policy,
     Verdict,
@@ -23,7 +25,7 @@ from shootout.site.over_time import Change, cell_of
 ENTRIES_MAX = 200  # of the feed
 LABEL_MAX = 48  # characters of a badge
 _NAMESPACE = uuid.UUID("6f6b5f6c-0b3c-5d1e-9a51-2f1f3a7c9d10")  # of this suite's entries, and of nothing else
-_TOLD = (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.EQUIVALENT)  # verdicts that end or begin a regression
+_ENDS = (Verdict.IMPROVED, Verdict.EQUIVALENT)  # verdicts that end a regression
 
 
 @dataclass(frozen=True)
@@ -116,20 +118,21 @@ def site_id(oldest: str) -> str:
 def _verdicts(
     runs: Iterable[Judged], whole: Collection[str], known: Sequence[Acknowledgement]
 ) -> Iterator[Entry]:
-    regressed: set[tuple[str, Cell, str]] = set()
+    regressed: set[Key] = set()
     for run in runs:
-        for c in run.outline.cells:
-            key = (c.runner, c.cell, c.base)
-            if c.verdict is Verdict.REGRESSED and key not in regressed:
-                yield _regression(run, c, known, whole=run.id in whole)
-            if c.verdict in _TOLD:
-                (regressed.add if c.verdict is Verdict.REGRESSED else regressed.discard)(key)
+        now = {run.cells[place]: compared for place, compared in run.regressed.items()}
+        for cell, compared in now.items():
+            if cell not in regressed:
+                yield _regression(run, compared, known, whole=run.id in whole)
+        verdicts = zip(run.cells, run.outline.said.verdicts, strict=True)
+        regressed.difference_update(cell for cell, verdict in verdicts if verdict in _ENDS)
+        regressed.update(now)
 
 
-def _regression(run: Judged, c: CellOutline, known: Sequence[Acknowledgement], *, whole: bool) -> Entry:
+def _regression(run: Judged, c: CellComparison, known: Sequence[Acknowledgement], *, whole: bool) -> Entry:
     stem = cell_stem(c.cell)
     place = f"{run_folder(run.id)}/{f'{stem}.html' if whole else f'index.html#{stem}'}"
-    said = wording.sentence(c.compared, Policy())
+    said = wording.sentence(c, Policy())
     return Entry(
         id=_urn("verdict", run.id, stem),
         title=f"{wording.SYMBOLS[c.verdict]} {_place(c.cell)}: {said}",
@@ -137,7 +140,7 @@ def _regression(run: Judged, c: CellOutline, known: Sequence[Acknowledgement], *
         updated=moment(run.outline.started),
         place=place,
         kind="verdict",
-        acknowledged=triage.applied(c.compared, known, run.outline.started).acknowledged,
+        acknowledged=triage.applied(c, known, run.outline.started).acknowledged,
     )
 
 

@@ -132,7 +132,7 @@ class _Site:
     @cached_property
     def _points(self) -> dict[str, list[tuple[history.Key, HistoryPoint]]]:
         """What each run adds to the histories of its cells."""
-        return {run.id: [*kept.points(run)] for run in self._runs}
+        return {run.id: [*run.points] for run in self._runs}
 
     @cached_property
     def _series(self) -> tuple[HistorySeries, ...]:
@@ -149,9 +149,9 @@ class _Site:
         Later runs do not count: so what a run's pages say stays what it is.
         """
         changed = {
-            history.Key.of(each.runner, each.cell, each.base)
-            for each in run.outline.cells
-            if each.verdict in (Verdict.REGRESSED, Verdict.IMPROVED)
+            cell
+            for cell, verdict in zip(run.cells, run.outline.said.verdicts, strict=True)
+            if verdict in (Verdict.REGRESSED, Verdict.IMPROVED)
         }
         until_then = (point for id_, points in self._points.items() if id_ <= run.id for point in points)
         found = history.of_points((key, point) for key, point in until_then if key in changed)
@@ -172,7 +172,7 @@ class _Site:
         for run in runs:
             yield self._group(["run", *self._told(run)], partial(self._of_run, run))
             if run.id in self._whole:
-                for first in range(0, len(run.outline.cells), CELLS_TOGETHER):
+                for first in range(0, len(run.cells), CELLS_TOGETHER):
                     key = ["cells", str(first), *self._told(run)]
                     yield self._group(key, partial(self._of_cells, run, first))
         repeated = published.newest(runs)

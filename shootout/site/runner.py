@@ -11,7 +11,8 @@ from functools import cached_property
 from shootout import doctor, ledger, stats, wording
 from shootout.charts import Figure, Series
 from shootout.doctor import CellNoise
-from shootout.kept import CellOutline, Judged
+from shootout.history import Key
+from shootout.kept import Judged
 from shootout.model import FalseAlarms, LedgerEntry, Policy, Runner, Verdict, Warning
 from shootout.places import file_stem
 
@@ -46,9 +47,9 @@ class Measured:
     runner: Runner  # as the run found it
 
     @cached_property
-    def cells(self) -> tuple[CellOutline, ...]:
+    def cells(self) -> tuple[Key, ...]:
         """Its own."""
-        return tuple(cell for cell in self.run.outline.cells if cell.runner == self.runner.fingerprint)
+        return tuple(cell for cell in self.run.cells if cell.runner == self.runner.fingerprint)
 
     @cached_property
     def twins(self) -> tuple[LedgerEntry, ...]:
@@ -58,7 +59,7 @@ class Measured:
     @property
     def workloads(self) -> tuple[str, ...]:
         """Those of its cells."""
-        return tuple(dict.fromkeys(cell.cell.workload for cell in self.cells))
+        return tuple(dict.fromkeys(cell.workload for cell in self.cells))
 
     @property
     def others(self) -> tuple[str, ...]:
