@@ -57,10 +57,10 @@ FUZZED := $(patsubst engine/fuzz/targets/%.rs,%,$(wildcard engine/fuzz/targets/*
 fuzz:
 	@$(call need,cargo,curl --proto '=https' -sSf https://sh.rustup.rs | sh)
 	@$(call need,c++,apt-get install build-essential)
-	@cd engine/fuzz && cargo build --release --locked
+	@cd engine/fuzz && cargo build --profile fuzz --locked
 	@cd engine/target/fuzz && for target in $(FUZZED); do \
 		mkdir -p corpus/$$target && \
-		x86_64-unknown-linux-gnu/release/$$target -runs=$(INPUTS) -rss_limit_mb=512 -timeout=10 \
+		x86_64-unknown-linux-gnu/fuzz/$$target -runs=$(INPUTS) -rss_limit_mb=512 -timeout=10 \
 			-print_final_stats=1 -artifact_prefix=$$target- corpus/$$target ../../fuzz/seeds/$$target || exit; \
 	done
 

@@ -115,11 +115,14 @@ def read(path: Path) -> Baseline | None:
 
 
 def find(place: Path, header: RunHeader) -> dict[Key, Baseline]:
-    """The run's baselines: `place` is a file, or the folder of all runners. Raises InputError.
+    """The run's baselines: `place` is a file, or the folder of all runners, made by the first `accept`.
 
     Of a workload that has none on its runner another runner's is given, so that it can be said what differs.
+    Raises InputError, also for a file that is not there, or a folder in no folder: it may be misspelt.
     """
     fingerprints = [runner.fingerprint for runner in header.runners]
+    if not place.exists() and (place.suffix == ".json" or not place.parent.is_dir()):
+        raise InputError(f"{place}: no such file or folder of baselines")
     if place.is_file():
         found = read(place)
         return {} if found is None else {(each, found.workload.name): found for each in fingerprints}

@@ -274,6 +274,12 @@ def test_other_workloads_of_the_run_have_their_own_files(tmp_path: Path) -> None
     assert [path.relative_to(tmp_path) for path in paths] == [Path("f/reads.json"), Path("f/writes.json")]
 
 
+@pytest.mark.parametrize("name", ["b.json", "fixturse/baselines"])
+def test_a_misspelt_place_is_no_first_run(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=rf"{name}: no such file or folder of baselines"):
+        baseline.find(tmp_path / name, a_run(0).header)
+
+
 def test_what_is_no_baseline_is_named(tmp_path: Path) -> None:
     path = tmp_path / "b.json"
     path.write_text("{}")
