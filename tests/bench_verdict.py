@@ -164,6 +164,10 @@ class Records:
             campaign.keep(KEPT / f"{name}.jsonl.xz", found)
         return found
 
+    def has(self, name: str) -> bool:
+        """Whether the run can be told of: of what is kept, all may not have been measured yet."""
+        return not self.recorded or (KEPT / f"{name}.jsonl.xz").exists()
+
     def file(self, name: str) -> Path:
         """A small file beside the runs; where it is kept, that one is written."""
         kept, measured = KEPT / name, FOLDER / name
@@ -181,7 +185,8 @@ def aa_documents(records: Records) -> Iterator[RunDocument]:
     """Recorded, or measured now."""
     for number in range(AA_RUNS):
         server = SERVERS[number % len(SERVERS)]
-        yield records.run(f"aa-{number + 1}", AA, [server] * AA_COPIES, seed=number + 1)
+        if records.has(f"aa-{number + 1}"):
+            yield records.run(f"aa-{number + 1}", AA, [server] * AA_COPIES, seed=number + 1)
 
 
 def false_alarms(records: Records) -> Iterator[str]:
@@ -225,13 +230,17 @@ def power(records: Records) -> Iterator[str]:
     found: dict[tuple[float, float], list[bool]] = {}
     covered: dict[float, list[bool]] = {}
     estimates: dict[float, list[float]] = {}
+    gates: list[RunDocument] = []
     for number in range(POWER_RUNS):
         server = SERVERS[number % len(SERVERS)]
         name = f"power-{number + 1}"
+        if not records.has(name):
+            continue
         log = records.file(f"{name}-injected.jsonl")
         with nullcontext() if records.recorded else slowed(log):
             document = records.run(name, POWER, [server] * (1 + len(LOSSES)), seed=number + 1)
         injected = stopped(log)
+        gates += verdicts.heads(document)
         for place, gate in enumerate(verdicts.heads(document), 1):
             loss = LOSSES[place - 1]
             truth = (1 - injected[str(place)]) / (1 - injected["0"])
@@ -257,6 +266,7 @@ def power(records: Records) -> Iterator[str]:
         off = stats.mean_interval(estimates[loss], POLICY.confidence)
         bias_ = f"{100 * off.estimate:+.2f} % ({100 * off.low:+.2f} to {100 * off.high:+.2f})"
         yield f"| {100 * loss:g} % | {' | '.join(rates)} | {share(covered[loss])} | {bias_} |"
+    yield from variances(gates)
 
 
 @contextmanager

@@ -60,12 +60,9 @@ def neighbours(
     return Markup("".join(made))
 
 
-@lru_cache(8192, typed=True)  # a base's numbers stand on the pages of all its heads
 def num(value: float | None, places: int | None = None, absent: str = wording.NONE) -> Markup:
     """A number's field; it carries its exact value, for sorting."""
-    if value is None:
-        return Markup(f'<td class="num">{absent}</td>\n')
-    return Markup(f'<td class="num" data-value="{value}">{wording.number(value, places)}</td>\n')
+    return Markup(_num(value, places, absent))
 
 
 def delta(ratio: float | None, here: float | None = None) -> Markup:
@@ -88,8 +85,8 @@ def rounds(every: Iterable[Round], *, base: bool) -> Markup:
     """A row for each round of a cell; with `base`, beside its base's."""
     made = []
     for each in every:
-        made += ["<tr>", num(each.start, 0), num(each.number, 0), *([num(each.base)] if base else ())]
-        made.append(num(each.here))
+        made += ["<tr>", _num(each.start, 0), _num(each.number, 0), *([_num(each.base)] if base else ())]
+        made.append(_num(each.here))
         if base:
             known = each.here is not None and each.base
             made.append(_delta(each.here / each.base if known else None, None))  # type: ignore[operator]
@@ -103,12 +100,19 @@ def compared(every: Iterable[Row], factor: float = 1.0, *, base: bool) -> Markup
     for row in every:
         made += ['<tr><th scope="row">', breakable(row.name), "</th>\n"]
         if base:
-            made.append(num(_times(row.base, factor), None, _absent(row.base_hidden)))
-        made.append(num(_times(row.here, factor), None, _absent(row.here_hidden)))
+            made.append(_num(_times(row.base, factor), None, _absent(row.base_hidden)))
+        made.append(_num(_times(row.here, factor), None, _absent(row.here_hidden)))
         if base:
             made.append(_delta(row.ratio, None if row.base_hidden else row.here))
         made.append("</tr>\n")
     return Markup("".join(made))
+
+
+@lru_cache(8192, typed=True)  # a base's numbers stand on the pages of all its heads
+def _num(value: float | None, places: int | None = None, absent: str = wording.NONE) -> str:
+    if value is None:
+        return f'<td class="num">{absent}</td>\n'
+    return f'<td class="num" data-value="{value}">{wording.number(value, places)}</td>\n'
 
 
 def _point(ratio: float) -> str:
@@ -126,4 +130,4 @@ def _absent(hidden: bool) -> str:
 def _delta(ratio: float | None, here: float | None) -> str:
     if ratio is not None:
         return f'<td class="num" data-value="{ratio}">{wording.percent(ratio)}</td>\n'
-    return '<td class="num" data-value="1e300">new</td>\n' if here else num(None)
+    return '<td class="num" data-value="1e300">new</td>\n' if here else _num(None)
