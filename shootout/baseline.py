@@ -160,7 +160,7 @@ def judged(
             confidence = comparison.policy.confidence
             effect = stats.difference(logs, then.log_ratio, then.error, then.starts, confidence)
             held[cell.cell] = then, Change(THROUGHPUT, effect, None, effect)
-    adjusted = stats.holm([change.first.p_value for _, change in held.values()])
+    adjusted = stats.holm([change.p_value for _, change in held.values()])
     p_values = {(cell, THROUGHPUT): p for cell, p in zip(held, adjusted, strict=True)}
     cells = []
     for cell in comparison.cells:

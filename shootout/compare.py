@@ -179,7 +179,7 @@ def _twins(document: RunDocument, policy: Policy) -> list[Pair]:
 
 def _adjusted(compared: Iterable[Pair]) -> dict[Key, float]:
     """Each judged metric's p-value, after Holm over all of them."""
-    found = {(pair.cell, each.metric): each.first.p_value for pair in compared for each in pair.judged}
+    found = {(pair.cell, each.metric): each.p_value for pair in compared for each in pair.judged}
     return dict(zip(found, stats.holm([*found.values()]), strict=True))
 
 

@@ -116,7 +116,9 @@ def _rule(change: Change, policy: Policy, hurdle: _Hurdle) -> tuple[Verdict, str
     elif abs(first.estimate) < hurdle.bar:
         why = f"not above {policy.floor_factor:g} times what the same server against itself shows here"
     else:
-        why = f"not significant among {hurdle.comparisons} comparisons (p = {hurdle.p_value:.2g} after Holm)"
+        noise = "" if change.p_value == first.p_value else " beside the noise of its rounds"
+        among = f"among {hurdle.comparisons} comparisons"
+        why = f"not significant{noise} {among} (p = {hurdle.p_value:.2g} after Holm)"
     return Verdict.INCONCLUSIVE, f": {why}", None
 
 
@@ -136,9 +138,10 @@ def _detectable(change: Change, policy: Policy, bar: float, comparisons: int) ->
     if len(change.first.per_start) < 2:
         return None
     starts, freedom = len(change.first.per_start), change.first.freedom
-    spread = change.first.error * math.sqrt(starts)  # with what other heads lend it
-    least = power.detectable(spread, starts, bar, policy, comparisons, freedom=freedom)
-    change_ = min(least, DETECTABLE_MAX)
+    error = max(change.first.error, change.rounds.error if change.rounds else 0.0)
+    spread = error * math.sqrt(starts)  # with what other heads lend it
+    found = power.detectable(spread, starts, bar, policy, comparisons, freedom=freedom, rounds=change.rounds)
+    change_ = min(found, DETECTABLE_MAX)
     return -math.expm1(-change_) if change.metric == THROUGHPUT else math.expm1(change_)
 
 

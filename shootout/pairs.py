@@ -42,6 +42,17 @@ class Change(NamedTuple):
     again: stats.Effect | None  # over those that were to confirm it; None: there were none
     whole: stats.Effect  # over all of them
     unsteady_again: bool = False  # there were some to confirm it, and none was steady
+    rounds: stats.Noise | None = None  # what rounds alone make of `first`; None: the metric has no rounds
+
+    @property
+    def p_value(self) -> float:
+        """Of no difference. It is to be told from what starts differ by, and from what rounds make of them.
+
+        A few starts lie close together now and then by chance, closer than the noise of their rounds allows:
+        most false alarms would come of it.
+        """
+        of_rounds = 0.0 if self.rounds is None else self.rounds.p_value(self.first.estimate)
+        return max(self.first.p_value, of_rounds)
 
 
 class Pair(NamedTuple):
@@ -184,7 +195,14 @@ def _changes(
         if first is not None and whole is not None:
             fresh = base.keys() & head.keys() & confirming
             steady, _ = both_steady(_only(base, fresh), _only(head, fresh))
-            yield Change(name, first, again, whole, unsteady_again=bool(fresh) and not steady)
+            yield Change(
+                name,
+                first,
+                again,
+                whole,
+                unsteady_again=bool(fresh) and not steady,
+                rounds=_rounds_noise(name, base, head, confirming, policy),
+            )
 
 
 def _unseen(
@@ -202,6 +220,16 @@ def _effect(name: str, base: Starts, head: Starts, policy: Policy) -> stats.Effe
         return throughput(base, head, policy)
     more = metrics.log_ratio(name, *both_steady(base, head), policy.confidence)
     return None if more is None else stats.mirrored(more)
+
+
+def _rounds_noise(
+    name: str, base: Starts, head: Starts, confirming: Set[int], policy: Policy
+) -> stats.Noise | None:
+    """Of the starts before those that confirm; None with one start, which has no other noise."""
+    if name != THROUGHPUT:
+        return None
+    by_start = _log_ratios(_only(base, base.keys() - confirming), head)
+    return stats.rounds_noise([*by_start.values()], policy.trim) if len(by_start) > 1 else None
 
 
 def _only(starts: Starts, numbers: Set[int]) -> Starts:

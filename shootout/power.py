@@ -26,38 +26,50 @@ def flagged(
     *,
     comparisons: int,
     freedom: float | None = None,
+    rounds: stats.Noise | None = None,
 ) -> float:
     """The share of runs that flag a true `change`, the logarithm's, where starts differ by `spread`.
 
     Three things must come together: the estimate passes the bar, its p-value is small enough for the only
-    change among all `comparisons` (where Holm asks what Bonferroni does), and the mean of the fresh starts
-    that confirm it passes the bar again. Start means are taken to be normal: then estimate and estimated
-    spread are independent, and the power is that of each spread that a run may see, averaged over their
-    distribution (a non-central t, with a bar: Johnson, Kotz and Balakrishnan, "Continuous Univariate
-    Distributions", chapter 31). Needs two starts. `freedom`: degrees of freedom of the spread that a
-    run sees; by default those of its starts.
+    change among all `comparisons` (where Holm asks what Bonferroni does) beside both noises, that of starts
+    and that of `rounds`, and the mean of the fresh starts that confirm it passes the bar again. Start means
+    are taken to be normal: then estimate and estimated spread are independent, and the power is that of each
+    spread that a run may see, averaged over their distribution (a non-central t, with a bar: Johnson, Kotz
+    and Balakrishnan, "Continuous Univariate Distributions", chapter 31). Needs two starts. `freedom`:
+    degrees of freedom of the spread that a run sees; by default those of its starts.
     """
     freedom = starts - 1 if freedom is None else freedom
     if spread == 0:
         return float(change >= bar)
     error = spread / math.sqrt(starts)
-    reach = stats.quantile(1 - (1 - policy.confidence) / comparisons, freedom) * error
-    found = float(ndtr((change - np.maximum(bar, reach * _seen(freedom))) / error).mean())
+    among = 1 - (1 - policy.confidence) / comparisons
+    reach = stats.Noise(error, freedom).reach(among)
+    least = bar if rounds is None else max(bar, rounds.reach(among))
+    found = float(ndtr((change - np.maximum(least, reach * _seen(freedom))) / error).mean())
     if not policy.confirm_starts:
         return found
     return found * float(ndtr((change - bar) / (spread / math.sqrt(policy.confirm_starts))))
 
 
 def detectable(
-    spread: float, starts: int, bar: float, policy: Policy, comparisons: int, *, freedom: float | None = None
+    spread: float,
+    starts: int,
+    bar: float,
+    policy: Policy,
+    comparisons: int,
+    *,
+    freedom: float | None = None,
+    rounds: stats.Noise | None = None,
 ) -> float:
     """The smallest change of the logarithm that `POWER` of such runs flag, as `flagged` has it."""
     if spread == 0:
         return bar
 
     def surplus(change: float) -> float:
-        power = flagged(change, spread, starts, bar, policy, comparisons=comparisons, freedom=freedom)
-        return power - POWER
+        share = flagged(
+            change, spread, starts, bar, policy, comparisons=comparisons, freedom=freedom, rounds=rounds
+        )
+        return share - POWER
 
     most, step = bar, spread
     while surplus(most) < 0:

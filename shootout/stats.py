@@ -37,6 +37,23 @@ class Effect(NamedTuple):
     spread: float  # standard deviation of one start, as these starts show it; 0 with one start
 
 
+class Noise(NamedTuple):
+    """The standard error of an estimate, as one source of noise explains it."""
+
+    error: float
+    freedom: float  # degrees of freedom of the error
+
+    def p_value(self, estimate: float) -> float:
+        """Two-sided, of an estimate that is this noise alone (Student's t)."""
+        if self.error > 0:
+            return float(2 * stdtr(self.freedom, -abs(estimate) / self.error))
+        return 1.0 if estimate == 0 else 0.0
+
+    def reach(self, confidence: float) -> float:
+        """How far from zero an estimate of this noise alone lies at most, with this confidence."""
+        return quantile(confidence, self.freedom) * self.error
+
+
 def trimmed_mean(values: Sequence[float], trim: float) -> float:
     """The mean without the share `trim` of the values at each end (rounded down to whole values).
 
@@ -122,6 +139,22 @@ def over_starts(means: Sequence[float], confidence: float) -> Effect:
     values = np.asarray(means, dtype=float)
     error = float(values.std(ddof=1) / np.sqrt(len(values)))
     return _effect(float(values.mean()), error, len(values) - 1, confidence, tuple(map(float, values)))
+
+
+def rounds_noise(log_ratios: Sequence[Sequence[float]], trim: float) -> Noise | None:
+    """What the rounds alone, without anything a restart changes, make of `ratio_of_starts`.
+
+    The mean of starts with the errors of `rounds_effect`, which are independent; degrees of freedom are
+    Satterthwaite's (1946). None where a start has fewer than two rounds: those say nothing of their noise.
+    """
+    if min(map(len, log_ratios)) < 2:
+        return None
+    starts = [rounds_effect(rounds, trim, confidence=0.95) for rounds in log_ratios]
+    squares = np.array([start.error**2 for start in starts])
+    freedoms = np.array([start.freedom for start in starts])
+    total = float(squares.sum())
+    freedom = total**2 / float((squares**2 / freedoms).sum()) if total > 0 else float(freedoms.sum())
+    return Noise(math.sqrt(total) / len(starts), freedom)
 
 
 def mirrored(effect: Effect) -> Effect:
@@ -312,10 +345,7 @@ def quantile(confidence: float, freedom: float = math.inf) -> float:
 def _effect(
     estimate: float, error: float, freedom: float, confidence: float, per_start: tuple[float, ...]
 ) -> Effect:
-    half = quantile(confidence, freedom) * error
-    if error > 0:
-        p_value = float(2 * stdtr(freedom, -abs(estimate) / error))
-    else:
-        p_value = 1.0 if estimate == 0 else 0.0
+    noise = Noise(error, freedom)
+    half, p_value = noise.reach(confidence), noise.p_value(estimate)
     spread = error * math.sqrt(len(per_start)) if len(per_start) > 1 else 0.0
     return Effect(estimate, estimate - half, estimate + half, p_value, per_start, error, freedom, spread)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from shootout import compare, document, ledger, stats
 from shootout._engine import Histogram
@@ -240,6 +241,27 @@ def test_many_comparisons_ask_for_more_evidence() -> None:
     assert among.p_value == pytest.approx(10 * alone.p_value)
     assert among.verdict is Verdict.INCONCLUSIVE
     assert "not significant among 10 comparisons (p = 0.0" in among.reason
+
+
+def test_starts_that_lie_closer_than_their_rounds_allow_carry_no_verdict() -> None:
+    """Five starts alike to 0.5 %, in which single rounds differ by 40 %: a start by 13 %, chance aside."""
+    rng = np.random.default_rng(4)
+    starts = starts_of(-5)
+    for number, start in enumerate(starts):
+        a, b = start.samples
+        jitter = rng.normal(0, 0.4, 10)
+        ordered = np.sort(jitter)[2:-2].mean()  # what the trimmed mean of them is
+        noisy = tuple(float(x) for x in np.array(a.transactions) * np.exp(jitter - ordered))
+        starts[number] = structs.replace(start, samples=(structs.replace(a, transactions=noisy), b))
+    quiet, noisy_ = head_of(a_document(starts_of(-5))), head_of(a_document(starts))
+    assert quiet.verdict is Verdict.REGRESSED
+    assert noisy_.verdict is Verdict.INCONCLUSIVE
+    assert noisy_.reason.startswith("4.9 % slower, 95 % interval ")
+    assert "not significant beside the noise of its rounds among 1 comparison" in noisy_.reason
+    assert quiet.judged[0].detectable is not None
+    assert noisy_.judged[0].detectable is not None
+    assert quiet.judged[0].detectable < 0.03
+    assert noisy_.judged[0].detectable > 0.1
 
 
 def test_p_values_are_holms() -> None:

@@ -16,27 +16,36 @@ POLICY, ONCE = Policy(), Policy(confirm_starts=0)
 MARGIN = math.log1p(0.02)
 
 
-def a_share(change: float, spread: float, starts: int, policy: Policy, comparisons: int) -> float:
+def a_share(
+    change: float, spread: float, starts: int, policy: Policy, comparisons: int, *, rounds: stats.Noise | None
+) -> float:
     """How many of `RUNS` runs flag a change, by doing in each what the rule says."""
     rng = np.random.default_rng(3)
     logs = rng.normal(change, spread, (RUNS, starts))
     means, errors = logs.mean(axis=1), logs.std(axis=1, ddof=1) / math.sqrt(starts)
     reach = stats.quantile(1 - (1 - policy.confidence) / comparisons, starts - 1)
     found = (means >= MARGIN) & (means >= reach * errors)
+    if rounds is not None:
+        found &= means >= rounds.reach(1 - (1 - policy.confidence) / comparisons)
     if policy.confirm_starts:
         found &= rng.normal(change, spread, (RUNS, policy.confirm_starts)).mean(axis=1) >= MARGIN
     return float(found.mean())
 
 
 @pytest.mark.parametrize("policy", [ONCE, Policy()], ids=["once", "confirmed"])
+@pytest.mark.parametrize("of_rounds", [0.0, 0.6, 1.0])
 @pytest.mark.parametrize("comparisons", [1, 13])
 @pytest.mark.parametrize("starts", [3, 6, 24])
 @pytest.mark.parametrize("spread", [0.004, 0.015, 0.04])
-def test_the_power_is_that_of_the_rule(spread: float, starts: int, comparisons: int, policy: Policy) -> None:
+def test_the_power_is_that_of_the_rule(
+    spread: float, starts: int, comparisons: int, of_rounds: float, policy: Policy
+) -> None:
+    """`of_rounds`: how much of the starts' spread their rounds explain."""
+    rounds = stats.Noise(of_rounds * spread / math.sqrt(starts), 10.0 * starts) if of_rounds else None
     for change in (0.015, 0.03, 0.1):
-        expected = a_share(change, spread, starts, policy, comparisons)
+        expected = a_share(change, spread, starts, policy, comparisons, rounds=rounds)
         assert power.flagged(
-            change, spread, starts, MARGIN, policy, comparisons=comparisons
+            change, spread, starts, MARGIN, policy, comparisons=comparisons, rounds=rounds
         ) == pytest.approx(expected, abs=0.015)
 
 

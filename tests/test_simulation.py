@@ -21,6 +21,7 @@ from shootout.pairs import Change
 Noise = Callable[[np.random.Generator, tuple[int, ...]], NDArray[np.float64]]
 
 CELLS = 7  # of the gate's profile: six, and one A/A cell
+ROUNDS = 12  # of a start that are as good as independent
 CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
 QUICK, GATE = (matrix.load_profile(name) for name in ("quick", "gate"))
 
@@ -65,11 +66,12 @@ def gates(
     profile: str = "gate",
     *,
     known: bool = False,
+    of_rounds: float = 0.0,
 ) -> Iterator[Gate]:
     """So many gates whose cells have lost these shares of their throughput.
 
     `spread`: by how much their starts differ, which A/A cells have shown where it is `known`; either server
-    has such noise, as each has restarts.
+    has such noise, as each has restarts. `of_rounds`: how much of it the noise of rounds explains.
     """
     of_a_a = spread if known else None
     loaded = GATE if profile == "gate" else QUICK
@@ -82,15 +84,19 @@ def gates(
         first, again = logs[:, : sampling.starts_max], logs[:, sampling.starts_max :].tolist()
         counts = counted(first, sampling, policy.confidence)
         made = [each[:count].tolist() for each, count in zip(first, counts, strict=True)]
-        before = judged([(starts, []) for starts in made], policy, of_a_a)
+        before = judged([(starts, []) for starts in made], policy, of_a_a, of_rounds * spread)
         seen = [each.verdict in CHANGED for each in before]
         fresh = [each if it else [] for each, it in zip(again, seen, strict=True)]
-        after = judged([*zip(made, fresh, strict=True)], policy, of_a_a) if any(seen) else before
+        both = [*zip(made, fresh, strict=True)]
+        after = judged(both, policy, of_a_a, of_rounds * spread) if any(seen) else before
         yield Gate(before, after)
 
 
 def judged(
-    cells: Sequence[tuple[Sequence[float], Sequence[float]]], policy: Policy, of_a_a: float | None
+    cells: Sequence[tuple[Sequence[float], Sequence[float]]],
+    policy: Policy,
+    of_a_a: float | None,
+    of_rounds: float,
 ) -> tuple[JudgedMetric, ...]:
     """By what the starts of each cell gave: those that came first, and those that were to confirm it."""
     confidence = policy.confidence
@@ -100,13 +106,14 @@ def judged(
             stats.over_starts(first, confidence),
             stats.over_starts(again, confidence) if again else None,
             stats.over_starts([*first, *again], confidence),
+            rounds=stats.Noise(of_rounds / math.sqrt(len(first)), ROUNDS * len(first)) if of_rounds else None,
         )
         for first, again in cells
     ]
     keys = [
         Cell(workload="w", dataset="d", server="head", threads=1 + number) for number in range(len(cells))
     ]
-    adjusted = stats.holm([change.first.p_value for change in changes])
+    adjusted = stats.holm([change.p_value for change in changes])
     p_values = {(key, THROUGHPUT): p for key, p in zip(keys, adjusted, strict=True)}
     floors = [None if of_a_a is None else 1.96 * of_a_a / math.sqrt(len(first)) for first, _ in cells]
     return tuple(
@@ -141,6 +148,20 @@ def test_a_gate_of_a_server_against_itself_rarely_alarms(profile: str, spread: f
     )
     assert before <= 0.09
     assert after <= 0.025
+
+
+@pytest.mark.parametrize(("profile", "most"), [("gate", 0.045), ("quick", 0.025)])
+def test_where_rounds_explain_what_starts_differ_by_few_gates_alarm(profile: str, most: float) -> None:
+    """Before confirmation, and with no noise floor; fewest with few starts. Losses are found as often."""
+    found = list(gates(400, [0.0] * CELLS, 0.04, profile=profile, of_rounds=1.0))
+    assert share([any(cell.verdict in CHANGED for cell in gate.before) for gate in found]) <= most
+    assert share([any(cell.verdict in CHANGED for cell in gate.after) for gate in found]) <= 0.01
+    losses = [0.05] + [0.0] * (CELLS - 1)
+    hits = [
+        [each.after[0].verdict is Verdict.REGRESSED for each in gates(300, losses, 0.03, of_rounds=rounds)]
+        for rounds in (0.0, 1.0)
+    ]
+    assert share(hits[1]) >= share(hits[0]) - 0.03
 
 
 @pytest.mark.parametrize("profile", ["gate", "quick"])

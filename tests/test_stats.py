@@ -141,6 +141,20 @@ def test_one_round_of_one_start_says_nothing() -> None:
     assert (effect.low, effect.high, effect.p_value) == (-math.inf, math.inf, 1.0)
 
 
+def test_the_noise_of_rounds_is_that_of_their_trimmed_means() -> None:
+    """Four times the same start: half the error of one, four times its degrees of freedom."""
+    rounds = (0.1, 0.2, 0.15, 0.05, 0.3, 0.1, 0.25, 0.2, 0.0, 0.1)
+    one = stats.rounds_effect(rounds, 0.2, 0.95)
+    four = stats.rounds_noise([rounds] * 4, 0.2)
+    assert four is not None
+    assert four == pytest.approx((one.error / 2, 4 * one.freedom))
+    assert four.p_value(four.reach(0.95)) == pytest.approx(0.05)
+    assert stats.rounds_noise([rounds, (0.1,)], 0.2) is None
+    still = stats.rounds_noise([(0.5, 0.5)] * 3, 0.1)
+    assert still is not None
+    assert (still.p_value(0.5), still.p_value(0.0)) == (0.0, 1.0)
+
+
 def test_a_step_is_a_drift() -> None:
     change, error = stats.drift((1, 2, 1, 2, 6, 7, 6, 7))
     assert change == 5
@@ -352,6 +366,17 @@ def test_the_interval_over_rounds_covers_the_start_but_not_the_restart() -> None
     ]
     assert 0.93 <= np.mean(of_start) <= 0.97
     assert share_covered(intervals, 0.0) < 0.7
+
+
+@pytest.mark.parametrize("noise", [independent, with_memory, spikes])
+def test_the_noise_of_rounds_explains_starts_that_differ_by_nothing_else(noise: Callable[..., Noise]) -> None:
+    changes = simulated_changes(np.random.default_rng(6), noise, starts=6) - SLOWER
+    found = []
+    for run in changes.tolist():
+        alone = stats.rounds_noise(run, Policy().trim)
+        assert alone is not None
+        found.append(alone.p_value(stats.ratio_of_starts(run, Policy().trim, 0.95).estimate) < 0.05)
+    assert 0.02 <= np.mean(found) <= 0.12  # more than 0.05 where fifteen rounds hide how long noise lasts
 
 
 @pytest.mark.parametrize("spread", [0.01, 0.015, 0.02, 0.03, 0.05])
