@@ -114,8 +114,7 @@ def rounds_effect(values: Sequence[float], trim: float, confidence: float) -> Ef
     if len(values) < 2:
         return Effect(centre, -np.inf, np.inf, 1.0, (centre,), np.inf, freedom=1, spread=0.0)
     inflation = inefficiency(_winsorized(values, trim).tolist())
-    kept = len(values) - 2 * int(trim * len(values))
-    freedom = max(1.0, kept / inflation - 1)
+    freedom = _independent(len(values), trim, inflation)
     error = trimmed_standard_error(values, trim) * float(np.sqrt(inflation))
     return _effect(centre, error, freedom, confidence, (centre,))
 
@@ -144,17 +143,19 @@ def over_starts(means: Sequence[float], confidence: float) -> Effect:
 def rounds_noise(log_ratios: Sequence[Sequence[float]], trim: float) -> Noise | None:
     """What the rounds alone, without anything a restart changes, make of `ratio_of_starts`.
 
-    The mean of starts with the errors of `rounds_effect`, which are independent; degrees of freedom are
-    Satterthwaite's (1946). None where a start has fewer than two rounds: those say nothing of their noise.
+    The mean of starts with the errors of `rounds_effect`, but for their autocorrelation, which is that of all
+    starts together: of a dozen rounds it is a guess. Degrees of freedom are Satterthwaite's (1946). None
+    where a start has fewer than two rounds: those say nothing of their noise.
     """
     if min(map(len, log_ratios)) < 2:
         return None
-    starts = [rounds_effect(rounds, trim, confidence=0.95) for rounds in log_ratios]
-    squares = np.array([start.error**2 for start in starts])
-    freedoms = np.array([start.freedom for start in starts])
+    winsorized = [_winsorized(rounds, trim) for rounds in log_ratios]
+    inflation = inefficiency(np.concatenate([each - each.mean() for each in winsorized]).tolist())
+    squares = inflation * np.array([trimmed_standard_error(rounds, trim) ** 2 for rounds in log_ratios])
+    freedoms = np.array([_independent(len(rounds), trim, inflation) for rounds in log_ratios])
     total = float(squares.sum())
     freedom = total**2 / float((squares**2 / freedoms).sum()) if total > 0 else float(freedoms.sum())
-    return Noise(math.sqrt(total) / len(starts), freedom)
+    return Noise(math.sqrt(total) / len(log_ratios), freedom)
 
 
 def mirrored(effect: Effect) -> Effect:
@@ -334,6 +335,11 @@ def _winsorized(values: Sequence[float], trim: float) -> NDArray[np.float64]:
     cut = int(trim * len(ordered))
     winsorized: NDArray[np.float64] = np.clip(array, ordered[cut], ordered[len(ordered) - 1 - cut])
     return winsorized
+
+
+def _independent(rounds: int, trim: float, inflation: float) -> float:
+    """Degrees of freedom of so many rounds: those that are independent among the untrimmed, less one."""
+    return max(1.0, (rounds - 2 * int(trim * rounds)) / inflation - 1)
 
 
 def quantile(confidence: float, freedom: float = math.inf) -> float:

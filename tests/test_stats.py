@@ -142,7 +142,7 @@ def test_one_round_of_one_start_says_nothing() -> None:
 
 
 def test_the_noise_of_rounds_is_that_of_their_trimmed_means() -> None:
-    """Four times the same start: half the error of one, four times its degrees of freedom."""
+    """Four times the same start, without memory: half the error of one, four times its degrees of freedom."""
     rounds = (0.1, 0.2, 0.15, 0.05, 0.3, 0.1, 0.25, 0.2, 0.0, 0.1)
     one = stats.rounds_effect(rounds, 0.2, 0.95)
     four = stats.rounds_noise([rounds] * 4, 0.2)
@@ -368,15 +368,18 @@ def test_the_interval_over_rounds_covers_the_start_but_not_the_restart() -> None
     assert share_covered(intervals, 0.0) < 0.7
 
 
-@pytest.mark.parametrize("noise", [independent, with_memory, spikes])
-def test_the_noise_of_rounds_explains_starts_that_differ_by_nothing_else(noise: Callable[..., Noise]) -> None:
+@pytest.mark.parametrize(("noise", "most"), [(independent, 0.07), (spikes, 0.07), (with_memory, 0.18)])
+def test_the_noise_of_rounds_explains_starts_that_differ_by_nothing_else(
+    noise: Callable[..., Noise], most: float
+) -> None:
+    """Not all of it where noise lasts: fifteen rounds hide a part. The noise of starts has it whole."""
     changes = simulated_changes(np.random.default_rng(6), noise, starts=6) - SLOWER
     found = []
     for run in changes.tolist():
         alone = stats.rounds_noise(run, Policy().trim)
         assert alone is not None
         found.append(alone.p_value(stats.ratio_of_starts(run, Policy().trim, 0.95).estimate) < 0.05)
-    assert 0.02 <= np.mean(found) <= 0.12  # more than 0.05 where fifteen rounds hide how long noise lasts
+    assert 0.03 <= np.mean(found) <= most
 
 
 @pytest.mark.parametrize("spread", [0.01, 0.015, 0.02, 0.03, 0.05])
