@@ -49,7 +49,7 @@ class Change(NamedTuple):
         """Of no difference. It is to be told from what starts differ by, and from what rounds make of them.
 
         A few starts lie close together now and then by chance, closer than the noise of their rounds allows:
-        most false alarms would come of it.
+        false alarms come of it.
         """
         of_rounds = 0.0 if self.rounds is None else self.rounds.p_value(self.first.estimate)
         return max(self.first.p_value, of_rounds)

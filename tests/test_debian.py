@@ -9,22 +9,22 @@ import pytest
 from shootout.servers import debian
 from shootout.servers.debian import Root
 
-MAIN = ("http://mirror/debian/", "bookworm", "main", "Debian")
-UPDATES = ("http://other/debian/", "bookworm-updates", "main", "Debian")
+MAIN = ("http://mirror/", "bookworm", "main", "Debian")
+UPDATES = ("http://other/", "bookworm-updates", "main", "Debian")
 SECURITY = ("http://security/", "bookworm-security", "main", "Debian")
 THIRD = ("http://percona/", "bookworm", "main", "Percona")
-FREE = ("http://mirror/debian/", "bookworm", "contrib", "Debian")
+FREE = ("http://mirror/", "bookworm", "contrib", "Debian")
 UBUNTU = ("http://ubuntu/", "noble", "main", "Ubuntu")
-UNKNOWN = ("http://mirror/debian/", "stable", "main", "$(ORIGIN)")
+UNKNOWN = ("http://mirror/", "stable", "main", "$(ORIGIN)")
 
 
 @pytest.mark.parametrize(
     ("system", "targets", "uri"),
     [
-        ("debian", [THIRD, UPDATES, SECURITY, FREE, MAIN], "http://mirror/debian/"),
-        ("ubuntu", [UBUNTU, MAIN], "http://mirror/debian/"),
+        ("debian", [THIRD, UPDATES, SECURITY, FREE, MAIN], "http://mirror/"),
+        ("ubuntu", [UBUNTU, MAIN], "http://mirror/"),
         ("ubuntu", [UBUNTU], None),
-        ("debian", [UNKNOWN], "http://mirror/debian/"),
+        ("debian", [UNKNOWN], "http://mirror/"),
         ("ubuntu", [UNKNOWN], None),
         ("debian", [UPDATES, SECURITY, THIRD], None),
         ("debian", [], None),

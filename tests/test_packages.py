@@ -154,7 +154,7 @@ npm error FetchError: request to http://127.0.0.1:1/any failed, reason: connect 
 npm error     at ClientRequest.<anonymous> (index.js:130:14)
 """
 APT_SAYS = """\
-Get:1 http://127.0.0.1/debian sid InRelease
+Get:1 http://127.0.0.1/any sid InRelease
 W: Some index files failed to download.
 E: Unable to fetch some archives, maybe run apt-get update or try with --fix-missing?
 E: Something else
