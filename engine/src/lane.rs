@@ -35,7 +35,8 @@ const COMING_MAX: usize = 32;
 const RETRY_FULL: u64 = 1_000_000;
 const RETRY_FIRST: u64 = 10_000_000;
 const RETRY_LAST: u64 = 1_000_000_000;
-/// How often an idle loop looks for a time-out or a signal.
+/// How often an idle loop looks for a time-out or a signal. More than two of these between looks is time in which
+/// this thread stood still, and perhaps the whole machine: no silence of the server's.
 pub const LOOK_AROUND: Duration = Duration::from_millis(100);
 
 /// A slice's course in time, from its start.
@@ -229,7 +230,7 @@ impl Lane {
 
     fn work(&mut self, slice: &mut Slice<'_>) -> Result<(), Failure> {
         let mut events: Vec<Event> = Vec::with_capacity(self.connections.len().clamp(1, 1024));
-        let timeout = slice.task.timeout.as_nanos() as u64;
+        let mut patience = slice.task.timeout.as_nanos() as u64;
         let mut looked = slice.now();
         loop {
             self.catch_up(slice)?;
@@ -254,6 +255,7 @@ impl Lane {
             }
             let now = slice.now();
             if now - looked > LOOK_AROUND.as_nanos() as u64 {
+                patience += (now - looked).saturating_sub(2 * LOOK_AROUND.as_nanos() as u64);
                 looked = now;
                 if slice.task.abandoned.load(Ordering::Relaxed) {
                     return Ok(());
@@ -261,7 +263,7 @@ impl Lane {
                 if !(slice.task.look_around)() {
                     return Err(Failure::interrupted());
                 }
-                self.end_silence(slice, now, timeout)?;
+                self.end_silence(slice, now, patience)?;
             }
         }
     }
@@ -328,21 +330,21 @@ impl Lane {
     }
 
     /// Takes care that no wait is endless.
-    fn end_silence(&mut self, slice: &mut Slice<'_>, now: u64, timeout: u64) -> Result<(), Failure> {
+    fn end_silence(&mut self, slice: &mut Slice<'_>, now: u64, patience: u64) -> Result<(), Failure> {
         let waited = slice.task.timeout.as_secs_f64();
         for index in 0..self.connections.len() {
             let connection = &self.connections[index];
             let waits = connection.is_busy() || connection.is_coming();
-            if waits && now.saturating_sub(connection.sent) > timeout {
+            if waits && now.saturating_sub(connection.sent) > patience {
                 self.lose(slice, index, Failure::lost(format!("no answer within {waited} s")))?;
             }
         }
         // With a full queue none is on its way, and none may ever be.
-        if slice.opening && self.coming == 0 && now.saturating_sub(slice.progressed) > timeout {
+        if slice.opening && self.coming == 0 && now.saturating_sub(slice.progressed) > patience {
             return Err(Failure::lost(format!("no answer within {waited} s")));
         }
         // The last that was waited for may just have been given up.
-        if !slice.opening && now > slice.window.to + timeout && !self.is_over(slice) {
+        if !slice.opening && now > slice.window.to + patience && !self.is_over(slice) {
             let what =
                 if slice.running > 0 { "a transaction did not end" } else { "transactions still waited" };
             return Err(Failure::without_code(format!("{what} within {waited} s after the slice")));

@@ -360,14 +360,16 @@ impl<'a> Session<'a> {
         if self.failure.get().is_some() { Err(Failure::interrupted()) } else { Ok(()) }
     }
 
+    /// Waits for the socket; the time-out is counted in looks, so that a machine that stands still uses none up.
     fn wait(&self, what: PollFlags) -> Result<(), Failure> {
         let tick = Timespec { tv_sec: 0, tv_nsec: i64::from(LOOK_AROUND.subsec_nanos()) };
-        let begun = Instant::now();
-        while begun.elapsed() < self.timeout {
+        let mut waited = Duration::ZERO;
+        while waited < self.timeout {
             self.go_on()?;
             match poll(&mut [PollFd::new(&self.socket, what)], Some(&tick)) {
-                Ok(0) | Err(Errno::INTR) => {}
+                Ok(0) => waited += LOOK_AROUND,
                 Ok(_) => return Ok(()),
+                Err(Errno::INTR) => {}
                 Err(error) => return Err(Failure::without_code(error)),
             }
         }

@@ -5,6 +5,7 @@ mod played;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::Shutdown;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -159,6 +160,28 @@ fn silence_ends_a_slice() {
         let failure = one_slice(program(false, statement), &server, 2, timeout).unwrap_err();
         assert_eq!(failure, Failure::lost("no answer within 0.3 s"));
     }
+}
+
+/// Of a thread that stood still, and perhaps with the server's, nobody can say that it got no answer.
+#[test]
+fn silence_is_not_counted_while_nobody_listens() {
+    let timeout = Duration::from_millis(1500);
+    let still = 2 * timeout;
+    let late = serving(move |_, stream| {
+        thread::sleep(still + timeout / 5);
+        say(stream, &done());
+    });
+    let server = Server::of(vec![late]);
+    let mut engine = Engine::new(program(false, "SELECT"), 1, 1);
+    connect(&mut engine, &server, 1);
+    let first = AtomicBool::new(true);
+    let look_around = || {
+        if first.swap(false, Ordering::Relaxed) {
+            thread::sleep(still);
+        }
+        true
+    };
+    assert_eq!(engine.slice(0, COURSE, timeout, &look_around).unwrap().completed, 1);
 }
 
 #[test]
