@@ -296,6 +296,8 @@ def _newer(line: bytes, format_: int) -> bytes:
         header = msgspec.json.decode(line)
         if format_ == 1:
             del header["profile"]["dataset"]["kind"]
+        sampling = {"isolation": "share", "placement": "shared"}  # there was nothing else
+        header["profile"]["sampling"] = sampling | header["profile"]["sampling"]
         return msgspec.json.encode(header | {"format": FORMAT})
     except (msgspec.DecodeError, KeyError, TypeError):
         return line

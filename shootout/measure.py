@@ -397,6 +397,8 @@ class _Campaign:
                 self._fail_cell(block.cell(label), start, str(error))
                 continue
             subjects.append(subject(label, instance))
+        ours = all(each.stop is not None for each in subjects)
+        sampling = self.runner.sampling(self.plan.profile.sampling)
         with machine.hold(client, batch=block.threads > 1):
             measured = measure_block(
                 block.key,
@@ -404,7 +406,7 @@ class _Campaign:
                 subjects,
                 kinds=[kind.name for kind in program.kinds],
                 driver=engine,
-                sampling=self.runner.sampling(self.plan.profile.sampling),
+                sampling=sampling.isolated(writes=program.writes, ours=ours),
                 load=self.plan.profile.load,
                 generator=generator,
                 watch=lambda stage, *rounds: self._show(stage, start, block, rounds),

@@ -180,7 +180,7 @@ class Scale(Value):
         )
 
 
-Isolation = Literal["share", "pause", "exclusive"]
+Isolation = Literal["auto", "share", "pause", "exclusive"]
 PlacementName = Literal["apart", "shared", "halves", "free"]
 
 
@@ -195,13 +195,22 @@ class Sampling(Value):
     transactions: Positive | None = None  # or as long as the slowest server takes for so many
     warmup_max_s: Seconds = 6.0  # each server, start and block; then the samples are marked unsteady
     # While another has its slice a server goes on with what it has to do (share), or is stopped (pause); or
-    # each has all of its slices in one stretch, the others stopped (exclusive).
-    isolation: Isolation = "share"
+    # each has all of its slices in one stretch, the others stopped (exclusive). auto: see `isolated`.
+    isolation: Isolation = "auto"
     placement: PlacementName = "apart"  # who runs on which CPU: machine.placements
     half_width: Share = 0.015  # of the log-ratio's interval: narrower needs no further start
     budget_s: Seconds = 420.0  # for all starts of a run, restarts included
     # In place of `placement` and `slice_s`, what `doctor --calibrate` found best on the runner, where it did.
     calibrated: bool = True
+
+    def isolated(self, *, writes: bool, ours: bool) -> Sampling:
+        """For one block: `auto` is pause where a workload writes and all its servers are ours to stop.
+
+        What an idle server still flushes would be flushed in the others' slices, and bring them closer to it.
+        """
+        if self.isolation != "auto":
+            return self
+        return structs.replace(self, isolation="pause" if writes and ours else "share")
 
 
 THROUGHPUT: Final = "throughput"

@@ -224,11 +224,12 @@ def make(selection: Selection) -> Plan:
         stand_ins={slot: reference.without_password(text) for slot, text in profile.stand_ins.items()},
         scales={},  # the one that was asked for is in the profile by now
     )
-    if profile.sampling.isolation != "share":
+    if profile.sampling.isolation in ("pause", "exclusive"):
         for each in references:
             if each.source == "dsn":
                 raise InputError(
-                    f"isolation {profile.sampling.isolation}: {each.text} is not ours to stop; expected share"
+                    f"isolation {profile.sampling.isolation}: {each.text} is not ours to stop; "
+                    "expected auto or share"
                 )
     if profile.published is not None:
         published.load(profile.published)

@@ -166,8 +166,10 @@ def _doubts(server: External, instance: Running) -> tuple[Warning, ...]:
     """What holds for servers that the suite starts, and not for this one."""
     restarted = "It ran before, and is not restarted: what a restart changes is not in its figures."
     placed = "It runs on the CPUs that it has, not on those that servers started here are held to."
+    stopped = "It goes on while others have their turn: what it still writes then is in their figures."
+    beside = (Warning(code="not-placed", text=placed), Warning(code="not-stopped", text=stopped))
     return (
         Warning(code="not-restarted", text=restarted),
-        *((Warning(code="not-placed", text=placed),) if server.local else ()),
+        *(beside if server.local else ()),
         *machine.unseen(instance.pid, *([] if instance.status() else ["status counters"])),
     )

@@ -97,7 +97,7 @@ RECORDS_3 = (
 GOLDEN_3 = HEADER_3 + RECORDS_3
 HEADER_4 = (
     HEADER_3.replace('"format":3', '"format":4')
-    .replace('"half_width"', '"isolation":"share","placement":"apart","half_width"')
+    .replace('"half_width"', '"isolation":"auto","placement":"apart","half_width"')
     .replace('"budget_s":310.0}', '"budget_s":310.0,"calibrated":true}')
     .replace('"warnings":[]},"servers"', '"warnings":[],"facts":{},"calibration":null},"servers"')
     .removesuffix("}\n")
@@ -229,11 +229,13 @@ def test_the_golden_documents_of_older_formats_are_read(text: str, tmp_path: Pat
     path = tmp_path / "golden.jsonl"
     path.write_text(text)
     header = a_header()
+    # Servers shared the CPUs, and went on in another's turn: there was nothing else.
+    sampling = msgspec.structs.replace(header.profile.sampling, isolation="share", placement="shared")
+    profile = msgspec.structs.replace(header.profile, sampling=sampling)
     if "false_alarms_max" not in text:  # it came with format 3; before, verdicts never merely advised
-        policy = msgspec.structs.replace(header.profile.policy, false_alarms_max=1.0)
-        header = msgspec.structs.replace(
-            header, profile=msgspec.structs.replace(header.profile, policy=policy)
-        )
+        policy = msgspec.structs.replace(profile.policy, false_alarms_max=1.0)
+        profile = msgspec.structs.replace(profile, policy=policy)
+    header = msgspec.structs.replace(header, profile=profile)
     assert document.read(path) == RunDocument(
         header=header, starts=(a_start(),), failures=(A_FAILURE,), end=AN_END
     )
