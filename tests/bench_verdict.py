@@ -1,6 +1,7 @@
 """What docs/method.md promises of verdicts, measured: false alarms, power, the usual ways, bias.
 
     aa        a server against itself, five instances in each block; each head is judged as a gate of its own
+    paused    the same where servers write and are stopped while it is another's turn
     power     servers that are stopped for known shares of every 100 ms (bench.injector)
     equal     sysbench on A and then on B, whole runs in turns, and our slices, in equal times
     bias      idle servers sharing the machine, stopped, or each alone; and long runs with one server at all
@@ -8,8 +9,9 @@
     replay    recorded A/A cells with losses written into them, as they are and with less noise
 
 Each run and repeat lies in reports/verdict/ as soon as it is over, and is not made again: stop it and go on
-as you like. Everything takes six hours; run nothing beside it. Prints Markdown. What docs/method.md shows
-is kept in reports/showcase/verdict/, without latencies and counters: --recorded judges that again.
+as you like. Everything takes seven and a half hours; run nothing beside it. Prints Markdown. What
+docs/method.md shows is kept in reports/showcase/verdict/, without latencies and counters: --recorded judges
+that again.
 """
 
 from __future__ import annotations
@@ -31,8 +33,8 @@ import numpy as np
 from bench import campaign, usual, verdicts
 from bench.usual import Repeat
 
-from shootout import compare, stats, wording
-from shootout.model import CellComparison, Policy, RunDocument, Verdict
+from shootout import compare, pairs, stats
+from shootout.model import Policy, RunDocument, Verdict
 from shootout.places import REPORTS, ROOT, cache
 
 FOLDER = REPORTS / "verdict"
@@ -45,10 +47,11 @@ CONFIRMING = 2
 
 AA = """
 description = "A server against itself: every cell is an A/A cell"
-workloads = ["oltp_point_select", "oltp_read_only", "oltp_update_index", "oltp_read_write"]
+workloads = [{workloads}]
 threads = [1, 4, 16]
 settings = "in-memory"
 [sampling]
+isolation = "{isolation}"
 starts_min = 7
 starts_max = 7
 measure_s = 1.2
@@ -56,13 +59,15 @@ budget_s = 7200.0
 [policy]
 confirm_starts = 0 # the last starts of all blocks confirm, whether or not something looks changed
 """
-AA_COPIES, AA_RUNS = 5, 5
+AA_COPIES, AA_RUNS, PAUSED_RUNS = 5, 5, 3
+READING, WRITING = '"oltp_point_select", "oltp_read_only"', '"oltp_update_index", "oltp_read_write"'
 POWER = """
 description = "Heads that are slower by known shares"
 workloads = ["oltp_point_select", "oltp_read_only", "oltp_update_index", "oltp_read_write"]
 threads = [1, 8]
 settings = "in-memory"
 [sampling]
+isolation = "share" # who wakes what the injector stops is the injector alone
 starts_min = 14
 starts_max = 14
 measure_s = 4.3 # sixty seconds of each server in all
@@ -117,8 +122,8 @@ budget_s = 7200.0
 confirm_starts = 0
 """
 BIASED = ("mysql-5.7.22", "mysql-8.0.12")
-ISOLATIONS = ("share", "pause", "exclusive")
-BESIDE = ISOLATIONS[:2]  # idle servers are there, running or stopped
+BESIDE = ("share", "pause")  # idle servers are there, running or stopped
+BIAS_RUNS = {"share": 3, "pause": 3, "exclusive": 1}
 ALONE_STARTS = 8
 EQUAL_S, EQUAL_REPEATS, EQUAL_THREADS = 40.0, 8, 8
 EQUAL_WORKLOADS = ("oltp_read_only", "oltp_read_write")
@@ -127,7 +132,8 @@ DEDICATED = (0.004, 0.009)  # standard deviations of a dedicated machine's resul
 
 def main() -> None:
     parts: dict[str, Callable[[Records], Iterator[str]]] = {
-        "aa": false_alarms,
+        "aa": lambda records: false_alarms(aa_documents(records)),
+        "paused": lambda records: false_alarms(paused_documents(records)),
         "power": power,
         "equal": equal_times,
         "bias": bias,
@@ -183,26 +189,41 @@ class Records:
 
 def aa_documents(records: Records) -> Iterator[RunDocument]:
     """Recorded, or measured now."""
-    for number in range(AA_RUNS):
+    profile = AA.format(workloads=f"{READING}, {WRITING}", isolation="share")
+    yield from against_themselves(records, "aa", profile, AA_RUNS)
+
+
+def paused_documents(records: Records) -> Iterator[RunDocument]:
+    """The same of idle servers that are stopped."""
+    yield from against_themselves(
+        records, "paused", AA.format(workloads=WRITING, isolation="pause"), PAUSED_RUNS
+    )
+
+
+def against_themselves(records: Records, name: str, profile: str, runs: int) -> Iterator[RunDocument]:
+    """Another server in each run."""
+    for number in range(runs):
         server = SERVERS[number % len(SERVERS)]
-        if records.has(f"aa-{number + 1}"):
-            yield records.run(f"aa-{number + 1}", AA, [server] * AA_COPIES, seed=number + 1)
+        if records.has(f"{name}-{number + 1}"):
+            yield records.run(f"{name}-{number + 1}", profile, [server] * AA_COPIES, seed=number + 1)
 
 
-def false_alarms(records: Records) -> Iterator[str]:
+def false_alarms(documents: Iterable[RunDocument]) -> Iterator[str]:
     """How often a server was called slower or faster than itself."""
     gates = [
         verdicts.with_starts(gate, 7 - CONFIRMING, CONFIRMING)
-        for document in aa_documents(records)
+        for document in documents
         for gate in verdicts.heads(document)
     ]
     for title, confirming in (("before confirmation", False), ("after it", True)):
         found = [cell for gate in gates for cell in verdicts.cells(gate, POLICY, confirming=confirming)]
         alarms = [cell for cell in found if cell.verdict in verdicts.CHANGED]
-        share = stats.wilson(len(alarms), len(found), POLICY.confidence)
+        rate = stats.wilson(len(alarms), len(found), POLICY.confidence)
         counts = Counter(str(cell.verdict) for cell in found)
-        told = f"{len(alarms)} of {len(found)} cells, {percent(share.low, share.high)}"
+        told = f"{len(alarms)} of {len(found)} cells, {percent(rate.low, rate.high)}"
         yield f"- {title}: {told}; {dict(counts)}"
+        holding = [cell.ratio.low <= 1 <= cell.ratio.high for cell in found if cell.ratio is not None]
+        yield f"  - intervals that hold no change: {share(holding)}"
         for cell in alarms:
             yield f"  - {cell.cell.server}, {cell.cell.workload}, {cell.cell.threads} threads: {cell.reason}"
     yield from variances(gates)
@@ -353,13 +374,21 @@ def equal_times(records: Records) -> Iterator[str]:
 
 def bias(records: Records) -> Iterator[str]:
     """The ratio of two servers by each isolation, and of runs in which each was alone."""
-    yield "| | " + " | ".join(("read only", "write only")) + " |"
-    yield "|---|---|---|"
-    for isolation in ISOLATIONS:
-        profile = BIAS.format(isolation=isolation)
-        document = records.run(f"bias-{isolation}", profile, BIASED, seed=1)
-        heads = [cell for cell in compare.compare(document).cells if cell.cell != cell.base]
-        yield f"| {isolation} | " + " | ".join(_ratio(cell) for cell in heads) + " |"
+    found: dict[str, list[RunDocument]] = {isolation: [] for isolation in BIAS_RUNS}
+    for number in range(max(BIAS_RUNS.values())):
+        for isolation, runs in BIAS_RUNS.items():
+            if number < runs:
+                profile = BIAS.format(isolation=isolation)
+                name = f"bias-{isolation}-{number + 1}"
+                found[isolation].append(records.run(name, profile, BIASED, seed=number + 1))
+    yield "| | runs | read only | write only |"
+    yield "|---|---|---|---|"
+    for isolation, documents in found.items():
+        for number, document in enumerate(documents, 1):
+            yield _bias_row(isolation, str(number), [_starts(document, block) for block in (0, 1)])
+        if len(documents) > 1:
+            pooled = [[mean for each in documents for mean in _starts(each, block)] for block in (0, 1)]
+            yield _bias_row(isolation, "all", pooled)
     rates: dict[str, list[tuple[float, ...]]] = {label: [] for label in BIASED}
     for number in range(ALONE_STARTS):
         order = random.Random(number).sample(BIASED, len(BIASED))
@@ -368,8 +397,19 @@ def bias(records: Records) -> Iterator[str]:
             tps = [cell.figures.tps.estimate for cell in compare.compare(document).cells if cell.figures]
             rates[label].append(tuple(tps))
     logs = np.log(np.array(rates[BIASED[1]]) / np.array(rates[BIASED[0]]))
-    alone = [stats.mean_interval(list(column), POLICY.confidence) for column in logs.T]
-    yield "| each alone, 20 s | " + " | ".join(_log_ratio(each) for each in alone) + " |"
+    yield _bias_row("each alone, 20 s", str(2 * ALONE_STARTS), [list(column) for column in logs.T])
+
+
+def _bias_row(name: str, runs: str, starts: Sequence[Sequence[float]]) -> str:
+    intervals = (stats.mean_interval(of_starts, POLICY.confidence) for of_starts in starts)
+    return f"| {name} | {runs} | " + " | ".join(map(_log_ratio, intervals)) + " |"
+
+
+def _starts(document: RunDocument, block: int) -> Sequence[float]:
+    """The logarithms of the ratio, one for each start, of the block of that number."""
+    (_, head) = pairs.of_block(document, document.header.blocks[block], POLICY, BIASED[0])
+    assert head.throughput is not None
+    return head.throughput.per_start
 
 
 def noise(records: Records) -> Iterator[str]:
@@ -403,11 +443,6 @@ def share(hits: Sequence[bool] | Iterable[bool]) -> str:
     values = list(hits)
     found = stats.wilson(sum(values), len(values), POLICY.confidence)
     return f"{100 * found.estimate:.0f} % ({percent(found.low, found.high)}, {len(values)} cells)"
-
-
-def _ratio(cell: CellComparison) -> str:
-    assert cell.ratio is not None
-    return f"{wording.change(cell.ratio)} ({wording.change_range(cell.ratio)})"
 
 
 def _log_ratio(found: stats.Estimate) -> str:
