@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
 import time
 from collections.abc import Iterator
 
 import pytest
+from still import standing_still
 
 from shootout import dataset, places
 from shootout.dataset import SCHEMAS
@@ -105,16 +104,13 @@ def test_a_server_that_stands_still_holds_nobody_up(
     monkeypatch.setattr(running, "QUERY_TIMEOUT_S", 0.5)
     ground = a_ground(server, "CREATE TABLE t (a INT)", checks=("SELECT a FROM t",))
     ground.set_up(threads=1)
-    began_s = time.monotonic()
-    os.kill(server.pid, signal.SIGSTOP)
-    try:
+    with standing_still(server.pid):
+        began_s = time.monotonic()
         with pytest.raises(MeasureError, match="timed out"):
             ground.set_up(threads=1)
         with pytest.raises(MeasureError, match="timed out"):
             ground.check()
         with pytest.raises(MeasureError, match=r"SELECT 1: .*timed out"):
             server.query("SELECT 1", 0.5)
-    finally:
-        os.kill(server.pid, signal.SIGCONT)
-    assert time.monotonic() - began_s < 10
+        assert time.monotonic() - began_s < 10
     assert server.query("SELECT 1") == ((1,),)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pymysql
 import pytest
+from still import standing_still
 
 from shootout import places
 from shootout.errors import InputError, MeasureError
@@ -93,15 +94,12 @@ def test_a_server_that_stands_still_is_not_waited_for(
 ) -> None:
     running.status()  # over a connection that is open by then
     monkeypatch.setattr(running_server, "QUERY_TIMEOUT_S", 0.5)
-    os.kill(running.pid, signal.SIGSTOP)
-    try:
+    with standing_still(running.pid):
         for _ in range(2):  # the second one has to log in first
             began_s = time.monotonic()
             with pytest.raises(MeasureError, match=r"^SHOW .*STATUS: .*timed out"):
                 running.status()
             assert time.monotonic() - began_s < 5
-    finally:
-        os.kill(running.pid, signal.SIGCONT)
     assert running.query("SELECT SLEEP(1)", timeout_s=30) == ((0,),)
     assert running.status()["Uptime"] > 0
 
