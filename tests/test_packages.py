@@ -185,7 +185,7 @@ def test_of_all_that_a_client_says_the_reason_is_told(
     (tmp_path / "said").write_text(said)
     script = tmp_path / "bin" / packages.client(source)
     script.parent.mkdir()
-    targets = "http://127.0.0.1/debian\tsid\tmain\tDebian"
+    targets = "http://127.0.0.1/any\tsid\tmain\tDebian"
     script.write_text(
         f'#!/bin/sh\n[ "$1" = indextargets ] && echo "{targets}" && exit\ncat {tmp_path}/said\nexit 1\n'
     )

@@ -140,7 +140,12 @@ def test_one_server_by_its_id_again_and_by_its_path(lab: Lab, tmp_path: Path) ->
     assert [cell["cell"]["server"] for cell in said["cells"]] == labels
     base, *heads = said["cells"]
     assert base["verdict"] == "unjudged"
-    assert all(head["ratio"]["low"] <= head["ratio"]["estimate"] <= head["ratio"]["high"] for head in heads)
+    for head in heads:
+        ratio = head["ratio"]
+        if ratio is None:  # a busy machine may leave no steady start
+            assert "unsteady" in [warning["code"] for warning in head["warnings"]]
+        else:
+            assert ratio["low"] <= ratio["estimate"] <= ratio["high"]
 
 
 def test_a_twin_is_measured_where_it_has_done_as_much_as_its_base(lab: Lab, tmp_path: Path) -> None:
