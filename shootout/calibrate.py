@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 
 from shootout import calibration, document, ledger, machine
-from shootout._engine import Engine, LoadError
+from shootout._engine import Engine, LoadError, Slice
 from shootout.calibration import Visit
 from shootout.contender import Contender, connect
 from shootout.dataset import Template
@@ -40,6 +40,7 @@ SETTLE_S = 0.1  # of load on each server, after it was moved to other CPUs
 WARMUP_S = 1.5  # likewise, after it was started
 SWEEPS_MIN = 2  # of all placements and lengths, in each start of a block
 STARTS = 3
+PAIR = (0, 1)  # the engine's numbers of both instances
 SHARE = 1 / 3  # of the time that a calibration has; then the server is measured as others are
 
 
@@ -127,6 +128,9 @@ class _Bench:
         grounds = [Ground(instance, workload, dataset) for instance in pair]
         for ground in grounds:
             ground.set_up(block.threads)
+        sampling = self.plan.profile.sampling.isolated(writes=program.writes, ours=True)
+        paused = sampling.isolation in ("pause", "exclusive")
+        pids = [instance.pid for instance in pair if instance.pid is not None]
         loads: dict[str, _Load] = {}
         for name, place in self.placements.items():
             client, servers = place.of(block.threads, writes=program.writes)
@@ -134,18 +138,17 @@ class _Bench:
             engine = Engine(msgspec.json.encode(program), self.generator.getrandbits(64), lanes)
             for ground in grounds:
                 connect(engine, ground.instance, ground.schema, block.threads)
-            loads[name] = _Load(engine, client, servers, batch=block.threads > 1)
-        sampling = self.plan.profile.sampling
+            loads[name] = _Load(engine, client, servers, pids, batch=block.threads > 1, paused=paused)
         slices_s = list(dict.fromkeys([sampling.slice_s, *SLICES_S]))
         try:
-            latency_s = next(iter(loads.values())).settle(WARMUP_S, pair)
+            latency_s = next(iter(loads.values())).settle(WARMUP_S)
             ramp_s = min(max(sampling.ramp_s, RAMP_CYCLES * latency_s), WINDOW_MAX_S)
             least_s = min(WINDOW_CYCLES * latency_s, WINDOW_MAX_S)
             for sweep in count(1):
                 if sweep > SWEEPS_MIN and time.monotonic() > until_s:
                     break
                 for name in self.generator.sample(list(loads), len(loads)):
-                    loads[name].settle(SETTLE_S, pair)
+                    loads[name].settle(SETTLE_S)
                     for slice_s in self.generator.sample(slices_s, len(slices_s)):
                         log_ratio, took_s = loads[name].visit(ramp_s, max(slice_s, least_s), self.generator)
                         yield Visit(
@@ -169,18 +172,16 @@ class _Load:
     engine: Engine
     client: tuple[int, ...]
     servers: tuple[int, ...]
+    pids: Sequence[int]
     batch: bool
+    paused: bool  # each is stopped while the other has its slice, as in runs
 
-    def settle(self, seconds: float, pair: Sequence[Instance]) -> float:
+    def settle(self, seconds: float) -> float:
         """Move both there, and load each for so long; gives the slower one's mean latency."""
-        for instance in pair:
-            if instance.pid is not None:
-                machine.place(instance.pid, self.servers)
+        for pid in self.pids:
+            machine.place(pid, self.servers)
         with machine.hold(self.client, batch=self.batch):
-            slices = [
-                self.engine.slice(server, 0.0, seconds, ANSWER_TIMEOUT_S) for server in range(len(pair))
-            ]
-        return max(taken.latencies.mean_s for taken in slices)
+            return max(self._slice(server, 0.0, seconds).latencies.mean_s for server in PAIR)
 
     def visit(self, ramp_s: float, window_s: float, generator: random.Random) -> tuple[float, float]:
         """Some rounds: the mean of their log-ratios, and the seconds that they took."""
@@ -188,10 +189,17 @@ class _Load:
         log_ratios = []
         began_s = time.monotonic()
         with machine.hold(self.client, batch=self.batch):
-            for order in orders((0, 1), rounds, generator):
-                seen = {
-                    server: self.engine.slice(server, ramp_s, window_s, ANSWER_TIMEOUT_S).transactions
-                    for server in order
-                }
+            for order in orders(PAIR, rounds, generator):
+                seen = {server: self._slice(server, ramp_s, window_s).transactions for server in order}
                 log_ratios.append(math.log(max(seen[1], 0.5) / max(seen[0], 0.5)))
         return statistics.fmean(log_ratios), time.monotonic() - began_s
+
+    def _slice(self, server: int, ramp_s: float, window_s: float) -> Slice:
+        idle = [pid for number, pid in enumerate(self.pids) if self.paused and number != server]
+        for pid in idle:
+            machine.stop(pid, True)
+        try:
+            return self.engine.slice(server, ramp_s, window_s, ANSWER_TIMEOUT_S)
+        finally:
+            for pid in idle:
+                machine.stop(pid, False)

@@ -115,11 +115,19 @@ def test_a_runner_is_calibrated_and_later_runs_use_it(
     for name, value in (("STARTS", 2), ("SWEEPS_MIN", 1), ("SLICES_S", (0.05,))):
         monkeypatch.setattr(calibrate, name, value)
     out = tmp_path / "out"
-    selection = plan.Selection(
-        profile=str(lab.profile), servers=f"{BASE},{BASE}", workloads="oltp_point_select", budget="0.1"
-    )
-    left = calibrate.begin(selection, out / "results", lambda progress: None)
+    selection = plan.Selection(profile=str(lab.profile), servers=f"{BASE},{BASE}", budget="0.1")
+    said: list[str] = []
+    stopped: dict[str, set[int]] = {}  # processes, by the block that was visited
+    stop = machine.stop
+
+    def noted(pid: int, now: bool) -> None:
+        stopped.setdefault(said[-1].rpartition(" ")[2], set()).add(pid)
+        stop(pid, now)
+
+    monkeypatch.setattr(machine, "stop", noted)
+    left = calibrate.begin(selection, out / "results", lambda progress: said.append(progress.detail))
     assert left == "0.0666667"  # two thirds
+    assert {block: len(pids) for block, pids in stopped.items()} == {"oltp_read_write-t2": 4}  # of two starts
     runner = machine.inspect(tmp_path)
     found = calibration.read(out / "results" / ledger.FOLDER, runner.fingerprint)
     assert found is not None
