@@ -129,7 +129,6 @@ class _Bench:
         for ground in grounds:
             ground.set_up(block.threads)
         sampling = self.plan.profile.sampling.isolated(writes=program.writes, ours=True)
-        paused = sampling.isolation in ("pause", "exclusive")
         pids = [instance.pid for instance in pair if instance.pid is not None]
         loads: dict[str, _Load] = {}
         for name, place in self.placements.items():
@@ -138,7 +137,9 @@ class _Bench:
             engine = Engine(msgspec.json.encode(program), self.generator.getrandbits(64), lanes)
             for ground in grounds:
                 connect(engine, ground.instance, ground.schema, block.threads)
-            loads[name] = _Load(engine, client, servers, pids, batch=block.threads > 1, paused=paused)
+            loads[name] = _Load(
+                engine, client, servers, pids, batch=block.threads > 1, stops_idle=sampling.stops_idle
+            )
         slices_s = list(dict.fromkeys([sampling.slice_s, *SLICES_S]))
         try:
             latency_s = next(iter(loads.values())).settle(WARMUP_S)
@@ -174,7 +175,7 @@ class _Load:
     servers: tuple[int, ...]
     pids: Sequence[int]
     batch: bool
-    paused: bool  # each is stopped while the other has its slice, as in runs
+    stops_idle: bool  # each is stopped while the other has its slice, as in runs
 
     def settle(self, seconds: float) -> float:
         """Move both there, and load each for so long; gives the slower one's mean latency."""
@@ -195,7 +196,7 @@ class _Load:
         return statistics.fmean(log_ratios), time.monotonic() - began_s
 
     def _slice(self, server: int, ramp_s: float, window_s: float) -> Slice:
-        idle = [pid for number, pid in enumerate(self.pids) if self.paused and number != server]
+        idle = [pid for number, pid in enumerate(self.pids) if self.stops_idle and number != server]
         for pid in idle:
             machine.stop(pid, True)
         try:

@@ -212,6 +212,11 @@ class Sampling(Value):
             return self
         return structs.replace(self, isolation="pause" if writes and ours else "share")
 
+    @property
+    def stops_idle(self) -> bool:
+        """Whether servers stand still while it is not their turn; `auto` is settled for each block."""
+        return self.isolation in ("pause", "exclusive")
+
 
 THROUGHPUT: Final = "throughput"
 Metric = Literal[

@@ -224,7 +224,7 @@ def make(selection: Selection) -> Plan:
         stand_ins={slot: reference.without_password(text) for slot, text in profile.stand_ins.items()},
         scales={},  # the one that was asked for is in the profile by now
     )
-    if profile.sampling.isolation in ("pause", "exclusive"):
+    if profile.sampling.stops_idle:
         for each in references:
             if each.source == "dsn":
                 raise InputError(

@@ -206,7 +206,7 @@ class _Course:
 
     def _stop(self, server: int, stopped: bool) -> None:
         stop = self.subjects[server].stop
-        if self.sampling.isolation in ("pause", "exclusive") and stop is not None:
+        if self.sampling.stops_idle and stop is not None:
             stop(stopped)
 
     @contextmanager
