@@ -360,16 +360,16 @@ impl<'a> Session<'a> {
         if self.failure.get().is_some() { Err(Failure::interrupted()) } else { Ok(()) }
     }
 
-    /// Waits for the socket; the time-out is counted in looks, so that a machine that stands still uses none up.
+    /// Waits for the socket; of a machine that stands still meanwhile, two looks at most count as the server's silence.
     fn wait(&self, what: PollFlags) -> Result<(), Failure> {
         let tick = Timespec { tv_sec: 0, tv_nsec: i64::from(LOOK_AROUND.subsec_nanos()) };
         let mut waited = Duration::ZERO;
         while waited < self.timeout {
             self.go_on()?;
+            let looked = Instant::now();
             match poll(&mut [PollFd::new(&self.socket, what)], Some(&tick)) {
-                Ok(0) => waited += LOOK_AROUND,
+                Ok(0) | Err(Errno::INTR) => waited += looked.elapsed().min(2 * LOOK_AROUND),
                 Ok(_) => return Ok(()),
-                Err(Errno::INTR) => {}
                 Err(error) => return Err(Failure::without_code(error)),
             }
         }
