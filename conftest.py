@@ -12,10 +12,18 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from rich.console import Console
 
-from shootout import claims, cli, compare, github, measure, plan, published, terminal, wording, workload
+from shootout import cli
+from shootout.analysis import claims, compare
 from shootout.errors import InputError, MeasureError
-from shootout.model import Cell, CellComparison, Claim, JudgedClaim, RunDocument, Verdict
-from shootout.places import REPORTS
+from shootout.inputs import published, workload
+from shootout.measure import campaign, plan
+from shootout.model.plan import Cell
+from shootout.model.published import Claim
+from shootout.model.run import RunDocument
+from shootout.model.verdict import CellComparison, JudgedClaim, Verdict
+from shootout.paths import REPORTS
+from shootout.report import terminal, wording
+from shootout.report.github import markdown
 from shootout.servers import dsn
 
 PLAN = pytest.StashKey[plan.Plan]()
@@ -98,10 +106,10 @@ def run(request: pytest.FixtureRequest) -> cli.Conclusion:
     with _uncaptured(config):
         try:
             with terminal.Display(Console(stderr=True)) as display:
-                path = measure.measure(config.stash[PLAN].only(cells), reports / "results", display.show)
+                path = campaign.measure(config.stash[PLAN].only(cells), reports / "results", display.show)
             config.stash[CONCLUSION] = cli.conclude(path, reports / "site", config.option.acknowledged)
             if config.option.markdown:
-                cli.write(Path(config.option.markdown), github.summary(config.stash[CONCLUSION].comparison))
+                cli.write(Path(config.option.markdown), markdown.summary(config.stash[CONCLUSION].comparison))
         except (InputError, MeasureError) as error:
             pytest.exit(str(error), returncode=cli.EXIT_CODES[type(error)])
     return config.stash[CONCLUSION]

@@ -20,49 +20,26 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from shootout import (
-    __version__,
-    baseline,
-    cached,
-    calibrate,
-    claims,
-    compare,
-    contender,
-    doctor,
-    document,
-    github,
-    history,
-    issues,
-    kept,
-    ledger,
-    look,
-    matrix,
-    merge,
-    plan,
-    regressions,
-    site,
-    terminal,
-    triage,
-    web,
-    webhook,
-)
+from shootout import __version__
+from shootout.analysis import baseline, claims, compare, history, ledger
+from shootout.document import journal, merge
 from shootout.errors import InputError, MeasureError
-from shootout.model import (
-    Acknowledgement,
-    Comparison,
-    HistoryPoint,
-    JudgedClaim,
-    RunDocument,
-    ServerReference,
-    Verdict,
-)
-from shootout.places import FIXTURES, REPORTS, ROOT, SUITES, cache
-from shootout.repository import Repository
-from shootout.servers import catalogue, dsn, reference
+from shootout.inputs import acknowledgements, matrix
+from shootout.inputs.toml import hint
+from shootout.measure import calibrate, managed, plan, session
+from shootout.model.history import HistoryPoint
+from shootout.model.plan import ServerReference
+from shootout.model.run import RunDocument
+from shootout.model.verdict import Acknowledgement, Comparison, JudgedClaim, Verdict
+from shootout.paths import FIXTURES, REPORTS, ROOT, SUITES, cache_folder
+from shootout.report import judgement_cache, site, terminal
+from shootout.report.github import http, issues, markdown, regressions, webhook
+from shootout.report.github.repository import Repository
+from shootout.runner import doctor
+from shootout.servers import cache, catalogue, dsn, reference
 from shootout.servers.catalogue import Fetched
 from shootout.servers.native import Tree
 from shootout.servers.program import Program
-from shootout.toml import hint
 
 EXIT_CODES: dict[type[Exception], int] = {InputError: 2, MeasureError: 3}
 INTERRUPTED = 130
@@ -103,12 +80,12 @@ def known(acknowledged: Path | None) -> tuple[Acknowledgement, ...]:
 
     Raises InputError.
     """
-    return triage.load(ACKNOWLEDGED if acknowledged is None else acknowledged)
+    return acknowledgements.load(ACKNOWLEDGED if acknowledged is None else acknowledged)
 
 
 def conclude(path: Path, out: Path, acknowledged: Path | None = None) -> Conclusion:
     """Judge the run at `path`, keep what its A/A cells showed, and publish it with all others beside it."""
-    run = kept.run(path, known(acknowledged))
+    run = judgement_cache.run(path, known(acknowledged))
     ledger.learn(path.parent / ledger.FOLDER, run.outline.entries)
     page = publish(path.parent, out, acknowledged)
     whole = run.whole()
@@ -126,7 +103,7 @@ def judged(
 def publish(results: Path, out: Path, acknowledged: Path | None = None) -> Path:
     """Make the site of all run documents in `results`; what is none is named on stderr and left out."""
     accepted = known(acknowledged)
-    runs = kept.runs(results, _left_out, accepted)
+    runs = judgement_cache.runs(results, _left_out, accepted)
     if not runs:
         raise _nothing_in(results)
     return site.update(runs, out, accepted)
@@ -135,7 +112,7 @@ def publish(results: Path, out: Path, acknowledged: Path | None = None) -> Path:
 def _points(results: Path, anchor: str | None) -> Iterator[Iterable[tuple[history.Key, HistoryPoint]]]:
     """What every run of a folder adds to history; with `anchor`, relative to that, the runs that have it."""
     if anchor is None:
-        yield from (run.points for run in kept.runs(results, _left_out))
+        yield from (run.points for run in judgement_cache.runs(results, _left_out))
     else:
         yield from map(history.points_of, _judged_all(results, anchor))
 
@@ -143,9 +120,9 @@ def _points(results: Path, anchor: str | None) -> Iterator[Iterable[tuple[histor
 def _judged_all(results: Path, base: str | None = None, acknowledged: Path | None = None) -> list[Comparison]:
     """Every run of a folder, without those that are part of another; with `base`, those that have it."""
     runs: dict[str, Comparison] = {}
-    for path in document.find(results):
+    for path in journal.find(results):
         try:
-            read = document.read(path)
+            read = journal.read(path)
             if base is None or any(base in block.servers for block in read.header.blocks):
                 runs[read.header.run] = judged(read, results, base, acknowledged)
         except InputError as error:
@@ -246,7 +223,9 @@ def _compare(given: argparse.Namespace) -> int:
     comparisons = _judged_each(given, given.base)
     if given.baseline is not None:
         comparisons = [
-            baseline.judged(each, baseline.find(given.baseline, each.header), triage.load(ACKNOWLEDGED))
+            baseline.judged(
+                each, baseline.find(given.baseline, each.header), acknowledgements.load(ACKNOWLEDGED)
+            )
             for each in comparisons
         ]
     for path, comparison in zip(given.documents, comparisons, strict=True):
@@ -258,7 +237,7 @@ def _compare(given: argparse.Namespace) -> int:
 
 
 def _baseline_accept(given: argparse.Namespace) -> int:
-    comparison = judged(document.read(given.document), given.document.parent, given.anchor)
+    comparison = judged(journal.read(given.document), given.document.parent, given.anchor)
     paths = [str(path) for path in baseline.accept(given.to, baseline.of(comparison))]
     print(msgspec.json.encode({"accepted": paths}).decode() if given.json else "\n".join(paths))
     return 0
@@ -283,7 +262,7 @@ def _doctor(given: argparse.Namespace) -> int:
         if code not in (0, 1):
             return code
     policy = matrix.load_profile(given.profile).policy
-    data = cache() if given.data is None else Path(given.data)
+    data = cache_folder() if given.data is None else Path(given.data)
     report = doctor.examine(data, given.out / "results", policy)
     if given.json:
         print(msgspec.json.encode(report).decode())
@@ -331,22 +310,22 @@ def _site(given: argparse.Namespace) -> int:
 
 
 def _notify(given: argparse.Namespace) -> int:
-    address, link = web.checked("--webhook", given.webhook), _link(given)
+    address, link = http.checked("--webhook", given.webhook), _link(given)
     webhook.post(address, webhook.message(_judged_each(given), link))
     return _done(["sent"], given)
 
 
 def _github_annotate(given: argparse.Namespace) -> int:
-    return _done([line for each in _judged_each(given) for line in github.marks(each)], given)
+    return _done([line for each in _judged_each(given) for line in markdown.marks(each)], given)
 
 
 def _github_comment(given: argparse.Namespace) -> int:
     repository, link = Repository.of(os.environ), _link(given)
-    body = github.comment(_judged_each(given), link)
+    body = markdown.comment(_judged_each(given), link)
     number = repository.pull(given.branch, given.sha)
     if number is None:
         return _done([f"no open pull request of {given.branch} is at {given.sha}: nothing written"], given)
-    return _done([repository.comment(number, github.MARKER, body)], given)
+    return _done([repository.comment(number, markdown.MARKER, body)], given)
 
 
 def _github_issues(given: argparse.Namespace) -> int:
@@ -359,11 +338,11 @@ def _github_issues(given: argparse.Namespace) -> int:
 
 
 def _judged_each(given: argparse.Namespace, base: str | None = None) -> list[Comparison]:
-    return [judged(document.read(path), path.parent, base, given.acknowledged) for path in given.documents]
+    return [judged(journal.read(path), path.parent, base, given.acknowledged) for path in given.documents]
 
 
 def _link(given: argparse.Namespace) -> str | None:
-    return None if given.link is None else web.checked("--link", given.link)
+    return None if given.link is None else http.checked("--link", given.link)
 
 
 def _done(lines: Sequence[str], given: argparse.Namespace) -> int:
@@ -372,7 +351,7 @@ def _done(lines: Sequence[str], given: argparse.Namespace) -> int:
 
 
 def _cache_list(given: argparse.Namespace) -> int:
-    found = cached.contents(cache(), cached.limit_bytes(os.environ))
+    found = cache.contents(cache_folder(), cache.limit_bytes(os.environ))
     if given.json:
         print(msgspec.json.encode(found).decode())
     else:
@@ -381,7 +360,7 @@ def _cache_list(given: argparse.Namespace) -> int:
 
 
 def _cache_clear(given: argparse.Namespace) -> int:
-    cleared = cached.clear(cache())
+    cleared = cache.clear(cache_folder())
     if given.json:
         print(msgspec.json.encode(cleared).decode())
     else:
@@ -390,7 +369,7 @@ def _cache_clear(given: argparse.Namespace) -> int:
 
 
 def _servers_list(given: argparse.Namespace) -> int:
-    offers = catalogue.offers(cache())
+    offers = catalogue.offers(cache_folder())
     if given.json:
         print(msgspec.json.encode(offers).decode())
     else:
@@ -403,7 +382,7 @@ def _servers_fetch(given: argparse.Namespace) -> int:
     fetched = []
     for each in references:
         with terminal.fetching(Console(stderr=True)) as tell:
-            program = contender.program_of(each, tell=tell)
+            program = managed.program_of(each, tell=tell)
         fetched.append(_fetched(each, program))
         if not given.json:
             terminal.print_fetched(_console(), fetched[-1])
@@ -414,18 +393,18 @@ def _servers_fetch(given: argparse.Namespace) -> int:
 
 def _fetched(server: ServerReference, program: Program) -> Fetched:
     version = ".".join(map(str, program.version))
-    place = str(catalogue.bring(server, cache())) if isinstance(program, Tree) else program.digest
+    place = str(catalogue.bring(server, cache_folder())) if isinstance(program, Tree) else program.digest
     return Fetched(reference=server.text, family=program.family, version=version, directory=place)
 
 
 def _servers_start(given: argparse.Namespace) -> int:
-    with look.running(reference.parse(given.reference), given.settings, given.port) as instance:
-        access = look.access(instance)
+    with session.running(reference.parse(given.reference), given.settings, given.port) as instance:
+        access = session.access(instance)
         if given.json:
             print(msgspec.json.encode(access).decode(), flush=True)
         else:
             terminal.print_access(_console(), given.reference, access)
-        look.until_interrupted(instance)
+        session.until_interrupted(instance)
     return 0
 
 

@@ -6,7 +6,7 @@ words.
 
 import pytest
 
-from shootout.model import CellComparison, Verdict
+from shootout.model.verdict import CellComparison, Verdict
 
 pytestmark = pytest.mark.oltp
 

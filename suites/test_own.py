@@ -1,6 +1,6 @@
 """Workloads of your own: `--workloads FILE.toml` makes items `test_own[<workload>-<server>-t<threads>]`."""
 
-from shootout.model import CellComparison, Verdict
+from shootout.model.verdict import CellComparison, Verdict
 
 
 def test_own(cell: CellComparison) -> None:

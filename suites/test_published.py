@@ -6,8 +6,8 @@ fail; one that cannot be told is skipped. Both say why.
 
 import pytest
 
-from shootout import wording
-from shootout.model import JudgedClaim, Outcome
+from shootout.model.verdict import JudgedClaim, Outcome
+from shootout.report import wording
 
 
 @pytest.mark.published

@@ -6,7 +6,7 @@ says which.
 
 import pytest
 
-from shootout.model import CellComparison, Verdict
+from shootout.model.verdict import CellComparison, Verdict
 
 pytestmark = pytest.mark.tpcc
 

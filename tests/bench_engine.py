@@ -25,10 +25,11 @@ from bench.targets import memory_rows, other_lines, point_rows, targets
 from bench.values import Point, Report, Turn
 from rich.console import Console
 
-from shootout import machine, plan
-from shootout.contender import Contender
-from shootout.host import Host
-from shootout.places import REPORTS
+from shootout.measure import plan
+from shootout.measure.managed import Contender
+from shootout.paths import REPORTS
+from shootout.runner import machine
+from shootout.runner.host import Host
 from shootout.servers.instances import Instance
 
 SERVER = "mysql-5.7.22"

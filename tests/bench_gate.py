@@ -19,11 +19,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from shootout import compare, document, kept, plan, wording
 from shootout._engine import Histogram
-from shootout.contender import Contender
-from shootout.model import RunDocument
-from shootout.rounds import RAMP_CYCLES, WARMUP_SLICE_SHARE, WINDOW_CYCLES
+from shootout.analysis import compare
+from shootout.document import journal
+from shootout.measure import plan
+from shootout.measure.managed import Contender
+from shootout.measure.rounds import RAMP_CYCLES, WARMUP_SLICE_SHARE, WINDOW_CYCLES
+from shootout.model.run import RunDocument
+from shootout.report import judgement_cache, wording
 
 SERVER = "mysql-8.0.12"
 THREADS = "1,4,16"
@@ -80,13 +83,13 @@ def gate(out: Path, budget_min: float) -> tuple[dict[str, float], RunDocument]:
                 since, stage = time.time(), "blocks" if BLOCK.match(line) else "starts"
     assert process.returncode in (0, 1), process.returncode
     ended = time.time()
-    (path,) = document.find(out / "results")
-    (judged,) = (out / "results" / kept.FOLDER).iterdir()
+    (path,) = journal.find(out / "results")
+    (judged,) = (out / "results" / judgement_cache.FOLDER).iterdir()
     for part, file in ((stage, path), ("judging", judged), ("report", out / "site" / "index.html")):
         spent_s[part] = spent_s.get(part, 0.0) + file.stat().st_mtime - since
         since = file.stat().st_mtime
     spent_s["the end"] = ended - since
-    read = document.read(path)
+    read = journal.read(path)
     spent_s["measuring"], spent_s["warm-up"] = loaded_s(read)
     spent_s["blocks"] -= spent_s["measuring"] + spent_s["warm-up"]
     return spent_s, read

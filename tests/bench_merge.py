@@ -16,8 +16,9 @@ from pathlib import Path
 import builders
 import msgspec
 
-from shootout import document
-from shootout.model import Block, EndRecord, Planned, RunHeader, StartRecord
+from shootout.document import journal
+from shootout.model.plan import Block, Planned
+from shootout.model.run import EndRecord, RunHeader, StartRecord
 
 SHARDS, BLOCKS_EACH, STARTS = 1000, 50, 2  # with two servers in each block: 100 cells
 SECONDS_MAX, BYTES_MAX = 10.0, 500_000_000
@@ -89,14 +90,14 @@ def write(folder: Path, header: RunHeader, starts: list[StartRecord]) -> None:
     """As a run does, but in one piece: a hundred thousand writes that wait for the disk would take hours."""
     end = EndRecord(finished="2026-11-20T03:41:00+00:00", elapsed_s=3600.0, interrupted=False)
     digest = b""
-    with (folder / document.new_name(header.run)).open("wb") as file:
+    with (folder / journal.new_name(header.run)).open("wb") as file:
         for record in (header, *starts, end):
-            line, digest = document.sealed(msgspec.json.encode(record), digest)
+            line, digest = journal.sealed(msgspec.json.encode(record), digest)
             file.write(line)
 
 
 def require_whole(path: Path) -> None:
-    lines = sum(1 for _ in document.lines(path))
+    lines = sum(1 for _ in journal.lines(path))
     assert lines == SHARDS * BLOCKS_EACH * STARTS + 2, lines
 
 

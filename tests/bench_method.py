@@ -19,11 +19,13 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from shootout import machine, plan, wording
 from shootout._engine import Engine
-from shootout.contender import Contender, connect
-from shootout.dataset import SCHEMAS
-from shootout.host import Host
+from shootout.measure import plan
+from shootout.measure.dataset import SCHEMAS
+from shootout.measure.managed import Contender, connect
+from shootout.report import wording
+from shootout.runner import machine
+from shootout.runner.host import Host
 from shootout.servers.instances import Instance
 
 PLACEMENTS = {  # client, server

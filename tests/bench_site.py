@@ -33,22 +33,15 @@ from playwright.sync_api import sync_playwright
 from rich.console import Console
 from rich.table import Table
 
-from shootout import cli, compare, document, kept, ledger
-from shootout.model import (
-    Block,
-    CellComparison,
-    Comparison,
-    EndRecord,
-    Interval,
-    JudgedMetric,
-    LedgerEntry,
-    RunDocument,
-    RunHeader,
-    Samples,
-    StartRecord,
-    Verdict,
-)
-from shootout.places import REPORTS
+from shootout import cli
+from shootout.analysis import compare, ledger
+from shootout.document import journal
+from shootout.model.history import LedgerEntry
+from shootout.model.plan import Block
+from shootout.model.run import EndRecord, RunDocument, RunHeader, Samples, StartRecord
+from shootout.model.verdict import CellComparison, Comparison, Interval, JudgedMetric, Verdict
+from shootout.paths import REPORTS
+from shootout.report import judgement_cache
 
 WEEKS = 156
 SERVERS = ("mysql-5.7.22", "mysql-8.0.12", "mysql-8.0.33", "mysql-9.7", "mariadb-11.8")
@@ -173,7 +166,7 @@ def recorded() -> Recorded:
     """The showcase's documents."""
     noise: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
-        documents = tuple(map(document.read, record.unpacked(Path(folder))))
+        documents = tuple(map(journal.read, record.unpacked(Path(folder))))
     compared = [cell for each in documents for cell in compare.compare(each).cells if cell.ratio]
     for cell in compared:
         logs = [math.log(ratio) for ratio in cell.per_start]
@@ -192,22 +185,22 @@ def generate(results: Path, weeks: int) -> float:
 def generate_one(results: Path, week: int, *, whole: bool) -> float:
     """Make one run; returns the seconds that judging it took, 0 where its judgement was made up."""
     header = _header(week)
-    path = results / document.new_name(header.run)
+    path = results / journal.new_name(header.run)
     results.mkdir(parents=True, exist_ok=True)
     finished = (FIRST + timedelta(weeks=week, hours=6)).isoformat()
     end = EndRecord(finished=finished, elapsed_s=6 * 3600.0, interrupted=False)
     starts = tuple(_starts(header, week)) if whole else ()
     read = RunDocument(header=header, starts=starts, failures=(), end=end)
-    path.write_bytes(document.encoded(read))
+    path.write_bytes(journal.encoded(read))
     if whole:
         began_s = time.perf_counter()
-        judged = kept.run(path)
+        judged = judgement_cache.run(path)
         taken_s = time.perf_counter() - began_s
         ledger.learn(results / ledger.FOLDER, judged.outline.entries)
         return taken_s
     comparison = _comparison(header, end, week)
     ledger.keep(results / ledger.FOLDER, header.runner.fingerprint, _entries(comparison))
-    kept.store(path, kept.Whole(read, comparison, ()))
+    judgement_cache.store(path, judgement_cache.Whole(read, comparison, ()))
     return 0.0
 
 

@@ -20,8 +20,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from shootout import compare, document, wording
-from shootout.model import CellComparison, RunDocument, Verdict
+from shootout.analysis import compare
+from shootout.document import journal
+from shootout.model.run import RunDocument
+from shootout.model.verdict import CellComparison, Verdict
+from shootout.report import wording
 
 KILLS = 20
 STARTS = 8
@@ -105,19 +108,19 @@ def kill(folder: Path, out: Path, life_s: float) -> bool:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            return not any(is_complete(document.read(path)) for path in document.find(out / "results"))
+            return not any(is_complete(journal.read(path)) for path in journal.find(out / "results"))
     return False
 
 
 def found(out: Path) -> RunDocument:
     """The only run document there."""
-    (path,) = document.find(out / "results")
-    return document.read(path)
+    (path,) = journal.find(out / "results")
+    return journal.read(path)
 
 
 def on_record(out: Path) -> int:
     """How many starts of blocks there are."""
-    return len(found(out).starts) if document.find(out / "results") else 0
+    return len(found(out).starts) if journal.find(out / "results") else 0
 
 
 def is_complete(read: RunDocument) -> bool:

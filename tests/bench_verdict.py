@@ -33,9 +33,11 @@ import numpy as np
 from bench import campaign, usual, verdicts
 from bench.usual import Repeat
 
-from shootout import compare, pairs, stats
-from shootout.model import Policy, RunDocument, Verdict
-from shootout.places import REPORTS, ROOT, cache
+from shootout.analysis import compare, pairs, stats
+from shootout.model.plan import Policy
+from shootout.model.run import RunDocument
+from shootout.model.verdict import Verdict
+from shootout.paths import REPORTS, ROOT, cache_folder
 
 FOLDER = REPORTS / "verdict"
 KEPT = REPORTS / "showcase" / "verdict"
@@ -295,7 +297,7 @@ def slowed(log: Path) -> Iterator[None]:
     """While the injector runs: beside the first server, and its twin, the others lose a share each."""
     heads = [f"{place}={1 - (1 - loss) * (1 - STOPPED)}" for place, loss in enumerate(LOSSES, 1)]
     told = [f"0={STOPPED}", f"twin={STOPPED}", *heads]
-    command = [sys.executable, "-m", "bench.injector", str(cache()), str(log), *told]
+    command = [sys.executable, "-m", "bench.injector", str(cache_folder()), str(log), *told]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT / "tests"), str(ROOT)))}
     process = subprocess.Popen(command, env=environment)
     try:

@@ -10,37 +10,34 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from shootout import curves
 from shootout._engine import Histogram
-from shootout.document import FORMAT
-from shootout.model import (
-    Block,
-    Cell,
-    CellComparison,
-    CellFigures,
-    Comparison,
-    Dataset,
+from shootout.analysis import curves
+from shootout.document.journal import FORMAT
+from shootout.model.plan import Block, Cell, Dataset, Metric, Policy, Profile
+from shootout.model.run import (
     EndRecord,
     FailureRecord,
-    Interval,
-    JudgedMetric,
-    Latency,
-    Metric,
     Placement,
-    Policy,
-    Profile,
     RunDocument,
     RunHeader,
     Runner,
     Samples,
     ServerRecord,
     SettingRecord,
-    Special,
     StartRecord,
-    Verdict,
     Warning,
     WorkloadRecord,
 )
+from shootout.model.verdict import (
+    CellComparison,
+    CellFigures,
+    Comparison,
+    Interval,
+    JudgedMetric,
+    Latency,
+    Verdict,
+)
+from shootout.model.workload import Special
 
 BASE, HEAD = "mysql-5.7.22", "mysql-8.0.12"
 WORKLOADS = ("oltp_point_select", "oltp_read_only", "oltp_read_write")

@@ -15,9 +15,9 @@ from pathlib import Path, PurePath
 
 from msgspec.structs import replace
 
-from shootout import document
-from shootout.model import RunDocument, Samples, StartRecord
-from shootout.places import REPORTS
+from shootout.document import journal
+from shootout.model.run import RunDocument, Samples, StartRecord
+from shootout.paths import REPORTS
 
 SHOWCASE = REPORTS / "showcase"
 
@@ -45,7 +45,7 @@ def record(path: Path, starts: int | None = None, statements: Collection[int] | 
     `starts`: how many are kept of each block, and those that confirm. `statements`: the threads of the blocks
     that keep the latencies of kinds of statement. None: all.
     """
-    read = document.read(path)
+    read = journal.read(path)
     kept = [record for record in read.starts if starts is None or record.start <= starts or record.confirming]
     if statements is not None:
         telling = {block.key for block in read.header.blocks if block.threads in statements}
@@ -53,7 +53,7 @@ def record(path: Path, starts: int | None = None, statements: Collection[int] | 
     short = replace(placeless(read), starts=tuple(kept))
     SHOWCASE.mkdir(parents=True, exist_ok=True)
     packed = SHOWCASE / f"{path.name}.gz"
-    packed.write_bytes(gzip.compress(document.encoded(short), 9, mtime=0))
+    packed.write_bytes(gzip.compress(journal.encoded(short), 9, mtime=0))
     return packed
 
 

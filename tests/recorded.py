@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from shootout.host import Host
+from shootout.runner.host import Host
 
 FOLDER = Path(__file__).with_name("machines")
 

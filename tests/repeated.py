@@ -10,9 +10,12 @@ from functools import cache
 import builders
 from msgspec import structs
 
-from shootout import compare, plan, workload
-from shootout.contender import absent_record
-from shootout.model import Comparison, FailureRecord, RunDocument, Samples, StartRecord
+from shootout.analysis import compare
+from shootout.inputs import workload
+from shootout.measure import plan
+from shootout.measure.managed import absent_record
+from shootout.model.run import FailureRecord, RunDocument, Samples, StartRecord
+from shootout.model.verdict import Comparison
 
 Tps = Callable[[str, str, int], float]  # of a server's label, a workload and a number of threads
 

@@ -12,9 +12,12 @@ from pathlib import Path
 
 from bench import campaign
 
-from shootout import claims, document, published, wording
-from shootout.model import RunDocument
-from shootout.places import REPORTS, ROOT
+from shootout.analysis import claims
+from shootout.document import journal
+from shootout.inputs import published
+from shootout.model.run import RunDocument
+from shootout.paths import REPORTS, ROOT
+from shootout.report import wording
 
 KEPT = REPORTS / "showcase" / "published"
 FINDINGS = ROOT / "docs" / "published.md"
@@ -22,7 +25,7 @@ FINDINGS = ROOT / "docs" / "published.md"
 
 def main() -> None:
     for path in map(Path, sys.argv[1:]):
-        found = document.read(path)
+        found = journal.read(path)
         campaign.keep(KEPT / f"{found.header.profile.published}.jsonl.xz", found)
     for run in runs():
         print("\n".join(table(run)), end="\n\n")

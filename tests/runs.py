@@ -17,8 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from shootout import places
-from shootout.servers import catalogue, packages
+from shootout import paths
+from shootout.servers import catalogue
+from shootout.servers.fetch import packages
 
 BASE, HEAD = "mysql-5.7.22", "mysql-8.0.12"
 SHOOTOUT = str(Path(sys.executable).with_name("shootout"))
@@ -73,9 +74,11 @@ class Lab:
 
     def tree(self, name: str) -> Path:
         """The tree of a catalogue's server; beside it may lie those of older catalogues."""
-        return self.cache / "servers" / packages.fetch(name, catalogue.load()[name], places.cache()).name
+        return (
+            self.cache / "servers" / packages.fetch(name, catalogue.load()[name], paths.cache_folder()).name
+        )
 
-    def run(self, *command: str, cwd: Path = places.ROOT) -> subprocess.CompletedProcess[str]:
+    def run(self, *command: str, cwd: Path = paths.ROOT) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
         return subprocess.run(
             command,
@@ -163,9 +166,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     folder = tmp_path_factory.mktemp("lab")
     known = catalogue.load()
     for name in (BASE, HEAD):
-        packages.fetch(name, known[name], places.cache())
+        packages.fetch(name, known[name], paths.cache_folder())
     (folder / "shootout").mkdir()
-    (folder / "shootout" / "servers").symlink_to(places.cache() / "servers")
+    (folder / "shootout" / "servers").symlink_to(paths.cache_folder() / "servers")
     settings = folder / "small.toml"
     settings.write_text(SETTINGS)
     profile = folder / "tiny.toml"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from shootout.places import REPORTS, ROOT
+from shootout.paths import REPORTS, ROOT
 
 PAGE = REPORTS / "demo" / "site" / "runs" / "20261121T170041Z-a58f78" / "index.html"  # as `make bench` ends
 SHOWN = ROOT / "docs" / "report.png"

@@ -9,11 +9,12 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from shootout import document, kept, wording
-from shootout.kept import Whole
-from shootout.model import CellComparison
-from shootout.places import REPORTS, ROOT
-from shootout.site.names import run_folder, workload_page
+from shootout.document import journal
+from shootout.model.verdict import CellComparison
+from shootout.paths import REPORTS, ROOT
+from shootout.report import judgement_cache, wording
+from shootout.report.judgement_cache import Whole
+from shootout.report.site.names import run_folder, workload_page
 
 DOCS = ROOT / "docs"
 FINDINGS = DOCS / "showcase.md"
@@ -31,10 +32,8 @@ def main() -> None:
 
 def find(results: Path) -> Whole:
     """The run among recorded ones."""
-    (path,) = (
-        path for path in document.find(results) if document.read(path).header.profile_name == "showcase"
-    )
-    return kept.run(path).whole()
+    (path,) = (path for path in journal.find(results) if journal.read(path).header.profile_name == "showcase")
+    return judgement_cache.run(path).whole()
 
 
 def picture(site: Path, whole: Whole, workload: str) -> Path:

@@ -8,20 +8,12 @@ from msgspec import structs
 from test_compare import CLOSE, READS, WRITES, a_document, a_server, starts_of
 from test_ledger import an_entry
 
-from shootout import baseline, compare, stats
+from shootout.analysis import baseline, compare, stats
 from shootout.errors import InputError
-from shootout.model import (
-    Acknowledgement,
-    Block,
-    CellComparison,
-    Comparison,
-    RunDocument,
-    SettingRecord,
-    Special,
-    StartRecord,
-    Verdict,
-    WorkloadRecord,
-)
+from shootout.model.plan import Block
+from shootout.model.run import RunDocument, SettingRecord, StartRecord, WorkloadRecord
+from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
+from shootout.model.workload import Special
 
 
 def a_run(

@@ -10,7 +10,8 @@ from bench.targets import targets
 from bench.values import Memory, Point, Report, Turn, loading
 from msgspec import structs
 
-from shootout.model import Dataset, RunDocument, Sampling
+from shootout.model.plan import Dataset, Sampling
+from shootout.model.run import RunDocument
 
 
 def a_point(connections: int, *, tps: float = 1.3, cpu: float = 0.4, cpu_s: float = 1e-5) -> Point:

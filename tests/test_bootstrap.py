@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from shootout import contender
 from shootout.errors import InputError, MeasureError
-from shootout.model import Family, Version
+from shootout.measure import managed
+from shootout.model.value import Family, Version
 from shootout.servers import accounts, bootstrap, instances, reference
 from shootout.servers.native import Tree
 
@@ -23,7 +23,7 @@ OPTIONS = {"innodb-log-file-size": "8M", "skip-log-bin": ""}
 
 @pytest.fixture(scope="module")
 def tree() -> Tree:
-    found = contender.program_of(reference.parse(NAME))
+    found = managed.program_of(reference.parse(NAME))
     assert isinstance(found, Tree)
     return found
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from shootout import budget, stats
-from shootout.budget import Standing
-from shootout.model import Sampling
+from shootout.analysis import budget, stats
+from shootout.analysis.budget import Standing
+from shootout.model.plan import Sampling
 
 SAMPLING = Sampling(starts_min=4, starts_max=20, half_width=0.01)
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shootout import cached, cli, places
-from shootout.cached import Manifest
+from shootout import cli, paths
 from shootout.errors import InputError
-from shootout.servers import store
+from shootout.servers import cache, store
+from shootout.servers.cache import Manifest
 
 MIB = 1024 * 1024
 DAY_S = 86_400
@@ -34,10 +34,10 @@ with ExitStack() as held:
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.delenv(cached.LIMIT_VARIABLE, raising=False)
-    return places.cache()
+    monkeypatch.delenv(cache.LIMIT_VARIABLE, raising=False)
+    return paths.cache_folder()
 
 
 def filled(directory: Path, mib: int) -> None:
@@ -48,26 +48,26 @@ def filled(directory: Path, mib: int) -> None:
         datasets=("sbtest-1x10-innodb-seed1", "tpcc-1w-innodb-seed1"),
         checksum="c",
         load_s=1.0,
-        files=cached.sizes(directory / "data"),
+        files=cache.sizes(directory / "data"),
     )
     (directory / "template.json").write_bytes(msgspec.json.encode(manifest))
 
 
-def a_template(cache: Path, name: str, *, mib: int = 1, days_ago: int = 0) -> Path:
-    target = cache / "templates" / name
+def a_template(cache_dir: Path, name: str, *, mib: int = 1, days_ago: int = 0) -> Path:
+    target = cache_dir / "templates" / name
     store.build_once(target, lambda directory: filled(directory, mib), Path.is_dir)
     used_s = store.lock_of(target).stat().st_mtime - days_ago * DAY_S
     os.utime(store.lock_of(target), (used_s, used_s))
     return target
 
 
-def a_server(cache: Path, name: str, *, mib: int = 1) -> Path:
+def a_server(cache_dir: Path, name: str, *, mib: int = 1) -> Path:
     def unpacked(directory: Path) -> None:
         (directory / "bin").mkdir()
         (directory / "bin" / "mysqld").write_bytes(b"x" * mib * MIB)
         (directory / "bin" / "mysqld").chmod(0o755)
 
-    target = cache / "servers" / name
+    target = cache_dir / "servers" / name
     store.build_once(target, unpacked, Path.is_dir)
     return target
 
@@ -84,8 +84,8 @@ def in_another_process(target: Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def names(cache: Path) -> list[str]:
-    return [entry.name for entry in cached.contents(cache, EVERYTHING).entries]
+def names(cache_dir: Path) -> list[str]:
+    return [entry.name for entry in cache.contents(cache_dir, EVERYTHING).entries]
 
 
 # --- the limit ------------------------------------------------------------------------------------
@@ -96,68 +96,70 @@ def names(cache: Path) -> list[str]:
     [("", 20 * 10**9), ("0", 0), ("5000000", 5_000_000), ("1e9", 10**9), ("3G", 3 * 2**30)],
 )
 def test_the_limit_is_a_size(written: str, expected: int) -> None:
-    assert cached.limit_bytes({cached.LIMIT_VARIABLE: written}) == expected
-    assert cached.limit_bytes({}) == cached.LIMIT_BYTES
+    assert cache.limit_bytes({cache.LIMIT_VARIABLE: written}) == expected
+    assert cache.limit_bytes({}) == cache.LIMIT_BYTES
 
 
 @pytest.mark.parametrize("written", ["much", "-1", "1.5", "20 GB", "nan"])
 def test_a_limit_that_is_none_is_named(written: str) -> None:
     with pytest.raises(InputError, match=r"^SHOOTOUT_CACHE_BYTES: expected a size .*, found '"):
-        cached.limit_bytes({cached.LIMIT_VARIABLE: written})
+        cache.limit_bytes({cache.LIMIT_VARIABLE: written})
 
 
-def test_the_least_recently_used_templates_go(cache: Path) -> None:
-    a_server(cache, "old-server", mib=3)
+def test_the_least_recently_used_templates_go(cache_dir: Path) -> None:
+    a_server(cache_dir, "old-server", mib=3)
     for days_ago, name in ((1, "b"), (3, "d"), (0, "a"), (2, "c")):
-        a_template(cache, name, mib=2, days_ago=days_ago)
-    assert names(cache)[2:] == ["b", "c", "d"]
-    cached.bound(cache, EVERYTHING)
-    assert set(names(cache)) == {"a", "b", "c", "d", "old-server"}
-    cached.bound(cache, 8 * MIB)  # 11 MiB and the manifests
-    assert set(names(cache)) == {"a", "b", "old-server"}
-    a_template(cache, "b", days_ago=0)
-    store.build_once(cache / "templates" / "a", Path.mkdir, Path.is_dir)  # asked for again: now it is newer
-    cached.bound(cache, 6 * MIB)
-    assert set(names(cache)) == {"a", "old-server"}
-    cached.bound(cache, 0)
-    assert names(cache) == ["old-server"]
+        a_template(cache_dir, name, mib=2, days_ago=days_ago)
+    assert names(cache_dir)[2:] == ["b", "c", "d"]
+    cache.bound(cache_dir, EVERYTHING)
+    assert set(names(cache_dir)) == {"a", "b", "c", "d", "old-server"}
+    cache.bound(cache_dir, 8 * MIB)  # 11 MiB and the manifests
+    assert set(names(cache_dir)) == {"a", "b", "old-server"}
+    a_template(cache_dir, "b", days_ago=0)
+    store.build_once(
+        cache_dir / "templates" / "a", Path.mkdir, Path.is_dir
+    )  # asked for again: now it is newer
+    cache.bound(cache_dir, 6 * MIB)
+    assert set(names(cache_dir)) == {"a", "old-server"}
+    cache.bound(cache_dir, 0)
+    assert names(cache_dir) == ["old-server"]
 
 
-def test_what_is_in_use_stays_whatever_the_limit(cache: Path) -> None:
-    old = a_template(cache, "old", days_ago=9)
-    a_template(cache, "newer")
+def test_what_is_in_use_stays_whatever_the_limit(cache_dir: Path) -> None:
+    old = a_template(cache_dir, "old", days_ago=9)
+    a_template(cache_dir, "newer")
     with ExitStack() as held:
         assert not store.build_once(old, Path.mkdir, Path.is_dir, held)
         os.utime(store.lock_of(old), (0, 0))
-        cached.bound(cache, 0)
-        assert names(cache) == ["old"]
+        cache.bound(cache_dir, 0)
+        assert names(cache_dir) == ["old"]
     with in_another_process(old):
-        cached.bound(cache, 0)
-        assert names(cache) == ["old"]
-    cached.bound(cache, 0)
-    assert names(cache) == []
+        cache.bound(cache_dir, 0)
+        assert names(cache_dir) == ["old"]
+    cache.bound(cache_dir, 0)
+    assert names(cache_dir) == []
 
 
-def test_several_processes_use_one_directory(cache: Path) -> None:
-    shared = a_template(cache, "shared")
+def test_several_processes_use_one_directory(cache_dir: Path) -> None:
+    shared = a_template(cache_dir, "shared")
     with in_another_process(shared), ExitStack() as held:
         assert not store.build_once(shared, Path.mkdir, Path.is_dir, held)
 
 
-def test_a_directory_that_was_just_made_is_in_use(cache: Path) -> None:
-    target = cache / "templates" / "new"
+def test_a_directory_that_was_just_made_is_in_use(cache_dir: Path) -> None:
+    target = cache_dir / "templates" / "new"
     with ExitStack() as held:
         assert store.build_once(target, lambda directory: filled(directory, 1), Path.is_dir, held)
-        cached.bound(cache, 0)
+        cache.bound(cache_dir, 0)
         assert target.is_dir()
 
 
 # --- list and clear -------------------------------------------------------------------------------
 
 
-def test_the_list_says_what_there_is(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    a_template(cache, "0123456789abcdef", mib=2, days_ago=400)
-    a_server(cache, "mysql-8.0.12-0e9263926cc7", mib=1)
+def test_the_list_says_what_there_is(cache_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a_template(cache_dir, "0123456789abcdef", mib=2, days_ago=400)
+    a_server(cache_dir, "mysql-8.0.12-0e9263926cc7", mib=1)
     assert cli.main(["cache", "list", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     server, template = found["entries"]
@@ -181,7 +183,7 @@ def test_the_list_says_what_there_is(cache: Path, capsys: pytest.CaptureFixture[
     assert lines[3].endswith(" of 20.0\N{NARROW NO-BREAK SPACE}GB")
 
 
-def test_an_empty_cache_is_listed_and_cleared(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_cache_is_listed_and_cleared(cache_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["cache", "list"]) == 0
     assert cli.main(["cache", "clear"]) == 0
     narrow = "\N{NARROW NO-BREAK SPACE}"
@@ -189,12 +191,12 @@ def test_an_empty_cache_is_listed_and_cleared(cache: Path, capsys: pytest.Captur
         f"0{narrow}B of 20.0{narrow}GB",
         f"removed 0 entries, 0{narrow}B freed",
     ]
-    assert not cache.exists()
+    assert not cache_dir.exists()
 
 
 @pytest.mark.parametrize("harm", ["truncated", "more files", "no manifest", "no JSON", "half built"])
-def test_a_broken_template_is_listed_and_cleared(harm: str, cache: Path) -> None:
-    target = a_template(cache, "broken")
+def test_a_broken_template_is_listed_and_cleared(harm: str, cache_dir: Path) -> None:
+    target = a_template(cache_dir, "broken")
     if harm == "truncated":
         os.truncate(target / "data" / "ibdata1", 17)
     elif harm == "more files":
@@ -205,25 +207,27 @@ def test_a_broken_template_is_listed_and_cleared(harm: str, cache: Path) -> None
         (target / "template.json").write_text("{")
     else:
         target.rename(store.partial_of(target))
-    (entry,) = cached.contents(cache, EVERYTHING).entries
+    (entry,) = cache.contents(cache_dir, EVERYTHING).entries
     assert (entry.name, entry.state, entry.datasets) == ("broken", "broken", ())
-    assert cached.clear(cache).removed == (entry,)
-    assert [path for path in (cache / "templates").iterdir() if path.is_dir()] == []
+    assert cache.clear(cache_dir).removed == (entry,)
+    assert [path for path in (cache_dir / "templates").iterdir() if path.is_dir()] == []
 
 
-def test_a_broken_server_is_listed_and_cleared(cache: Path) -> None:
-    (a_server(cache, "mysql-x") / "bin" / "mysqld").unlink()
-    (entry,) = cached.contents(cache, EVERYTHING).entries
+def test_a_broken_server_is_listed_and_cleared(cache_dir: Path) -> None:
+    (a_server(cache_dir, "mysql-x") / "bin" / "mysqld").unlink()
+    (entry,) = cache.contents(cache_dir, EVERYTHING).entries
     assert (entry.kind, entry.state) == ("server", "broken")
-    assert cached.clear(cache).removed == (entry,)
+    assert cache.clear(cache_dir).removed == (entry,)
 
 
-def test_clearing_keeps_what_is_in_use_and_says_so(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    used = a_template(cache, "used", mib=1)
-    a_template(cache, "idle", mib=2)
-    server = a_server(cache, "mysql-x", mib=1)
+def test_clearing_keeps_what_is_in_use_and_says_so(
+    cache_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    used = a_template(cache_dir, "used", mib=1)
+    a_template(cache_dir, "idle", mib=2)
+    server = a_server(cache_dir, "mysql-x", mib=1)
     with in_another_process(used), in_another_process(server):
-        states = {entry.name: entry.state for entry in cached.contents(cache, EVERYTHING).entries}
+        states = {entry.name: entry.state for entry in cache.contents(cache_dir, EVERYTHING).entries}
         assert states == {"used": "in use", "mysql-x": "in use", "idle": "ready"}
         assert cli.main(["cache", "clear"]) == 0
     said = capsys.readouterr().out.splitlines()
@@ -232,20 +236,20 @@ def test_clearing_keeps_what_is_in_use_and_says_so(cache: Path, capsys: pytest.C
         "kept, as it is in use: server mysql-x",
     }
     assert said[-1] == "removed 1 entry, 2.10\N{NARROW NO-BREAK SPACE}MB freed"
-    assert set(names(cache)) == {"used", "mysql-x"}
+    assert set(names(cache_dir)) == {"used", "mysql-x"}
 
     assert cli.main(["cache", "clear", "--json"]) == 0  # their users are dead: so are the locks
     cleared = json.loads(capsys.readouterr().out)
     assert {entry["name"] for entry in cleared["removed"]} == {"used", "mysql-x"}
     assert cleared["kept"] == []
     assert cleared["freed_bytes"] == sum(entry["size_bytes"] for entry in cleared["removed"])
-    assert names(cache) == []
+    assert names(cache_dir) == []
 
 
 def test_a_limit_that_is_none_ends_the_command(
-    cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    cache_dir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv(cached.LIMIT_VARIABLE, "lots")
+    monkeypatch.setenv(cache.LIMIT_VARIABLE, "lots")
     assert cli.main(["cache", "list"]) == 2
     assert capsys.readouterr().err.startswith("shootout: SHOOTOUT_CACHE_BYTES: expected a size in bytes")
 
@@ -287,21 +291,21 @@ def go_on(process: subprocess.Popen[str]) -> None:
     process.stdin.flush()
 
 
-def test_of_several_processes_one_builds(cache: Path) -> None:
-    target = cache / "templates" / "shared"
+def test_of_several_processes_one_builds(cache_dir: Path) -> None:
+    target = cache_dir / "templates" / "shared"
     with a_builder(target) as first:
         assert said(first) == "building"
-        (entry,) = cached.contents(cache, EVERYTHING).entries
+        (entry,) = cache.contents(cache_dir, EVERYTHING).entries
         assert (entry.name, entry.state) == ("shared", "in use")
-        assert cached.clear(cache).kept == (entry,)
+        assert cache.clear(cache_dir).kept == (entry,)
         with a_builder(target) as second:
             go_on(first)
             assert said(first) == "True"
             assert said(second) == "False"  # it waited, and found it whole
 
 
-def test_what_a_killed_build_left_is_built_anew(cache: Path) -> None:
-    target = cache / "templates" / "shared"
+def test_what_a_killed_build_left_is_built_anew(cache_dir: Path) -> None:
+    target = cache_dir / "templates" / "shared"
     with a_builder(target) as killed:
         assert said(killed) == "building"
     assert store.partial_of(target).exists()

@@ -11,10 +11,13 @@ import pytest
 from msgspec import structs
 from runs import BASE, SHOOTOUT, Lab, document_in
 
-from shootout import calibrate, calibration, document, ledger, machine, plan
-from shootout.calibration import Visit
+from shootout.analysis import ledger
+from shootout.document import journal
 from shootout.errors import InputError
-from shootout.model import Calibration, RunDocument, Trial
+from shootout.measure import calibrate, plan
+from shootout.model.run import Calibration, RunDocument, Trial
+from shootout.runner import calibration, machine
+from shootout.runner.calibration import Visit
 
 pytest_plugins = ["runs"]
 
@@ -162,4 +165,4 @@ def a_run(lab: Lab, profile: Path, out: Path) -> RunDocument:
     options = ("--workloads", "oltp_point_select", "--threads", "2", "--servers", BASE)
     done = lab.run(SHOOTOUT, "run", "--profile", str(profile), "--out", str(out), *options)
     assert done.returncode == 0, done.stderr
-    return document.read(document_in(out))
+    return journal.read(document_in(out))

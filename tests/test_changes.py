@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shootout import changes
+from shootout.analysis import change_points
 
 SHORT = st.lists(st.floats(-10, 10).map(lambda x: round(x, 2)), max_size=9)
 
@@ -23,18 +23,18 @@ def total(values: list[float], cuts: tuple[int, ...], penalty: float) -> float:
 
 def best_single_cut(values: list[float]) -> float:
     """How much it saves, from the definition."""
-    cuts = range(changes.PIECE_MIN, len(values) - changes.PIECE_MIN + 1)
+    cuts = range(change_points.PIECE_MIN, len(values) - change_points.PIECE_MIN + 1)
     return total(values, (), 0.0) - min(total(values, (cut,), 0.0) for cut in cuts)
 
 
 @given(SHORT, st.floats(0, 20))
 def test_no_other_cuts_cost_less(values: list[float], penalty: float) -> None:
-    found = changes.cuts(values, penalty)
+    found = change_points.cuts(values, penalty)
     allowed = [
         cuts
         for count in range(len(values))
         for cuts in itertools.combinations(range(1, len(values)), count)
-        if all(b - a >= changes.PIECE_MIN for a, b in itertools.pairwise((0, *cuts, len(values))))
+        if all(b - a >= change_points.PIECE_MIN for a, b in itertools.pairwise((0, *cuts, len(values))))
     ]
     least = min((total(values, cuts, penalty) for cuts in allowed), default=total(values, (), penalty))
     assert total(values, found, penalty) == pytest.approx(least, abs=1e-9)
@@ -44,8 +44,8 @@ def test_no_other_cuts_cost_less(values: list[float], penalty: float) -> None:
 def test_a_change_is_found_where_it_is() -> None:
     noise = np.random.default_rng(7)
     values = [*noise.normal(1.0, 0.01, 30), *noise.normal(0.96, 0.01, 20), *noise.normal(1.0, 0.01, 10)]
-    penalty = changes.penalty(values)
-    first, second = changes.cuts(values, penalty)
+    penalty = change_points.penalty(values)
+    first, second = change_points.cuts(values, penalty)
     assert abs(first - 30) <= 1
     assert abs(second - 50) <= 1
 
@@ -53,7 +53,7 @@ def test_a_change_is_found_where_it_is() -> None:
 def test_bad_runs_are_no_change() -> None:
     values = list(np.random.default_rng(3).normal(1.0, 0.01, 40))
     values[10], values[25], values[26] = 0.7, 1.4, 0.8
-    assert changes.cuts(values, changes.penalty(values)) == ()
+    assert change_points.cuts(values, change_points.penalty(values)) == ()
 
 
 @pytest.mark.parametrize(("memory", "most"), [(0.0, 0.075), (0.3, 0.11)])
@@ -65,26 +65,26 @@ def test_false_alarms_are_about_as_rare_as_asked(memory: float, most: float) -> 
         for shock in noise.normal(0, math.sqrt(1 - memory**2), 60):
             values.append(memory * values[-1] + shock)
         series.append(values[-52:])
-    alarms = sum(map(bool, map(changes.found, series)))
+    alarms = sum(map(bool, map(change_points.found, series)))
     assert 0.03 < alarms / len(series) < most  # of 5 % asked
 
 
-@pytest.mark.parametrize("length", range(1, 2 * changes.PIECE_MIN))
+@pytest.mark.parametrize("length", range(1, 2 * change_points.PIECE_MIN))
 def test_short_series_have_no_change(length: int) -> None:
     values = [float(i) for i in range(length)]
-    assert changes.cuts(values, 0.0) == ()
-    assert changes.penalty(values) == 0
+    assert change_points.cuts(values, 0.0) == ()
+    assert change_points.penalty(values) == 0
 
 
 @given(st.lists(st.floats(-10, 10).map(lambda x: round(x, 2)), min_size=6, max_size=14))
 def test_the_penalty_is_what_one_of_twenty_shuffles_saves(values: list[float]) -> None:
-    orders = changes._shuffles(len(values))
+    orders = change_points._shuffles(len(values))
     saved = sorted(best_single_cut([values[index] for index in order]) for order in orders)
-    assert changes.penalty(values) == pytest.approx(saved[-5], abs=2e-9)
+    assert change_points.penalty(values) == pytest.approx(saved[-5], abs=2e-9)
 
 
 def test_a_shuffle_keeps_neighbours_together() -> None:
-    for order in changes._shuffles(11):
+    for order in change_points._shuffles(11):
         assert sorted(order) == list(range(11))
         steps = [b - a for a, b in itertools.pairwise(order)]
         assert steps.count(1) >= 7  # of three blocks of three and one of two
@@ -99,6 +99,6 @@ def test_it_is_looked_no_longer_than_it_matters() -> None:
             values[length // 3 : 2 * length // 3] += noise.choice([0.0, 0.01, 0.03])
             values[length // 2 :] += noise.choice([0.0, 0.02])
             series.append(values.tolist())
-    found = [*map(changes.found, series)]
-    assert found == [changes.cuts(values, changes.penalty(values)) for values in series]
+    found = [*map(change_points.found, series)]
+    assert found == [change_points.cuts(values, change_points.penalty(values)) for values in series]
     assert 20 < sum(map(bool, found)) < 120

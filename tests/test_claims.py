@@ -12,24 +12,24 @@ from hypothesis import strategies as st
 from msgspec import structs
 from repeated import NAMES, a_repetition, as_usual
 
-from shootout import claims, matrix, published, wording
-from shootout.claims import Figures
+from shootout.analysis import claims
+from shootout.analysis.claims import Figures
 from shootout.errors import InputError
-from shootout.model import (
+from shootout.inputs import matrix, published
+from shootout.model.published import (
     Claim,
-    JudgedClaim,
     OrderClaim,
-    Outcome,
-    Part,
     PeakClaim,
     Published,
     PublishedServer,
     RatioClaim,
-    RunDocument,
     Spot,
     TopClaim,
     WithinClaim,
 )
+from shootout.model.run import Part, RunDocument
+from shootout.model.verdict import JudgedClaim, Outcome
+from shootout.report import wording
 
 HOLDS, FAILS, UNTOLD = Outcome.HOLDS, Outcome.FAILS, Outcome.UNTOLD
 

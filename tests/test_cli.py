@@ -10,9 +10,10 @@ from pathlib import Path
 import builders
 import pytest
 
-from shootout import __version__, cli, places
-from shootout.document import Writer, new_name
-from shootout.model import RunDocument, Verdict
+from shootout import __version__, cli, paths
+from shootout.document.journal import Writer, new_name
+from shootout.model.run import RunDocument
+from shootout.model.verdict import Verdict
 
 SHOOTOUT = Path(sys.executable).with_name("shootout")
 
@@ -215,7 +216,7 @@ def test_a_wrong_name_in_a_profile_is_named(
 def test_a_wrong_workload_file_is_named_with_its_field(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shipped = (places.FIXTURES / "workloads" / "oltp_point_select.toml").read_text()
+    shipped = (paths.FIXTURES / "workloads" / "oltp_point_select.toml").read_text()
     file = tmp_path / "mine.toml"
     file.write_text("titel = 'Mine'\n" + shipped)
     assert f"{file}: unknown key 'titel'; did you mean 'title'?" in refused(
@@ -252,7 +253,7 @@ def test_the_readme_lists_the_options_of_run(
     with pytest.raises(SystemExit):
         cli.main(["run", "--help"])
     helped = re.findall(r"^  (--\S+(?: [A-Z]\S*)?)(?:  |$)", capsys.readouterr().out, re.MULTILINE)
-    written = re.findall(r"^\| `(--[^`]+)` \|", (places.ROOT / "README.md").read_text(), re.MULTILINE)
+    written = re.findall(r"^\| `(--[^`]+)` \|", (paths.ROOT / "README.md").read_text(), re.MULTILINE)
     assert len(helped) > 20
     assert sorted(written) == sorted(helped)
 

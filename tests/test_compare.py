@@ -11,30 +11,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from shootout import compare, document, ledger, stats
 from shootout._engine import Histogram
+from shootout.analysis import compare, ledger, stats
+from shootout.document import journal
 from shootout.errors import InputError
-from shootout.model import (
-    Block,
-    CellComparison,
-    Comparison,
+from shootout.model.history import LedgerEntry
+from shootout.model.plan import Block, Load, Policy, Profile, Sampling
+from shootout.model.run import (
     EndRecord,
     FailureRecord,
-    LedgerEntry,
-    Load,
     Placement,
-    Policy,
-    Profile,
     RunDocument,
     RunHeader,
     Runner,
     Samples,
-    Sampling,
     ServerRecord,
     StartRecord,
-    Verdict,
     Warning,
 )
+from shootout.model.verdict import CellComparison, Comparison, Verdict
 
 READS = Block(workload="reads", dataset="d", threads=4, servers=("a", "b"))
 WRITES = Block(workload="writes", dataset="d", threads=4, servers=("a", "b"))
@@ -124,7 +119,7 @@ def a_document(
     client: tuple[int, ...] = (0,),
 ) -> RunDocument:
     header = RunHeader(
-        format=document.FORMAT,
+        format=journal.FORMAT,
         run="r",
         started="",
         shootout="0.1.0",

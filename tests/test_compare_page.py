@@ -12,10 +12,11 @@ from playwright.sync_api import Browser, Page
 from test_compare import a_document, starts_of
 from test_site import opened, serious
 
-from shootout import compare, kept, site, wording
-from shootout.kept import Judged
-from shootout.model import Interval
-from shootout.site import versus
+from shootout.analysis import compare
+from shootout.model.verdict import Interval
+from shootout.report import judgement_cache, site, wording
+from shootout.report.judgement_cache import Judged
+from shootout.report.site import compare as compare_page
 
 SERVERS = (builders.BASE, builders.HEAD, "mariadb-11.8")
 
@@ -40,7 +41,7 @@ def a_run(number: int, level: float) -> Judged:
         for cell in comparison.cells
     )
     others = tuple(compare.others(document, comparison, ()))
-    return kept.held(document, replace(comparison, cells=cells), others)
+    return judgement_cache.held(document, replace(comparison, cells=cells), others)
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +94,7 @@ def test_others_are_judged_as_with_another_base() -> None:
 
 def test_the_first_choice_is_complete_without_scripts(page: Path, runs: list[Judged]) -> None:
     text = page.read_text("utf-8")
-    shown = versus.ComparePage(runs=tuple(runs[::-1]), whole=frozenset(), others=())
+    shown = compare_page.ComparePage(runs=tuple(runs[::-1]), whole=frozenset(), others=())
     assert len(shown.pairs) == 4
     assert len(shown.steps) == 7  # one cell of the earlier run has failed
     for pair in shown.pairs:
@@ -121,7 +122,7 @@ def test_any_two_servers_of_any_run(tab: Page, runs: list[Judged]) -> None:
     choose(tab, "servers", run=runs[0].id, first="mariadb-11.8", second=builders.HEAD)
     rows = table(tab, "servers")
     whole = runs[0].whole()
-    expected = [versus.mirrored(each) for each in whole.others]
+    expected = [compare_page.mirrored(each) for each in whole.others]
     assert len(rows) == len(expected) == 4
     for row, (ratio, verdict) in zip(rows, expected, strict=True):
         assert ratio is not None

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shootout.errors import MeasureError
-from shootout.model import Family, Version
+from shootout.model.value import Family, Version
 from shootout.servers import config
 from shootout.servers.program import Address, Process
 

@@ -21,12 +21,15 @@ from docker.errors import DockerException
 from docker_engine import OURS, an_image
 from runs import HEAD, PATIENCE_S, SHOOTOUT, Lab, document_in, until
 
-from shootout import dataset, document, places
+from shootout import paths
+from shootout.document import journal
 from shootout.errors import InputError, MeasureError
-from shootout.model import Container, Dataset
-from shootout.servers import catalogue, container, instances, packages
+from shootout.measure import dataset
+from shootout.model.plan import Container, Dataset
+from shootout.servers import catalogue, container, instances
 from shootout.servers.accounts import LOAD_USER
 from shootout.servers.container import Image
+from shootout.servers.fetch import packages
 from shootout.servers.native import Tree
 
 pytest_plugins = ["runs", "docker_engine"]
@@ -51,7 +54,7 @@ def heard(words: str) -> None:
 
 
 def tree_of(name: str) -> Tree:
-    return Tree.inspect(packages.fetch(name, catalogue.load()[name], places.cache()))
+    return Tree.inspect(packages.fetch(name, catalogue.load()[name], paths.cache_folder()))
 
 
 def image_of(engine: docker.DockerClient, name: str) -> str:
@@ -69,7 +72,7 @@ def left(engine: docker.DockerClient) -> list[str]:
     containers = [
         each["Names"][0] for each in engine.api.containers(all=True) if "/shootout-" in each["Names"][0]
     ]
-    locks = [each.name for each in (places.cache() / "containers").glob("*")]
+    locks = [each.name for each in (paths.cache_folder() / "containers").glob("*")]
     return containers + locks
 
 
@@ -82,10 +85,10 @@ def about(engine: docker.DockerClient, instance: instances.Instance) -> dict[str
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Servers are taken from the cache as it is; all that is written goes elsewhere."""
-    servers = places.cache() / "servers"
+    servers = paths.cache_folder() / "servers"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    places.cache().mkdir(parents=True)
-    (places.cache() / "servers").symlink_to(servers)
+    paths.cache_folder().mkdir(parents=True)
+    (paths.cache_folder() / "servers").symlink_to(servers)
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -262,7 +265,7 @@ def watchdogs() -> list[int]:
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # gone meanwhile
             command = (process / "cmdline").read_bytes()
-            if b"watchdog" in command and str(places.cache()).encode() in command:
+            if b"watchdog" in command and str(paths.cache_folder()).encode() in command:
                 found.append(int(process.name))
     return found
 
@@ -353,7 +356,7 @@ def test_a_run_of_an_image_beside_its_tree(engine: docker.DockerClient, lab: Lab
     command += ["--container-network", "bridge", "--container-memory", "1g"]
     done = lab.run(*command)
     assert done.returncode in (0, 1), done.stderr
-    found = document.read(document_in(tmp_path / "out"))
+    found = journal.read(document_in(tmp_path / "out"))
     assert found.failures == ()
     labels = [f"image:{reference.partition('/')[2]}", f"path:{tree.name}"]
     assert [server.label for server in found.header.servers] == labels

@@ -8,16 +8,12 @@ from msgspec import structs
 from rich.console import Console
 from test_compare import READS, a_document, a_sample, a_start
 
-from shootout import compare, curves, github, terminal, wording
-from shootout.model import (
-    Block,
-    Cell,
-    CellComparison,
-    CurveComparison,
-    Interval,
-    RunDocument,
-    StartRecord,
-)
+from shootout.analysis import compare, curves
+from shootout.model.plan import Block, Cell
+from shootout.model.run import RunDocument, StartRecord
+from shootout.model.verdict import CellComparison, CurveComparison, Interval
+from shootout.report import terminal, wording
+from shootout.report.github import markdown
 
 THREADS = (1, 8, 64)
 BLOCKS = [Block(workload="reads", dataset="d", threads=n, servers=("a", "b")) for n in THREADS]
@@ -85,7 +81,7 @@ def test_what_a_whole_curve_shows_is_told_beside_the_cells() -> None:
     assert said.startswith("Whole curve, reads, b: level −")
     assert "tilt from 1 to 64 threads −11" in said
     assert said.endswith("p < 0.001")
-    assert github.escaped(said) in github.summary(found)
+    assert markdown.escaped(said) in markdown.summary(found)
     screen = io.StringIO()
     terminal.print_verdicts(Console(file=screen, width=200), found)
     assert said in screen.getvalue()

@@ -3,11 +3,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shootout import cached, dataset, places
+from shootout import paths
 from shootout.errors import MeasureError
-from shootout.model import Dataset, Family
-from shootout.servers import catalogue, instances, packages
+from shootout.measure import dataset
+from shootout.model.plan import Dataset
+from shootout.model.value import Family
+from shootout.servers import cache, catalogue, instances
 from shootout.servers.accounts import LOAD_USER
+from shootout.servers.fetch import packages
 from shootout.servers.native import Tree
 
 pytestmark = pytest.mark.real
@@ -24,26 +27,28 @@ NAMES = ("mysql-5.7.22", "mysql-8.0.12")
 
 
 def a_tree(name: str) -> Tree:
-    return Tree.inspect(packages.fetch(name, catalogue.load()[name], places.cache()))
+    return Tree.inspect(packages.fetch(name, catalogue.load()[name], paths.cache_folder()))
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cache_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("cache")
 
 
-def test_rows_are_the_same_on_every_server(cache: Path) -> None:
-    made = [dataset.template(a_tree(name), SMALL, EVERY, cache) for name in NAMES]
+def test_rows_are_the_same_on_every_server(cache_dir: Path) -> None:
+    made = [dataset.template(a_tree(name), SMALL, EVERY, cache_dir) for name in NAMES]
     assert len({template.checksum for template in made}) == 1
     assert len({template.directory for template in made}) == 2
     assert all(template.load_s is not None and template.load_s > 0 for template in made)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_copy_of_a_template_is_a_server_with_the_dataset(name: str, cache: Path, tmp_path: Path) -> None:
+def test_a_copy_of_a_template_is_a_server_with_the_dataset(
+    name: str, cache_dir: Path, tmp_path: Path
+) -> None:
     tree = a_tree(name)
-    dataset.template(tree, SMALL, [DATASET], cache)
-    found = dataset.template(tree, SMALL | {"max-connections": "77"}, [DATASET], cache)
+    dataset.template(tree, SMALL, [DATASET], cache_dir)
+    found = dataset.template(tree, SMALL | {"max-connections": "77"}, [DATASET], cache_dir)
     assert found.load_s is None  # restored: the number of connections is not in the files
     assert not (found.directory / "data" / "auto.cnf").exists()
     found.copy_to(tmp_path / "instance")
@@ -75,12 +80,12 @@ def test_a_copy_of_a_template_is_a_server_with_the_dataset(name: str, cache: Pat
             dataset.verify(instance, DATASET)
 
 
-def test_one_template_holds_all_datasets_of_a_run(cache: Path, tmp_path: Path) -> None:
+def test_one_template_holds_all_datasets_of_a_run(cache_dir: Path, tmp_path: Path) -> None:
     tree = a_tree(NAMES[0])
-    found = dataset.template(tree, SMALL, EVERY, cache)
-    assert dataset.template(tree, SMALL, [*EVERY[::-1], DATASET], cache).directory == found.directory
-    assert dataset.template(tree, SMALL, [DATASET], cache).directory != found.directory
-    manifest = cached.manifest(found.directory)
+    found = dataset.template(tree, SMALL, EVERY, cache_dir)
+    assert dataset.template(tree, SMALL, [*EVERY[::-1], DATASET], cache_dir).directory == found.directory
+    assert dataset.template(tree, SMALL, [DATASET], cache_dir).directory != found.directory
+    manifest = cache.manifest(found.directory)
     assert manifest is not None
     assert manifest.server == "mysql 5.7.22"
     assert manifest.datasets == ("own-innodb", DATASET.key, "tpcc-1w-innodb-seed1")
@@ -131,11 +136,11 @@ def test_a_load_that_the_server_refuses_is_told_in_its_words(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_another_storage_engine_holds_the_same_rows(name: str, cache: Path, tmp_path: Path) -> None:
+def test_another_storage_engine_holds_the_same_rows(name: str, cache_dir: Path, tmp_path: Path) -> None:
     tree = a_tree(name)
     on_myisam = msgspec.structs.replace(DATASET, engine="myisam")
-    found = dataset.template(tree, SMALL, [on_myisam], cache)
-    assert found.directory != dataset.template(tree, SMALL, [DATASET], cache).directory
+    found = dataset.template(tree, SMALL, [on_myisam], cache_dir)
+    assert found.directory != dataset.template(tree, SMALL, [DATASET], cache_dir).directory
     found.copy_to(tmp_path / "instance")
     with instances.start(tree, tmp_path / "instance", SMALL) as instance:
         assert dataset.verify(instance, on_myisam) != ""
@@ -154,9 +159,9 @@ def test_another_storage_engine_holds_the_same_rows(name: str, cache: Path, tmp_
 
 
 @pytest.mark.parametrize("harm", ["truncated", "file gone", "manifest gone"])
-def test_a_torn_template_is_never_used(harm: str, cache: Path) -> None:
+def test_a_torn_template_is_never_used(harm: str, cache_dir: Path) -> None:
     tree = a_tree(NAMES[0])
-    whole = dataset.template(tree, SMALL, [DATASET], cache)
+    whole = dataset.template(tree, SMALL, [DATASET], cache_dir)
     if harm == "truncated":
         with (whole.directory / "data" / "shootout" / "sbtest1.ibd").open("r+b") as file:
             file.truncate(4096)
@@ -164,21 +169,21 @@ def test_a_torn_template_is_never_used(harm: str, cache: Path) -> None:
         (whole.directory / "data" / "ibdata1").unlink()
     else:
         (whole.directory / "template.json").unlink()
-    again = dataset.template(tree, SMALL, [DATASET], cache)
+    again = dataset.template(tree, SMALL, [DATASET], cache_dir)
     assert again.load_s is not None  # made anew
     assert again.checksum == whole.checksum
     assert again.directory == whole.directory
 
 
 @pytest.mark.parametrize("engine", ["NoSuchEngine", "MEMORY"])
-def test_a_template_that_cannot_be_made_leaves_nothing(engine: str, cache: Path) -> None:
+def test_a_template_that_cannot_be_made_leaves_nothing(engine: str, cache_dir: Path) -> None:
     unknown = Dataset(tables=1, rows=10, engine=engine)
     with pytest.raises(
         MeasureError,
         match=rf"server 5\.7\.22 has no storage engine {engine} to load .* it has InnoDB, MyISAM$",
     ):
-        dataset.template(a_tree(NAMES[0]), SMALL, [unknown], cache)
-    assert not list((cache / "templates").glob(".*.partial"))
+        dataset.template(a_tree(NAMES[0]), SMALL, [unknown], cache_dir)
+    assert not list((cache_dir / "templates").glob(".*.partial"))
 
 
 @pytest.mark.parametrize(
@@ -201,7 +206,7 @@ def test_a_storage_engine_that_is_a_plugin_is_loaded(
     assert list(found.values()) == ([] if loaded is None else [loaded])
 
 
-def test_what_cannot_be_copied_is_said(cache: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_copied_is_said(cache_dir: Path, tmp_path: Path) -> None:
     template = dataset.Template(directory=tmp_path / "none", checksum="", load_s=None)
     with pytest.raises(MeasureError, match=r"cannot copy the dataset to .*No such file"):
         template.copy_to(tmp_path / "instance")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from shootout.servers import debian
-from shootout.servers.debian import Root
+from shootout.servers.fetch import debian
+from shootout.servers.fetch.debian import Root
 
 MAIN = ("http://mirror/", "bookworm", "main", "Debian")
 UPDATES = ("http://other/", "bookworm-updates", "main", "Debian")

@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 from test_ledger import an_entry
 
-from shootout import calibration, cli, doctor, fitness, ledger, machine, quiet, storage, wording
-from shootout.model import Calibration, Policy, Trial
+from shootout import cli
+from shootout.analysis import ledger
+from shootout.model.plan import Policy
+from shootout.model.run import Calibration, Trial
+from shootout.report import wording
+from shootout.runner import calibration, disk, doctor, interference, machine, preflight
 
 
 @pytest.mark.parametrize("spread", [0.003, 0.01, 0.03])
@@ -62,8 +66,8 @@ def test_the_budget_is_used_up_by_runs_of_the_usual_length() -> None:
 
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quiet, "SECONDS", 0.2)
-    monkeypatch.setattr(storage, "SECONDS", 0.1)
+    monkeypatch.setattr(interference, "SECONDS", 0.2)
+    monkeypatch.setattr(disk, "SECONDS", 0.1)
 
 
 @pytest.mark.usefixtures("hasty")
@@ -97,7 +101,7 @@ def test_the_doctor_tells_of_machine_and_noise(tmp_path: Path, capsys: pytest.Ca
 def test_what_is_unfit_comes_with_its_reason_and_its_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(fitness, "SPACE_MIN_BYTES", 1 << 60)
+    monkeypatch.setattr(preflight, "SPACE_MIN_BYTES", 1 << 60)
     assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path / "not" / "yet")]) == 0
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     where = next(number for number, line in enumerate(lines) if line.startswith("! free space"))

@@ -14,22 +14,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shootout import document
+from shootout.document import journal
 from shootout.errors import InputError, MeasureError
-from shootout.model import (
-    Block,
-    Cell,
+from shootout.model.plan import Block, Cell, Policy, Profile, Sampling
+from shootout.model.run import (
     EndRecord,
     FailureRecord,
     Placement,
-    Policy,
-    Profile,
     ResumeRecord,
     RunDocument,
     RunHeader,
     Runner,
     Samples,
-    Sampling,
     StartRecord,
 )
 
@@ -191,8 +187,8 @@ AN_END = EndRecord(finished="2025-01-02T03:05:05Z", elapsed_s=60.0, interrupted=
 WHOLE = (a_header(), a_start(spent_s=2.5), A_FAILURE, CUT_SHORT, RESUMED, AN_END)  # GOLDEN's
 
 
-def written(folder: Path, *records: document.Record) -> Path:
-    writer = document.Writer(folder, RUN)
+def written(folder: Path, *records: journal.Record) -> Path:
+    writer = journal.Writer(folder, RUN)
     for record in records:
         writer.append(record)
     return writer.path
@@ -217,7 +213,7 @@ def test_what_was_not_visible_is_read_back_as_that(tmp_path: Path) -> None:
     hidden = msgspec.structs.replace(samples, server_cpu_s=None)
     start = msgspec.structs.replace(a_start(), samples=(hidden,))
     path = written(tmp_path, a_header(), start)
-    assert document.read(path).starts == (start,)
+    assert journal.read(path).starts == (start,)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +232,7 @@ def test_the_golden_documents_of_older_formats_are_read(text: str, tmp_path: Pat
         policy = msgspec.structs.replace(profile.policy, false_alarms_max=1.0)
         profile = msgspec.structs.replace(profile, policy=policy)
     header = msgspec.structs.replace(header, profile=profile)
-    assert document.read(path) == RunDocument(
+    assert journal.read(path) == RunDocument(
         header=header, starts=(a_start(),), failures=(A_FAILURE,), end=AN_END
     )
 
@@ -244,7 +240,7 @@ def test_the_golden_documents_of_older_formats_are_read(text: str, tmp_path: Pat
 def test_the_golden_document_is_read(tmp_path: Path) -> None:
     path = tmp_path / "golden.jsonl"
     path.write_text(GOLDEN)
-    assert document.read(path) == RunDocument(
+    assert journal.read(path) == RunDocument(
         header=a_header(),
         starts=(a_start(spent_s=2.5),),
         failures=(A_FAILURE,),
@@ -260,16 +256,16 @@ def test_the_golden_document_is_written(tmp_path: Path) -> None:
 
 
 def test_each_record_is_there_as_soon_as_it_was_appended(tmp_path: Path) -> None:
-    writer = document.Writer(tmp_path, RUN)
+    writer = journal.Writer(tmp_path, RUN)
     writer.append(a_header())
-    assert document.read(writer.path).starts == ()
+    assert journal.read(writer.path).starts == ()
     for number in (1, 2, 3):
         writer.append(a_start(number))
-        assert [start.start for start in document.read(writer.path).starts] == list(range(1, number + 1))
+        assert [start.start for start in journal.read(writer.path).starts] == list(range(1, number + 1))
 
 
 def test_a_run_that_never_began_leaves_nothing(tmp_path: Path) -> None:
-    document.Writer(tmp_path / "results", RUN)
+    journal.Writer(tmp_path / "results", RUN)
     assert list((tmp_path / "results").iterdir()) == []
 
 
@@ -279,12 +275,12 @@ def test_a_torn_last_line_is_dropped_and_the_run_counts_as_cut_short(text: str, 
     lines = text.splitlines(keepends=True)
     for kept in range(1, len(lines)):
         path.write_text("".join(lines[:kept]))
-        whole = document.read(path)
+        whole = journal.read(path)
         assert whole.end == (CUT_SHORT if 'interrupted":true' in lines[kept - 1] else None)
         assert (len(whole.starts), len(whole.failures)) == (min(kept - 1, 1), min(max(0, kept - 2), 1))
         for torn in (1, len(lines[kept]) // 2, len(lines[kept]) - 1):
             path.write_text("".join(lines[:kept]) + lines[kept][:torn])
-            assert document.read(path) == whole
+            assert journal.read(path) == whole
 
 
 # --- going on ---------------------------------------------------------------------------------------
@@ -297,7 +293,7 @@ def test_a_document_goes_on_wherever_it_was_torn(tmp_path: Path) -> None:
     for size in (*ends, *range(ends[0], len(GOLDEN), 61)):
         path.write_text(GOLDEN[:size])
         whole = sum(end <= size for end in ends)
-        writer = document.Writer(tmp_path, RUN, resumed=True)
+        writer = journal.Writer(tmp_path, RUN, resumed=True)
         assert path.read_text() == GOLDEN[:size]  # untouched, as long as there is nothing to say
         for record in WHOLE[whole:]:
             writer.append(record)
@@ -307,32 +303,32 @@ def test_a_document_goes_on_wherever_it_was_torn(tmp_path: Path) -> None:
 def test_a_document_of_an_older_format_does_not_go_on(tmp_path: Path) -> None:
     (tmp_path / f"{RUN}.jsonl").write_text(HEADER_3)
     with pytest.raises(InputError, match=r"jsonl: written in a format before 4: it cannot go on$"):
-        document.Writer(tmp_path, RUN, resumed=True)
+        journal.Writer(tmp_path, RUN, resumed=True)
 
 
 def test_a_journal_that_goes_on_says_so_once_and_only_if_there_is_something_to_say(tmp_path: Path) -> None:
     path = written(tmp_path, a_header(), a_start(1))
     before = path.read_bytes()
 
-    def journal() -> document.Journal:
-        return document.Journal(document.Writer(tmp_path, RUN, resumed=True), lambda: RESUMED)
+    def a_journal() -> journal.Journal:
+        return journal.Journal(journal.Writer(tmp_path, RUN, resumed=True), lambda: RESUMED)
 
-    interrupted = journal()
+    interrupted = a_journal()
     interrupted.open()
     interrupted.end(CUT_SHORT)
-    refused = journal()
+    refused = a_journal()
     refused.keep(A_FAILURE)
     refused.discard()
     refused.end(CUT_SHORT)
     assert path.read_bytes() == before
 
-    first = journal()
+    first = a_journal()
     first.keep(A_FAILURE)
     first.open()
     first.keep(a_start(2))
     first.end(CUT_SHORT)
-    journal().end(AN_END)  # there was nothing left to measure
-    found = document.read(path)
+    a_journal().end(AN_END)  # there was nothing left to measure
+    found = journal.read(path)
     assert [start.start for start in found.starts] == [1, 2]
     assert found.failures == (A_FAILURE,)
     assert found.resumes == (RESUMED, RESUMED)
@@ -343,9 +339,9 @@ def test_a_journal_that_goes_on_says_so_once_and_only_if_there_is_something_to_s
 
 
 def test_a_digest_is_what_it_always_was() -> None:
-    line, digest = document.sealed(b'{"a":1}', b"")
+    line, digest = journal.sealed(b'{"a":1}', b"")
     assert (line, digest) == (b'{"a":1,"digest":"%s"}\n' % digest, b"2c6b113b8dd15ffbded9860b43eb0c6c")
-    assert document.unsealed(line) == b'{"a":1}'
+    assert journal.unsealed(line) == b'{"a":1}'
 
 
 @given(st.data())
@@ -372,23 +368,23 @@ def test_no_line_can_be_changed_moved_or_left_out(data: st.DataObject) -> None:
         path = Path(folder) / "changed.jsonl"
         path.write_bytes(b"".join(lines))
         if first == len(lines):  # the last was left out: as if the run had been cut short there
-            assert document.read(path).end is None
+            assert journal.read(path).end is None
             return
         with pytest.raises(InputError) as caught:
-            document.read(path)
+            journal.read(path)
         if first:
             assert str(caught.value) == f"{path}:{first + 1}: changed, or not a line of this document"
 
 
 def test_lines_of_another_document_are_not_taken(tmp_path: Path) -> None:
     one = written(tmp_path, a_header(), a_start(1), a_start(2))
-    other = document.Writer(tmp_path, RUN + "0")
+    other = journal.Writer(tmp_path, RUN + "0")
     for record in (a_header(RUN + "0"), a_start(1), a_start(2)):
         other.append(record)
     of_one, of_other = (path.read_text().splitlines(keepends=True) for path in (one, other.path))
     one.write_text("".join((*of_one[:2], of_other[2])))
     with pytest.raises(InputError, match=rf"^{one}:3: changed, or not a line of this document$"):
-        document.read(one)
+        journal.read(one)
 
 
 # --- what is not a document -------------------------------------------------------------------------
@@ -435,7 +431,7 @@ def test_the_line_that_is_wrong_is_named(tmp_path: Path, text: str, expected: st
     path = tmp_path / "wrong.jsonl"
     path.write_text(text)
     with pytest.raises(InputError) as caught:
-        document.read(path)
+        journal.read(path)
     assert str(caught.value) == f"{path}{expected}"
 
 
@@ -443,25 +439,25 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     path = tmp_path / "wrong.jsonl"
     path.write_bytes(GOLDEN_3.encode().replace(b"it died", b"it \xff"))
     with pytest.raises(InputError, match=rf"^{path}:3: "):
-        document.read(path)
+        journal.read(path)
 
 
 def test_a_start_that_is_there_twice(tmp_path: Path) -> None:
     path = written(tmp_path, a_header(), a_start(1), a_start(2), a_start(1))
     with pytest.raises(InputError, match=rf"^{path}:4: start 1 of block 'reads-t4' is there twice$"):
-        document.read(path)
+        journal.read(path)
 
 
 def test_a_header_must_come_first(tmp_path: Path) -> None:
     path = tmp_path / "wrong.jsonl"
     path.write_text('{"record":"end","format":1,"finished":"x","elapsed_s":1,"interrupted":false}\n')
     with pytest.raises(InputError, match=rf"^{path}:1: "):
-        document.read(path)
+        journal.read(path)
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read: No such file or directory"):
-        document.read(tmp_path / "none.jsonl")
+        journal.read(tmp_path / "none.jsonl")
 
 
 # --- folders and disks that refuse ------------------------------------------------------------------
@@ -472,13 +468,13 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=rf"^{tmp_path}/file/results: cannot hold the run document: Not a dir"
     ):
-        document.Writer(tmp_path / "file" / "results", RUN)
+        journal.Writer(tmp_path / "file" / "results", RUN)
 
 
 def test_a_folder_that_takes_no_files() -> None:
     """/proc takes none from anybody, root included, for whom permissions are no obstacle."""
     with pytest.raises(InputError, match=r"^/proc: cannot hold the run document: "):
-        document.Writer(Path("/proc"), RUN)
+        journal.Writer(Path("/proc"), RUN)
 
 
 def test_a_folder_without_room(tmp_path: Path) -> None:
@@ -486,12 +482,12 @@ def test_a_folder_without_room(tmp_path: Path) -> None:
         files_no_larger_than(100_000),
         pytest.raises(InputError, match="cannot hold the run document: File too"),
     ):
-        document.Writer(tmp_path, RUN)
+        journal.Writer(tmp_path, RUN)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_disk_that_becomes_full_keeps_what_was_written(tmp_path: Path) -> None:
-    writer = document.Writer(tmp_path, RUN)
+    writer = journal.Writer(tmp_path, RUN)
     writer.append(a_header())
     writer.append(a_start(1))
     size = writer.path.stat().st_size
@@ -501,13 +497,13 @@ def test_a_disk_that_becomes_full_keeps_what_was_written(tmp_path: Path) -> None
             writer.append(a_start(2))
         assert writer.path.stat().st_size == size
     writer.append(a_start(2))
-    assert [start.start for start in document.read(writer.path).starts] == [1, 2]
+    assert [start.start for start in journal.read(writer.path).starts] == [1, 2]
 
 
 def test_a_document_is_not_overwritten(tmp_path: Path) -> None:
     path = written(tmp_path, a_header())
     with pytest.raises(InputError, match=rf"^{path}: this run has a document already$"):
-        document.Writer(tmp_path, RUN)
+        journal.Writer(tmp_path, RUN)
 
 
 # --- names ------------------------------------------------------------------------------------------
@@ -516,9 +512,9 @@ def test_a_document_is_not_overwritten(tmp_path: Path) -> None:
 def test_runs_sort_by_their_time_in_utc() -> None:
     summer = timezone(timedelta(hours=2))
     runs = [
-        document.new_run(datetime(2025, 7, 1, 1, 59, 59, tzinfo=summer)),
-        document.new_run(datetime(2025, 7, 1, 0, 0, 0, tzinfo=UTC)),
-        document.new_run(datetime(2025, 10, 1, 0, 0, 0, tzinfo=UTC)),
+        journal.new_run(datetime(2025, 7, 1, 1, 59, 59, tzinfo=summer)),
+        journal.new_run(datetime(2025, 7, 1, 0, 0, 0, tzinfo=UTC)),
+        journal.new_run(datetime(2025, 10, 1, 0, 0, 0, tzinfo=UTC)),
     ]
     assert runs == sorted(runs)
     assert re.fullmatch(r"20250630T235959Z-[0-9a-f]{6}", runs[0])
@@ -526,18 +522,18 @@ def test_runs_sort_by_their_time_in_utc() -> None:
 
 def test_runs_of_one_second_differ() -> None:
     now = datetime(2025, 7, 1, tzinfo=UTC)
-    assert len({document.new_run(now) for _ in range(50)}) > 45
+    assert len({journal.new_run(now) for _ in range(50)}) > 45
 
 
 def test_documents_are_found_the_newest_last(tmp_path: Path) -> None:
     runs = ("20250102T000000Z-000000", "20250101T000000Z-ffffff", "20241231T235959Z-777777")
     for run in runs:
-        document.Writer(tmp_path, run).append(a_header(run))
+        journal.Writer(tmp_path, run).append(a_header(run))
     (tmp_path / "notes.txt").touch()
-    found = document.find(tmp_path)
+    found = journal.find(tmp_path)
     assert found == tuple(tmp_path / f"{run}.jsonl" for run in reversed(runs))
-    assert [document.read(path).header.run for path in found] == list(reversed(runs))
+    assert [journal.read(path).header.run for path in found] == list(reversed(runs))
 
 
 def test_where_there_is_no_folder_there_are_no_documents(tmp_path: Path) -> None:
-    assert document.find(tmp_path / "none") == ()
+    assert journal.find(tmp_path / "none") == ()

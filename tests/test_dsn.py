@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shootout import plan
 from shootout.errors import InputError
-from shootout.model import ServerReference
-from shootout.plan import Selection
+from shootout.measure import plan
+from shootout.measure.plan import Selection
+from shootout.model.plan import ServerReference
 from shootout.servers import dsn, reference
 from shootout.servers.dsn import Dsn
 

@@ -15,22 +15,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shootout import dataset, places, workload
+from shootout import paths
 from shootout._engine import Engine, Histogram, LoadError, Slice
-from shootout.contender import connect
-from shootout.dataset import SCHEMAS, Template
-from shootout.model import (
-    Dataset,
-    Integer,
-    Parameter,
-    Program,
-    Step,
-    Text,
-    Transaction,
-    Workload,
-    WorkloadStatement,
-)
-from shootout.servers import catalogue, packages
+from shootout.inputs import workload
+from shootout.measure import dataset
+from shootout.measure.dataset import SCHEMAS, Template
+from shootout.measure.managed import connect
+from shootout.model.plan import Dataset
+from shootout.model.program import Program
+from shootout.model.workload import Integer, Parameter, Step, Text, Transaction, Workload, WorkloadStatement
+from shootout.servers import catalogue
+from shootout.servers.fetch import packages
 from shootout.servers.instances import Instance, start
 from shootout.servers.native import Tree
 
@@ -63,7 +58,8 @@ MIB = 1024 * 1024
 def templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Tree, Template]]:
     cache = tmp_path_factory.mktemp("cache")
     trees = {
-        name: Tree.inspect(packages.fetch(name, catalogue.load()[name], places.cache())) for name in NAMES
+        name: Tree.inspect(packages.fetch(name, catalogue.load()[name], paths.cache_folder()))
+        for name in NAMES
     }
     return {name: (tree, dataset.template(tree, OPTIONS, [DATASET], cache)) for name, tree in trees.items()}
 

@@ -15,16 +15,23 @@ import msgspec
 import pytest
 from runs import BASE, HEAD, PYTEST, SHOOTOUT, Lab, document_in
 
-from shootout import dataset, document, machine, places, plan, workload
+from shootout import paths
 from shootout._engine import Engine
-from shootout.contender import connect
+from shootout.document import journal
 from shootout.errors import MeasureError
-from shootout.model import Dataset, Result, ServerRecord, Step, Transaction, Workload, WorkloadStatement
-from shootout.plan import Selection
-from shootout.resident import Resident
-from shootout.servers import catalogue, dsn, instances, packages
+from shootout.inputs import workload
+from shootout.measure import dataset, plan
+from shootout.measure.external import Resident
+from shootout.measure.managed import connect
+from shootout.measure.plan import Selection
+from shootout.model.plan import Dataset
+from shootout.model.run import ServerRecord
+from shootout.model.workload import Result, Step, Transaction, Workload, WorkloadStatement
+from shootout.runner import machine
+from shootout.servers import catalogue, dsn, instances
 from shootout.servers.dsn import Dsn
 from shootout.servers.external import MARK, Claim, External, family_of, numbers_of
+from shootout.servers.fetch import packages
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
 
@@ -53,7 +60,7 @@ def started(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict
         servers = {}
         for name in (BASE, HEAD):
             home = tmp_path_factory.mktemp(name) / "instance"
-            tree = Tree.inspect(packages.fetch(name, catalogue.load()[name], places.cache()))
+            tree = Tree.inspect(packages.fetch(name, catalogue.load()[name], paths.cache_folder()))
             instances.initialise(tree, home, OPTIONS)
             server = running.enter_context(instances.start(tree, home, OPTIONS))
             password = SECRET.replace("'", "''")
@@ -135,7 +142,7 @@ def test_a_server_that_runs_beside_one_that_is_started(lab: Lab, server: Instanc
     command = a_run(lab, tmp_path, "--servers", f"{by_socket(server)},{BASE}", "--threads", "2")
     done = lab.run(*command)
     assert done.returncode in (0, 1), done.stderr + done.stdout
-    found = document.read(document_in(tmp_path))
+    found = journal.read(document_in(tmp_path))
     assert found.failures == ()
     visited, own = found.header.servers
     assert (visited.label, own.label) == (f"dsn:{server.socket.name}", BASE)
@@ -207,7 +214,7 @@ def test_the_same_server_several_times_and_by_two_ways(lab: Lab, server: Instanc
     options = (*workloads, "--threads", "2")
     done = lab.run(*a_run(lab, tmp_path, "--servers", servers, *options))
     assert done.returncode in (0, 1), done.stderr + done.stdout
-    found = document.read(document_in(tmp_path))
+    found = journal.read(document_in(tmp_path))
     name = server.socket.name
     assert [each.label for each in found.header.servers] == [
         f"dsn:{name}",
@@ -225,7 +232,7 @@ def test_two_servers_that_run(lab: Lab, started: dict[str, Instance], tmp_path: 
     servers = f"{by_tcp(started[BASE])},{by_tcp(started[HEAD])}"
     done = lab.run(*a_run(lab, tmp_path, "--servers", servers, "--workloads", "oltp_update_index"))
     assert done.returncode in (0, 1), done.stderr + done.stdout
-    found = document.read(document_in(tmp_path))
+    found = journal.read(document_in(tmp_path))
     assert [each.version for each in found.header.servers] == ["5.7.22-log", "8.0.12"]
     assert found.failures == ()
     assert {name: state(server) for name, server in started.items()} == states
@@ -236,7 +243,7 @@ def test_variables_are_held_against_a_profile(lab: Lab, server: Instance, tmp_pa
     settings.write_text('[settings]\nbuffer_pool_bytes = "128M"\nflush_log_at_trx_commit = 0\n')
     done = lab.run(*a_run(lab, tmp_path / "out", "--servers", f"{by_socket(server)}@{settings}", *POINT))
     assert done.returncode == 0, done.stderr
-    (visited,) = document.read(document_in(tmp_path / "out")).header.servers
+    (visited,) = journal.read(document_in(tmp_path / "out")).header.servers
     differing = [(each.name, each.requested, each.effective) for each in visited.settings if each.differs]
     assert differing == [("buffer_pool_bytes", "134217728", "67108864")]
     assert "settings-differ" in codes(visited)
@@ -251,7 +258,7 @@ def test_what_is_not_visible_is_said(lab: Lab, server: Instance, tmp_path: Path)
     finally:
         hidden.rename(pid_file)
     assert done.returncode in (0, 1), done.stderr + done.stdout
-    found = document.read(document_in(tmp_path))
+    found = journal.read(document_in(tmp_path))
     visited, _ = found.header.servers
     assert "not-visible" in codes(visited)
     expected = "Not visible from here: server CPU, context switches, bytes written to disks."
@@ -320,7 +327,7 @@ def test_a_run_that_is_stopped_leaves_nothing(lab: Lab, server: Instance, tmp_pa
 
 
 def test_a_server_that_goes_away_fails_its_cells(lab: Lab, tmp_path: Path) -> None:
-    tree = Tree.inspect(packages.fetch(BASE, catalogue.load()[BASE], places.cache()))
+    tree = Tree.inspect(packages.fetch(BASE, catalogue.load()[BASE], paths.cache_folder()))
     instances.initialise(tree, tmp_path / "instance", OPTIONS)
     with instances.start(tree, tmp_path / "instance", OPTIONS) as server:
         server.query(f"CREATE USER guest@localhost IDENTIFIED BY '{SECRET.replace(chr(39), chr(39) * 2)}'")
@@ -330,7 +337,7 @@ def test_a_server_that_goes_away_fails_its_cells(lab: Lab, tmp_path: Path) -> No
             run.said("start 2: oltp_point_select-t1")
             server.kill()
             assert run.ended() == 3, run.err.read_text()
-    found = document.read(document_in(tmp_path / "out"))
+    found = journal.read(document_in(tmp_path / "out"))
     assert found.failures, run.out.read_text()
     assert {failure.cell.server for failure in found.failures} == {"dsn:mysqld.sock"}
     assert all("mysqld.sock" in failure.reason for failure in found.failures)

@@ -7,9 +7,9 @@ import random
 import builders
 import pytest
 
-from shootout import figures, histograms
 from shootout._engine import Histogram
-from shootout.model import Policy
+from shootout.analysis import figures, histograms
+from shootout.model.plan import Policy
 
 
 def test_latencies_of_statements_are_those_of_all_starts_together() -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from recorded import a_host
 
-from shootout import fitness, quiet
-from shootout.host import Host
-from shootout.model import Finding
+from shootout.model.run import Finding
+from shootout.runner import interference, preflight
+from shootout.runner.host import Host
 
 
 def by_code(findings: Iterable[Finding]) -> dict[str, Finding]:
@@ -23,7 +23,7 @@ def by_code(findings: Iterable[Finding]) -> dict[str, Finding]:
 
 
 def findings(host: Host, data: str = "/data") -> dict[str, Finding]:
-    return by_code(fitness.findings(host, Path(data)))
+    return by_code(preflight.findings(host, Path(data)))
 
 
 def test_what_a_fresh_server_needs(tmp_path: Path) -> None:
@@ -111,27 +111,27 @@ def test_what_is_not_told_is_no_fault(tmp_path: Path) -> None:
 
 
 def test_space_and_files() -> None:
-    assert fitness.space(11 << 30).fit
-    assert not fitness.space(9 << 30).fit
-    assert fitness.open_files(65_536).fit
-    assert fitness.open_files(1024).mend == "sudo prlimit --pid $$ --nofile=65536"
+    assert preflight.space(11 << 30).fit
+    assert not preflight.space(9 << 30).fit
+    assert preflight.open_files(65_536).fit
+    assert preflight.open_files(1024).mend == "sudo prlimit --pid $$ --nofile=65536"
 
 
 # --- what runs beside -----------------------------------------------------------------------------
 
 
 def test_a_quiet_second(tmp_path: Path) -> None:
-    before = quiet.moment(a_host("metal", tmp_path / "before"))
+    before = interference.moment(a_host("metal", tmp_path / "before"))
     later = {"proc/stat": "cpu  1010 0 500 8790 100 0 100 300 0 0"}
-    after = quiet.moment(a_host("metal", tmp_path / "after", later))
-    found = by_code(quiet.findings(before, after, 1.0, set(), 100))
+    after = interference.moment(a_host("metal", tmp_path / "after", later))
+    found = by_code(interference.findings(before, after, 1.0, set(), 100))
     assert all(each.fit for each in found.values())
     assert found["pressure"].found == "for cpu 0.0%, for memory 0.0%, for io 0.0%"
     assert found["busy-processes"].found == "CPUs idle for 99%"
 
 
 def test_a_second_with_others(tmp_path: Path) -> None:
-    before = quiet.moment(a_host("metal", tmp_path / "before"))
+    before = interference.moment(a_host("metal", tmp_path / "before"))
     later = {
         "proc/stat": "cpu  1100 0 540 8620 100 0 100 340 0 0",
         "proc/pressure/io": "some avg10=9.00 avg60=0.00 avg300=0.00 total=2300000",
@@ -141,8 +141,8 @@ def test_a_second_with_others(tmp_path: Path) -> None:
         "proc/900/stat": "900 (python) S 1 900 900 0 -1 41 1 0 0 0 900 30 0 0 20 0 1 0 1200 0 0",
         "proc/950/stat": "950 (new) S 1 900 900 0 -1 41 1 0 0 0 900 30 0 0 20 0 1 0 9000 0 0",
     }
-    after = quiet.moment(a_host("metal", tmp_path / "after", later))
-    found = by_code(quiet.findings(before, after, 1.0, {900}, 100))
+    after = interference.moment(a_host("metal", tmp_path / "after", later))
+    found = by_code(interference.findings(before, after, 1.0, {900}, 100))
     assert found["stolen"].found == "5.0%"
     assert found["pressure"].found == "for memory 0.0%, for io 30.0%"
     busy = found["busy-processes"]
@@ -152,19 +152,21 @@ def test_a_second_with_others(tmp_path: Path) -> None:
 
 
 def test_a_process_of_another_birth_is_another(tmp_path: Path) -> None:
-    before = quiet.moment(a_host("metal", tmp_path / "before"))
+    before = interference.moment(a_host("metal", tmp_path / "before"))
     later = {"proc/800/stat": "800 (reused) S 1 8 8 0 -1 41 1 0 0 0 5000 30 0 0 20 0 1 0 901 0 0"}
-    after = quiet.moment(a_host("metal", tmp_path / "after", later))
-    assert "reused" not in by_code(quiet.findings(before, after, 1.0, set(), 100))["busy-processes"].found
+    after = interference.moment(a_host("metal", tmp_path / "after", later))
+    assert (
+        "reused" not in by_code(interference.findings(before, after, 1.0, set(), 100))["busy-processes"].found
+    )
 
 
 def test_a_busy_process_of_this_machine_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quiet, "SECONDS", 1.0)
+    monkeypatch.setattr(interference, "SECONDS", 1.0)
     host = Host()
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as spinning:
         try:
-            found = by_code(quiet.look(host))["busy-processes"]
-            everything = quiet.moment(host).processes.values()
+            found = by_code(interference.look(host))["busy-processes"]
+            everything = interference.moment(host).processes.values()
         finally:
             spinning.kill()
     assert not found.fit

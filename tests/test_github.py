@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from msgspec import structs
 from test_cli import a_document, saved
 
-from shootout import cli, github, wording
+from shootout import cli
 from shootout.errors import InputError
-from shootout.model import CellComparison, Comparison, Verdict
-from shootout.repository import Repository
+from shootout.model.verdict import CellComparison, Comparison, Verdict
+from shootout.report import wording
+from shootout.report.github import markdown
+from shootout.report.github.repository import Repository
 
 pytest_plugins = ["github_server"]
 
@@ -51,14 +53,14 @@ def plain(text: str) -> str:
 
 
 def test_a_comment_has_every_run_and_the_link() -> None:
-    text = github.comment([a_comparison(), a_comparison()], "https://example.org/run")
-    assert text.startswith(f"{github.MARKER}\n**mysql-8.0.12 is slower than mysql-5.7.22 in ")
+    text = markdown.comment([a_comparison(), a_comparison()], "https://example.org/run")
+    assert text.startswith(f"{markdown.MARKER}\n**mysql-8.0.12 is slower than mysql-5.7.22 in ")
     assert text.count("| workload | threads | server |") == 2
     assert text.endswith("[The whole run](https://example.org/run)\n")
 
 
 def test_a_comment_is_never_longer_than_github_takes() -> None:
-    text = github.comment([a_comparison(reason="x" * 9_000)], "https://example.org/run")
+    text = markdown.comment([a_comparison(reason="x" * 9_000)], "https://example.org/run")
     assert 50_000 < len(text) < 65_536
     assert "and more, which a comment has no room for" in text
     assert text.endswith("(https://example.org/run)\n")
@@ -66,15 +68,15 @@ def test_a_comment_is_never_longer_than_github_takes() -> None:
 
 def test_a_row_has_the_change_that_decided_its_verdict() -> None:
     cells = tuple(builders.decided_by(each, "latency_p99", 1.3) for each in made().cells)
-    text = github.summary(structs.replace(made(), cells=cells)).replace(wording.SPACE, " ")
+    text = markdown.summary(structs.replace(made(), cells=cells)).replace(wording.SPACE, " ")
     assert "| 99 % latency +30 % | +28 to +32 % | " in text
 
 
 @settings(deadline=None)
 @given(st.text(max_size=80))
 def test_nothing_in_a_comment_is_markup_or_a_mention(text: str) -> None:
-    shown = plain(github.comment([a_comparison(reason=text, workload=text)]))
-    template = plain(github.comment([a_comparison(reason="x", workload="x")]))
+    shown = plain(markdown.comment([a_comparison(reason=text, workload=text)]))
+    template = plain(markdown.comment([a_comparison(reason="x", workload="x")]))
     for active in ("<", "`", "@", "[", "](", "!", "#", "~", "\r", "\x1b"):
         assert shown.count(active) == template.count(active)
     assert len(shown.splitlines()) == len(template.splitlines())
@@ -84,7 +86,7 @@ def test_nothing_in_a_comment_is_markup_or_a_mention(text: str) -> None:
 
 
 def test_annotations_are_the_worst_first_and_not_more_than_are_shown() -> None:
-    lines = list(github.marks(made()))
+    lines = list(markdown.marks(made()))
     assert all(line.startswith("::error title=") for line in lines)
     assert lines[0].startswith(
         "::error title=▼ regressed%3A oltp_point_select%2C 1 thread::mysql-8.0.12: -24"
@@ -92,13 +94,13 @@ def test_annotations_are_the_worst_first_and_not_more_than_are_shown() -> None:
     assert any(line.startswith("::error title=✕ failed%3A oltp_read_write%2C 32 threads::") for line in lines)
     many = a_comparison()
     worse = tuple(structs.replace(each, verdict=Verdict.REGRESSED) for each in many.cells)
-    assert len(list(github.marks(structs.replace(many, cells=worse)))) == github.ANNOTATIONS_MAX
+    assert len(list(markdown.marks(structs.replace(many, cells=worse)))) == markdown.ANNOTATIONS_MAX
 
 
 @settings(deadline=None)
 @given(st.text(max_size=80))
 def test_an_annotation_is_one_command(text: str) -> None:
-    for line in github.marks(a_comparison(reason=text, workload=text)):
+    for line in markdown.marks(a_comparison(reason=text, workload=text)):
         assert line.splitlines() == [line]
         level, title, said = line.removeprefix("::").partition(" title=")[0], *_parts(line)
         assert level == "error"
@@ -117,7 +119,7 @@ def _parts(line: str) -> tuple[str, str]:
 @settings(deadline=None)
 @given(st.text(alphabet="`~a \n\x1b", max_size=30))
 def test_no_text_ends_its_block_of_code(text: str) -> None:
-    opened, *inside, closed = "\n".join(github.code(text)).split("\n")
+    opened, *inside, closed = "\n".join(markdown.code(text)).split("\n")
     assert opened == closed
     assert set(opened) == {"`"}
     assert all(not line.lstrip().startswith(opened) for line in inside)
@@ -153,7 +155,7 @@ def test_a_comment_is_written_once_and_then_in_its_place(
     for run in ("20261120T024100Z-7f3a", "20261121T024100Z-7f3b"):
         path = saved(a_document(run=run), tmp_path)
         assert comment(path, f"--link=https://example.org/{run}") == 0
-    ours = [each for each in at.comments if each["body"].startswith(github.MARKER)]
+    ours = [each for each in at.comments if each["body"].startswith(markdown.MARKER)]
     assert len(ours) == 1
     assert "https://example.org/20261121T024100Z-7f3b" in ours[0]["body"]
     assert capsys.readouterr().out == f"{ours[0]['html_url']}\n" * 2
@@ -161,7 +163,7 @@ def test_a_comment_is_written_once_and_then_in_its_place(
 
 def test_a_persons_comment_is_never_taken_for_ours(at: GitHub, tmp_path: Path) -> None:
     a_pull(at)
-    at.say(7, f"{github.MARKER} I was here first", {"login": "someone", "type": "User"})
+    at.say(7, f"{markdown.MARKER} I was here first", {"login": "someone", "type": "User"})
     assert comment(saved(a_document(), tmp_path)) == 0
     assert [each["user"]["type"] for each in at.comments] == ["User", ME["type"]]
     assert "I was here first" in at.comments[0]["body"]

@@ -9,12 +9,15 @@ from collections.abc import Iterator
 import pytest
 from still import standing_still
 
-from shootout import dataset, places
-from shootout.dataset import SCHEMAS
+from shootout import paths
 from shootout.errors import MeasureError
-from shootout.ground import Ground
-from shootout.model import Check, Dataset, Scale, Step, Transaction, Workload, WorkloadStatement
-from shootout.servers import catalogue, instances, packages, running
+from shootout.measure import dataset
+from shootout.measure.dataset import SCHEMAS
+from shootout.measure.hooks import Ground
+from shootout.model.plan import Dataset, Scale
+from shootout.model.workload import Check, Step, Transaction, Workload, WorkloadStatement
+from shootout.servers import catalogue, instances, running
+from shootout.servers.fetch import packages
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
 
@@ -27,7 +30,7 @@ OWN = Scale(engine="MyISAM").of("own")
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
-    tree = Tree.inspect(packages.fetch(NAME, catalogue.load()[NAME], places.cache()))
+    tree = Tree.inspect(packages.fetch(NAME, catalogue.load()[NAME], paths.cache_folder()))
     home = tmp_path_factory.mktemp("server")
     dataset.template(tree, OPTIONS, [Scale(tables=1, rows=10).of("sbtest")], home / "cache").copy_to(
         home / "i"

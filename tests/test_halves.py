@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from shootout.site import halves
+from shootout.report.site import halves
 
 TASKS = 3 * halves.FEW
 

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from msgspec import structs
 from test_compare import a_document, starts_of
 
-from shootout import changes, compare, history
-from shootout.model import Comparison, HistorySeries, Interval
+from shootout.analysis import change_points, compare, history
+from shootout.model.history import HistorySeries
+from shootout.model.verdict import Comparison, Interval
 
 
 def a_run(number: int, change_percent: float, fingerprint: str = "f") -> Comparison:
@@ -66,7 +67,7 @@ def departing(level: list[float]) -> int:
     """By the definition: at most half of the values, all of them far on one side of the others' median."""
     for count in range(len(level) // 2, 0, -1):
         rest, newest = level[:-count], level[-count:]
-        if len(rest) >= changes.PIECE_MIN:
+        if len(rest) >= change_points.PIECE_MIN:
             centre = statistics.median(rest)
             spread = history._MAD * statistics.median(abs(value - centre) for value in rest)
             far = max(history.SUSPICIOUS * spread, history.SUSPICIOUS_MIN)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recorded import a_host
 
-from shootout.host import Disk, Host, Limits, numbers
+from shootout.runner.host import Disk, Host, Limits, numbers
 
 CLOCKS = "sys/devices/system/clocksource/clocksource0/available_clocksource"
 

@@ -20,9 +20,13 @@ from playwright.sync_api import Browser
 from rich.console import Console
 from test_site import HOSTILE, Document, hostile_result, opened
 
-from shootout import cli, compare, document, github, terminal, wording
-from shootout.model import FailureRecord, RunDocument
-from shootout.site import data
+from shootout import cli
+from shootout.analysis import compare
+from shootout.document import journal
+from shootout.model.run import FailureRecord, RunDocument
+from shootout.report import terminal, wording
+from shootout.report.github import markdown
+from shootout.report.site import downloads
 
 FORMULA = '=HYPERLINK("http://example.org";"x")'
 LONG = "x" * 1_000_000
@@ -56,7 +60,7 @@ def hostile_documents() -> list[RunDocument]:
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results")
     for number, read in enumerate(hostile_documents()):
-        (folder / f"{number}.jsonl").write_bytes(document.encoded(read))
+        (folder / f"{number}.jsonl").write_bytes(journal.encoded(read))
     return folder
 
 
@@ -97,7 +101,7 @@ def test_data_can_be_read_and_calculates_nothing(built: Path) -> None:
         numbers = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?")
         for row in rows[1:]:
             for field in row:
-                assert not field.startswith(data.FORMULA) or numbers.fullmatch(field), path
+                assert not field.startswith(downloads.FORMULA) or numbers.fullmatch(field), path
 
 
 def test_feed_and_badges_are_whole_documents_of_xml(built: Path) -> None:
@@ -121,8 +125,8 @@ def test_the_scripts_beside_runs_are_one_call_each(built: Path) -> None:
 
 
 def test_markdown_has_no_markup_but_ours(results: Path) -> None:
-    for path in document.find(results):
-        text = github.summary(compare.compare(document.read(path)))
+    for path in journal.find(results):
+        text = markdown.summary(compare.compare(journal.read(path)))
         assert len(text) < 1_000_000
         assert not ACTING.search(text)
         for line in text.splitlines():
@@ -131,9 +135,9 @@ def test_markdown_has_no_markup_but_ours(results: Path) -> None:
 
 
 def test_the_terminal_obeys_nobody(results: Path) -> None:
-    for path in document.find(results):
+    for path in journal.find(results):
         screen = io.StringIO()
-        comparison = compare.compare(document.read(path))
+        comparison = compare.compare(journal.read(path))
         terminal.print_verdicts(Console(file=screen, width=200, force_terminal=True), comparison)
         # The colours are the console's own; nothing else of the kind is left.
         text = re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue())

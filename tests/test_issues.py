@@ -13,16 +13,12 @@ from github_server import GitHub
 from msgspec import structs
 from test_history import runs
 
-from shootout import history, issues, regressions, wording
-from shootout.model import (
-    Acknowledgement,
-    ChangePoint,
-    Comparison,
-    Interval,
-    MetricComparison,
-    Regression,
-)
-from shootout.repository import Repository
+from shootout.analysis import history
+from shootout.model.history import ChangePoint, Regression
+from shootout.model.verdict import Acknowledgement, Comparison, Interval, MetricComparison
+from shootout.report import wording
+from shootout.report.github import issues, regressions
+from shootout.report.github.repository import Repository
 
 pytest_plugins = ["github_server"]
 

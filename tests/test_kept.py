@@ -8,9 +8,13 @@ import pytest
 from msgspec.structs import replace
 from test_compare import a_document, starts_of
 
-from shootout import compare, document, kept, ledger
+from shootout.analysis import compare, ledger
+from shootout.document import journal
 from shootout.errors import InputError
-from shootout.model import Acknowledgement, LedgerEntry, RunDocument, Verdict
+from shootout.model.history import LedgerEntry
+from shootout.model.run import RunDocument
+from shootout.model.verdict import Acknowledgement, Verdict
+from shootout.report import judgement_cache
 
 
 def a_run(run: str, change_percent: float = -10.0) -> RunDocument:
@@ -20,8 +24,8 @@ def a_run(run: str, change_percent: float = -10.0) -> RunDocument:
 
 def write(folder: Path, read: RunDocument) -> Path:
     folder.mkdir(exist_ok=True)
-    path = folder / document.new_name(read.header.run)
-    path.write_bytes(document.encoded(read))
+    path = folder / journal.new_name(read.header.run)
+    path.write_bytes(journal.encoded(read))
     return path
 
 
@@ -55,25 +59,25 @@ def test_what_was_judged_is_read_and_not_judged_again(
 ) -> None:
     for run in ("r1", "r2"):
         write(tmp_path, a_run(run))
-    first = kept.runs(tmp_path, refuse)
+    first = judgement_cache.runs(tmp_path, refuse)
     judged = judgements(monkeypatch)
-    again = kept.runs(tmp_path, refuse)
+    again = judgement_cache.runs(tmp_path, refuse)
     assert judged == []
     assert [run.key for run in again] == [run.key for run in first]
     assert [run.gist for run in again] == [run.gist for run in first]
     assert again[0].whole() == first[0].whole()
     write(tmp_path, a_run("r3"))
-    kept.runs(tmp_path, refuse)
+    judgement_cache.runs(tmp_path, refuse)
     assert judged == ["r3"]
 
 
 def test_the_whole_is_what_comparing_says_and_the_gist_its_short_form(tmp_path: Path) -> None:
     path = write(tmp_path, builders.a_run())
-    run = kept.run(path)
+    run = judgement_cache.run(path)
     whole = run.whole()
-    assert whole.document == document.read(path)
-    assert whole.comparison == compare.compare(document.read(path))
-    assert run.gist == kept.gist(whole.comparison)
+    assert whole.document == journal.read(path)
+    assert whole.comparison == compare.compare(journal.read(path))
+    assert run.gist == judgement_cache.gist(whole.comparison)
     for short, long in zip(run.gist.cells, whole.comparison.cells, strict=True):
         assert (short.cell, short.verdict, short.ratio, short.reason) == (
             long.cell, long.verdict, long.ratio, long.reason,
@@ -84,9 +88,9 @@ def test_the_whole_is_what_comparing_says_and_the_gist_its_short_form(tmp_path: 
 def test_a_document_that_goes_on_is_judged_again(tmp_path: Path) -> None:
     read = a_run("r1")
     path = write(tmp_path, replace(read, starts=read.starts[:2], end=None))
-    before = kept.run(path)
+    before = judgement_cache.run(path)
     write(tmp_path, read)
-    after = kept.run(path)
+    after = judgement_cache.run(path)
     assert before.key != after.key
     assert len(after.whole().document.starts) == len(read.starts)
 
@@ -102,15 +106,15 @@ def test_only_earlier_entries_of_the_ledger_count(tmp_path: Path, monkeypatch: p
             verdict=Verdict.EQUIVALENT, starts=4, spreads={"throughput": 0.2},
         )  # fmt: skip
 
-    alone = kept.run(path)
+    alone = judgement_cache.run(path)
     assert alone.gist.cells[-1].verdict is Verdict.REGRESSED
     judged = judgements(monkeypatch)
     fingerprint = read.header.runner.fingerprint
     ledger.keep(tmp_path / ledger.FOLDER, fingerprint, [entry("r3")])
-    assert kept.run(path).key == alone.key
+    assert judgement_cache.run(path).key == alone.key
     assert judged == []
     ledger.keep(tmp_path / ledger.FOLDER, fingerprint, [entry("r1")])
-    noisy = kept.run(path)
+    noisy = judgement_cache.run(path)
     assert judged == ["r2"]
     assert noisy.gist.cells[-1].verdict is Verdict.INCONCLUSIVE
 
@@ -119,55 +123,55 @@ def test_an_acknowledgement_is_applied_without_judging(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(tmp_path, a_run("r1"))
-    before = kept.run(path)
+    before = judgement_cache.run(path)
     judged = judgements(monkeypatch)
-    known = kept.run(path, [an_acknowledgement(0.5)])
+    known = judgement_cache.run(path, [an_acknowledgement(0.5)])
     assert judged == []
     assert known.key != before.key
     assert known.gist.cells[-1].acknowledged is not None
     assert known.whole().comparison.cells[-1].acknowledged == known.gist.cells[-1].acknowledged
-    assert kept.run(path, [an_acknowledgement(0.01)]).gist.cells[-1].acknowledged is None
+    assert judgement_cache.run(path, [an_acknowledgement(0.01)]).gist.cells[-1].acknowledged is None
 
 
 def test_another_release_judges_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, a_run("r1"))
-    kept.run(path)
+    judgement_cache.run(path)
     judged = judgements(monkeypatch)
-    monkeypatch.setattr(kept, "library", lambda: "another")
-    kept.run(path)
+    monkeypatch.setattr(judgement_cache, "library", lambda: "another")
+    judgement_cache.run(path)
     assert judged == ["r1"]
 
 
 @pytest.mark.parametrize("torn", [b"", b"{", b'{"run":"r1"}\n', None])
 def test_a_judgement_that_cannot_be_read_is_made_again(tmp_path: Path, torn: bytes | None) -> None:
     path = write(tmp_path, a_run("r1"))
-    before = kept.run(path)
-    file = tmp_path / kept.FOLDER / f"{path.stem}.judged"
+    before = judgement_cache.run(path)
+    file = tmp_path / judgement_cache.FOLDER / f"{path.stem}.judged"
     whole = file.read_bytes()
     file.write_bytes(whole[: len(whole) // 3].rsplit(b"\n", 1)[0] + b"\n" if torn is None else torn)
-    assert kept.run(path).gist == before.gist
+    assert judgement_cache.run(path).gist == before.gist
 
 
 def test_a_folder_that_cannot_be_written_is_read_all_the_same(tmp_path: Path) -> None:
     path = write(tmp_path, a_run("r1"))
-    (tmp_path / kept.FOLDER).write_text("no folder")
-    run = kept.run(path)
+    (tmp_path / judgement_cache.FOLDER).write_text("no folder")
+    run = judgement_cache.run(path)
     assert run.gist.cells[-1].verdict is Verdict.REGRESSED
-    assert run.whole().comparison == compare.compare(document.read(path))
+    assert run.whole().comparison == compare.compare(journal.read(path))
 
 
 def test_what_is_kept_of_a_removed_run_goes(tmp_path: Path) -> None:
     gone = write(tmp_path, a_run("r1"))
     write(tmp_path, a_run("r2"))
-    kept.runs(tmp_path, refuse)
+    judgement_cache.runs(tmp_path, refuse)
     gone.unlink()
-    kept.runs(tmp_path, refuse)
-    assert [path.name for path in (tmp_path / kept.FOLDER).iterdir()] == ["r2.judged"]
+    judgement_cache.runs(tmp_path, refuse)
+    assert [path.name for path in (tmp_path / judgement_cache.FOLDER).iterdir()] == ["r2.judged"]
 
 
 def test_a_document_that_is_none_is_named_and_left_out(tmp_path: Path) -> None:
     write(tmp_path, a_run("r2"))
     (tmp_path / "r1.jsonl").write_text("nonsense\n")
     told: list[InputError] = []
-    assert [run.id for run in kept.runs(tmp_path, told.append)] == ["r2"]
+    assert [run.id for run in judgement_cache.runs(tmp_path, told.append)] == ["r2"]
     assert "r1.jsonl:1: not a run document" in str(told[0])

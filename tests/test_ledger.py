@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from shootout import ledger
+from shootout.analysis import ledger
 from shootout.errors import InputError
-from shootout.model import Cell, LedgerEntry, Policy, Verdict
+from shootout.model.history import LedgerEntry
+from shootout.model.plan import Cell, Policy
+from shootout.model.verdict import Verdict
 
 CELL = Cell(workload="reads", dataset="d", server="a", threads=4)
 

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 from runs import until
 
-from shootout import places
+from shootout import paths
 from shootout.errors import InputError
-from shootout.servers import catalogue, config, instances, leftovers, packages
+from shootout.servers import catalogue, config, instances, leftovers
+from shootout.servers.fetch import packages
 from shootout.servers.leftovers import workplace
 from shootout.servers.native import Tree
 from shootout.servers.store import locked
@@ -28,7 +29,7 @@ SOON_S = 5.0
 
 @pytest.fixture(scope="module")
 def tree() -> Tree:
-    return Tree.inspect(packages.fetch(NAME, catalogue.load()[NAME], places.cache()))
+    return Tree.inspect(packages.fetch(NAME, catalogue.load()[NAME], paths.cache_folder()))
 
 
 @pytest.fixture(scope="module")

@@ -16,13 +16,16 @@ import msgspec
 import pytest
 from runs import until
 
-from shootout import dataset, places, workload
+from shootout import paths
 from shootout._engine import Engine, LoadError
-from shootout.contender import connect
-from shootout.dataset import Template
 from shootout.errors import MeasureError
-from shootout.model import Dataset
-from shootout.servers import catalogue, instances, packages
+from shootout.inputs import workload
+from shootout.measure import dataset
+from shootout.measure.dataset import Template
+from shootout.measure.managed import connect
+from shootout.model.plan import Dataset
+from shootout.servers import catalogue, instances
+from shootout.servers.fetch import packages
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
 
@@ -46,7 +49,7 @@ DEADLOCK, LOST, NO_SOCKET = 1213, 2013, 2002
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tree, Template]:
-    tree = Tree.inspect(packages.fetch(NAME, catalogue.load()[NAME], places.cache()))
+    tree = Tree.inspect(packages.fetch(NAME, catalogue.load()[NAME], paths.cache_folder()))
     return tree, dataset.template(tree, OPTIONS, [DATASET], tmp_path_factory.mktemp("cache"))
 
 

@@ -12,10 +12,11 @@ import msgspec
 import pytest
 from runs import until
 
-from shootout import places
+from shootout import paths
 from shootout._engine import LoadError, checksum, load_rows, tables
-from shootout.model import Dataset
-from shootout.servers import catalogue, instances, packages
+from shootout.model.plan import Dataset
+from shootout.servers import catalogue, instances
+from shootout.servers.fetch import packages
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
 
@@ -40,7 +41,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Inst
     with ExitStack() as running:
         started = {}
         for name in NAMES:
-            tree = Tree.inspect(packages.fetch(name, catalogue.load()[name], places.cache()))
+            tree = Tree.inspect(packages.fetch(name, catalogue.load()[name], paths.cache_folder()))
             home = tmp_path_factory.mktemp(name) / "instance"
             instances.initialise(tree, home, OPTIONS)
             started[name] = running.enter_context(instances.start(tree, home, OPTIONS))
@@ -207,7 +208,7 @@ def test_a_session_that_the_server_ends_is_an_error(servers: dict[str, Instance]
 
 
 def test_a_server_that_dies_is_an_error(tmp_path: Path) -> None:
-    tree = Tree.inspect(packages.fetch(NAMES[0], catalogue.load()[NAMES[0]], places.cache()))
+    tree = Tree.inspect(packages.fetch(NAMES[0], catalogue.load()[NAMES[0]], paths.cache_folder()))
     instances.initialise(tree, tmp_path / "instance", OPTIONS)
     with instances.start(tree, tmp_path / "instance", OPTIONS) as server:
         emptied(server)

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from msgspec import structs
 from recorded import a_host
 
-from shootout import calibration, identity, machine
+from shootout.document import fingerprint
 from shootout.errors import MeasureError
-from shootout.model import Calibration, PlacementName, Sampling, Trial
+from shootout.model.plan import PlacementName, Sampling
+from shootout.model.run import Calibration, Trial
+from shootout.runner import calibration, machine
 
 VDA = "sys/devices/pci0000:00/0000:00:02.0/virtio1/block/vda"
 
@@ -70,17 +72,17 @@ def test_what_must_not_be_compared_differs_by_name(
     kvm = machine.inspect(Path("/data"), a_host("kvm", tmp_path / "one"))
     other = machine.inspect(Path("/data"), a_host("kvm", tmp_path / "other", changes))
     assert other.fingerprint != kvm.fingerprint
-    assert identity.difference(kvm.facts, other.facts) == difference
+    assert fingerprint.difference(kvm.facts, other.facts) == difference
 
 
 def test_another_placement_is_no_other_machine_and_differs_all_the_same(tmp_path: Path) -> None:
     kvm = machine.inspect(Path("/data"), a_host("kvm", tmp_path))
     other = structs.replace(kvm, placement=machine.placements((0, 1))["shared"])
-    assert identity.difference(identity.facts(kvm), identity.facts(kvm)) == ""
-    assert identity.difference(identity.facts(kvm), identity.facts(other)) == (
+    assert fingerprint.difference(fingerprint.facts(kvm), fingerprint.facts(kvm)) == ""
+    assert fingerprint.difference(fingerprint.facts(kvm), fingerprint.facts(other)) == (
         "placement load on CPU 0, servers on 1, now load on CPU 0, servers on 0,1"
     )
-    assert identity.difference({}, identity.facts(kvm)) == ""  # of a run that did not keep them
+    assert fingerprint.difference({}, fingerprint.facts(kvm)) == ""  # of a run that did not keep them
 
 
 def test_what_makes_a_machine_unfit_is_a_doubt(tmp_path: Path) -> None:

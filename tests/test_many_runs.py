@@ -18,17 +18,15 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from shootout import history, kept, site
-from shootout.kept import Judged
-from shootout.model import (
-    Acknowledgement,
-    Interval,
-    JudgedMetric,
-    LedgerEntry,
-    RunDocument,
-    Verdict,
-)
-from shootout.site import archive, feeds, over_time, runner, shelf, versus
+from shootout.analysis import history
+from shootout.model.history import LedgerEntry
+from shootout.model.run import RunDocument
+from shootout.model.verdict import Acknowledgement, Interval, JudgedMetric, Verdict
+from shootout.report import judgement_cache, site
+from shootout.report.judgement_cache import Judged
+from shootout.report.site import archive, feeds, incremental, runner
+from shootout.report.site import compare as compare_page
+from shootout.report.site import history as history_pages
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 FIRST = datetime(2026, 1, 3, 2, 41, tzinfo=UTC)
@@ -72,7 +70,7 @@ def a_week(number: int, drop: float = 0.08, fingerprint: str = "5e7c0f2a91d4") -
         cells[1], cell=replace(cells[1].cell, server=f"{builders.BASE} again"), per_start=(1.0, 1.004),
         verdict=Verdict.REGRESSED if number == 3 else Verdict.EQUIVALENT,
     )  # fmt: skip
-    return kept.held(document, replace(comparison, cells=tuple(cells), twins=(twin,)))
+    return judgement_cache.held(document, replace(comparison, cells=tuple(cells), twins=(twin,)))
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +132,7 @@ def test_an_acknowledgement_that_is_over_or_too_small_marks_no_change(
         (replace(known, expires=date(2026, 1, 1)), 0),
         (replace(known, server="mariadb-*"), 0),
     ):
-        found = over_time.changes(series, [changed], newest)
+        found = history_pages.changes(series, [changed], newest)
         assert sum(change.acknowledged is not None for change in found) == marked
 
 
@@ -176,7 +174,7 @@ def test_a_regression_is_one_entry_however_many_runs_have_it(built: Path, weeks:
 
 def test_entries_keep_their_ids_when_runs_are_added(weeks: list[Judged]) -> None:
     def ids(runs: Sequence[Judged]) -> set[str]:
-        changes = over_time.changes(history.series(run.gist for run in runs), (), FIRST.isoformat())
+        changes = history_pages.changes(history.series(run.gist for run in runs), (), FIRST.isoformat())
         found = feeds.entries(runs, changes, archive.whole(runs))
         assert len({entry.id for entry in found}) == len(found)
         return {entry.id for entry in found}
@@ -284,7 +282,7 @@ def test_runners_are_apart(weeks: list[Judged], tmp_path: Path) -> None:
     assert [page.path for page in runner.pages([other, *weeks[::-1]])] == [
         "runner-another.html", "runner-5e7c0f2a91d4.html",
     ]  # fmt: skip
-    page = versus.ComparePage(runs=(other, *weeks[::-1]), whole=frozenset(), others=())
+    page = compare_page.ComparePage(runs=(other, *weeks[::-1]), whole=frozenset(), others=())
     assert page.before is None
     assert page.steps == ()
 
@@ -335,7 +333,7 @@ def test_only_what_is_new_is_written(weeks: list[Judged], count: int, tmp_path: 
     changed = {str(path.relative_to(tmp_path)) for path in before if before[path] != after[path]}
     # Nothing of an old run; what is about all runs, and only that.
     assert not [place for place in changed if place.startswith("runs/20")]
-    assert {"index.html", "history.html", "runs/index.html", shelf.RECORD} <= changed
+    assert {"index.html", "history.html", "runs/index.html", incremental.RECORD} <= changed
     assert "how-to-read.html" not in changed
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shootout import matrix
 from shootout.errors import InputError
-from shootout.model import Block, Cell, Dataset, Load, Planned, Policy, Profile, Sampling, Scale
+from shootout.inputs import matrix
+from shootout.model.plan import Block, Cell, Dataset, Load, Planned, Policy, Profile, Sampling, Scale
 
 LABELS = ("mysql-5.7.22", "mysql-8.0.12")
 DATASETS = {"reads": Dataset(kind="sbtest"), "writes": Dataset(kind="tpcc")}

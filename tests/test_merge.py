@@ -16,20 +16,14 @@ from msgspec import structs
 from test_document import GOLDEN_3, a_start
 from test_resume import a_sample
 
-from shootout import baseline, cli, compare, document, history, ledger, matrix, merge
+from shootout import cli
+from shootout.analysis import baseline, compare, history, ledger
+from shootout.document import journal, merge
 from shootout.errors import InputError
-from shootout.model import (
-    Block,
-    EndRecord,
-    FailureRecord,
-    Interval,
-    Planned,
-    RunDocument,
-    RunHeader,
-    Samples,
-    StartRecord,
-    Verdict,
-)
+from shootout.inputs import matrix
+from shootout.model.plan import Block, Planned
+from shootout.model.run import EndRecord, FailureRecord, RunDocument, RunHeader, Samples, StartRecord
+from shootout.model.verdict import Interval, Verdict
 
 BASE, HEAD = builders.BASE, builders.HEAD
 WORKLOADS, THREADS = ("oltp_point_select", "oltp_read_write"), (1, 2, 4)
@@ -79,7 +73,7 @@ def saved(folder: Path, number: int, blocks: Sequence[Block], *, end: bool = Tru
     """The document of runner `number`, with those blocks."""
     folder.mkdir()
     header = a_header(number, blocks, **changes)
-    writer = document.Writer(folder, header.run)
+    writer = journal.Writer(folder, header.run)
     writer.append(header)
     # As they are measured: start by start.
     for record in sorted((r for block in blocks for r in records_of(block)), key=lambda r: r.start):
@@ -131,9 +125,9 @@ def test_any_order_any_sharding_and_any_grouping_give_the_same_bytes(data: st.Da
 
 def test_a_merged_run_holds_every_record_once_block_by_block(shards: list[Path], tmp_path: Path) -> None:
     path = merged([*shards, shards[0]], tmp_path / "out")
-    found = document.read(path)
+    found = journal.read(path)
     assert found.header.blocks == BLOCKS
-    assert path.name == document.new_name(found.header.run)
+    assert path.name == journal.new_name(found.header.run)
     expected = [record for block in BLOCKS for record in records_of(block)]
     assert list(found.starts) == [record for record in expected if isinstance(record, StartRecord)]
     assert list(found.failures) == [record for record in expected if isinstance(record, FailureRecord)]
@@ -150,19 +144,19 @@ def test_a_merged_run_holds_every_record_once_block_by_block(shards: list[Path],
 def test_merging_again_replaces_what_was_incomplete(shards: list[Path], tmp_path: Path) -> None:
     out = tmp_path / "out"
     first = merged(shards[:2], out)
-    assert [block.key for block in merge.missing(document.read(first).header)] == [
+    assert [block.key for block in merge.missing(journal.read(first).header)] == [
         "oltp_read_write-t2", "oltp_read_write-t4"
     ]  # fmt: skip
     again = merged([first, shards[2]], out)
     assert again == first
-    assert merge.missing(document.read(again).header) == ()
+    assert merge.missing(journal.read(again).header) == ()
     assert again.read_bytes() == merged(shards, tmp_path / "other").read_bytes()
 
 
 def test_a_run_of_no_shards_is_merged_from_itself(tmp_path: Path) -> None:
     path = tmp_path / "golden.jsonl"
     path.write_text(GOLDEN_3)
-    found = document.read(merged([path], tmp_path / "out"))
+    found = journal.read(merged([path], tmp_path / "out"))
     assert found.starts == (a_start(),)
     assert [part.blocks for part in found.header.parts] == [("reads-t4",)]
 
@@ -241,7 +235,7 @@ def test_a_folder_that_takes_no_files_is_named(shards: list[Path]) -> None:
 
 @pytest.fixture
 def whole(shards: list[Path], tmp_path: Path) -> RunDocument:
-    return document.read(merged(shards, tmp_path / "out"))
+    return journal.read(merged(shards, tmp_path / "out"))
 
 
 def verdicts(read: RunDocument) -> Mapping[tuple[str, int], Verdict]:
@@ -253,7 +247,7 @@ def verdicts(read: RunDocument) -> Mapping[tuple[str, int], Verdict]:
 
 
 def test_cells_of_missing_shards_are_unjudged(shards: list[Path], tmp_path: Path) -> None:
-    found = document.read(merged([shards[0], shards[2]], tmp_path / "out"))
+    found = journal.read(merged([shards[0], shards[2]], tmp_path / "out"))
     assert verdicts(found) == {
         ("oltp_point_select", 1): Verdict.EQUIVALENT,
         ("oltp_point_select", 2): Verdict.REGRESSED,
@@ -270,7 +264,7 @@ def test_a_shard_that_was_cut_short_is_a_doubt_about_its_cells_only(
     shards: list[Path], tmp_path: Path
 ) -> None:
     short = saved(tmp_path / "short", 2, matrix.shard(BLOCKS, 3, 3), end=False)
-    comparison = compare.compare(document.read(merged([*shards[:2], short], tmp_path / "out")))
+    comparison = compare.compare(journal.read(merged([*shards[:2], short], tmp_path / "out")))
     doubted = {
         (cell.cell.workload, cell.cell.threads)
         for cell in comparison.cells
@@ -355,8 +349,8 @@ def test_shards_beside_the_run_that_they_became_do_not_count_twice(
     results.mkdir()
     here = [path.rename(results / path.name) for path in paths]
     merged(here[1:], results)  # the first was late, and began before the others
-    found = document.read(merged(here, results))
-    assert len(document.find(results)) == 5
+    found = journal.read(merged(here, results))
+    assert len(journal.find(results)) == 5
     assert cli.main(["history", "--results", str(results), "--json"]) == 0
     series = json.loads(capsys.readouterr().out)
     assert {point["run"] for each in series for point in each["points"]} == {found.header.run}

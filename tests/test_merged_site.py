@@ -11,10 +11,14 @@ from msgspec.structs import replace
 from test_merge import BLOCKS, HEAD, merged, saved
 from test_site import Document, check_links
 
-from shootout import compare, document, kept, matrix, site
-from shootout.kept import Judged
-from shootout.model import RunDocument, Warning
-from shootout.site import runner, versus
+from shootout.analysis import compare
+from shootout.document import journal
+from shootout.inputs import matrix
+from shootout.model.run import RunDocument, Warning
+from shootout.report import judgement_cache, site
+from shootout.report.judgement_cache import Judged
+from shootout.report.site import compare as compare_page
+from shootout.report.site import runner
 
 OWN = Warning(code="turbo", text="The clock of this one goes up and down.")
 RUNNERS = (
@@ -31,12 +35,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> RunDocument:
         saved(folder / str(number), number, matrix.shard(BLOCKS, number + 1, 3), runner=RUNNERS[number % 2])
         for number in range(3)
     ]
-    return document.read(merged(paths, folder / "out"))
+    return journal.read(merged(paths, folder / "out"))
 
 
 @pytest.fixture(scope="module")
 def judged(whole: RunDocument) -> Judged:
-    return kept.held(whole, compare.compare(whole))
+    return judgement_cache.held(whole, compare.compare(whole))
 
 
 @pytest.fixture(scope="module")
@@ -99,10 +103,12 @@ def test_two_runs_compare_where_one_runner_measured_both(judged: Judged, whole: 
     parts = tuple(replace(part, runner=swapped[part.runner.fingerprint]) for part in whole.header.parts)
     header = replace(whole.header, run="20261127T024100Z-7f3a", parts=parts)
     later = replace(whole, header=header)
-    dealt_anew = kept.held(later, compare.compare(later))
+    dealt_anew = judgement_cache.held(later, compare.compare(later))
     again = replace(header, run="20261128T024100Z-7f3a", parts=whole.header.parts)
-    as_before = kept.held(replace(whole, header=again), compare.compare(replace(whole, header=again)))
+    as_before = judgement_cache.held(
+        replace(whole, header=again), compare.compare(replace(whole, header=again))
+    )
     for newest, before in ((dealt_anew, None), (as_before, judged)):
-        page = versus.ComparePage(runs=(newest, judged), whole=frozenset(), others=())
+        page = compare_page.ComparePage(runs=(newest, judged), whole=frozenset(), others=())
         assert page.before is before
     assert len(page.steps) == len([c for c in judged.gist.cells if c.ratio])

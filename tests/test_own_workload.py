@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 from runs import BASE, HEAD, SHOOTOUT, Lab, document_in
 
-from shootout import document, places, workload
-from shootout.model import Parameter, Scale, Workload
+from shootout import paths
+from shootout.document import journal
+from shootout.inputs import workload
+from shootout.model.plan import Scale
+from shootout.model.workload import Parameter, Workload
 
 pytest_plugins = ["runs"]
 
-DOCS = (places.ROOT / "docs" / "workloads.md").read_text()
+DOCS = (paths.ROOT / "docs" / "workloads.md").read_text()
 (EXAMPLE,) = re.findall(r"^```toml\n(.*?)^```$", DOCS, re.MULTILINE | re.DOTALL)
 
 
@@ -53,7 +56,7 @@ def test_the_example_runs(lab: Lab, transfer: Path, tmp_path: Path) -> None:
     )
     assert done.returncode in (0, 1), done.stdout + done.stderr
     assert "load: prepared statements, accounts = 100, looked_at = 3" in done.stdout
-    run = document.read(document_in(out))
+    run = journal.read(document_in(out))
     assert run.failures == ()
     (record,) = run.header.workloads
     assert (record.name, record.written) == ("transfer", str(transfer))
@@ -82,7 +85,7 @@ def test_a_broken_promise_fails_the_cell(lab: Lab, transfer: Path, tmp_path: Pat
         f"--out={out}",
     )
     assert done.returncode == 3
-    failures = document.read(document_in(out)).failures
+    failures = journal.read(document_in(out)).failures
     assert [failure.cell.server for failure in failures] == [BASE, HEAD]
     for failure in failures:
         assert re.fullmatch(r"check no_money_is_lost: expected no row, found total = -?\d+", failure.reason)

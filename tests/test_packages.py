@@ -19,8 +19,9 @@ import msgspec
 import pytest
 
 from shootout.errors import InputError, MeasureError
-from shootout.model import Archive, CatalogueEntry, Debian, Maven, Npm, Source
-from shootout.servers import catalogue, packages
+from shootout.model.catalogue import Archive, CatalogueEntry, Debian, Maven, Npm, Source
+from shootout.servers import catalogue
+from shootout.servers.fetch import packages
 from shootout.servers.native import Tree
 from shootout.servers.store import build_once
 

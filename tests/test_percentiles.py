@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shootout import percentiles
 from shootout._engine import Histogram
+from shootout.analysis import percentiles
 
 PERCENTS = (50.0, 95.0, 99.0)
 RUNS = 600

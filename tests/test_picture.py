@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from playwright.sync_api import Browser
 
-from shootout import charts
-from shootout.charts import MARKERS
-from shootout.model import RunDocument
-from shootout.site.picture import FRAME, LABEL_GAP, OWN_ROLES, Picture, palette, spread
-from shootout.site.render import renderer
-from shootout.site.run import Run
+from shootout.model.run import RunDocument
+from shootout.report.site import charts
+from shootout.report.site.charts import MARKERS
+from shootout.report.site.render import renderer
+from shootout.report.site.run import Run
+from shootout.report.site.workload_svg import FRAME, LABEL_GAP, OWN_ROLES, Picture, palette, spread
 
 SVG = "{http://www.w3.org/2000/svg}"
 MYSQL = ("mysql-5.5.34", "mysql-5.6.24", "mysql-5.7.22", "mysql-8.0.33", "mysql-9.7")

@@ -6,11 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shootout import plan, workload
 from shootout.errors import InputError
-from shootout.model import Block, Container, Gaussian, Load, Open, Special
-from shootout.places import FIXTURES
-from shootout.plan import Selection
+from shootout.inputs import workload
+from shootout.measure import plan
+from shootout.measure.plan import Selection
+from shootout.model.plan import Block, Container, Load
+from shootout.model.program import Open
+from shootout.model.workload import Gaussian, Special
+from shootout.paths import FIXTURES
 
 BASE, HEAD = "mysql-5.7.22", "mysql-8.0.12"
 DATASET = "sbtest-4x25000-innodb-seed1"

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import nctdtr
 
-from shootout import power, stats
-from shootout.model import Policy
+from shootout.analysis import power, stats
+from shootout.model.plan import Policy
 
 RUNS = 20_000
 POLICY, ONCE = Policy(), Policy(confirm_starts=0)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from runs import BASE, HEAD, PYTEST, Lab, document_in
 
-from shootout import document
+from shootout.document import journal
 
 pytest_plugins = ["runs"]
 
@@ -63,7 +63,7 @@ def test_a_published_comparison_is_repeated(lab: Lab, tmp_path: Path) -> None:
     done = lab.run(*PYTEST, "suites", "-v", f"--profile={profile}", "--scale=small", f"--out={out}")
     assert done.returncode in (0, 1), done.stdout + done.stderr
 
-    run = document.read(document_in(out))
+    run = journal.read(document_in(out))
     assert run.header.given["--scale"] == "small"
     assert run.header.profile.dataset.rows == 500
     assert run.header.profile.threads == (1,)

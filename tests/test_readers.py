@@ -18,16 +18,22 @@ from hypothesis import HealthCheck, example, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from shootout import matrix, model, places, plan, published, settings, toml, workload
+from shootout import paths
 from shootout._engine import Engine
 from shootout.errors import InputError
-from shootout.model import Dataset
+from shootout.inputs import matrix, published, toml, workload
+from shootout.measure import plan
+from shootout.model.catalogue import CatalogueEntry
+from shootout.model.plan import Dataset
+from shootout.model.value import Family, Version
+from shootout.model.workload import Distribution, Parameter
 from shootout.servers import reference
+from shootout.settings import profiles
 
 Table = dict[str, Any]
 
-TAGGED = [*get_args(model.Parameter), *get_args(model.Distribution)]
-SERVERS: tuple[tuple[model.Family, model.Version], ...] = (
+TAGGED = [*get_args(Parameter), *get_args(Distribution)]
+SERVERS: tuple[tuple[Family, Version], ...] = (
     ("mysql", (5, 0, 15)),
     ("mysql", (8, 0, 12)),
     ("mariadb", (11, 8, 2)),
@@ -41,7 +47,7 @@ often = examples(max_examples=300, deadline=None, suppress_health_check=[HealthC
 
 def shipped(folder: str) -> list[Table]:
     return [
-        tomllib.loads(path.read_text("utf-8")) for path in sorted((places.FIXTURES / folder).glob("*.toml"))
+        tomllib.loads(path.read_text("utf-8")) for path in sorted((paths.FIXTURES / folder).glob("*.toml"))
     ]
 
 
@@ -188,9 +194,9 @@ def read_workload(file: Path) -> None:
 
 
 def read_settings(file: Path) -> None:
-    profile = settings.load(str(file))
+    profile = profiles.load(str(file))
     for family, version in SERVERS:
-        compiled = settings.compile(profile, family, version, [Dataset(rows=10**6)])
+        compiled = profiles.compile(profile, family, version, [Dataset(rows=10**6)])
         for line in compiled.options.items():
             assert not re.search(r"[\n\r\0]", "".join(line)), line  # each is one line of a my.cnf
 
@@ -294,7 +300,7 @@ def test_any_text(folder: Path, text: bytes) -> None:
     path.write_bytes(text)
     for reader in (read_workload, read_profile, read_settings):
         accepts(lambda read=reader: read(path), f"{path}: ")  # type: ignore[misc]
-    accepts(lambda: toml.load(path, dict[str, model.CatalogueEntry]), f"{path}: ")
+    accepts(lambda: toml.load(path, dict[str, CatalogueEntry]), f"{path}: ")
 
 
 PARTS = st.sampled_from([
@@ -324,5 +330,5 @@ def test_a_server_reference(text: str) -> None:
 @example(name="/\x00")
 @example(name=5_000 * "a" + ".toml")
 def test_the_name_of_a_file(name: str) -> None:
-    for reader in (workload.load, settings.load, matrix.load_profile):
+    for reader in (workload.load, profiles.load, matrix.load_profile):
         accepts(lambda read=reader: read(name))  # type: ignore[misc]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shootout.errors import InputError
-from shootout.model import ServerReference
+from shootout.model.plan import ServerReference
 from shootout.servers import reference
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from jinja2 import DictLoader, Environment
 
-from shootout.site.render import Compiled
+from shootout.report.site.render import Compiled
 
 PAGE = "{% set name = 'it' %}{{ name }} is {{ value }}"
 

@@ -17,19 +17,14 @@ from hypothesis import strategies as st
 from msgspec import structs
 from runs import BASE, HEAD, SHOOTOUT, Lab, document_in, until
 
-from shootout import compare, document, foreign, measure, plan, resume
 from shootout._engine import Histogram
+from shootout.analysis import compare
+from shootout.document import compatibility, journal, resume
 from shootout.errors import InputError
-from shootout.model import (
-    Block,
-    CellComparison,
-    EndRecord,
-    ResumeRecord,
-    RunDocument,
-    Samples,
-    ServerRecord,
-    StartRecord,
-)
+from shootout.measure import campaign, plan
+from shootout.model.plan import Block
+from shootout.model.run import EndRecord, ResumeRecord, RunDocument, Samples, ServerRecord, StartRecord
+from shootout.model.verdict import CellComparison
 from shootout.servers.running import Running
 
 pytest_plugins = ["runs"]
@@ -77,7 +72,7 @@ class Instance:
 
 
 @dataclass
-class Rehearsal(measure._Campaign):
+class Rehearsal(campaign._Campaign):
     """A run whose starts take no time, of servers that are noted instead of started.
 
     It is stopped before its `stops`th block; a head that `dies` does so in that start of its last block.
@@ -142,20 +137,20 @@ def rehearsed(results: Path, planned: plan.Plan, **fields: Any) -> list[tuple[st
     resumed = found is not None
     if found is not None and resume.is_over(found[1]):
         return []
-    writer = document.Writer(results, RUN, resumed=resumed)
-    campaign = Rehearsal(
+    writer = journal.Writer(results, RUN, resumed=resumed)
+    rehearsal = Rehearsal(
         planned, builders.a_runner(), RUN, results, cast(Any, None), lambda progress: None, **fields
     )
-    campaign.journal = document.Journal(writer, measure._resumed if resumed else campaign.header)
+    rehearsal.journal = journal.Journal(writer, campaign._resumed if resumed else rehearsal.header)
     if resumed:
-        campaign.go_on(document.read(writer.path))
-    campaign.prepare()
+        rehearsal.go_on(journal.read(writer.path))
+    rehearsal.prepare()
     try:
-        campaign.measure()
+        rehearsal.measure()
     except Stopped:
-        return campaign.taken
-    campaign.journal.end(EndRecord(finished="2026-11-20T03:00:00Z", elapsed_s=1.0, interrupted=False))
-    return campaign.taken
+        return rehearsal.taken
+    rehearsal.journal.end(EndRecord(finished="2026-11-20T03:00:00Z", elapsed_s=1.0, interrupted=False))
+    return rehearsal.taken
 
 
 def timeless(starts: Sequence[StartRecord]) -> dict[tuple[str, int], StartRecord]:
@@ -179,8 +174,8 @@ def test_a_run_that_is_stopped_again_and_again_measures_the_same(stops: list[int
             for count in (*stops, 10**6)
             for each in rehearsed(folder / "other", planned, dies=dies, stops=count)
         ]
-        (one,), (other,) = (document.find(folder / which) for which in ("one", "other"))
-        undisturbed, resumed = document.read(one), document.read(other)
+        (one,), (other,) = (journal.find(folder / which) for which in ("one", "other"))
+        undisturbed, resumed = journal.read(one), journal.read(other)
     assert len(measured) == len(set(measured))
     assert timeless(resumed.starts) == timeless(undisturbed.starts)
     assert sorted(measured) == sorted(timeless(resumed.starts))
@@ -200,8 +195,8 @@ def test_neither_server_is_always_started_last(tmp_path: Path) -> None:
 def test_the_rehearsed_run_needs_all_that_a_run_can_need(tmp_path: Path) -> None:
     """Blocks with few and many starts, an A/A cell or none, a change that is confirmed, a cell that fails."""
     rehearsed(tmp_path, a_plan(tmp_path), dies=2)
-    (path,) = document.find(tmp_path)
-    found = document.read(path)
+    (path,) = journal.find(tmp_path)
+    found = journal.read(path)
     starts = {block.key: [s for s in found.starts if s.block == block.key] for block in found.header.blocks}
     assert {block: len(of) for block, of in starts.items()} == {
         "oltp_point_select-t1": 3,
@@ -217,26 +212,26 @@ def test_what_was_spent_before_the_break_counts(tmp_path: Path) -> None:
     """The start that had begun is ended, and there is no budget for another one."""
     planned = a_plan(tmp_path)
     rehearsed(tmp_path / "cut", planned, stops=6)
-    (path,) = document.find(tmp_path / "cut")
-    cut = document.read(path)
-    writer = document.Writer(tmp_path / "late", RUN)
+    (path,) = journal.find(tmp_path / "cut")
+    cut = journal.read(path)
+    writer = journal.Writer(tmp_path / "late", RUN)
     writer.append(cut.header)
     for record in cut.starts:
         writer.append(structs.replace(record, spent_s=planned.profile.sampling.budget_s))
     assert len(rehearsed(tmp_path / "late", planned, stops=2)) == 2
-    starts = [(start.block, start.start) for start in document.read(writer.path).starts]
+    starts = [(start.block, start.start) for start in journal.read(writer.path).starts]
     assert sorted(starts) == [(block.key, start) for block in planned.blocks for start in (1, 2)]
     more = rehearsed(tmp_path / "late", planned)
     assert all(
-        start.confirming for start in document.read(writer.path).starts if (start.block, start.start) in more
+        start.confirming for start in journal.read(writer.path).starts if (start.block, start.start) in more
     )
 
 
 # --- which one goes on ----------------------------------------------------------------------------
 
 
-def saved(folder: Path, run: str, *records: document.Record, **header: Any) -> Path:
-    writer = document.Writer(folder, run)
+def saved(folder: Path, run: str, *records: journal.Record, **header: Any) -> Path:
+    writer = journal.Writer(folder, run)
     for record in (builders.a_header(run=run, **header), *records):
         writer.append(record)
     return writer.path
@@ -276,8 +271,8 @@ def test_a_run_that_is_over_is_the_same_where_the_same_was_asked_for(tmp_path: P
     planned = a_plan(tmp_path)
     rehearsed(tmp_path, planned)
     said: list[str] = []
-    (path,) = document.find(tmp_path)
-    over = measure.measure(replace(planned, resume=True), tmp_path, lambda step: said.append(step.detail))
+    (path,) = journal.find(tmp_path)
+    over = campaign.measure(replace(planned, resume=True), tmp_path, lambda step: said.append(step.detail))
     assert over == path
     assert said == [f"run {RUN} is over: without --resume a new one begins"]
 
@@ -340,7 +335,7 @@ def test_every_field_of_a_profile_counts() -> None:
     then = builders.a_header()
     sampling = structs.replace(then.profile.sampling, slice_s=0.2)
     now = structs.replace(then, profile=structs.replace(then.profile, sampling=sampling))
-    assert list(foreign.plans(then, now)) == ["profile sampling slice_s 0.1, now 0.2"]
+    assert list(compatibility.plans(then, now)) == ["profile sampling slice_s 0.1, now 0.2"]
 
 
 def test_other_blocks_are_another_run() -> None:
@@ -388,7 +383,7 @@ def test_a_real_run_goes_on_after_sigterm_and_kill_9(lab: Lab, tmp_path: Path) -
             code = run.ended()
         assert code == (130 if how is signal.SIGTERM else -how)
         until(lambda: not lab.servers(), 5)
-        return document.read(document_in(out))
+        return journal.read(document_in(out))
 
     ended = run_until("start 2: oltp_point_select", signal.SIGTERM)
     assert ended.end is not None
@@ -398,7 +393,7 @@ def test_a_real_run_goes_on_after_sigterm_and_kill_9(lab: Lab, tmp_path: Path) -
     other = lab.run(*command, "--seed", "5")
     assert other.returncode == 2
     assert f"run {ended.header.run} cannot go on: given --seed none, now" in other.stderr
-    assert document.read(document_in(out)) == ended
+    assert journal.read(document_in(out)) == ended
 
     first = run_until("start 2: oltp_point_select", signal.SIGKILL)
     assert first.starts == ended.starts
@@ -408,7 +403,7 @@ def test_a_real_run_goes_on_after_sigterm_and_kill_9(lab: Lab, tmp_path: Path) -
     done = lab.run(*command)
     assert done.returncode in (0, 1), done.stderr
     assert f"going on with {ended.header.run}\n" in done.stderr
-    whole = document.read(document_in(out))
+    whole = journal.read(document_in(out))
     assert whole.header == ended.header
     assert whole.starts[: len(first.starts)] == first.starts
     assert sorted((start.block, start.start) for start in whole.starts) == [
@@ -423,5 +418,5 @@ def test_a_real_run_goes_on_after_sigterm_and_kill_9(lab: Lab, tmp_path: Path) -
     assert again.returncode == done.returncode
     assert f"run {ended.header.run} is over: without --resume a new one begins\n" in again.stderr
     assert again.stdout == done.stdout
-    assert document.read(document_in(out)) == whole
+    assert journal.read(document_in(out)) == whole
     assert lab.left() == ([], [])

@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from shootout import rounds
 from shootout._engine import Histogram, LoadError, Slice
-from shootout.model import Isolation, Load, Sampling
-from shootout.rounds import Measured, Subject, measure_block, orders
+from shootout.measure import rounds
+from shootout.measure.rounds import Measured, Subject, measure_block, orders
+from shootout.model.plan import Isolation, Load, Sampling
 
 SAMPLING = Sampling(slice_s=0.1, ramp_s=0.02, measure_s=1.2, warmup_max_s=3.0)
 CLOSED = Load()

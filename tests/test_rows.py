@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import escape
 
-from shootout.site import rows
+from shootout.report.site import markup
 
 
 @pytest.mark.parametrize(
@@ -29,19 +29,19 @@ from shootout.site import rows
     ],
 )
 def test_a_name_breaks_where_a_person_would_break_it(name: str, expected: str) -> None:
-    assert rows.breakable(name) == expected
+    assert markup.breakable(name) == expected
 
 
 @given(st.text(alphabet="ab1.-_/@,<>&'\" ", max_size=60))
 def test_only_where_lines_may_break_is_added(name: str) -> None:
-    made = str(rows.breakable(name))
+    made = str(markup.breakable(name))
     plain = re.sub(r'<wbr>|<span class="whole">|</span>', "", made)
     assert plain == str(escape(name))
-    assert all(len(whole) <= rows.WHOLE_MAX for whole in re.findall(r'"whole">([^<]*)<', made))
+    assert all(len(whole) <= markup.WHOLE_MAX for whole in re.findall(r'"whole">([^<]*)<', made))
 
 
 def test_an_endless_name_takes_no_time() -> None:
     began_s = time.process_time()
     for name in ("a" * 1_000_000 + "-", "a-" * 500_000, "-" * 1_000_000):
-        assert len(rows.breakable(name)) < 200_000
+        assert len(markup.breakable(name)) < 200_000
     assert time.process_time() - began_s < 1

@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 from runs import BASE, HEAD, SHOOTOUT, Lab, document_in, until
 
-from shootout import document
-from shootout.model import Block, Cell, RunDocument
+from shootout.document import journal
+from shootout.model.plan import Block, Cell
+from shootout.model.run import RunDocument
 
 pytest_plugins = ["runs"]
 pytestmark = pytest.mark.real
@@ -53,7 +54,7 @@ def finished(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Finished:
     out = tmp_path_factory.mktemp("reports")
     done = lab.run(*a_run(lab, out, "--seed", "7"))
     left = lab.left()
-    return Finished(done, out, document.read(document_in(out)), left)
+    return Finished(done, out, journal.read(document_in(out)), left)
 
 
 def test_a_run_is_documented(finished: Finished) -> None:
@@ -127,7 +128,7 @@ def test_one_server_by_its_id_again_and_by_its_path(lab: Lab, tmp_path: Path) ->
     done = lab.run(*a_run(lab, tmp_path, "--servers", f"{HEAD},{HEAD},path:{tree}", *POINT, "--json"))
     assert done.returncode in (0, 1), done.stderr
     labels = [HEAD, f"{HEAD}#2", f"path:{tree.name}"]
-    found = document.read(document_in(tmp_path))
+    found = journal.read(document_in(tmp_path))
     assert [server.label for server in found.header.servers] == labels
     assert [server.reference for server in found.header.servers] == [HEAD, HEAD, f"path:{tree}"]
     assert len({server.checksum for server in found.header.servers}) == 1
@@ -153,7 +154,7 @@ def test_a_twin_is_measured_where_it_has_done_as_much_as_its_base(lab: Lab, tmp_
     matrix = ("--workloads", "oltp_point_select,oltp_read_write", "--threads", "1,2,3")
     done = lab.run(*a_run(lab, tmp_path, *matrix, "--seed", "1"))
     assert done.returncode in (0, 1), done.stderr
-    starts = document.read(document_in(tmp_path)).starts
+    starts = journal.read(document_in(tmp_path)).starts
     for number in (1, 2):
         of_start = [each for each in starts if each.start == number]
         assert len(of_start) == 6
@@ -168,7 +169,7 @@ def test_rows_that_differ_are_not_measured(lab: Lab, tmp_path: Path) -> None:
     done = lab.run(*a_run(lab, tmp_path / "out", "--servers", f"{BASE},{HEAD}@{padding}", *POINT))
     assert done.returncode == 3
     assert lab.left() == NOTHING
-    found = document.read(document_in(tmp_path / "out"))
+    found = journal.read(document_in(tmp_path / "out"))
     (failure,) = found.failures
     assert failure.cell.server == f"{HEAD}@padding.cnf"
     assert failure.start == 0  # before the first
@@ -209,8 +210,8 @@ def test_a_run_makes_room_in_the_cache_and_keeps_what_it_uses(lab: Lab, tmp_path
     assert listed["total_bytes"] > 10**7
 
     assert here.run(*command).returncode == 0
-    newest = max(document.find(tmp_path / "out" / "results"))
-    assert document.read(newest).header.servers[0].load_s is None
+    newest = max(journal.find(tmp_path / "out" / "results"))
+    assert journal.read(newest).header.servers[0].load_s is None
     assert here.run(SHOOTOUT, "cache", "clear").stdout.startswith("removed 2 entries, ")
 
 
@@ -221,7 +222,7 @@ def test_a_storage_engine_is_asked_for_by_name(lab: Lab, tmp_path: Path) -> None
         profile.write_text(lab.profile.read_text().replace("[dataset]", f"[dataset]\nengine = '{engine}'"))
         done[engine] = lab.run(*a_run(lab, tmp_path / engine, "--profile", str(profile), *POINT))
     assert done["myisam"].returncode in (0, 1), done["myisam"].stderr
-    found = document.read(document_in(tmp_path / "myisam"))
+    found = journal.read(document_in(tmp_path / "myisam"))
     assert {block.dataset for block in found.header.blocks} == {"sbtest-2x500-myisam-seed1"}
     assert found.failures == ()
     assert done["Aria"].returncode == 3
@@ -240,7 +241,7 @@ def test_an_interrupted_measurement_keeps_what_is_whole(lab: Lab, tmp_path: Path
     assert lab.left() == NOTHING
     assert one_message(run.err.read_text()) == "interrupted; all servers are stopped\n"
     assert run.out.read_text() == ""
-    found = document.read(document_in(tmp_path / "out"))
+    found = journal.read(document_in(tmp_path / "out"))
     assert found.end is not None
     assert found.end.interrupted
     assert {record.start for record in found.starts} == {1}
@@ -284,7 +285,7 @@ def test_a_server_that_dies_fails_its_cell_only(dying: str, lab: Lab, tmp_path: 
         assert run.ended() == 3
     assert lab.left() == NOTHING
     hit = line.split()[2]
-    found = document.read(document_in(tmp_path / "out"))
+    found = journal.read(document_in(tmp_path / "out"))
     (failure,) = found.failures
     assert failure.cell == Cell(
         workload="oltp_point_select",

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shootout import scaling
-from shootout.scaling import Law
+from shootout.analysis import scaling
+from shootout.analysis.scaling import Law
 
 # SPEC SDM91 throughput over load generators, of Gunther's "Guerrilla Capacity Planning", chapter 5.
 SDM91 = ((1, 18, 36, 72, 108, 144, 216), (64.9, 995.9, 1652.4, 1853.2, 1828.9, 1775.0, 1702.2))

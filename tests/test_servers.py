@@ -21,10 +21,12 @@ import pymysql
 import pytest
 from runs import until
 
-from shootout import contender, dataset, workload
 from shootout._engine import Engine
-from shootout.dataset import SCHEMAS, Template
-from shootout.model import Dataset, Load, Protocol
+from shootout.inputs import workload
+from shootout.measure import dataset, managed
+from shootout.measure.dataset import SCHEMAS, Template
+from shootout.model.plan import Dataset, Load
+from shootout.model.value import Protocol
 from shootout.servers import catalogue, instances, reference
 from shootout.servers.accounts import LOAD_USER
 from shootout.servers.native import Tree
@@ -75,7 +77,7 @@ def options(program: Tree) -> dict[str, str]:
 
 @pytest.fixture(scope="module", params=names())
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Server:
-    program = contender.program_of(reference.parse(request.param))
+    program = managed.program_of(reference.parse(request.param))
     assert isinstance(program, Tree)
     chosen = options(program)
     cache = tmp_path_factory.mktemp("cache")
@@ -94,7 +96,7 @@ def drive(instance: instances.Instance, name: str, tables: Dataset, protocol: Pr
     """Load the server for a moment."""
     program = workload.compile(name, workload.load(name), tables, Load(protocol=protocol))
     engine = Engine(msgspec.json.encode(program), 1, 1)
-    contender.connect(engine, instance, SCHEMAS[tables.kind], 4)
+    managed.connect(engine, instance, SCHEMAS[tables.kind], 4)
     taken = engine.slice(0, 0.0, SLICE_S, TIMEOUT_S)
     assert taken.completed > 0
     assert taken.writes > 0
@@ -106,7 +108,7 @@ def assert_counted(instance: instances.Instance) -> None:
     before = instance.status()
     time.sleep(SLICE_S)
     after = instance.status()
-    assert {name for name in before if contender.is_counted(name) and after[name] < before[name]} == set()
+    assert {name for name in before if managed.is_counted(name) and after[name] < before[name]} == set()
 
 
 def listening(pid: int) -> set[str]:

@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shootout import settings, settings_check
 from shootout.errors import InputError
-from shootout.model import Dataset, Family, Version
-from shootout.settings import SettingsProfile
-from shootout.settings_rows import Scalar, normalise
+from shootout.model.plan import Dataset
+from shootout.model.value import Family, Version
+from shootout.settings import profiles, readback
+from shootout.settings.profiles import SettingsProfile
+from shootout.settings.setting import Scalar, normalise
 
 Write = Callable[[str, str], str]
 
@@ -34,7 +35,7 @@ def write(tmp_path: Path) -> Write:
 
 
 def options(profile: str, family: Family, version: Version) -> Mapping[str, str]:
-    return settings.compile(settings.load(profile), family, version, [DATA]).options
+    return profiles.compile(profiles.load(profile), family, version, [DATA]).options
 
 
 def test_redo_capacity_is_written_as_each_version_wants_it() -> None:
@@ -97,9 +98,9 @@ def test_a_cnf_file(write: Write) -> None:
         innodb_io_capacity = 2000  # a comment
         init_connect =
     """
-    profile = settings.load(write("my.cnf", text))
+    profile = profiles.load(write("my.cnf", text))
     assert profile.name == "my"
-    assert settings.compile(profile, "mysql", (8, 0, 12)).options == {
+    assert profiles.compile(profile, "mysql", (8, 0, 12)).options == {
         "skip-name-resolve": "",
         "innodb_io_capacity": "2000",
         "init_connect": '""',
@@ -154,7 +155,7 @@ def test_a_cnf_file(write: Write) -> None:
 def test_a_fault_in_a_file_is_named(write: Write, name: str, text: str, said: str) -> None:
     file = write(name, text)
     with pytest.raises(InputError) as caught:
-        settings.load(file)
+        profiles.load(file)
     assert file in str(caught.value)
     assert said in str(caught.value)
 
@@ -162,7 +163,7 @@ def test_a_fault_in_a_file_is_named(write: Write, name: str, text: str, said: st
 @pytest.mark.parametrize("name", ["in-memry", "no/such.toml", "no/such.cnf"])
 def test_a_profile_that_is_not_there(name: str) -> None:
     with pytest.raises(InputError) as caught:
-        settings.load(name)
+        profiles.load(name)
     assert name in str(caught.value)
     assert name != "in-memry" or "'in-memory'" in str(caught.value)
 
@@ -178,10 +179,10 @@ def test_what_a_version_lacks_is_refused_by_name(write: Write) -> None:
 
 def test_what_a_version_may_lack_is_recorded_and_warned_of(write: Write) -> None:
     text = '[settings]\nquery_cache_bytes = "1M"\n[lacking]\nquery_cache_bytes = "we can do without"\n'
-    profile = settings.load(write("cached.toml", text))
-    compiled = settings.compile(profile, "mysql", (8, 0, 12))
+    profile = profiles.load(write("cached.toml", text))
+    compiled = profiles.compile(profile, "mysql", (8, 0, 12))
     assert compiled.options == {}
-    (record,), (warning,) = settings_check.compare(compiled, {})
+    (record,), (warning,) = readback.compare(compiled, {})
     assert (record.name, record.requested, record.effective) == ("query_cache_bytes", "1048576", None)
     assert record.lacking
     assert not record.differs
@@ -190,9 +191,9 @@ def test_what_a_version_may_lack_is_recorded_and_warned_of(write: Write) -> None
 
 
 def test_what_comes_nearest_stands_in_for_what_is_lacking() -> None:
-    compiled = settings.compile(settings.load("in-memory"), "mysql", (5, 1, 73))
+    compiled = profiles.compile(profiles.load("in-memory"), "mysql", (5, 1, 73))
     assert compiled.options["character-set-server"] == "utf8"
-    records, warnings = settings_check.compare(compiled, {"character_set_server": "utf8"})
+    records, warnings = readback.compare(compiled, {"character_set_server": "utf8"})
     record = next(record for record in records if record.name == "character_set")
     assert (record.requested, record.effective, record.lacking) == ("utf8mb4", "utf8", True)
     assert any("it has utf8." in warning.text for warning in warnings)
@@ -223,16 +224,16 @@ def test_a_version_that_is_so_anyway_lacks_nothing(write: Write) -> None:
 
 
 def test_the_thread_pool_of_mysql_is_a_plugin() -> None:
-    profile = settings.load("scaling-thread-pool-36")
+    profile = profiles.load("scaling-thread-pool-36")
     with pytest.raises(InputError, match=r"thread_pool\.so"):
-        settings.compile(profile, "mysql", (5, 6, 21))
-    compiled = settings.compile(profile, "mysql", (5, 6, 21), plugins={"thread_pool.so"})
+        profiles.compile(profile, "mysql", (5, 6, 21))
+    compiled = profiles.compile(profile, "mysql", (5, 6, 21), plugins={"thread_pool.so"})
     assert compiled.options["plugin-load-add"] == "thread_pool.so"
     assert compiled.options["loose-thread-pool-size"] == "36"
     variables = {"thread_handling": "loaded-dynamically", "thread_pool_size": "36"}
-    assert settings_check.compare(compiled, variables)[1] == ()
+    assert readback.compare(compiled, variables)[1] == ()
     not_loaded = {"thread_handling": "one-thread-per-connection"}
-    told = [warning.text for warning in settings_check.compare(compiled, not_loaded)[1]]
+    told = [warning.text for warning in readback.compare(compiled, not_loaded)[1]]
     assert told == [
         "thread_handling: requested pool-of-threads, the server has one-thread-per-connection.",
         "thread_pool_size: requested 36, the server has nothing.",
@@ -257,12 +258,12 @@ def test_a_share_of_the_data_is_a_pool_that_no_server_rounds(
     profile = SettingsProfile(name="shared", settings=asked, lacking=lacking)
     data = Dataset(tables=1, rows=rows)
     wanted = share * data.nominal_bytes
-    if wanted < settings.POOL_LEAST_BYTES:
+    if wanted < profiles.POOL_LEAST_BYTES:
         with pytest.raises(InputError, match="make the dataset larger"):
-            settings.compile(profile, "mysql", (8, 0, 12), [data])
+            profiles.compile(profile, "mysql", (8, 0, 12), [data])
         return
     sizes = {
-        settings.compile(profile, family, version, [data]).options["innodb-buffer-pool-size"]
+        profiles.compile(profile, family, version, [data]).options["innodb-buffer-pool-size"]
         for family, version in SERVERS
     }
     (size,) = map(int, sizes)
@@ -275,12 +276,12 @@ def test_a_share_of_the_data_is_a_pool_that_no_server_rounds(
 
 
 def test_a_quarter_of_the_data_is_told_as_such() -> None:
-    profile = settings.load("io-bound")
-    compiled = settings.compile(profile, "mysql", (8, 0, 12), [DATA])
+    profile = profiles.load("io-bound")
+    compiled = profiles.compile(profile, "mysql", (8, 0, 12), [DATA])
     assert compiled.requests["buffer_pool_bytes"].value == 60 * 2**20
     assert compiled.requests["buffer_pool_bytes"].note == "0.25 of about 250000000 bytes of data"
     with pytest.raises(InputError, match=r"no dataset of known size to take 0\.25 of"):
-        settings.compile(profile, "mysql", (8, 0, 12))
+        profiles.compile(profile, "mysql", (8, 0, 12))
 
 
 # --- what only shapes files -----------------------------------------------------------------------
@@ -295,12 +296,12 @@ def test_only_what_shapes_files_keeps_templates_apart() -> None:
         "plugin-load-add": "ha_rocksdb.so",
         "loose-unheard-of": "1",
     }
-    assert settings.in_files(options).keys() == {*options} - {"innodb_buffer_pool_size", "skip-log-bin"}
+    assert profiles.in_files(options).keys() == {*options} - {"innodb_buffer_pool_size", "skip-log-bin"}
 
 
-def own(options: Mapping[str, str]) -> settings.Compiled:
+def own(options: Mapping[str, str]) -> profiles.Compiled:
     profile = SettingsProfile(name="own", options=dict(options))
-    return settings.compile(profile, "mysql", (8, 0, 12))
+    return profiles.compile(profile, "mysql", (8, 0, 12))
 
 
 def test_requested_and_effective_are_held_against_each_other() -> None:
@@ -321,7 +322,7 @@ def test_requested_and_effective_are_held_against_each_other() -> None:
         "max_connections": "214",
         "sync_binlog": "1",
     }
-    records, warnings = settings_check.compare(own(requested), effective)
+    records, warnings = readback.compare(own(requested), effective)
     by_name = {record.name: record for record in records}
     assert {name for name, record in by_name.items() if record.differs} == {
         "max_connections",
@@ -337,10 +338,10 @@ def test_requested_and_effective_are_held_against_each_other() -> None:
 
 
 def test_the_binary_logs_name_is_not_its_variable() -> None:
-    (record,), warnings = settings_check.compare(own({"log-bin": "binlog"}), {"log_bin": "ON"})
+    (record,), warnings = readback.compare(own({"log-bin": "binlog"}), {"log_bin": "ON"})
     assert not warnings
     assert (record.name, record.requested, record.differs) == ("binary_log", "ON", False)
-    assert settings_check.compare(own({"log-bin": "binlog"}), {"log_bin": "OFF"})[1]
+    assert readback.compare(own({"log-bin": "binlog"}), {"log_bin": "OFF"})[1]
 
 
 @pytest.mark.parametrize(
@@ -354,8 +355,8 @@ def test_the_binary_logs_name_is_not_its_variable() -> None:
     ],
 )
 def test_redo_logs_are_compared_by_their_total(variables: dict[str, str], effective: str) -> None:
-    compiled = settings.compile(settings.load("in-memory"), "mariadb", (10, 11, 5))
-    records, warnings = settings_check.compare(compiled, variables)
+    compiled = profiles.compile(profiles.load("in-memory"), "mariadb", (10, 11, 5))
+    records, warnings = readback.compare(compiled, variables)
     record = next(record for record in records if record.name == "redo_capacity_bytes")
     assert (record.requested, record.effective) == ("268435456", effective)
     assert record.differs == (effective != "268435456") == bool(warnings)
@@ -381,15 +382,15 @@ def test_redo_logs_are_compared_by_their_total(variables: dict[str, str], effect
 def test_what_each_version_calls_it_is_the_same(
     write: Write, setting: str, variables: dict[str, str], fits: bool
 ) -> None:
-    compiled = settings.compile(
-        settings.load(write("a.toml", f"[settings]\n{setting}\n")), "mysql", (5, 7, 22)
+    compiled = profiles.compile(
+        profiles.load(write("a.toml", f"[settings]\n{setting}\n")), "mysql", (5, 7, 22)
     )
-    _, warnings = settings_check.compare(compiled, variables)
+    _, warnings = readback.compare(compiled, variables)
     assert [warning.code for warning in warnings] == ([] if fits else ["settings-differ"])
 
 
 def test_what_nobody_asked_for_goes_by_the_same_names() -> None:
-    defaults = settings.compile(settings.load("defaults"), "mysql", (5, 7, 22))
+    defaults = profiles.compile(profiles.load("defaults"), "mysql", (5, 7, 22))
     variables = {
         "tx_isolation": "REPEATABLE-READ",
         "innodb_log_file_size": "50331648",
@@ -397,7 +398,7 @@ def test_what_nobody_asked_for_goes_by_the_same_names() -> None:
         "innodb_page_cleaners": "4",
         "datadir": "/var/lib/mysql",
     }
-    records, warnings = settings_check.compare(defaults, variables)
+    records, warnings = readback.compare(defaults, variables)
     assert {record.name: record.effective for record in records} == {
         "isolation": "REPEATABLE-READ",
         "redo_capacity_bytes": "100663296",
@@ -422,14 +423,14 @@ LOGS = """
 
 def test_what_a_server_says_of_its_options_is_passed_on() -> None:
     compiled = own({"innodb-flush-method": "fsync", "loose-thread_pool_size": "8", "skip-name-resolve": ""})
-    warnings = settings_check.complaints(LOGS, compiled)
+    warnings = readback.complaints(LOGS, compiled)
     assert [warning.text for warning in warnings] == [
         "The server says: 'innodb-flush-method' was removed. It does nothing now",
         "The server says: Deprecated: innodb_flush_method is going away.",
         "The server says: unknown variable 'loose-thread_pool_size=8'.",
     ]
     assert {warning.code for warning in warnings} == {"settings-told"}
-    assert settings_check.complaints(LOGS, own({})) == ()
+    assert readback.complaints(LOGS, own({})) == ()
 
 
 sizes = st.tuples(st.integers(0, 10**6), st.sampled_from(["", "K", "M", "G"]))

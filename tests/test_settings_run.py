@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from runs import BASE, HEAD, SHOOTOUT, Lab, document_in
 
-from shootout import compare, document
+from shootout.analysis import compare
+from shootout.document import journal
 from shootout.errors import InputError
-from shootout.settings import compile, load
+from shootout.settings.profiles import compile, load
 
 pytest_plugins = ["runs"]
 pytestmark = pytest.mark.real
@@ -36,7 +37,7 @@ def test_what_a_server_made_of_its_settings_is_a_warning_on_every_cell(lab: Lab,
     selection = ["--servers", f"{BASE},{HEAD}@{lowered}", "--workloads", "oltp_point_select"]
     done = lab.run(*command, *selection)
     assert done.returncode in (0, 1), done.stderr
-    run = document.read(document_in(tmp_path / "out"))
+    run = journal.read(document_in(tmp_path / "out"))
     base, head = run.header.servers
     assert base.warnings == ()
     told = {warning.text.partition(":")[0]: warning for warning in head.warnings}

@@ -12,14 +12,17 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from shootout import places, settings, settings_check
+from shootout import paths
 from shootout.errors import InputError
-from shootout.model import Dataset, Family, Version
-from shootout.servers import catalogue, instances, packages
+from shootout.model.plan import Dataset
+from shootout.model.value import Family, Version
+from shootout.servers import catalogue, instances
+from shootout.servers.fetch import packages
 from shootout.servers.native import Tree
-from shootout.settings import DIRECTORY, SettingsProfile
-from shootout.settings_rows import Scalar, Setting, variable
-from shootout.settings_table import SETTINGS
+from shootout.settings import profiles, readback
+from shootout.settings.profiles import DIRECTORY, SettingsProfile
+from shootout.settings.setting import Scalar, Setting, variable
+from shootout.settings.table import SETTINGS
 
 SERIES: Mapping[Family, Mapping[tuple[int, int], int]] = {  # the newest patch of each, and room for more
     "mysql": {
@@ -145,9 +148,9 @@ def test_what_is_written_is_what_is_read() -> None:
 
 
 def test_the_redo_log_is_equally_large_everywhere() -> None:
-    profile = settings.load("in-memory")
+    profile = profiles.load("in-memory")
     for family, version in SERVERS:
-        options = settings.compile(profile, family, version).options
+        options = profiles.compile(profile, family, version).options
         files = int(options.get("innodb-log-files-in-group", 1))
         if files > 1:  # where a number of files counts
             assert version < ((10, 5, 2) if family == "mariadb" else (8, 0, 30))
@@ -158,9 +161,9 @@ def test_the_redo_log_is_equally_large_everywhere() -> None:
 @given(units=st.integers(4, 2**20), server=st.sampled_from(SERVERS))
 def test_any_redo_log_is_read_back_as_what_was_asked(units: int, server: tuple[Family, Version]) -> None:
     asked = units * 2 * 2**20
-    compiled = settings.compile(SettingsProfile(name="any", settings={"redo_capacity_bytes": asked}), *server)
+    compiled = profiles.compile(SettingsProfile(name="any", settings={"redo_capacity_bytes": asked}), *server)
     variables = {variable(option): value for option, value in compiled.options.items()}
-    (record,), warnings = settings_check.compare(compiled, variables)
+    (record,), warnings = readback.compare(compiled, variables)
     assert record.requested == record.effective == str(asked)
     assert not warnings
 
@@ -184,7 +187,7 @@ def test_no_variable_is_written_twice(
 ) -> None:
     lacking = dict.fromkeys(asked, "")
     profile = SettingsProfile(name="some", settings=asked, lacking=lacking, options=own)
-    options = settings.compile(profile, *server).options
+    options = profiles.compile(profile, *server).options
     names = [variable(option) for option in options if option not in own]
     assert len(names) == len(set(names))
     assert not {re.sub("^skip_", "", name) for name in names} & {variable(option) for option in own}
@@ -197,10 +200,10 @@ MEANT_FOR_SOME = {"thread-pool", "scaling-thread-pool", "scaling-thread-pool-36"
 
 @pytest.mark.parametrize("name", [name for name in SHIPPED if name not in MEANT_FOR_SOME])
 def test_a_shipped_profile_can_be_had_on_every_version(name: str) -> None:
-    profile = settings.load(name)
+    profile = profiles.load(name)
     assert profile.description
     for family, version in SERVERS:
-        settings.compile(profile, family, version, [DATA])
+        profiles.compile(profile, family, version, [DATA])
 
 
 @pytest.mark.parametrize(
@@ -216,15 +219,15 @@ def test_a_shipped_profile_can_be_had_on_every_version(name: str) -> None:
 def test_a_pool_can_be_had_where_there_is_one(
     name: str, family: Family, version: Version, plugins: tuple[str, ...]
 ) -> None:
-    profile = settings.load(name)
-    settings.compile(profile, family, version, plugins=plugins)
+    profile = profiles.load(name)
+    profiles.compile(profile, family, version, plugins=plugins)
     with pytest.raises(InputError, match="thread_handling"):
-        settings.compile(profile, "mysql", (8, 0, 33))
+        profiles.compile(profile, "mysql", (8, 0, 33))
 
 
 def test_every_declared_lack_of_a_shipped_profile_occurs() -> None:
     for name in SHIPPED:
-        profile = settings.load(name)
+        profile = profiles.load(name)
         lacked = {
             setting
             for setting in profile.lacking
@@ -252,7 +255,7 @@ def documented(name: str, setting: Setting) -> str:
 def test_the_documentation_has_every_setting_as_it_is(tmp_path: Path) -> None:
     head = "| setting | value | meaning | as versions call it | what versions lack |\n|---|---|---|---|---|\n"
     table = head + "".join(f"{documented(name, setting)}\n" for name, setting in SETTINGS.items())
-    document = places.ROOT / "docs" / "settings.md"
+    document = paths.ROOT / "docs" / "settings.md"
     text = document.read_text("utf-8")
     actual = tmp_path / "settings.md"
     actual.write_text(re.sub(r"\| setting \| .*?\n(?=\n)", lambda _: table, text, flags=re.DOTALL), "utf-8")
@@ -260,22 +263,22 @@ def test_the_documentation_has_every_setting_as_it_is(tmp_path: Path) -> None:
 
 
 def test_the_documented_profile_is_one_and_is_refused_as_documented(tmp_path: Path) -> None:
-    text = (places.ROOT / "docs" / "settings.md").read_text("utf-8")
+    text = (paths.ROOT / "docs" / "settings.md").read_text("utf-8")
     found = re.search(r"```toml\n(.*?)```", text, flags=re.DOTALL)
     assert found
     mine = tmp_path / "mine.toml"
     mine.write_text(found[1])
-    profile = settings.load(str(mine))
+    profile = profiles.load(str(mine))
     for family, version in EDGES:
-        assert settings.compile(profile, family, version).options["innodb-lru-scan-depth"] == "256"
+        assert profiles.compile(profile, family, version).options["innodb-lru-scan-depth"] == "256"
     mine.write_text(re.sub(r"\[lacking\].*?\n\n", "", found[1], flags=re.DOTALL))
     with pytest.raises(InputError) as caught:
-        settings.compile(settings.load(str(mine)), "mysql", (8, 0, 12))
+        profiles.compile(profiles.load(str(mine)), "mysql", (8, 0, 12))
     assert "".join(f"    {line}\n" for line in f"shootout: {caught.value}".splitlines()) in text
 
 
 def test_the_documentation_names_every_profile() -> None:
-    text = (places.ROOT / "docs" / "settings.md").read_text("utf-8")
+    text = (paths.ROOT / "docs" / "settings.md").read_text("utf-8")
     assert [name for name in SHIPPED if f"`{name}`" not in text] == []
 
 
@@ -293,7 +296,7 @@ NO_VALUE = "(No default value)"
 
 
 def tree(name: str) -> Tree:
-    return Tree.inspect(packages.fetch(name, catalogue.load()[name], places.cache()))
+    return Tree.inspect(packages.fetch(name, catalogue.load()[name], paths.cache_folder()))
 
 
 def told(server: Tree, options: Mapping[str, str], directory: Path) -> dict[str, str]:
@@ -324,10 +327,10 @@ def test_servers_take_every_setting_as_it_is_written(name: str, tmp_path: Path) 
     for turn in range(max(map(len, wanted.values()))):
         asked = {setting: tried[turn % len(tried)] for setting, tried in wanted.items()}
         profile = SettingsProfile(name="all", settings=asked, lacking=dict.fromkeys(asked, ""))
-        compiled = settings.compile(profile, server.family, server.version)  # asked, it loads no plugin
+        compiled = profiles.compile(profile, server.family, server.version)  # asked, it loads no plugin
         variables = told(server, compiled.options, tmp_path / str(turn))
         variables["log_bin"] = "OFF" if variables["log_bin"] in ("", "0") else "ON"  # its name
-        records, warnings = settings_check.compare(compiled, variables)
+        records, warnings = readback.compare(compiled, variables)
         assert [warning.text for warning in warnings if warning.code == "settings-differ"] == []
         for record in records:
             if record.requested is not None and record.variables and not record.lacking:
@@ -352,16 +355,16 @@ def test_servers_run_with_what_profiles_ask(name: str, tmp_path: Path) -> None:
     server = tree(name)
     made_for: dict[str, str] = {}
     for profile in ("in-memory", "durable", "io-bound", "relaxed"):
-        compiled = settings.compile(settings.load(profile), server.family, server.version, [DATA])
-        if made_for != settings.in_files(compiled.options):
-            made_for = settings.in_files(compiled.options)
+        compiled = profiles.compile(profiles.load(profile), server.family, server.version, [DATA])
+        if made_for != profiles.in_files(compiled.options):
+            made_for = profiles.in_files(compiled.options)
             home = tmp_path / profile
             instances.initialise(server, home, compiled.options)
         with instances.start(server, home, compiled.options) as instance:
-            records, warnings = settings_check.compare(compiled, instance.variables())
+            records, warnings = readback.compare(compiled, instance.variables())
         assert [warning.text for warning in warnings if warning.code == "settings-differ"] == [], profile
         read = {record.name for record in records if record.effective is not None}
         for setting, request in compiled.requests.items():
             assert setting in read or request.lacking or not request.variables, (profile, setting)
-        told = settings_check.complaints((home / "error.log").read_text(errors="replace"), compiled)
+        told = readback.complaints((home / "error.log").read_text(errors="replace"), compiled)
         assert [warning.text for warning in told] == [], profile

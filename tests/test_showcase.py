@@ -11,11 +11,13 @@ import pytest
 import record
 import showcase
 
-from shootout import cli, document, kept, wording
-from shootout.kept import Whole
-from shootout.model import Interval
-from shootout.places import ROOT
-from shootout.site.versus import mirrored
+from shootout import cli
+from shootout.document import journal
+from shootout.model.verdict import Interval
+from shootout.paths import ROOT
+from shootout.report import judgement_cache, wording
+from shootout.report.judgement_cache import Whole
+from shootout.report.site.compare import mirrored
 
 SIZE_MAX = 2_500_000  # bytes of all of them
 FINDING = re.compile(r"([+−]?[\d.]+) % \(([+−]?[\d.]+ to [+−]?[\d.]+ %)\)")
@@ -49,31 +51,31 @@ def whole(results: Path, demo: Demo) -> Whole:
 
 
 def test_the_recorded_runs_are_whole_and_small(results: Path) -> None:
-    paths = document.find(results)
+    paths = journal.find(results)
     assert paths
     for path in paths:
-        read = document.read(path)
+        read = journal.read(path)
         assert read.end is not None
         assert len(read.starts) >= len(read.header.blocks)
     assert sum(path.stat().st_size for path in record.SHOWCASE.iterdir()) < SIZE_MAX
 
 
 def test_no_recorded_run_tells_where_it_was_made(results: Path) -> None:
-    for path in document.find(results):
+    for path in journal.find(results):
         assert not re.search(rb'"[^"]*/(tmp|home|root|work|usr/local|opt)/[^"]*"', path.read_bytes()), path
 
 
 def test_the_demo_is_there_in_seconds(results: Path, demo: Demo) -> None:
     assert demo.cpu_s < 10
     listed = (demo.site / "runs" / "index.html").read_text("utf-8")
-    assert all(f"runs/{path.stem}/index.html" in listed.replace("../", "") for path in document.find(results))
+    assert all(f"runs/{path.stem}/index.html" in listed.replace("../", "") for path in journal.find(results))
 
 
 def test_what_the_readme_shows_is_what_a_recorded_run_says(results: Path, demo: Demo) -> None:
     assert demo.site.is_dir()
     readme = (ROOT / "README.md").read_text("utf-8")
     (shown,) = re.findall(r"^ {4}(mysql-8\.0\.12 is slower than .*), …$", readme, flags=re.MULTILINE)
-    said = [kept.run(path).outline.headline for path in document.find(results)]
+    said = [judgement_cache.run(path).outline.headline for path in journal.find(results)]
     assert [each for each in said if each.replace(wording.SPACE, " ").startswith(shown)], said
 
 
@@ -113,11 +115,11 @@ def test_a_run_is_recorded_without_its_folders(
     results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(record, "SHOWCASE", tmp_path)
-    path = document.find(results)[0]
+    path = journal.find(results)[0]
     packed = record.record(path, starts=1, statements=[1])
     (unpacked,) = record.unpacked(tmp_path / "again")
     assert packed == tmp_path / f"{path.name}.gz"
-    short, whole = document.read(unpacked), document.read(path)
+    short, whole = journal.read(unpacked), journal.read(path)
     assert {start.start for start in short.starts if not start.confirming} == {1}
     telling = {start.block for start in short.starts for sample in start.samples if sample.statements}
     assert telling == {block.key for block in whole.header.blocks if block.threads == 1}

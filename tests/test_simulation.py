@@ -14,9 +14,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shootout import judge, matrix, stats
-from shootout.model import THROUGHPUT, Cell, JudgedMetric, Policy, Sampling, Verdict
-from shootout.pairs import Change
+from shootout.analysis import stats, verdicts
+from shootout.analysis.pairs import Change
+from shootout.inputs import matrix
+from shootout.model.plan import THROUGHPUT, Cell, Policy, Sampling
+from shootout.model.verdict import JudgedMetric, Verdict
 
 Noise = Callable[[np.random.Generator, tuple[int, ...]], NDArray[np.float64]]
 
@@ -117,7 +119,7 @@ def judged(
     p_values = {(key, THROUGHPUT): p for key, p in zip(keys, adjusted, strict=True)}
     floors = [None if of_a_a is None else 1.96 * of_a_a / math.sqrt(len(first)) for first, _ in cells]
     return tuple(
-        judge.metric(key, change, policy, p_values, floor)[0]
+        verdicts.metric(key, change, policy, p_values, floor)[0]
         for key, change, floor in zip(keys, changes, floors, strict=True)
     )
 

@@ -16,25 +16,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page
 
-from shootout import compare, site, wording
+from shootout.analysis import compare
 from shootout.errors import InputError
-from shootout.model import (
-    Acknowledgement,
-    Cell,
-    ChangePoint,
-    FailureRecord,
-    Interval,
-    Load,
-    Policy,
-    RunDocument,
-    Samples,
-    Verdict,
-    Warning,
-)
-from shootout.site import publish, settings
-from shootout.site.findings import Findings
-from shootout.site.render import renderer
-from shootout.site.run import Run
+from shootout.model.history import ChangePoint
+from shootout.model.plan import Cell, Load, Policy
+from shootout.model.run import FailureRecord, RunDocument, Samples, Warning
+from shootout.model.verdict import Acknowledgement, Interval, Verdict
+from shootout.report import site, wording
+from shootout.report.site import publish, settings
+from shootout.report.site.findings import Findings
+from shootout.report.site.render import renderer
+from shootout.report.site.run import Run
 
 GOLDEN = Path(__file__).parent / "golden"
 VOID = {"meta", "link", "br", "wbr", "img", "input", "hr"}

@@ -16,8 +16,12 @@ from playwright.sync_api import sync_playwright
 from repeated import NAMES, a_repetition, concluded
 from test_site import Document, check_links
 
-from shootout import claims, plan, published, site
-from shootout.model import Outcome, RunDocument
+from shootout.analysis import claims
+from shootout.inputs import published
+from shootout.measure import plan
+from shootout.model.run import RunDocument
+from shootout.model.verdict import Outcome
+from shootout.report import site
 
 THREADS = {"flavours": "12", "thread-pool": "1,16"}
 

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shootout import charts
-from shootout.charts import MARKERS, Figure, Series
-from shootout.model import Cell, CellComparison, ScalingLaw, Verdict
-from shootout.site.sketch import PAGE, THUMBNAIL, Frame, marker, sketch
+from shootout.model.plan import Cell
+from shootout.model.verdict import CellComparison, ScalingLaw, Verdict
+from shootout.report.site import charts
+from shootout.report.site.charts import MARKERS, Figure, Series
+from shootout.report.site.svg import PAGE, THUMBNAIL, Frame, marker, sketch
 
 Element = ET.Element
 

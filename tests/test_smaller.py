@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shootout import smaller
 from shootout.errors import InputError
-from shootout.model import SBTEST_ROW_BYTES, Profile, Sampling, Scale, Smaller
+from shootout.inputs import scaled
+from shootout.model.plan import SBTEST_ROW_BYTES, Profile, Sampling, Scale, Smaller
 
 GIB = 2**30
 
@@ -23,17 +23,17 @@ def a_profile(small: Smaller, **fields: object) -> Profile:
     return Profile(**(values | fields))  # type: ignore[arg-type]
 
 
-def scaled(small: Smaller, cpus: int = 2, memory_bytes: int = 16 * GIB) -> Profile:
-    return smaller.scaled(a_profile(small), "small", cpus, memory_bytes)
+def scaled_profile(small: Smaller, cpus: int = 2, memory_bytes: int = 16 * GIB) -> Profile:
+    return scaled.scaled(a_profile(small), "small", cpus, memory_bytes)
 
 
 def test_what_a_scale_leaves_out_stays() -> None:
-    assert scaled(Smaller()) == a_profile(Smaller())
+    assert scaled_profile(Smaller()) == a_profile(Smaller())
 
 
 def test_a_scale_says_what_becomes_smaller() -> None:
     sampling = Sampling(starts_min=2)
-    found = scaled(
+    found = scaled_profile(
         Smaller(
             servers=("a",),
             workloads=("writes",),
@@ -49,24 +49,26 @@ def test_a_scale_says_what_becomes_smaller() -> None:
 
 def test_threads_go_with_the_machines_cpus() -> None:
     small = Smaller(threads_per_cpu=32)
-    assert scaled(small, cpus=2).threads == (1, 8, 64)
-    assert scaled(small, cpus=16).threads == (1, 8, 64, 512)
-    assert scaled(Smaller(threads=(16, 64, 65), threads_per_cpu=32)).threads == (16, 64)
+    assert scaled_profile(small, cpus=2).threads == (1, 8, 64)
+    assert scaled_profile(small, cpus=16).threads == (1, 8, 64, 512)
+    assert scaled_profile(Smaller(threads=(16, 64, 65), threads_per_cpu=32)).threads == (16, 64)
 
 
 def test_rows_go_with_the_machines_memory() -> None:
     small = Smaller(memory_share=0.25)
-    assert scaled(small, memory_bytes=4 * GIB).dataset.rows == 2_100_000  # 2 147 483, for each of two servers
-    assert scaled(small, memory_bytes=1024 * GIB).dataset.rows == 20_000_000
+    assert (
+        scaled_profile(small, memory_bytes=4 * GIB).dataset.rows == 2_100_000
+    )  # 2 147 483, for each of two servers
+    assert scaled_profile(small, memory_bytes=1024 * GIB).dataset.rows == 20_000_000
 
 
 def test_a_scale_that_is_not_there_or_leaves_nothing() -> None:
     with pytest.raises(InputError, match=r"^--scale: the profile has no scale 'tiny'; known: small$"):
-        smaller.scaled(a_profile(Smaller()), "tiny", 2, GIB)
+        scaled.scaled(a_profile(Smaller()), "tiny", 2, GIB)
     with pytest.raises(
         InputError, match=r"^--scale small: no number of threads is 4 \(threads_per_cpu\) or less$"
     ):
-        scaled(Smaller(threads=(8, 64), threads_per_cpu=2))
+        scaled_profile(Smaller(threads=(8, 64), threads_per_cpu=2))
 
 
 @given(
@@ -77,7 +79,7 @@ def test_a_scale_that_is_not_there_or_leaves_nothing() -> None:
 )
 def test_nothing_grows_and_all_rows_fit(cpus: int, memory_bytes: int, share: float, rows: int | None) -> None:
     before = a_profile(Smaller(memory_share=share, rows=rows, threads_per_cpu=64))
-    found = smaller.scaled(before, "small", cpus, memory_bytes)
+    found = scaled.scaled(before, "small", cpus, memory_bytes)
     assert set(found.threads) <= set(before.threads)
     assert 1 <= found.dataset.rows <= before.dataset.rows
     taken = found.dataset.rows * SBTEST_ROW_BYTES * len(found.servers)

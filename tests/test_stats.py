@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shootout import stats
-from shootout.model import Policy
+from shootout.analysis import stats
+from shootout.model.plan import Policy
 
 # Student 1908, "The probable error of a mean", section 9: hours of sleep gained by one drug over the other.
 SLEEP = (1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from shootout import storage
-from shootout.model import Finding
-from shootout.storage import Speed, StorageError
+from shootout.model.run import Finding
+from shootout.runner import disk
+from shootout.runner.disk import Speed, StorageError
 
 
 def found(**changes: object) -> dict[str, Finding]:
@@ -19,7 +19,7 @@ def found(**changes: object) -> dict[str, Finding]:
         "flush_p99_s": 0.002,
         "writes_per_s": 9000.0,
     }
-    return {each.code: each for each in storage.judged(Speed(**(values | changes)))}  # type: ignore[arg-type]
+    return {each.code: each for each in disk.judged(Speed(**(values | changes)))}  # type: ignore[arg-type]
 
 
 def test_what_the_figures_say() -> None:
@@ -38,28 +38,28 @@ def test_what_the_figures_say() -> None:
 
 @pytest.mark.parametrize("by", ["fio", "own probe"])
 def test_this_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
-    monkeypatch.setattr(storage, "SECONDS", 0.3)
+    monkeypatch.setattr(disk, "SECONDS", 0.3)
     if by == "fio":
         fio = shutil.which("fio")
         assert fio is not None, "fio is missing; install it with: apt-get install fio"
-        speed = storage.by_fio(fio, tmp_path)
+        speed = disk.by_fio(fio, tmp_path)
     else:
-        speed = storage.by_probe(tmp_path)
+        speed = disk.by_probe(tmp_path)
     assert speed.by == by
     assert 1e-7 < speed.flush_p50_s <= speed.flush_p99_s < 1
     assert speed.writes_per_s is None or speed.writes_per_s > 10
 
 
 def test_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "SECONDS", 0.1)
-    assert {"flush"} <= {each.code for each in storage.findings(tmp_path)}
+    monkeypatch.setattr(disk, "SECONDS", 0.1)
+    assert {"flush"} <= {each.code for each in disk.findings(tmp_path)}
     assert list(tmp_path.iterdir()) == []
 
 
 def test_where_nothing_may_be_written() -> None:
     with pytest.raises(StorageError):
-        storage.measure(Path("/proc"))
-    (finding,) = storage.findings(Path("/proc"))
+        disk.measure(Path("/proc"))
+    (finding,) = disk.findings(Path("/proc"))
     assert not finding.fit
     assert finding.found.startswith("cannot be measured: ")
 
@@ -69,4 +69,4 @@ def test_a_fio_that_fails_says_why(tmp_path: Path) -> None:
     fio.write_text("#!/bin/sh\necho 'fio: engine libaio not loadable' >&2\nexit 1\n")
     fio.chmod(0o755)
     with pytest.raises(StorageError, match="engine libaio not loadable"):
-        storage.by_fio(str(fio), tmp_path)
+        disk.by_fio(str(fio), tmp_path)

@@ -15,14 +15,18 @@ import pytest
 from msgspec import structs
 from runs import BASE, HEAD, PYTEST, Lab, document_in
 
-from shootout import cli, compare, document, places, wording, workload
-from shootout.model import Block, Policy
+from shootout import cli, paths
+from shootout.analysis import compare
+from shootout.document import journal
+from shootout.inputs import workload
+from shootout.model.plan import Block, Policy
+from shootout.report import wording
 
 pytest_plugins = ["runs"]
 
 OLTP = "suites/test_oltp.py::test_"
 OWN = "suites/test_own.py::test_own"
-POINT_SELECT = places.FIXTURES / "workloads" / "oltp_point_select.toml"
+POINT_SELECT = paths.FIXTURES / "workloads" / "oltp_point_select.toml"
 
 
 def suites(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -30,7 +34,7 @@ def suites(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [*PYTEST, "suites", "--out", str(folder / "out"), *options]
     environment = os.environ | {"XDG_CACHE_HOME": str(folder), "COLUMNS": "200"}
     done = subprocess.run(
-        command, cwd=places.ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False
+        command, cwd=paths.ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False
     )
     assert list(folder.glob("out")) == list(folder.glob("shootout")) == []
     return done
@@ -109,7 +113,7 @@ def test_samples_reach_pytest_benchmark(lab: Lab, tmp_path: Path) -> None:
     first = lab.run(
         *options, storage, "--benchmark-save=first", f"--benchmark-json={exported}", f"--out={out}"
     )
-    run = document.read(document_in(out))
+    run = journal.read(document_in(out))
     assert first.returncode == compare.exit_code(compare.compare(run)) in (0, 1), first.stdout
     assert (
         "2 passed" if first.returncode == 0 else "1 failed, 1 passed"
@@ -169,7 +173,7 @@ def test_an_item_fails_in_the_words_of_its_server(lab: Lab, tmp_path: Path) -> N
     )
     assert done.returncode == 3
     assert "1 failed, 1 passed" in done.stdout
-    (failure,) = document.read(document_in(tmp_path / "out")).failures
+    (failure,) = journal.read(document_in(tmp_path / "out")).failures
     assert failure.cell.server == f"{HEAD}@wrong.cnf"
     assert "innodb_no_such_option" in failure.reason
     assert f"FAILED {OLTP}oltp_point_select[{HEAD}@wrong.cnf-t1]" in done.stdout
@@ -214,11 +218,11 @@ def test_a_regression_fails_its_item_where_it_fails_the_gate(
     results, report = tmp_path / "results", tmp_path / "junit.xml"
     results.mkdir()
     path = results / f"{header.run}.jsonl"
-    path.write_bytes(document.encoded(recorded))
+    path.write_bytes(journal.encoded(recorded))
     acknowledged = tmp_path / "acknowledged.toml"
     acknowledged.write_text(known)
     (tmp_path / "replay.py").write_text(REPLAY.format(acknowledged=str(acknowledged), document=str(path)))
-    paths = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    python_path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
     options = [
         f"--servers={BASE},{HEAD}",
         "--workloads=oltp_point_select",
@@ -227,8 +231,8 @@ def test_a_regression_fails_its_item_where_it_fails_the_gate(
     ]
     done = subprocess.run(
         [*PYTEST, "suites", "-W", "error", "-p", "replay", f"--junitxml={report}", *options],
-        cwd=places.ROOT,
-        env=os.environ | {"PYTHONPATH": paths, "XDG_CACHE_HOME": str(tmp_path)},
+        cwd=paths.ROOT,
+        env=os.environ | {"PYTHONPATH": python_path, "XDG_CACHE_HOME": str(tmp_path)},
         capture_output=True,
         text=True,
         timeout=60,

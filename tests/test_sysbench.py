@@ -11,14 +11,18 @@ import msgspec
 import pytest
 from runs import until
 
-from shootout import dataset, places, workload
+from shootout import paths
 from shootout._engine import Engine
-from shootout.contender import connect
-from shootout.dataset import SCHEMAS
-from shootout.ground import Ground
-from shootout.model import Load, Protocol, Scale
-from shootout.servers import catalogue, instances, packages
+from shootout.inputs import workload
+from shootout.measure import dataset
+from shootout.measure.dataset import SCHEMAS
+from shootout.measure.hooks import Ground
+from shootout.measure.managed import connect
+from shootout.model.plan import Load, Scale
+from shootout.model.value import Protocol
+from shootout.servers import catalogue, instances
 from shootout.servers.accounts import LOAD_USER
+from shootout.servers.fetch import packages
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
 
@@ -53,7 +57,7 @@ ALIKE = [*((name, {}) for name in sorted(workload.shipped() - {"bulk_insert", "t
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
-    tree = Tree.inspect(packages.fetch(NAME, catalogue.load()[NAME], places.cache()))
+    tree = Tree.inspect(packages.fetch(NAME, catalogue.load()[NAME], paths.cache_folder()))
     home = tmp_path_factory.mktemp("server")
     template = dataset.template(tree, OPTIONS, [SCALE.of("sbtest")], home / "cache")
     template.copy_to(home / "instance")

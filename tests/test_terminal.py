@@ -9,8 +9,11 @@ from msgspec import structs
 from repeated import a_repetition
 from rich.console import Console
 
-from shootout import claims, compare, terminal, wording
-from shootout.model import Comparison, FailureRecord, Policy, Progress, RunDocument
+from shootout.analysis import claims, compare
+from shootout.model.plan import Policy
+from shootout.model.run import FailureRecord, Progress, RunDocument
+from shootout.model.verdict import Comparison
+from shootout.report import terminal, wording
 
 BASE, HEAD = builders.BASE, builders.HEAD
 

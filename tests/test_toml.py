@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from shootout import toml
 from shootout.errors import InputError
-from shootout.model import Maven, Name, Profile, Value, Workload
+from shootout.inputs import toml
+from shootout.model.catalogue import Maven
+from shootout.model.plan import Profile
+from shootout.model.value import Name, Value
+from shootout.model.workload import Workload
 
 PROFILE = 'description = "d"\nworkloads = ["a"]\nthreads = [1, 8]\n'
 STEPS = '[{ statements = [{ name = "a", sql = "S" }] }]'

@@ -9,14 +9,19 @@ from typing import get_args
 import msgspec
 import pytest
 
-from shootout import dataset, places, workload
+from shootout import paths
 from shootout._engine import Engine, Slice
-from shootout.contender import connect
-from shootout.dataset import SCHEMAS
 from shootout.errors import MeasureError
-from shootout.ground import Ground
-from shootout.model import Dataset, Load, Program, Protocol
-from shootout.servers import catalogue, packages
+from shootout.inputs import workload
+from shootout.measure import dataset
+from shootout.measure.dataset import SCHEMAS
+from shootout.measure.hooks import Ground
+from shootout.measure.managed import connect
+from shootout.model.plan import Dataset, Load
+from shootout.model.program import Program
+from shootout.model.value import Protocol
+from shootout.servers import catalogue
+from shootout.servers.fetch import packages
 from shootout.servers.instances import Instance, start
 from shootout.servers.native import Tree
 
@@ -77,7 +82,7 @@ def instances(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, In
     with ExitStack() as running:
         started = {}
         for name, scale in DATASETS.items():
-            tree = Tree.inspect(packages.fetch(name, catalogue.load()[name], places.cache()))
+            tree = Tree.inspect(packages.fetch(name, catalogue.load()[name], paths.cache_folder()))
             home = tmp_path_factory.mktemp(name) / "instance"
             dataset.template(tree, OPTIONS, [scale], cache).copy_to(home)
             started[name] = running.enter_context(start(tree, home, OPTIONS))

@@ -5,9 +5,13 @@ import pytest
 from msgspec import structs
 from test_compare import a_document, head_of, starts_of
 
-from shootout import compare, places, triage
+from shootout import paths
+from shootout.analysis import compare
 from shootout.errors import InputError
-from shootout.model import Acknowledgement, CellComparison, Comparison, Policy, RunDocument, Verdict
+from shootout.inputs import acknowledgements
+from shootout.model.plan import Policy
+from shootout.model.run import RunDocument
+from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
 
 
 def known(**changes: object) -> Acknowledgement:
@@ -110,18 +114,18 @@ def test_what_is_not_regressed_is_not_touched() -> None:
 
 
 def test_the_shipped_file_acknowledges_nothing() -> None:
-    assert triage.load(places.FIXTURES / "acknowledged.toml") == ()
+    assert acknowledgements.load(paths.FIXTURES / "acknowledged.toml") == ()
     with pytest.raises(InputError, match=r"none\.toml: cannot be read: No such file"):
-        triage.load(places.FIXTURES / "none.toml")
+        acknowledgements.load(paths.FIXTURES / "none.toml")
 
 
 def test_its_example_can_be_used(tmp_path: Path) -> None:
-    text = (places.FIXTURES / "acknowledged.toml").read_text()
+    text = (paths.FIXTURES / "acknowledged.toml").read_text()
     file = tmp_path / "acknowledged.toml"
     file.write_text(
         "\n".join(line.removeprefix("# ") for line in text.split("example:\n#\n")[1].splitlines())
     )
-    (entry,) = triage.load(file)
+    (entry,) = acknowledgements.load(file)
     assert (entry.threads, entry.at_most, entry.expires) == (1, 0.1, date(2027, 3, 31))
 
 
@@ -131,4 +135,4 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         '[[change]]\nworkload = "w"\nserver = "s"\nat_most = 0.1\nexpires = 2027-01-01\nowner = "o"\n'
     )
     with pytest.raises(InputError, match=r"key 'change\[0\]\.reason' is missing"):
-        triage.load(file)
+        acknowledgements.load(file)

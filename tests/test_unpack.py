@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shootout.servers import unpack
-from shootout.servers.unpack import ArchiveError, Destination
+from shootout.servers.fetch import unpack
+from shootout.servers.fetch.unpack import ArchiveError, Destination
 
 Member = tuple[str, str, str]  # kind, name, and content or target
 

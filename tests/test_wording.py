@@ -10,23 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shootout import compare, metrics, wording
-from shootout.model import (
+from shootout.analysis import compare, metrics
+from shootout.model.plan import Load, Metric, Policy, Scale
+from shootout.model.value import DatasetKind
+from shootout.model.verdict import (
     Acknowledgement,
     Cause,
     CellComparison,
     Comparison,
-    DatasetKind,
     FalseAlarms,
     Interval,
-    Load,
-    Metric,
-    Policy,
-    Scale,
-    Uniform,
     Verdict,
-    Zipfian,
 )
+from shootout.model.workload import Uniform, Zipfian
+from shootout.report import wording
 
 
 def an_interval(estimate: float, half: float) -> Interval:

@@ -26,7 +26,10 @@ from github_server import REPOSITORY, GitHub
 from msgspec import structs
 from runs import BASE, HEAD, SETTINGS, SHOOTOUT, Lab, until
 
-from shootout import __version__, baseline, compare, document, github, places
+from shootout import __version__, paths
+from shootout.analysis import baseline, compare
+from shootout.document import journal
+from shootout.report.github import markdown
 
 PACKED = (
     "conftest.py",
@@ -37,8 +40,8 @@ PACKED = (
 )  # in a wheel, beside the package
 pytest_plugins = ["runs"]
 
-WORKFLOWS = places.ROOT / ".github" / "workflows"
-ACTIONS = places.ROOT / ".github" / "actions"
+WORKFLOWS = paths.ROOT / ".github" / "workflows"
+ACTIONS = paths.ROOT / ".github" / "actions"
 SOURCES = (  # as .github/actions/install has them, and what GitHub reads
     ".github", "LICENSE", "Makefile", "README.md", "conftest.py", "fixtures", "pyproject.toml",
     "requirements.lock", "shootout", "suites", "templates", "engine/Cargo.lock", "engine/Cargo.toml",
@@ -84,7 +87,7 @@ def git(folder: Path, *words: str) -> str:
 def copied(target: Path) -> None:
     """The project's sources as a checkout has them."""
     for name in SOURCES:
-        source = places.ROOT / name
+        source = paths.ROOT / name
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
             shutil.copytree(source, target / name, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
@@ -102,7 +105,7 @@ def committed(origin: Path, message: str) -> str:
 
 def installed(origin: Path, tools: Path) -> Path:
     """Where shootout is, or will be, installed from the sources that lie there."""
-    install = origin / ACTIONS.relative_to(places.ROOT) / "install" / "install"
+    install = origin / ACTIONS.relative_to(paths.ROOT) / "install" / "install"
     state = subprocess.run([install, "state"], check=True, capture_output=True, text=True).stdout.strip()
     programs = tools / "shootout" / state / ".venv" / "bin"
     programs.mkdir(parents=True)
@@ -143,7 +146,7 @@ def hub_of(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Hub:
 
 
 def pairs(base: Path, head: Path) -> list[dict[str, str]]:
-    script = places.ROOT / ".github" / "pairs.py"
+    script = paths.ROOT / ".github" / "pairs.py"
     done = subprocess.run(
         [sys.executable, str(script), base.name, head.name], cwd=base.parent, capture_output=True, check=True
     )
@@ -154,7 +157,7 @@ def pairs(base: Path, head: Path) -> list[dict[str, str]]:
 @pytest.fixture
 def sides(tmp_path: Path) -> tuple[Path, Path]:
     for side in ("base", "head"):
-        shutil.copytree(places.FIXTURES, tmp_path / side / "fixtures")
+        shutil.copytree(paths.FIXTURES, tmp_path / side / "fixtures")
     return tmp_path / "base", tmp_path / "head"
 
 
@@ -288,7 +291,7 @@ def test_a_gate_measures_what_a_repository_builds(gate: tuple[Hub, dict[str, Job
     assert jobs["pairs"].result == "success", jobs["pairs"].log
     artifact = hub.artifacts / "shootout-gate"
     (path,) = (artifact / "results").glob("*.jsonl")
-    found = document.read(path)
+    found = journal.read(path)
     assert [each.label for each in found.header.servers] == [
         "path:base-build@base-my.toml",
         "path:head-build@head-my.toml",
@@ -341,7 +344,7 @@ def catalogue_gate(
             target = home / name
             target.parent.mkdir(parents=True, exist_ok=True)
             (shutil.copytree if (origin / name).is_dir() else shutil.copy2)(origin / name, target)
-        (engine,) = (places.ROOT / "shootout").glob("_engine*.so")
+        (engine,) = (paths.ROOT / "shootout").glob("_engine*.so")
         (home / "shootout" / engine.name).symlink_to(engine)
         command.write_text(f'#!/bin/sh\nPYTHONPATH={home} exec {sys.executable} -m shootout.cli "$@"\n')
         command.chmod(0o755)
@@ -371,7 +374,7 @@ def test_a_changed_entry_of_the_catalogue_is_measured_beside_what_it_was(
     assert json.loads(jobs["pairs"].outputs["pairs"]) == [pair]
     assert jobs["measure"].steps["Fetch the base's server"] == "success", jobs["measure"].log
     (path,) = (hub.artifacts / f"shootout-server-{HEAD}" / "results").glob("*.jsonl")
-    base, head = document.read(path).header.servers
+    base, head = journal.read(path).header.servers
     assert base.reference.startswith(f"path:{hub.folder.parent}/cache/shootout/servers/{HEAD}-")
     assert head.reference == HEAD
     assert [each.version.partition("-")[0] for each in (base, head)] == ["5.7.22", "8.0.12"]
@@ -424,7 +427,7 @@ def test_a_comment_comes_of_the_gates_document_alone(comment: tuple[Hub, GitHub,
     hub, state, jobs = comment
     assert jobs["comment"].result == "success", jobs["comment"].log
     (said,) = state.comments
-    assert said["body"].startswith(github.MARKER)
+    assert said["body"].startswith(markdown.MARKER)
     assert "https://example.org/runs/1" in said["body"]
     assert "trust me" not in said["body"]
     assert list(hub.folder.rglob("injected")) == []
@@ -483,7 +486,7 @@ def test_the_weekly_matrix_is_measured_in_shards_merged_and_kept(
     git(tmp_path, "clone", "--quiet", "--branch=shootout-data", str(hub.origin / REPOSITORY), "kept")
     kept = tmp_path / "kept"
     (path,) = (kept / "results").glob("*.jsonl")
-    merged = document.read(path)
+    merged = journal.read(path)
     assert [block.key for block in merged.header.blocks] == [f"oltp_point_select-t{n}" for n in (1, 2, 4)]
     assert sorted(start.block for start in merged.starts) == [block.key for block in merged.header.blocks]
     assert len(merged.header.parts) == 3
@@ -517,9 +520,9 @@ def a_wheel(folder: Path) -> Path:
     tag = f"cp311-abi3-linux_{platform.machine()}"
     files: dict[str, bytes] = {}
     for source, target in (("shootout", "shootout"), *((each, f"shootout/_data/{each}") for each in PACKED)):
-        for file in (places.ROOT / source, *(places.ROOT / source).rglob("*")):
+        for file in (paths.ROOT / source, *(paths.ROOT / source).rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:
-                files[str(target / file.relative_to(places.ROOT / source))] = file.read_bytes()
+                files[str(target / file.relative_to(paths.ROOT / source))] = file.read_bytes()
     about = {
         "METADATA": f"Metadata-Version: 2.1\nName: shootout\nVersion: {__version__}\n",
         "WHEEL": f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {tag}\n",
@@ -571,7 +574,7 @@ def ci(hub_of: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
 def test_a_push_is_tested(ci: dict[str, Job]) -> None:
     assert ci["test"].result == "success", ci["test"].log
     assert "everything is tested" in ci["test"].log
-    assert os.access(places.ROOT / ".ci" / "run", os.X_OK)
+    assert os.access(paths.ROOT / ".ci" / "run", os.X_OK)
 
 
 # --- all of them ----------------------------------------------------------------------------------

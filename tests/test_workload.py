@@ -10,20 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shootout import workload
 from shootout._engine import Engine
 from shootout.errors import InputError
-from shootout.model import (
-    Check,
+from shootout.inputs import workload
+from shootout.model.plan import Dataset, Load, Scale
+from shootout.model.program import (
     Closed,
-    Dataset,
-    Group,
-    Integer,
-    LastName,
-    Load,
-    NuRand,
     Open,
-    Parameter,
     Program,
     ProgramInteger,
     ProgramKind,
@@ -32,13 +25,20 @@ from shootout.model import (
     ProgramRangeEnd,
     ProgramRemote,
     ProgramStatement,
-    Protocol,
+)
+from shootout.model.value import Protocol
+from shootout.model.workload import (
+    Check,
+    Group,
+    Integer,
+    LastName,
+    NuRand,
+    Parameter,
     RangeEnd,
     Remote,
     Repetition,
     Result,
     RowId,
-    Scale,
     Sequence,
     Special,
     Step,

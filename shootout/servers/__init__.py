@@ -1,1 +1,1 @@
-"""Servers: how they are referred to, fetched, started and spoken to."""
+"""Servers: where they come from, how they start, and how they end."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from shootout.model import Family, Version
+from shootout.model.value import Family, Version
 from shootout.servers.program import is_mysql_since
 
 LOAD_USER = "shootout"

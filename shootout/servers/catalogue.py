@@ -7,12 +7,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Literal
 
-from shootout import toml
 from shootout.errors import InputError
-from shootout.model import CatalogueEntry, ServerReference, Source, Value
-from shootout.places import FIXTURES
-from shootout.servers import archive, packages
-from shootout.servers.clients import Missing
+from shootout.inputs import toml
+from shootout.model.catalogue import CatalogueEntry, Source
+from shootout.model.plan import ServerReference
+from shootout.model.value import Value
+from shootout.paths import FIXTURES
+from shootout.servers.fetch import archive, packages
+from shootout.servers.fetch.clients import Missing
 
 FILE = FIXTURES / "servers.toml"
 

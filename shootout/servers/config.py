@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shootout.errors import MeasureError
-from shootout.model import Family, Version
+from shootout.model.value import Family, Version
 from shootout.servers.program import Program, is_mysql_since
 
 SECURE_FILE_PRIV_SINCE = (5, 5, 0)  # from here on it may have a compiled-in directory

@@ -30,13 +30,13 @@ from testcontainers.core.config import testcontainers_config
 from testcontainers.core.container import DockerContainer
 from testcontainers.core.docker_client import DockerClient, get_docker_host
 
-from shootout import model
 from shootout.errors import InputError, MeasureError
-from shootout.model import Family, Version
-from shootout.places import cache
+from shootout.model.plan import Container
+from shootout.model.value import Family, Version
+from shootout.paths import cache_folder
 from shootout.servers import native, watchdog
 from shootout.servers.config import quoted
-from shootout.servers.packages import Tell
+from shootout.servers.fetch.packages import Tell
 from shootout.servers.program import Address
 from shootout.servers.store import locked
 
@@ -64,14 +64,14 @@ class Image:
     reference: str  # as it was written
     digest: str  # the image's id, without the name of its hash
     origin: str  # by which its registry gives the same again: name@sha256:…; "": it comes from none
-    around: model.Container
+    around: Container
     mysqld: str  # these two in the image
     share: str | None  # None: the server knows it best
     version: Version
     family: Family
 
     @classmethod
-    def inspect(cls, reference: str, around: model.Container, tell: Tell) -> Image:
+    def inspect(cls, reference: str, around: Container, tell: Tell) -> Image:
         """Find out what server lies in an image; it is pulled where it is not here yet, and `tell` hears so.
 
         Raises InputError where there is no engine, no image, or no server in it that runs here.
@@ -270,7 +270,7 @@ def clear_leftovers() -> None:
 
     What a living process holds stays; so does all where no engine answers.
     """
-    for lock in (cache() / "containers").glob("shootout-*"):
+    for lock in (cache_folder() / "containers").glob("shootout-*"):
         with suppress(BlockingIOError, InputError), locked(lock, wait=False):
             with _connected(lock.name) as client:
                 watchdog.remove(client.client.api, lock.name)
@@ -341,7 +341,7 @@ def _guarded(client: DockerClient) -> Iterator[str]:
     A lock in the cache says that we live; when we do no longer, the watchdog removes the container, and where
     it was killed as well, the next run does.
     """
-    lock = cache() / "containers" / f"shootout-{uuid4().hex[:16]}"
+    lock = cache_folder() / "containers" / f"shootout-{uuid4().hex[:16]}"
     lock.parent.mkdir(parents=True, exist_ok=True)
     with locked(lock):
         dog = subprocess.Popen(

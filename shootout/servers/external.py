@@ -19,7 +19,7 @@ from pymysql.constants import CR, ER
 from pymysql.cursors import Cursor
 
 from shootout.errors import InputError, MeasureError
-from shootout.model import Family, Version
+from shootout.model.value import Family, Version
 from shootout.servers import peer
 from shootout.servers.dsn import Dsn
 from shootout.servers.running import Login, Running, linked, patience

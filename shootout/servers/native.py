@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shootout.errors import InputError
-from shootout.model import Family, Version
+from shootout.model.value import Family, Version
 from shootout.servers import layout, libraries
 from shootout.servers.config import quoted
 from shootout.servers.layout import ERROR_MESSAGES, Layout

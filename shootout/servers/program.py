@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from shootout.model import Family, Version
+from shootout.model.value import Family, Version
 
 
 class Process(Protocol):

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 
 from shootout.errors import InputError
-from shootout.model import ServerReference
-from shootout.servers import archive, catalogue, dsn, layout
+from shootout.model.plan import ServerReference
+from shootout.servers import catalogue, dsn, layout
+from shootout.servers.fetch import archive
 
 FORMS = (
     "a catalogue id (mysql-8.0.12), path:DIR, path:URL#sha256=HEX, image:NAME or dsn:mysql://USER@HOST, "

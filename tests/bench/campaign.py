@@ -12,9 +12,9 @@ from pathlib import Path
 import record
 
 from bench import verdicts
-from shootout import document
+from shootout.document import journal
 from shootout.errors import MeasureError
-from shootout.model import RunDocument
+from shootout.model.run import RunDocument
 
 OK = (0, 1)  # exit codes: that something regressed is a result
 
@@ -23,7 +23,7 @@ def measured(folder: Path, profile: str, servers: Sequence[str], seed: int, *opt
     """The document of one run; one that is there, whole, is not measured again. Raises MeasureError."""
     if (found := _whole(folder)) is not None:
         return found
-    for stale in document.find(folder / "results"):
+    for stale in journal.find(folder / "results"):
         stale.unlink()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "profile.toml").write_text(profile)
@@ -39,7 +39,7 @@ def measured(folder: Path, profile: str, servers: Sequence[str], seed: int, *opt
 def keep(path: Path, found: RunDocument) -> None:
     """Keep a document in the repository, without its latencies and counters."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(lzma.compress(document.encoded(record.placeless(verdicts.bare(found)))))
+    path.write_bytes(lzma.compress(journal.encoded(record.placeless(verdicts.bare(found)))))
 
 
 def kept(path: Path) -> RunDocument:
@@ -47,13 +47,13 @@ def kept(path: Path) -> RunDocument:
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
         file.write(lzma.decompress(path.read_bytes()))
         file.flush()
-        return document.read(Path(file.name))
+        return journal.read(Path(file.name))
 
 
 def _whole(folder: Path) -> RunDocument | None:
     """The document of a run that came to its end."""
-    for path in document.find(folder / "results"):
-        found = document.read(path)
+    for path in journal.find(folder / "results"):
+        found = journal.read(path)
         if found.end is not None and not found.end.interrupted:
             return found
     return None

@@ -16,11 +16,14 @@ from dataclasses import dataclass, field
 import msgspec
 
 from bench.values import Turn
-from shootout import contender, machine, workload
 from shootout._engine import Engine
-from shootout.dataset import SCHEMAS
 from shootout.errors import MeasureError
-from shootout.model import Dataset, Program
+from shootout.inputs import workload
+from shootout.measure import managed
+from shootout.measure.dataset import SCHEMAS
+from shootout.model.plan import Dataset
+from shootout.model.program import Program
+from shootout.runner import machine
 from shootout.servers.instances import Instance
 
 LEAD_S = 0.3  # after a client (re)starts, before anything is counted
@@ -96,7 +99,7 @@ class Ours:
     def __init__(self, load: Load, instance: Instance) -> None:
         self._load, self._instance = load, instance
         self._engine = Engine(load.encoded(), 1)
-        self._server = contender.connect(self._engine, instance, SCHEMAS["sbtest"], load.connections)
+        self._server = managed.connect(self._engine, instance, SCHEMAS["sbtest"], load.connections)
         self._margin_s = 0.05
 
     def turn(self, seconds: float, latency_s: float) -> Turn:

@@ -17,10 +17,10 @@ import msgspec
 from bench import clients, process
 from bench.clients import Load
 from bench.values import Loading, Memory, Restore, Turn, loading
-from shootout import dataset
-from shootout.contender import Contender
-from shootout.dataset import SCHEMAS
-from shootout.model import Dataset
+from shootout.measure import dataset
+from shootout.measure.dataset import SCHEMAS
+from shootout.measure.managed import Contender
+from shootout.model.plan import Dataset
 from shootout.servers import instances
 from shootout.servers.instances import Instance
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-import shootout.measure  # noqa: F401  # a run's process holds it and all that it needs
+import shootout.measure.campaign  # noqa: F401  # a run's process holds it and all that it needs
 from shootout._engine import Engine
-from shootout.model import Value
+from shootout.model.value import Value
 from shootout.servers import native
 
 TIMEOUT_S = 60.0

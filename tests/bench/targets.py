@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from rich.table import Table
 
 from bench.values import Memory, Point, Report, Turn, mean
-from shootout.model import Interval
-from shootout.wording import number
+from shootout.model.verdict import Interval
+from shootout.report.wording import number
 
 MANY = 16  # connections, from which on replies come in by the handful
 CROWD = 256

@@ -18,13 +18,15 @@ import msgspec
 import numpy as np
 
 from bench import clients
-from shootout import machine, plan, stats
 from shootout._engine import Engine
-from shootout.contender import Contender, connect
-from shootout.dataset import SCHEMAS
+from shootout.analysis import stats
 from shootout.errors import MeasureError
-from shootout.host import Host
-from shootout.model import Value
+from shootout.measure import plan
+from shootout.measure.dataset import SCHEMAS
+from shootout.measure.managed import Contender, connect
+from shootout.model.value import Value
+from shootout.runner import machine
+from shootout.runner.host import Host
 from shootout.servers.instances import Instance
 
 RUN_S = 10.0  # of sysbench, where two are taken in turns

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from shootout import stats
-from shootout.model import Interval, Value
+from shootout.analysis import stats
+from shootout.model.value import Value
+from shootout.model.verdict import Interval
 
 CONFIDENCE, TRIM = 0.95, 0.1
 

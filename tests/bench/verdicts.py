@@ -8,18 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from msgspec import structs
 
-from shootout import compare, pairs, stats
 from shootout._engine import Histogram
-from shootout.model import (
-    Block,
-    CellComparison,
-    Policy,
-    RunDocument,
-    Samples,
-    StartRecord,
-    Value,
-    Verdict,
-)
+from shootout.analysis import compare, pairs, stats
+from shootout.model.plan import Block, Policy
+from shootout.model.run import RunDocument, Samples, StartRecord
+from shootout.model.value import Value
+from shootout.model.verdict import CellComparison, Verdict
 
 CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
 NOTHING = Histogram().encode()

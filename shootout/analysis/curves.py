@@ -1,0 +1,98 @@
+"""A workload's whole scaling curve: one test for all its cells, and the law that it follows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from shootout.analysis import scaling, stats
+from shootout.analysis.pairs import Pair, log_ratios
+from shootout.analysis.scaling import Law
+from shootout.model.plan import Policy
+from shootout.model.verdict import CellComparison, CurveComparison, Interval, ScalingLaw
+
+THREADS_MIN = 2
+
+
+class _Curve(NamedTuple):
+    workload: str
+    dataset: str
+    server: str
+    base: str
+    pairs: Mapping[int, Pair]  # by threads, in their order
+
+
+def compare(pairs: Iterable[Pair], policy: Policy) -> tuple[CurveComparison, ...]:
+    """Every curve of a server beside its base's that has two starts with all its threads in them.
+
+    The p-value is of no difference in level or tilt, after Bonferroni for the two and Holm over the curves.
+    """
+    found = [(curve, effects) for curve in _curves(pairs) if (effects := _effects(curve, policy)) is not None]
+    p_values = stats.holm([min(1.0, 2 * min(e.p_value for e in effects)) for _, effects in found])
+    return tuple(
+        CurveComparison(
+            workload=curve.workload,
+            dataset=curve.dataset,
+            server=curve.server,
+            base=curve.base,
+            threads=tuple(curve.pairs),
+            level=_ratio(level),
+            tilt=_ratio(tilt),
+            p_value=p_value,
+        )
+        for (curve, (level, tilt)), p_value in zip(found, p_values, strict=True)
+    )
+
+
+def laws(cells: Iterable[CellComparison]) -> tuple[ScalingLaw, ...]:
+    """The law of each curve that has cells enough for one."""
+    curves: dict[tuple[str, str, str], dict[int, float]] = {}
+    for c in cells:
+        if c.figures is not None:
+            curve = curves.setdefault((c.cell.workload, c.cell.dataset, c.cell.server), {})
+            curve[c.cell.threads] = c.figures.tps.estimate
+    fitted = ((of, scaling.fit(tuple(tps), tuple(tps.values()))) for of, tps in curves.items())
+    return tuple(_as_value(*of, law) for of, law in fitted if law is not None)
+
+
+def _curves(pairs: Iterable[Pair]) -> Iterator[_Curve]:
+    by_curve: dict[tuple[str, str, str, str], dict[int, Pair]] = {}
+    for pair in pairs:
+        if pair.throughput is not None and pair.cell != pair.base:
+            key = (pair.cell.workload, pair.cell.dataset, pair.cell.server, pair.base.server)
+            by_curve.setdefault(key, {})[pair.cell.threads] = pair
+    for key, of_threads in by_curve.items():
+        if len(of_threads) >= THREADS_MIN:
+            yield _Curve(*key, dict(sorted(of_threads.items())))
+
+
+def _effects(curve: _Curve, policy: Policy) -> tuple[stats.Effect, stats.Effect] | None:
+    """Level and tilt over the starts in which every number of threads was measured and steady."""
+    ratios = [
+        {start: stats.trimmed_mean(rounds, policy.trim) for start, rounds in log_ratios(pair).items()}
+        for pair in curve.pairs.values()
+    ]
+    starts = sorted(set.intersection(*(set(each) for each in ratios)))
+    if len(starts) < 2:
+        return None
+    per_start = [[each[start] for each in ratios] for start in starts]
+    return stats.curve_effects(per_start, tuple(curve.pairs), policy.confidence)
+
+
+def _ratio(effect: stats.Effect) -> Interval:
+    return Interval(estimate=math.exp(effect.estimate), low=math.exp(effect.low), high=math.exp(effect.high))
+
+
+def _as_value(workload: str, dataset: str, server: str, law: Law) -> ScalingLaw:
+    peak = law.peak_threads
+    return ScalingLaw(
+        workload=workload,
+        dataset=dataset,
+        server=server,
+        one=law.one,
+        contention=law.contention,
+        coherency=law.coherency,
+        peak_threads=None if math.isinf(peak) else peak,
+        peak_tps=None if math.isinf(peak) else law.throughput(peak),
+    )

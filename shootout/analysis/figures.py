@@ -1,0 +1,94 @@
+"""A cell's absolute figures, for reading."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from shootout._engine import Histogram
+from shootout.analysis import stats
+from shootout.analysis.histograms import merged
+from shootout.analysis.pairs import Starts
+from shootout.errors import InputError
+from shootout.model.plan import Policy
+from shootout.model.run import RunDocument, Samples
+from shootout.model.verdict import CellFigures, Interval, Latency
+
+
+def require_readable(document: RunDocument) -> None:
+    """Raise InputError, naming the place, where a histogram of the document cannot be read."""
+    run = document.header.run
+    for record in document.starts:
+        for samples in (*record.samples, *([record.twin] if record.twin else [])):
+            where = f"run {run}: start {record.start} of {record.block}, {samples.server}"
+            for what, text in {"latencies": samples.latencies, **samples.statements}.items():
+                try:
+                    Histogram.decode(text)
+                except ValueError as error:
+                    raise InputError(f"{where}: {what} cannot be read: {error}") from None
+
+
+def of_cell(starts: Starts, policy: Policy) -> CellFigures:
+    """The figures over all starts."""
+    samples = tuple(starts.values())
+    transactions = completed(starts)
+    tps = [sum(s.transactions) / sum(s.window_s) for s in samples]
+    estimate, low, high = stats.mean_interval(tps, policy.confidence)
+    return CellFigures(
+        tps=Interval(estimate=estimate, low=low, high=high),
+        latency=_latency(tuple(s.latencies for s in samples)),
+        server_cpu_s=_server_cpu_s(samples, transactions),
+        client_cpu_s=sum(sum(s.client_cpu_s) for s in samples) / transactions,
+        reads=sum(s.reads for s in samples) / transactions,
+        writes=sum(s.writes for s in samples) / transactions,
+        other=sum(s.other for s in samples) / transactions,
+        errors={code: int(count) for code, count in _sums([s.errors for s in samples]).items()},
+        counters=_counters(samples, transactions),
+        starts=len(samples),
+        rounds=sum(len(s.transactions) for s in samples),
+        statements=_statements(samples),
+    )
+
+
+def _server_cpu_s(samples: Sequence[Samples], transactions: int) -> float | None:
+    used_s = [sum(s.server_cpu_s) for s in samples if s.server_cpu_s is not None]
+    return sum(used_s) / transactions if len(used_s) == len(samples) else None
+
+
+def _counters(samples: Sequence[Samples], transactions: int) -> dict[str, float]:
+    """Those that were visible in every start: what is missing is not zero."""
+    every = [s.counters for s in samples]
+    sums = _sums(every)
+    return {name: sums[name] / transactions for name in sums if all(name in counters for counters in every)}
+
+
+def completed(starts: Starts) -> int:
+    """All transactions of all slices: what is counted for each transaction is divided by them."""
+    return max(1, sum(sum(samples.completed) for samples in starts.values()))
+
+
+def _sums(counts: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    names = sorted({name for count in counts for name in count})
+    return {name: sum(count.get(name, 0) for count in counts) for name in names}
+
+
+def _statements(every: Sequence[Samples]) -> dict[str, Latency]:
+    by_kind: dict[str, list[str]] = {}
+    for samples in every:
+        for kind, latencies in samples.statements.items():
+            by_kind.setdefault(kind, []).append(latencies)
+    return {kind: _latency(tuple(texts)) for kind, texts in by_kind.items()}
+
+
+def _latency(of_starts: tuple[str, ...]) -> Latency:
+    """Of all starts together, from their merged histograms."""
+    all_ = merged(of_starts)
+    return Latency(
+        count=all_.count,
+        mean_s=all_.mean_s,
+        min_s=all_.min_s,
+        p50_s=all_.percentile(50),
+        p95_s=all_.percentile(95),
+        p99_s=all_.percentile(99),
+        p999_s=all_.percentile(99.9),
+        max_s=all_.max_s,
+    )

@@ -1,0 +1,143 @@
+"""The doubts about a cell: warnings that travel with its verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from shootout.analysis import budget, stats
+from shootout.analysis.figures import completed
+from shootout.analysis.pairs import Pair, Starts, both_steady, unsteady, whole_log_tps
+from shootout.analysis.verdicts import Judgement, measured
+from shootout.model.plan import THROUGHPUT, Cell
+from shootout.model.run import RunDocument, RunHeader, Warning
+from shootout.model.verdict import CellFigures, JudgedMetric, Latency, Verdict
+
+# What is part of an OLTP load: rolled back by the engine, and tried again.
+RETRIED = {"1020": "record changed", "1062": "duplicate key", "1205": "lock wait timeout", "1213": "deadlock"}
+RETRIED_MAX = 0.01  # of transactions; with more, throughput is that of another workload
+CLIENT_MAX = 0.8  # of the client's CPU time; with more, the client may be what is measured
+
+
+def of_cell(
+    document: RunDocument, pair: Pair, judgement: Judgement, figures: CellFigures | None
+) -> Iterator[Warning]:
+    """What speaks against believing it, the run's own doubts first."""
+    if document.interrupted(pair.cell):
+        yield Warning(code="interrupted", text="The run was cut short: some starts are missing")
+    if which := unsteady(pair):
+        yield Warning(code="unsteady", text=f"{which}: not judged by that")
+    if pair.throughput is not None and len(pair.throughput.per_start) == 1:
+        text = "One start only: what a restart changes is not in the interval"
+        yield Warning(code="few-starts", text=text)
+    # Where other heads lend it their spreads, an interval rests on these, too.
+    if pair.throughput is not None and len(pair.throughput.per_start) == 2 and pair.throughput.freedom == 1:
+        yield Warning(code="few-starts", text="Two starts only: the interval rests on one difference")
+    yield from _wide(document.header, pair, judgement)
+    yield from _uneven(pair, judgement)
+    if figures is not None:
+        yield from _load_warnings(document.header, pair.cell, pair.starts, figures)
+    yield from _shape_warnings(document.header, pair.cell.workload)
+    for each in judgement.metrics[:1]:
+        yield from of_change(each)
+    records = {record.label: record for record in document.header.part(pair.cell).servers}
+    for label in dict.fromkeys((pair.cell.server, pair.base.server)):
+        for warning in records[label].warnings if label in records else ():
+            yield Warning(code=warning.code, text=f"{label}: {warning.text}")
+
+
+def of_change(judged: JudgedMetric) -> Iterator[Warning]:
+    """What is wanting where a metric has changed."""
+    if judged.verdict not in (Verdict.REGRESSED, Verdict.IMPROVED):
+        return
+    if judged.floor is None:
+        text = "The cell's A/A noise floor is not known: the margin is the only bar"
+        yield Warning(code="noise-floor-unknown", text=text)
+    if judged.confirmed is None:
+        text = "Seen once: no fresh starts were made to confirm it"
+        yield Warning(code="not-confirmed", text=text)
+
+
+def _wide(header: RunHeader, pair: Pair, judgement: Judgement) -> Iterator[Warning]:
+    """Where throughput could not be told as closely as the profile asks: what it would take."""
+    effect, asked, confidence = pair.throughput, header.profile.sampling, header.profile.policy.confidence
+    untold = [each.metric for each in judgement.metrics if each.verdict is Verdict.INCONCLUSIVE]
+    if effect is None or len(effect.per_start) < 2 or THROUGHPUT not in untold:
+        return
+    starts = len(effect.per_start)
+    spread = effect.error * math.sqrt(starts)
+    half_width = (effect.high - effect.low) / 2
+    if half_width > asked.half_width:
+        needed = budget.starts_for(asked.half_width, spread, confidence)
+        text = f"± {_percent(half_width)}, where ± {_percent(asked.half_width)} was asked for: "
+        text += f"about {needed} starts would do, {starts} were steady"
+        if needed > asked.starts_max:
+            reach = budget.half_width(spread, asked.starts_max, confidence)
+            text += f", and the {asked.starts_max} that the profile allows would give ± {_percent(reach)}"
+        yield Warning(code="wide", text=text)
+
+
+def _uneven(pair: Pair, judgement: Judgement) -> Iterator[Warning]:
+    """Where trimming hides something: a server that stands still in a few slices loses those alone."""
+    margin = next((each.margin for each in judgement.metrics if each.metric == THROUGHPUT), None)
+    if margin is None or pair.throughput is None or len(pair.throughput.per_start) < 2:
+        return
+    base, head = both_steady(pair.base_starts, pair.starts)
+    whole = [whole_log_tps(head[start]) - whole_log_tps(base[start]) for start in base]
+    gaps = [all_ - trimmed for all_, trimmed in zip(whole, pair.throughput.per_start, strict=True)]
+    gap = stats.over_starts(gaps, stats.SURE)
+    if (gap.low > 0 or gap.high < 0) and abs(gap.estimate) >= math.log1p(margin):
+        found = measured(THROUGHPUT, stats.over_starts(whole, stats.SURE), stats.SURE)
+        text = f"With all slices, the outermost of each start included, it is {found}: some stand far off"
+        yield Warning(code="uneven", text=text)
+
+
+def _percent(log_ratio: float) -> str:
+    return f"{100 * log_ratio:.1f} %"
+
+
+def _shape_warnings(header: RunHeader, workload: str) -> Iterator[Warning]:
+    """Where the load is not what its options say, or does not measure what a verdict is about."""
+    load = header.profile.load
+    for record in header.workloads:
+        asked = record.written.endswith(f".{record.protocol}")
+        if record.name == workload and record.protocol != load.protocol and not asked:
+            text = f"Sent by the {record.protocol} protocol, the only one for this workload"
+            yield Warning(code="protocol", text=text)
+    if load.rate is not None:
+        text = "At a fixed rate throughput says whether a server keeps up, and no more: latencies are judged"
+        yield Warning(code="fixed-rate", text=text)
+
+
+def _codes(errors: Mapping[str, int]) -> str:
+    return ", ".join(f"error {code}: {count}" for code, count in errors.items())
+
+
+def _load_warnings(header: RunHeader, cell: Cell, starts: Starts, figures: CellFigures) -> Iterator[Warning]:
+    """What the load itself says about how far its figures can be trusted."""
+    refused = {code: count for code, count in figures.errors.items() if code in RETRIED}
+    retried = sum(refused.values()) / completed(starts)
+    if retried > RETRIED_MAX:
+        text = f"{100 * retried:.1f} % of transactions were rolled back and retried ({_codes(refused)})"
+        yield Warning(code="errors", text=text)
+    if lost := {code: count for code, count in figures.errors.items() if code not in RETRIED}:
+        text = f"Connections were lost, or could not be opened again at once ({_codes(lost)})"
+        yield Warning(code="lost", text=text)
+    busy = _client_share(header, cell, starts, figures.latency)
+    if busy > CLIENT_MAX:
+        text = f"The load engine used about {100 * busy:.0f} % of its CPUs: it may be what is measured"
+        yield Warning(code="client-bound", text=text)
+
+
+def _client_share(header: RunHeader, cell: Cell, starts: Starts, latency: Latency) -> float:
+    """The client's CPU time as a share of what its CPUs had during the slices; an estimate.
+
+    A document has no wall time of whole slices: each is taken to be its window, a ramp in the profile's
+    proportion, and one mean latency for the transactions in flight at the end.
+    """
+    runner = header.part(cell).runner
+    sampling = runner.sampling(header.profile.sampling)
+    ramp = sampling.ramp_s / sampling.slice_s
+    wall_s = sum(sum(s.window_s) * (1 + ramp) + len(s.window_s) * latency.mean_s for s in starts.values())
+    cpus = len(runner.placement.client)
+    return sum(sum(s.client_cpu_s) for s in starts.values()) / (cpus * wall_s)

@@ -1,0 +1,1 @@
+"""The run document: its file format, and when two documents may be joined or compared."""

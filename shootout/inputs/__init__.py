@@ -1,0 +1,1 @@
+"""What users write, read and checked: profiles, workloads, options, thread lists."""

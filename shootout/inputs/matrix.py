@@ -1,0 +1,102 @@
+"""From a profile to what is measured: its cells, and the blocks that are measured together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from shootout.errors import InputError
+from shootout.inputs import toml
+from shootout.model.plan import Block, Cell, Dataset, Policy, Profile, Smaller
+from shootout.paths import FIXTURES
+
+FOLDER = FIXTURES / "profiles"
+
+_THREADS = range(1, 65_536)  # model.Threads
+_NUMBER = re.compile(r"[0-9]{1,5}")
+
+
+def load_profile(name_or_file: str) -> Profile:
+    """The profile of that name, or in that file. Raises InputError where there is none to run."""
+    path = toml.find(name_or_file, FOLDER, "profile")
+    profile = toml.load(path, Profile)
+    for field in ("workloads", "threads"):
+        if not getattr(profile, field):
+            raise InputError(f"{path}: {field}: expected at least one, found none")
+    parts: dict[str, Profile | Smaller] = {"": profile}
+    parts |= {f"scales.{name}.": each for name, each in profile.scales.items()}
+    for where, part in parts.items():
+        for field in ("workloads", "threads"):
+            if twice := _twice(getattr(part, field)):
+                raise InputError(f"{path}: {where}{field}: {twice[0]!r} is there twice")
+        sampling = part.sampling
+        if sampling is not None and sampling.starts_max < sampling.starts_min:
+            raise InputError(
+                f"{path}: {where}sampling.starts_max: expected {sampling.starts_min} (starts_min) or more, "
+                f"found {sampling.starts_max}"
+            )
+    servers = (*profile.servers, *(server for each in profile.scales.values() for server in each.servers))
+    for slot in profile.stand_ins:
+        if slot not in servers:
+            raise InputError(f"{path}: stand_ins: {slot!r} is none of its servers{toml.hint(slot, servers)}")
+    return profile
+
+
+def load_policy(file: str) -> Policy:
+    """The policy in a .toml file. Raises InputError where it is none."""
+    path = Path(file)
+    if path.suffix != ".toml":
+        raise InputError(f"--policy {file}: expected a .toml file")
+    return toml.load(path, Policy)
+
+
+def parse_threads(text: str) -> tuple[int, ...]:
+    """The thread counts of `--threads 1,8,32`. Raises InputError that names the offending item."""
+    items = [item.strip() for item in text.split(",")]
+    for item in items:
+        if not (_NUMBER.fullmatch(item) and int(item) in _THREADS):
+            raise InputError(
+                f"--threads {text}: expected numbers from {_THREADS[0]} to {_THREADS[-1]}, "
+                f"separated by commas; found {item!r}"
+            )
+    threads = tuple(int(item) for item in items)
+    if twice := _twice(threads):
+        raise InputError(f"--threads {text}: {twice[0]} is there twice")
+    return threads
+
+
+def cells(profile: Profile, datasets: Mapping[str, Dataset], labels: Sequence[str]) -> tuple[Cell, ...]:
+    """All cells of a run, in the profile's order: by workload, threads, then server (the base first).
+
+    `datasets`: what each workload runs on.
+    """
+    return tuple(
+        Cell(workload=workload, dataset=datasets[workload].key, server=label, threads=threads)
+        for workload in profile.workloads
+        for threads in profile.threads
+        for label in labels
+    )
+
+
+def blocks(cells: Iterable[Cell]) -> tuple[Block, ...]:
+    """The cells' blocks, each where its first cell stood, with servers in the order of their cells."""
+    servers: dict[tuple[str, str, int], list[str]] = {}
+    for cell in cells:
+        servers.setdefault((cell.workload, cell.dataset, cell.threads), []).append(cell.server)
+    return tuple(
+        Block(workload=workload, dataset=dataset, threads=threads, servers=tuple(labels))
+        for (workload, dataset, threads), labels in servers.items()
+    )
+
+
+def shard(blocks: Sequence[Block], number: int, count: int) -> tuple[Block, ...]:
+    """The blocks of shard `number`, from 1, of `count`: neighbours, so that a workload stays on few runners.
+
+    Together the shards have every block once, and their numbers of blocks differ by one at most.
+    """
+    return tuple(blocks[(number - 1) * len(blocks) // count : number * len(blocks) // count])
+
+
+def _twice(values: Sequence[object]) -> list[object]:
+    return [value for i, value in enumerate(values) if value in values[:i]]

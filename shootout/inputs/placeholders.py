@@ -1,0 +1,351 @@
+"""What stands between braces in a workload's SQL: the parameters, options and measures that it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from shootout.inputs import toml
+from shootout.model.plan import Dataset
+from shootout.model.program import (
+    ProgramInteger,
+    ProgramLastName,
+    ProgramNuRand,
+    ProgramParameter,
+    ProgramRangeEnd,
+    ProgramRemote,
+)
+from shootout.model.workload import (
+    Amount,
+    Drawn,
+    Group,
+    Integer,
+    LastName,
+    NuRand,
+    Parameter,
+    RangeEnd,
+    Remote,
+    Repetition,
+    Result,
+    RowId,
+    Sequence,
+    Text,
+    Thread,
+    Workload,
+)
+
+Piece: TypeAlias = str | int
+
+TABLE = "table"
+THREAD = "thread"
+NUMBERS = range(-(2**63), 2**63)
+NATURAL = range(2**31)
+POSITIVE = range(1, 2**31)
+
+_MEASURES = {"sbtest": ("tables", "rows"), "tpcc": ("warehouses",), "own": ()}
+_TABLE_NUMBER = -1
+_COPIES = range(1, 100_001)
+_PERCENT = range(101)
+_LAST_NAMES = range(1_000)
+_DERIVED = RangeEnd | Remote | LastName
+_NUMBERED = (RowId, Integer, NuRand, Sequence, Thread, Repetition)
+
+_PIECE = re.compile(r"(?P<escaped>\{\{|\}\})|\{(?P<name>[^{}]*)\}|(?P<stray>[{}])")
+_QUOTED = re.compile(r"""'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|`[^`]*`""", re.DOTALL)
+
+
+class FieldError(Exception):
+    """A field and what is wrong with it."""
+
+    def __init__(self, where: str, what: str) -> None:
+        super().__init__(f"{where}: {what}")
+
+
+@dataclass
+class Scope:
+    """The names of a workload's file, and what they stand for on a dataset; raises FieldError.
+
+    `parameters` is the program's: those of the file, and behind them each group's own.
+    """
+
+    workload: Workload
+    dataset: Dataset
+    prepared: bool = False
+    parameters: list[ProgramParameter] = field(default_factory=list)
+    _indexes: dict[str, int] = field(default_factory=dict)  # into parameters, by name
+    _groups: dict[str, tuple[Piece, ...]] = field(default_factory=dict)
+    _used: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._check_names()
+        declared = self.workload.parameters
+        plain = {name: each for name, each in declared.items() if not isinstance(each, Group)}
+        # What is computed from another stands behind it, as the engine draws them in this order.
+        for name in sorted(plain, key=lambda name: isinstance(plain[name], _DERIVED)):
+            self._indexes[name] = self._add(self._compiled(f"parameters.{name}", plain[name]))
+
+    @property
+    def measures(self) -> dict[str, int]:
+        """What the dataset has a number of."""
+        return {name: getattr(self.dataset, name) for name in _MEASURES[self.dataset.kind]}
+
+    def amount(self, where: str, amount: Amount, allowed: range) -> int:
+        """The number itself, or that of the option or the dataset's measure of that name."""
+        if isinstance(amount, str):
+            numbers = self.workload.options | self.measures
+            if amount not in numbers:
+                raise FieldError(where, f"unknown option {amount!r}{toml.hint(amount, numbers)}")
+            self._used.add(amount)
+            if amount in self.workload.options:
+                where = f"options.{amount}"
+            amount = numbers[amount]
+        if amount not in allowed:
+            raise FieldError(where, f"expected {allowed[0]} to {allowed[-1]}, found {amount}")
+        return amount
+
+    def index(self, where: str, name: str, types: tuple[type[Parameter], ...], what: str) -> int:
+        """The index of a parameter of one of these types; of another one `what` is said."""
+        declared = self.workload.parameters
+        fitting = [other for other, each in declared.items() if isinstance(each, types)]
+        if name not in fitting:
+            wrong = what if name in declared else "is not a parameter"
+            raise FieldError(where, f"{name!r} {wrong}{toml.hint(name, fitting)}")
+        self._used.add(name)
+        return self._indexes[name]
+
+    def name(self, index: int) -> str:
+        """The name of a parameter of the file."""
+        return next(name for name, other in self._indexes.items() if other == index)
+
+    def pieces(self, where: str, sql: str) -> tuple[Piece, ...]:
+        """The statement's text, cut where parameters stand."""
+        return _joined(self._pieces(where, sql, self._shared))
+
+    def text(self, where: str, sql: str, thread: int | None) -> str:
+        """A statement that needs no parameters; `{thread}` is that number where there is one."""
+        numbers = self.workload.options | self.measures | ({} if thread is None else {THREAD: thread})
+
+        def number(name: str, place: slice) -> Iterator[Piece]:
+            if name not in numbers:
+                raise _unknown(where, name, numbers)
+            self._used.add(name)
+            yield str(numbers[name])
+
+        return "".join(map(str, _split(where, sql, number)))
+
+    def check_all_used(self) -> None:
+        """Everything that the file names must be used in it: what is not is a slip of the pen."""
+        for where, names in (("parameters", self.workload.parameters), ("options", self.workload.options)):
+            for name in names:
+                if name not in self._used:
+                    raise FieldError(f"{where}.{name}", "is not used by any statement or step")
+
+    # --- names ------------------------------------------------------------------------------------
+
+    def _check_names(self) -> None:
+        parameters, options = self.workload.parameters, self.workload.options
+        if TABLE in parameters:
+            raise FieldError(
+                f"parameters.{TABLE}", f"{{{TABLE}}} is the table; give the parameter another name"
+            )
+        for name in options:
+            if name in parameters:
+                raise FieldError(f"options.{name}", "a parameter has that name; give the option another")
+            if name in self.measures:
+                raise FieldError(f"options.{name}", "the dataset has a number of that name; give another")
+
+    # --- parameters -------------------------------------------------------------------------------
+
+    def _add(self, parameter: ProgramParameter) -> int:
+        self.parameters.append(parameter)
+        return len(self.parameters) - 1
+
+    def _compiled(self, where: str, parameter: Parameter) -> ProgramParameter:
+        match parameter:
+            case RowId():
+                if self.dataset.kind != "sbtest":
+                    raise FieldError(
+                        where, f"rows are sbtest's, the dataset is {self.dataset.kind}; take an integer"
+                    )
+                return parameter
+            case RangeEnd():
+                return self._range_end(where, parameter)
+            case Integer():
+                least, most = self._ends(where, parameter, NUMBERS)
+                return ProgramInteger(min=least, max=most, per=parameter.per)
+            case NuRand():
+                least, most = self._ends(where, parameter, NATURAL)
+                a = self.amount(f"{where}.a", parameter.a, NATURAL)
+                c = self.amount(f"{where}.c", parameter.c, NATURAL)
+                return ProgramNuRand(a=a, c=c, min=least, max=most, per=parameter.per)
+            case Remote():
+                least, most = self._ends(where, parameter, NUMBERS)
+                of = self._source(where, parameter, _NUMBERED, "is no number that others can be remote from")
+                percent = self.amount(f"{where}.percent", parameter.percent, _PERCENT)
+                return ProgramRemote(of=of, min=least, max=most, percent=percent, per=parameter.per)
+            case LastName():
+                of = self._source(where, parameter, (Integer, NuRand), "has no last name")
+                source = self.parameters[of]
+                assert isinstance(source, ProgramInteger | ProgramNuRand)
+                if source.min not in _LAST_NAMES or source.max not in _LAST_NAMES:
+                    raise FieldError(f"{where}.of", f"expected numbers from 0 to 999, found {parameter.of!r}")
+                return ProgramLastName(of=of, per=parameter.per)
+            case Text(pattern=pattern):
+                # Without them no escaping is needed, which would depend on the server's sql_mode.
+                if wrong := set(pattern) & {"'", "\\", "\0"}:
+                    raise FieldError(f"{where}.pattern", f"must not contain {min(wrong)!r}")
+                return parameter
+            case Group():
+                raise AssertionError(where)
+            case _:
+                return parameter
+
+    def _range_end(self, where: str, parameter: RangeEnd) -> ProgramRangeEnd:
+        of = self._source(where, parameter, _NUMBERED, "cannot start a range")
+        match parameter:
+            case RangeEnd(size=None, distance=None):
+                raise FieldError(where, "expected size or distance, found neither")
+            case RangeEnd(size=None, distance=int() | str() as distance):
+                size = self.amount(f"{where}.distance", distance, NATURAL) + 1
+            case RangeEnd(size=int() | str() as size, distance=None):
+                size = self.amount(f"{where}.size", size, POSITIVE)
+            case _:
+                raise FieldError(where, "expected size or distance, found both")
+        return ProgramRangeEnd(of=of, size=size, per=parameter.per)
+
+    def _ends(self, where: str, parameter: Integer | NuRand | Remote, allowed: range) -> tuple[int, int]:
+        least = self.amount(f"{where}.min", parameter.min, allowed)
+        most = self.amount(f"{where}.max", parameter.max, allowed)
+        if least > most:
+            raise FieldError(f"{where}.max", f"expected {least} (its min) or more, found {most}")
+        return least, most
+
+    def _source(
+        self,
+        where: str,
+        parameter: RangeEnd | Remote | LastName,
+        types: tuple[type[Parameter], ...],
+        what: str,
+    ) -> int:
+        """The index of what a parameter is computed from, which must not change under it."""
+        of = self.index(f"{where}.of", parameter.of, types, what)
+        source = self.workload.parameters[parameter.of]
+        changes = isinstance(source, Repetition) or (isinstance(source, Drawn) and source.per == "repetition")
+        if parameter.per == "transaction" and changes:
+            raise FieldError(f"{where}.per", f"{parameter.of!r} is another one in each repetition")
+        return of
+
+    # --- pieces -----------------------------------------------------------------------------------
+
+    def _pieces(self, where: str, sql: str, find: Callable[[str], Collection[Piece]]) -> Iterator[Piece]:
+        quoted = [match.span() for match in _QUOTED.finditer(sql)] if self.prepared else []
+        known = [*([TABLE] if self.dataset.kind == "sbtest" else []), *self.workload.parameters]
+
+        def filled(name: str, place: slice) -> Iterator[Piece]:
+            if name == TABLE and self.dataset.kind == "sbtest":
+                yield "sbtest"
+                yield _TABLE_NUMBER
+                return
+            if name not in self.workload.parameters:
+                raise _unknown(where, name, known)
+            if (
+                self._is_text(name)
+                and sql[place.start - 1 : place.start] == "'" == sql[place.stop : place.stop + 1]
+            ):
+                raise FieldError(
+                    where, f"the quotes around {{{name}}} are one pair too many: texts get their own"
+                )
+            if any(first < place.start < last for first, last in quoted):
+                raise FieldError(
+                    where, f"{{{name}}} stands between quotes, where a prepared statement takes no value"
+                )
+            self._used.add(name)
+            yield from find(name)
+
+        return _split(where, sql, filled)
+
+    def _is_text(self, name: str) -> bool:
+        match self.workload.parameters[name]:
+            case Text() | LastName() | Result(number=False):
+                return True
+            case _:
+                return False
+
+    def _shared(self, name: str) -> Collection[Piece]:
+        """What a placeholder of a statement stands for: the same wherever it stands."""
+        parameter = self.workload.parameters[name]
+        if not isinstance(parameter, Group):
+            return (self._indexes[name],)
+        if name not in self._groups:
+            self._groups[name] = tuple(self._copies(f"parameters.{name}", parameter))
+        return self._groups[name]
+
+    def _copies(self, where: str, group: Group) -> Iterator[Piece]:
+        for number in range(self.amount(f"{where}.count", group.count, _COPIES)):
+            own: dict[str, int] = {}
+
+            def find(name: str, own: dict[str, int] = own) -> Collection[Piece]:
+                if isinstance(self.workload.parameters[name], Group):
+                    raise FieldError(f"{where}.sql", f"{{{name}}} is a group, too; a group holds none")
+                return (self._own(name, own),)
+
+            if number:
+                yield group.separator
+            yield from self._pieces(f"{where}.sql", group.sql, find)
+
+    def _own(self, name: str, own: dict[str, int]) -> int:
+        """The index of a parameter's copy in one repetition of a group; `own` are those that it has."""
+        declared, shared = self.workload.parameters[name], self._indexes[name]
+        if not isinstance(declared, Drawn) or declared.per == "transaction":
+            return shared
+        if name not in own:
+            copy = self.parameters[shared]
+            if isinstance(copy, ProgramRangeEnd | ProgramRemote | ProgramLastName):
+                assert isinstance(declared, _DERIVED)
+                copy = replace(copy, of=self._own(declared.of, own))
+            own[name] = self._add(copy)
+        return own[name]
+
+
+def _unknown(where: str, name: str, known: Iterable[str]) -> FieldError:
+    shown = name if name.isprintable() else repr(name)
+    return FieldError(where, f"unknown placeholder {{{shown}}}{toml.hint(name, known)}")
+
+
+def _split(where: str, sql: str, filled: Callable[[str, slice], Iterator[Piece]]) -> Iterator[Piece]:
+    """The text of `sql`, and between it what `filled` gives for each placeholder and its place."""
+    end = 0
+    for match in _PIECE.finditer(sql):
+        yield sql[end : match.start()]
+        end = match.end()
+        if match["escaped"]:
+            yield match["escaped"][0]
+        elif match["stray"]:
+            brace = match["stray"]
+            raise FieldError(
+                where, f"unbalanced {brace!r} at character {match.start() + 1}; a brace is {brace * 2!r}"
+            )
+        else:
+            yield from filled(match["name"], slice(match.start(), end))
+    yield sql[end:]
+
+
+def _joined(pieces: Iterator[Piece]) -> tuple[Piece, ...]:
+    """The same with neighbouring texts in one, and no empty ones."""
+    joined: list[Piece] = []
+    texts: list[str] = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            texts.append(piece)
+            continue
+        if text := "".join(texts):
+            joined.append(text)
+        texts.clear()
+        joined.append(piece)
+    if text := "".join(texts):
+        joined.append(text)
+    return tuple(joined)

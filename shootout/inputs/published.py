@@ -1,0 +1,90 @@
+"""Published comparisons: their figures as data, and which server of a run is which of theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from shootout.errors import InputError
+from shootout.inputs import toml
+from shootout.model.published import (
+    Claim,
+    OrderClaim,
+    PeakClaim,
+    Published,
+    PublishedServer,
+    RatioClaim,
+    TopClaim,
+    WithinClaim,
+)
+from shootout.model.run import RunHeader, ServerRecord
+from shootout.paths import FIXTURES
+
+FOLDER = FIXTURES / "published"
+
+
+def known() -> frozenset[str]:
+    """The names of those that come with shootout."""
+    return frozenset(path.stem for path in FOLDER.glob("*.toml"))
+
+
+def load(name: str) -> Published:
+    """The comparison of that name. Raises InputError where there is none, or its parts do not fit."""
+    path = toml.find(name, FOLDER, "published comparison")
+    found = toml.load(path, Published)
+    _check(path, found)
+    return found
+
+
+def record_of(server: PublishedServer, header: RunHeader) -> ServerRecord | None:
+    """The run's server that is the published one, or stands in for it; None where the run has neither."""
+    written = (server.server, header.profile.stand_ins.get(server.server, ""))
+    return next((record for text in written if text and (record := _named(text, header.servers))), None)
+
+
+def beside(said: Published, header: RunHeader) -> tuple[ServerRecord, ...]:
+    """The run's servers that were not published."""
+    theirs = {record.label for server in said.servers if (record := record_of(server, header))}
+    return tuple(record for record in header.servers if record.label not in theirs)
+
+
+def _named(text: str, records: Sequence[ServerRecord]) -> ServerRecord | None:
+    """The first server whose reference was written so; directories are absolute in records."""
+    kind, colon, target = text.partition(":")
+    for record in records:
+        of_path = (
+            colon and record.reference.startswith(f"{kind}:") and record.reference.endswith(f"/{target}")
+        )
+        if record.reference == text or of_path:
+            return record
+    return None
+
+
+def _check(path: Path, found: Published) -> None:
+    names = [server.name for server in found.servers]
+    for server in found.servers:
+        if names.count(server.name) > 1:
+            raise InputError(f"{path}: servers: {server.name!r} is there twice")
+        if server.tps and len(server.tps) != len(found.threads):
+            raise InputError(
+                f"{path}: servers {server.name!r}: tps: expected {len(found.threads)} values, one for each "
+                f"of threads; found {len(server.tps)}"
+            )
+    for where, name in [
+        ("reference", found.reference),
+        *((f"claims {claim.name!r}", name) for claim in found.claims for name in _servers(claim)),
+    ]:
+        if name not in names:
+            raise InputError(f"{path}: {where}: unknown server {name!r}{toml.hint(name, names)}")
+
+
+def _servers(claim: Claim) -> tuple[str, ...]:
+    """The servers that a claim is about."""
+    match claim:
+        case RatioClaim(head=head, base=base):
+            return head.server, base.server
+        case WithinClaim(servers=servers) | OrderClaim(servers=servers) | PeakClaim(servers=servers):
+            return servers
+        case TopClaim(server=server, others=others):
+            return server, *others
+    return ()

@@ -1,0 +1,56 @@
+"""A profile at a smaller scale: fewer rows, less time, fewer threads, as its own file and the machine say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import structs
+
+from shootout.errors import InputError
+from shootout.inputs import toml
+from shootout.model.plan import SBTEST_ROW_BYTES, Profile, Smaller
+
+
+def scaled(profile: Profile, name: str, cpus: int, memory_bytes: int) -> Profile:
+    """The profile at its scale `name`, on a machine of so many CPUs and so much memory.
+
+    Raises InputError for a scale that the profile does not have, and where it leaves no number of threads.
+    """
+    if name not in profile.scales:
+        raise InputError(f"--scale: the profile has no scale {name!r}{toml.hint(name, profile.scales)}")
+    smaller = profile.scales[name]
+    changes: dict[str, Any] = {
+        field: value
+        for field in ("servers", "workloads", "settings", "sampling")
+        if (value := getattr(smaller, field))
+    }
+    servers = smaller.servers or profile.servers
+    changes["threads"] = _threads(smaller, smaller.threads or profile.threads, name, cpus)
+    changes["dataset"] = structs.replace(
+        profile.dataset, rows=_rows(smaller, profile, max(1, len(servers)), memory_bytes)
+    )
+    return structs.replace(profile, **changes)
+
+
+def _threads(smaller: Smaller, threads: tuple[int, ...], name: str, cpus: int) -> tuple[int, ...]:
+    most = None if smaller.threads_per_cpu is None else smaller.threads_per_cpu * cpus
+    kept = tuple(count for count in threads if most is None or count <= most)
+    if not kept:
+        raise InputError(f"--scale {name}: no number of threads is {most} (threads_per_cpu) or less")
+    return kept
+
+
+def _rows(smaller: Smaller, profile: Profile, servers: int, memory_bytes: int) -> int:
+    """Of each table: at most the scale's, and what fits into its share of memory, to two digits."""
+    rows = profile.dataset.rows if smaller.rows is None else min(profile.dataset.rows, smaller.rows)
+    if smaller.memory_share is None:
+        return rows
+    row_bytes = servers * profile.dataset.tables * SBTEST_ROW_BYTES
+    fitting = int(smaller.memory_share * memory_bytes) // row_bytes
+    return rows if rows <= fitting else max(1, _round_down(fitting))
+
+
+def _round_down(number: int) -> int:
+    """A number's first two digits, and zeros: so that a little memory more or less makes no other tables."""
+    step = int(10 ** max(0, len(str(number)) - 2))
+    return number // step * step

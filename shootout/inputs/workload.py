@@ -1,0 +1,260 @@
+"""Workload files, and what the engine runs: a workload compiled for one dataset.
+
+In a statement `{table}` is a table of sbtest, `{NAME}` a parameter of the file; `{{` and `}}` are braces.
+Texts get their quotes from the engine (`c={c}`). docs/workloads.md explains all of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from msgspec.structs import replace
+
+from shootout.errors import InputError
+from shootout.inputs import toml
+from shootout.inputs.placeholders import NATURAL, THREAD, FieldError, Scope
+from shootout.model.plan import Dataset, Load
+from shootout.model.program import (
+    Closed,
+    Open,
+    Program,
+    ProgramInteger,
+    ProgramKind,
+    ProgramNuRand,
+    ProgramStatement,
+    ProgramStep,
+    ProgramTransaction,
+)
+from shootout.model.value import Protocol
+from shootout.model.workload import (
+    Check,
+    Distribution,
+    Integer,
+    NuRand,
+    Result,
+    Step,
+    Transaction,
+    Workload,
+    WorkloadStatement,
+)
+from shootout.paths import FIXTURES
+
+FOLDER = FIXTURES / "workloads"
+
+Effect: TypeAlias = Literal["read", "write", "other"]
+
+PLAIN = Load()
+
+_FRAME = ("begin", "commit", "rollback")
+_SWITCH = range(2)
+_PARAMETERS_MAX = 65_535  # of a prepared statement
+_EFFECTS: dict[str, Effect] = {
+    "SELECT": "read",
+    "SHOW": "read",
+    "INSERT": "write",
+    "UPDATE": "write",
+    "DELETE": "write",
+    "REPLACE": "write",
+}
+
+_FIRST_WORD = re.compile(r"(?:[\s(]|/\*.*?\*/)*([A-Za-z]+)", re.DOTALL)
+
+
+def find(name_or_file: str) -> Path:
+    """The workload's file. Raises InputError with the nearest name for an unknown one."""
+    return toml.find(plain(name_or_file), FOLDER, "workload")
+
+
+def plain(name: str) -> str:
+    """The name without the protocol that may stand behind it: of NAME.prepared, NAME."""
+    return name.removesuffix(".prepared").removesuffix(".text")
+
+
+def name_of(written: str) -> str:
+    """What a workload is called: its name or its file's, and the protocol where one stands behind it."""
+    name = plain(written)
+    return (Path(name).stem if name.endswith(".toml") else name) + written.removeprefix(name)
+
+
+def shipped() -> frozenset[str]:
+    """The names of the workloads that come with shootout."""
+    return frozenset(path.stem for path in FOLDER.glob("*.toml"))
+
+
+def load(name_or_file: str) -> Workload:
+    """The workload of that name, or in that file; NAME.prepared and NAME.text are sent by that protocol.
+
+    Raises InputError where there is none, or it can only be sent by the other protocol.
+    """
+    found = toml.load(find(name_or_file), Workload)
+    protocol = name_or_file.removeprefix(plain(name_or_file)).removeprefix(".")
+    if found.protocol is not None and protocol not in ("", found.protocol):
+        raise InputError(f"workload {name_or_file}: it can only be sent by the {found.protocol} protocol")
+    return replace(found, protocol=protocol) if protocol in get_args(Protocol) else found
+
+
+def adjusted(workload: Workload, options: Mapping[str, int], distribution: Distribution | None) -> Workload:
+    """The workload with those of the options that it has, and with the distribution if there is one."""
+    own = {name: options.get(name, value) for name, value in workload.options.items()}
+    return replace(workload, options=own, distribution=distribution or workload.distribution)
+
+
+def compile(name: str, workload: Workload, dataset: Dataset, load: Load = PLAIN) -> Program:
+    """The engine's program for the dataset; raises InputError, naming workload and field, for what it cannot.
+
+    Statements of one name are one kind. A step that is repeated 0 times is left out. A workload that names
+    its protocol keeps it.
+    """
+    try:
+        return _program(workload, dataset, load)
+    except FieldError as fault:
+        raise InputError(f"workload {name}: {fault}") from None
+
+
+def setup(workload: Workload, dataset: Dataset, threads: int) -> tuple[str, ...]:
+    """The statements to run before a block, of a workload that compiles."""
+    return _setup(Scope(workload, dataset), threads)
+
+
+def checks(workload: Workload, dataset: Dataset) -> tuple[Check, ...]:
+    """The queries that must give no row after a block, of a workload that compiles."""
+    return _checks(Scope(workload, dataset))
+
+
+def _setup(scope: Scope, threads: int) -> tuple[str, ...]:
+    statements: list[str] = []
+    for i, sql in enumerate(scope.workload.setup):
+        each = range(1, threads + 1) if f"{{{THREAD}}}" in sql else (1,)
+        statements += (_not_empty(f"setup[{i}]", scope.text(f"setup[{i}]", sql, thread)) for thread in each)
+    return tuple(statements)
+
+
+def _checks(scope: Scope) -> tuple[Check, ...]:
+    return tuple(
+        replace(check, sql=_not_empty(f"checks[{i}].sql", scope.text(f"checks[{i}].sql", check.sql, None)))
+        for i, check in enumerate(scope.workload.checks)
+    )
+
+
+def _not_empty(where: str, sql: str) -> str:
+    _first_word(where, sql)
+    return sql
+
+
+def _first_word(where: str, sql: str) -> str:
+    word = _FIRST_WORD.match(sql)
+    if word is None:
+        raise FieldError(where, f"is not a statement: {sql!r}")
+    return word[1].upper()
+
+
+def _program(workload: Workload, dataset: Dataset, load: Load) -> Program:
+    prepared = (workload.protocol or load.protocol) == "prepared"
+    scope = Scope(workload, dataset, prepared)
+    kinds: dict[str, Effect] = {}
+    transactions = tuple(
+        _transaction(f"transactions[{t}]", transaction, scope, kinds)
+        for t, transaction in enumerate(workload.transactions)
+    )
+    framed = [each for each in transactions if each.begin]
+    sent = ("begin", *("rollback" if each.rollback else "commit" for each in framed)) if framed else ()
+    kinds |= {word: "other" for word in _FRAME if word in sent}
+    _setup(scope, threads=1)
+    _checks(scope)
+    scope.check_all_used()
+    of_sbtest = dataset.kind == "sbtest"
+    return Program(
+        tables=dataset.tables if of_sbtest else 1,
+        rows=dataset.rows if of_sbtest else 1,
+        distribution=workload.distribution,
+        prepared=prepared,
+        pace=_pace(load),
+        reconnect=load.reconnect,
+        kinds=tuple(ProgramKind(name=name, effect=effect) for name, effect in kinds.items()),
+        parameters=tuple(scope.parameters),
+        transactions=transactions,
+    )
+
+
+def _pace(load: Load) -> Closed | Open:
+    if load.rate is None:
+        return Closed(think_s=load.think_s, exponential=load.think == "exponential")
+    return Open(rate=load.rate, poisson=load.arrivals == "poisson")
+
+
+def _transaction(
+    where: str, transaction: Transaction, scope: Scope, kinds: dict[str, Effect]
+) -> ProgramTransaction:
+    known: set[int] = set()  # parameters that a statement before has given a value
+    steps = []
+    for s, step in enumerate(transaction.steps):
+        repeat, repeat_of = _repeat(f"{where}.steps[{s}].repeat", step, scope)
+        known_before = set(known)
+        statements = tuple(
+            _statement(f"{where}.steps[{s}].statements[{i}]", statement, scope, kinds, known)
+            for i, statement in enumerate(step.statements)
+        )
+        if repeat:
+            steps.append(ProgramStep(repeat=repeat, repeat_of=repeat_of, statements=statements))
+        else:
+            known = known_before
+    if not steps:
+        raise FieldError(where, "sends nothing: all of its steps have repeat 0")
+    if all(step.repeat_of is not None for step in steps):
+        raise FieldError(where, "may send nothing: expected a step that no parameter repeats")
+    begin = not scope.amount(f"{where}.skip_trx", transaction.skip_trx, _SWITCH)
+    rollback = begin and transaction.end == "rollback"
+    return ProgramTransaction(weight=transaction.weight, begin=begin, rollback=rollback, steps=tuple(steps))
+
+
+def _repeat(where: str, step: Step, scope: Scope) -> tuple[int, int | None]:
+    """How often a step is sent, and the parameter that says it where one does."""
+    declared = scope.workload.parameters
+    if not (isinstance(step.repeat, str) and step.repeat in declared):
+        return scope.amount(where, step.repeat, NATURAL), None
+    index = scope.index(where, step.repeat, (Integer, NuRand), "cannot say how often")
+    parameter = scope.parameters[index]
+    assert isinstance(parameter, ProgramInteger | ProgramNuRand)
+    if parameter.per != "transaction":
+        what = f'parameter {step.repeat!r} is drawn for each repetition; give it per = "transaction"'
+        raise FieldError(where, what)
+    if parameter.min < 0:
+        raise FieldError(
+            f"parameters.{step.repeat}.min",
+            f"expected 0 or more, as a step is sent so often, found {parameter.min}",
+        )
+    return 1, index
+
+
+def _statement(
+    where: str, statement: WorkloadStatement, scope: Scope, kinds: dict[str, Effect], known: set[int]
+) -> ProgramStatement:
+    """One statement; its kind is added to `kinds` where it is the first, its results to those `known`."""
+    effect = _EFFECTS.get(_first_word(f"{where}.sql", statement.sql), "other")
+    if statement.name in _FRAME:
+        raise FieldError(f"{where}.name", f"{statement.name!r} is kept for what the engine sends by itself")
+    if kinds.setdefault(statement.name, effect) != effect:
+        before = kinds[statement.name]
+        what = f"{statement.name!r} is a {effect} here and a {before} before; give one another name"
+        raise FieldError(f"{where}.name", what)
+    pieces = scope.pieces(f"{where}.sql", statement.sql)
+    used = [piece for piece in pieces if isinstance(piece, int) and piece >= 0]
+    for index in used:
+        if isinstance(scope.parameters[index], Result) and index not in known:
+            raise FieldError(
+                f"{where}.sql", f"{{{scope.name(index)}}} is not the result of a statement before"
+            )
+    if scope.prepared and len(used) > _PARAMETERS_MAX:
+        what = f"a prepared statement takes {_PARAMETERS_MAX} parameters at most, found {len(used)}"
+        raise FieldError(f"{where}.sql", what)
+    if statement.into and effect == "write":
+        raise FieldError(f"{where}.into", "a statement that writes gives no row")
+    into = tuple(
+        scope.index(f"{where}.into[{i}]", name, (Result,), "is not a result")
+        for i, name in enumerate(statement.into)
+    )
+    known.update(into)
+    return ProgramStatement(kind=list(kinds).index(statement.name), pieces=pieces, into=into)

@@ -1,0 +1,1 @@
+"""The only stage that loads servers: plan in, run document out."""

@@ -1,0 +1,495 @@
+"""Blocks to samples: starts the servers afresh again and again, and keeps what each start gave.
+
+One start serves all blocks: restarts are what moves results by percents, so there should be many of them, and
+each takes seconds. Every start begins from a copy of the same loaded data directory.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import shutil
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from shootout import __version__
+from shootout._engine import Engine
+from shootout.analysis import budget, compare, ledger
+from shootout.document import journal, resume
+from shootout.errors import InputError, MeasureError
+from shootout.measure.dataset import Loaded
+from shootout.measure.external import Resident
+from shootout.measure.hooks import Ground
+from shootout.measure.managed import Contender, Entrant, absent_record, connect, subject
+from shootout.measure.plan import Plan
+from shootout.measure.rounds import measure_block
+from shootout.measure.signals import interrupting
+from shootout.model.plan import Block, Cell
+from shootout.model.run import (
+    EndRecord,
+    FailureRecord,
+    Progress,
+    ResumeRecord,
+    RunDocument,
+    RunHeader,
+    Runner,
+    ServerRecord,
+    StartRecord,
+)
+from shootout.model.verdict import Verdict
+from shootout.paths import cache_folder
+from shootout.runner import machine
+from shootout.servers.leftovers import workplace
+from shootout.servers.running import Running
+
+Observe = Callable[[Progress], None]
+
+TWIN = ""  # the label of the A/A cell's second instance; no server has it
+LANES_MAX = 4  # engine threads; one drives some hundred thousand transactions a second
+
+
+def measure(plan: Plan, results: Path, observe: Observe) -> Path:
+    """Measure the plan's blocks; returns the run document, which holds each start as soon as it is over.
+
+    Where the plan says `resume`, the newest run in `results` goes on with what is missing, if it was cut
+    short; if it is over, and was asked for the same, nothing is measured. Call it from the main thread;
+    SIGTERM and SIGHUP end it as Ctrl-C does. Raises InputError for what the user must mend. A server that
+    fails is a result: the other cells go on. On any way out no server is left running, and no document
+    without results.
+    """
+    began_s = time.monotonic()
+    path = None
+    skip = partial(_say, observe, "left out: ")
+    if plan.resume and (found := resume.find(results, plan.given.get("--shard"), skip)):
+        path, before = found
+        if resume.is_over(before):
+            if resume.is_same(before.header, structs.replace(before.header, **_asked(plan))):
+                _say(observe, f"run {path.stem} is over: ", "without --resume a new one begins")
+                return path
+            path = None
+    run = journal.new_run(datetime.now(UTC)) if path is None else path.stem
+    with (
+        interrupting(signal.SIGTERM, signal.SIGHUP),
+        workplace(cache_folder(), run, plan.data) as directory,
+        ExitStack() as held,
+    ):
+        writer = journal.Writer(results, run, resumed=path is not None)
+        runner = machine.inspect(directory)
+        runner = machine.prepared(runner, plan.profile.sampling, results / ledger.FOLDER)
+        campaign = _Campaign(plan, runner, run, directory, held, observe)
+        written = campaign.journal = journal.Journal(writer, campaign.header)
+        if path is not None:
+            campaign.go_on(journal.read(path))
+            written = campaign.journal = journal.Journal(writer, _resumed)
+            _say(observe, "going on with ", run)
+        interrupted = True
+        try:
+            campaign.prepare()
+            campaign.measure()
+            interrupted = False
+        except InputError:
+            written.discard()
+            raise
+        finally:
+            elapsed_s = round(campaign.before_s + time.monotonic() - began_s, 3)
+            written.end(EndRecord(finished=_now(), elapsed_s=elapsed_s, interrupted=interrupted))
+    return writer.path
+
+
+def _asked(plan: Plan) -> dict[str, Any]:
+    """What of a run's header the plan says."""
+    return {
+        "shootout": __version__,
+        "profile_name": plan.profile_name,
+        "profile": plan.profile,
+        "given": dict(plan.given),
+        "workloads": plan.records,
+        "blocks": plan.blocks,
+        "digests": dict(plan.digests),
+        "planned": plan.planned,
+    }
+
+
+def _resumed() -> ResumeRecord:
+    return ResumeRecord(resumed=_now(), shootout=__version__)
+
+
+def _say(observe: Observe, begin: str, words: str) -> None:
+    observe(Progress(stage="resume", detail=begin + words))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass
+class _Campaign:
+    """A run in progress: what is known so far, and what is still to be measured."""
+
+    plan: Plan
+    runner: Runner
+    run: str
+    directory: Path
+    held: ExitStack  # what the run needs of the cache
+    observe: Observe
+    journal: journal.Journal = field(init=False)
+    started: str = field(default_factory=_now)
+    ready: dict[str, tuple[Entrant[Any], Loaded]] = field(default_factory=dict)  # by label
+    again: tuple[Contender, Any] | None = None  # the base, to be started a second time
+    records: dict[str, ServerRecord] = field(default_factory=dict)  # by label
+    starts: dict[str, list[StartRecord]] = field(default_factory=dict)  # by block
+    half_widths: dict[str, float] = field(default_factory=dict)  # by block; missing: not known yet
+    failures: list[FailureRecord] = field(default_factory=list)
+    failed: set[Cell] = field(default_factory=set)
+    ends_s: float = math.inf  # estimated, of the monotonic clock
+    began_s: float = 0.0  # of the same clock: when the budget began, breaks left out
+    goes_on: bool = False  # it was cut short before
+    known: list[StartRecord] = field(default_factory=list)  # from before, not counted yet
+    before_s: float = 0.0  # what it took before
+    met: set[str] = field(default_factory=set)  # labels of servers that have been started by this process
+
+    def go_on(self, before: RunDocument) -> None:
+        """Take up a run that was cut short. Raises InputError where it was another one, or elsewhere."""
+        if "--seed" not in self.plan.given:
+            self.plan = replace(self.plan, seed=before.header.seed)
+        resume.require_same_run(before.header, self.header())
+        self.goes_on = True
+        self.started, self.runner = before.header.started, before.header.runner
+        self.records = {record.label: record for record in before.header.servers}
+        self.failures = list(before.failures)
+        self.failed = {failure.cell for failure in before.failures}
+        self.known = list(before.starts)
+        self.before_s = before.end.elapsed_s if before.end else self._spent_s()
+
+    def prepare(self) -> None:
+        """Find, initialise and load every server, and see that all hold the same rows."""
+        residents: list[Resident] = []
+        contender: Entrant[Any]
+        for index, (label, reference) in enumerate(self.plan.servers.items()):
+            self.observe(Progress(stage="prepare", detail=label))
+            if label in self.plan.absent:
+                self.records[label] = absent_record(label, reference, self.plan.profile.settings)
+                continue
+            if reference.source == "dsn":
+                contender = Resident.find(self.plan, label, self.held, residents)
+                residents.append(contender)
+            else:
+                port = None if self.plan.port is None else self.plan.port + index
+                contender = Contender.find(self.plan, label, port, self.held, partial(self._tell, label))
+            self._meet(contender.record())
+            try:
+                loaded = contender.load(self.held)
+                self.ready[label] = contender, loaded
+                if label == self.base and isinstance(contender, Contender):
+                    self.again = replace(contender, port=None), loaded
+            except MeasureError as error:
+                self._fail_server(label, 0, str(error))  # before the first start
+
+    def measure(self) -> None:
+        """Start the servers until every block is known well enough, or the budget is spent.
+
+        Of a run that goes on, the newest start is made again for the blocks that it does not have yet.
+        """
+        self.began_s = time.monotonic() - self._spent_s()
+        budget_s = self.plan.profile.sampling.budget_s
+        confirming = self.plan.profile.policy.confirm_starts
+        newest = max((record.start for record in self.known if not record.confirming), default=0)
+        confirms = min((record.start for record in self.known if record.confirming), default=None)
+        self._count(lambda record: record.start < newest)
+        start = max(newest, 1)
+        while confirms is None and (pending := self._pending()):
+            elapsed_s = time.monotonic() - self.began_s
+            if start > 1:
+                mean_s = elapsed_s / (start - 1)
+                kept_s = confirming * mean_s * len(self._changed()) / len(self.plan.blocks)
+                if start > newest:  # else it is one that was begun
+                    pending = self._allowed(pending, budget_s - elapsed_s - kept_s, mean_s)
+                if not pending:
+                    break
+            self.ends_s = time.monotonic() + self._left_s(elapsed_s, start - 1)
+            self._one_start(start, pending)
+            start += 1
+        self._count(lambda record: not record.confirming)
+        if changed := self._changed():
+            first = confirms or max(start, newest + 1)
+            for number in range(first, first + confirming):
+                self._one_start(number, changed, confirming=True)
+
+    def header(self) -> RunHeader:
+        """The run document's, complete once every server has been started."""
+        return RunHeader(
+            format=journal.FORMAT,
+            run=self.run,
+            started=self.started,
+            seed=self.plan.seed,
+            runner=self.runner,
+            servers=tuple(self.records.values()),
+            **_asked(self.plan),
+        )
+
+    # --- what is left to do -----------------------------------------------------------------------
+
+    def _pending(self) -> list[Block]:
+        """Blocks that need a further start, and still have a server to measure."""
+        sampling = self.plan.profile.sampling
+        pending = []
+        for block in self.plan.blocks:
+            starts = self.starts.get(block.key, [])
+            steady = [start for start in starts if all(samples.steady for samples in start.samples)]
+            wide = self.half_widths.get(block.key, math.inf) > sampling.half_width
+            wanting = len(steady) < sampling.starts_min or wide
+            if self._servers(block) and wanting and len(starts) < sampling.starts_max:
+                pending.append(block)
+        return pending
+
+    def _allowed(self, pending: Sequence[Block], left_s: float, mean_s: float) -> list[Block]:
+        """Those of the blocks that the next start is for: the budget's rest goes where it narrows most."""
+        sampling, confidence = self.plan.profile.sampling, self.plan.profile.policy.confidence
+        starts = [start for of_block in self.starts.values() for start in of_block]
+        made = max((start.start for start in starts), default=1)
+        chosen = budget.next_start(
+            [
+                budget.standing(key, self.starts.get(key, []), self.half_widths.get(key, math.inf), sampling)
+                for key in (block.key for block in pending)
+            ],
+            sampling,
+            confidence,
+            left_s=left_s,
+            restart_s=max(0.0, mean_s - budget.loaded_s(starts, sampling) / made),
+        )
+        return [block for block in pending if block.key in chosen]
+
+    def _changed(self) -> list[Block]:
+        """Blocks in which something looks changed, so far."""
+        starts = tuple(start for every in self.starts.values() for start in every)
+        so_far = compare.compare(
+            RunDocument(header=self.header(), starts=starts, failures=tuple(self.failures), end=None)
+        )
+        seen = {
+            (cell.cell.workload, cell.cell.threads)
+            for cell in (*so_far.cells, *so_far.twins)
+            if cell.verdict in (Verdict.REGRESSED, Verdict.IMPROVED)
+        }
+        return [block for block in self.plan.blocks if (block.workload, block.threads) in seen]
+
+    def _servers(self, block: Block) -> list[str]:
+        """The block's servers that have not failed in it."""
+        return [s for s in block.servers if s in self.ready and block.cell(s) not in self.failed]
+
+    def _left_s(self, elapsed_s: float, done: int) -> float:
+        """The time to the end: at most the budget's rest, and about so many starts like those before."""
+        sampling = self.plan.profile.sampling
+        left_s = sampling.budget_s - elapsed_s
+        narrow = all(self.half_widths.get(b.key, math.inf) <= sampling.half_width for b in self.plan.blocks)
+        return min(left_s, elapsed_s / done * (sampling.starts_min - done)) if done and narrow else left_s
+
+    def _spent_s(self) -> float:
+        """What a run that goes on has spent of its budget, as far as that is on record."""
+        return max((record.spent_s or 0.0 for record in self.known), default=0.0)
+
+    def _count(self, which: Callable[[StartRecord], bool]) -> set[str]:
+        """From here on those of the starts on record are known; returns their blocks."""
+        found = [record for record in self.known if which(record)]
+        self.known = [record for record in self.known if not which(record)]
+        for record in found:
+            self._learn(record)
+        return {record.block for record in found}
+
+    # --- one start --------------------------------------------------------------------------------
+
+    def _one_start(self, start: int, blocks: Sequence[Block], *, confirming: bool = False) -> None:
+        there = self._count(lambda record: record.start == start)
+        blocks = [block for block in blocks if block.key not in there]
+        if not blocks:
+            return
+        generator = random.Random(f"{self.plan.seed}/{start}")
+        needed = dict.fromkeys(label for block in blocks for label in self._servers(block))
+        self._show("start", start, detail=", ".join(needed))
+        with ExitStack() as held:
+            instances = {}
+            starting = [*needed, *([TWIN] if self.again and any(map(self._has_twin, blocks)) else [])]
+            # At random: who is started last has idled for less.
+            for label in generator.sample(starting, len(starting)):
+                instance = self._start_twin() if label == TWIN else self._start_server(label, start)
+                if instance is not None:
+                    held.callback(instance.kill)  # its data directory is thrown away
+                    instances[label] = instance
+            self.journal.open()
+            for block in self._in_order(blocks, generator):
+                servers = [label for label in self._servers(block) if label in instances]
+                # Without the base this start could judge nothing: the block waits for the next one.
+                if servers[:1] == self._servers(block)[:1]:
+                    twins = [TWIN] if TWIN in instances and self._has_twin(block) else []
+                    taking_part = {label: instances[label] for label in (*servers, *twins)}
+                    record = self._one_block(block, start, taking_part, generator)
+                    if record is not None:
+                        self._keep(structs.replace(record, confirming=confirming))
+                instances = {label: each for label, each in instances.items() if each.alive()}
+        for label in (*needed, TWIN):
+            shutil.rmtree(self._home(label), ignore_errors=True)
+
+    # --- A/A cells ----------------------------------------------------------------------------------
+
+    @property
+    def base(self) -> str:
+        """The server that a twin is made of: the first that is here."""
+        return next(label for label in self.plan.servers if label not in self.plan.absent)
+
+    def _has_twin(self, block: Block) -> bool:
+        return block.key in self.plan.twins and self._servers(block)[:1] == [self.base]
+
+    def _start_twin(self) -> Running | None:
+        """A second instance of the base; one that fails is done without."""
+        assert self.again is not None
+        contender, template = self.again
+        try:
+            return contender.start(template, self._home(TWIN), self.runner.placement.servers)
+        except MeasureError:
+            return None
+
+    def _in_order(self, blocks: Sequence[Block], generator: random.Random) -> list[Block]:
+        """Reads before writes, whose purging would go on beside them; at random apart from that.
+
+        Of either those with a twin come first: it takes part in no others, and rows that were written before,
+        or caches that were used, would tell it from the base (updates of an index were 4 to 8 % slower).
+        """
+
+        def place(block: Block) -> tuple[bool, bool]:
+            return self.plan.programs[block.workload].writes, not self._has_twin(block)
+
+        return sorted(generator.sample(blocks, len(blocks)), key=place)
+
+    def _start_server(self, label: str, start: int) -> Running | None:
+        contender, template = self.ready[label]
+        try:
+            instance = contender.start(template, self._home(label), self.runner.placement.servers)
+            if label not in self.met:
+                self._meet(contender.record(template, instance))
+                self.met.add(label)
+        except MeasureError as error:
+            self._fail_server(label, start, str(error))
+            return None
+        return instance
+
+    def _one_block(
+        self, block: Block, start: int, instances: Mapping[str, Running], generator: random.Random
+    ) -> StartRecord | None:
+        program = self.plan.programs[block.workload]
+        client, servers = self.runner.placement.of(block.threads, writes=program.writes)
+        engine = Engine(msgspec.json.encode(program), generator.getrandbits(64), min(LANES_MAX, len(client)))
+        subjects = []
+        for label, instance in instances.items():
+            try:
+                if instance.ours and instance.pid is not None:
+                    machine.place(instance.pid, servers)
+                ground = self._ground(block, instance)
+                ground.set_up(block.threads)
+                connect(engine, instance, ground.schema, block.threads)
+            except MeasureError as error:
+                self._fail_cell(block.cell(label), start, str(error))
+                continue
+            subjects.append(subject(label, instance))
+        ours = all(each.stop is not None for each in subjects)
+        sampling = self.runner.sampling(self.plan.profile.sampling)
+        with machine.hold(client, batch=block.threads > 1):
+            measured = measure_block(
+                block.key,
+                start,
+                subjects,
+                kinds=[kind.name for kind in program.kinds],
+                driver=engine,
+                sampling=sampling.isolated(writes=program.writes, ours=ours),
+                load=self.plan.profile.load,
+                generator=generator,
+                watch=lambda stage, *rounds: self._show(stage, start, block, rounds),
+            )
+        for label, reason in measured.failures.items():
+            self._fail_cell(block.cell(label), start, reason)
+        for each in subjects:
+            if each.label not in measured.failures:
+                try:
+                    self._ground(block, instances[each.label]).check()
+                except MeasureError as error:
+                    self._fail_cell(block.cell(each.label), start, str(error))
+        return measured.record
+
+    def _keep(self, record: StartRecord) -> None:
+        """Keep what a start gave; the A/A cell's samples stand apart from those of the servers."""
+        twins = [structs.replace(each, server=self.base) for each in record.samples if each.server == TWIN]
+        samples = tuple(each for each in record.samples if each.server != TWIN)
+        spent_s = round(time.monotonic() - self.began_s, 3)
+        record = structs.replace(record, samples=samples, twin=next(iter(twins), None), spent_s=spent_s)
+        self.journal.keep(record)
+        self._learn(record)
+
+    def _learn(self, record: StartRecord) -> None:
+        starts = self.starts.setdefault(record.block, [])
+        starts.append(record)
+        self.half_widths[record.block] = compare.half_width(starts, self.plan.profile.policy)
+
+    def _meet(self, record: ServerRecord) -> None:
+        """Keep what is known of a server. Raises InputError where it is not what it was at first."""
+        if self.goes_on:
+            resume.require_same_server(self.run, self.records[record.label], record)
+        else:
+            self.records[record.label] = record
+
+    def _ground(self, block: Block, instance: Running) -> Ground:
+        return Ground(instance, self.plan.workloads[block.workload], self.plan.datasets[block.workload])
+
+    # --- what is kept, and shown --------------------------------------------------------------------
+
+    def _fail_server(self, label: str, start: int, reason: str) -> None:
+        """The server cannot be had: none of its cells can be measured any further."""
+        self.ready.pop(label, None)
+        for block in self.plan.blocks:
+            if label in block.servers:
+                self._fail_cell(block.cell(label), start, reason)
+
+    def _fail_cell(self, cell: Cell, start: int, reason: str) -> None:
+        if cell.server != TWIN and cell not in self.failed:
+            self.failed.add(cell)
+            self.failures.append(FailureRecord(cell=cell, start=start, reason=reason))
+            self.journal.keep(self.failures[-1])
+
+    def _home(self, label: str) -> Path:
+        """The server's instance directory; its name is short, as a socket's path must be."""
+        return self.directory / ("twin" if label == TWIN else str(list(self.plan.servers).index(label)))
+
+    def _tell(self, label: str, words: str) -> None:
+        self.observe(Progress(stage="prepare", detail=f"{label}: {words}"))
+
+    def _show(
+        self,
+        stage: str,
+        start: int,
+        block: Block | None = None,
+        rounds: tuple[int, int] = (0, 0),
+        *,
+        detail: str = "",
+    ) -> None:
+        half_width = self.half_widths.get(block.key, math.inf) if block else math.inf
+        progress = Progress(
+            stage=stage,
+            detail=detail,
+            block=block.key if block else "",
+            block_number=self.plan.blocks.index(block) + 1 if block else 0,
+            blocks=len(self.plan.blocks),
+            start=start,
+            starts=self.plan.profile.sampling.starts_min,
+            round=rounds[0],
+            rounds=rounds[1],
+            half_width=half_width if 0 < half_width < math.inf else None,  # zero: nothing to compare
+            left_s=max(self.ends_s - time.monotonic(), 0.0),
+        )
+        self.observe(progress)

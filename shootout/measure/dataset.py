@@ -1,0 +1,318 @@
+"""The tables workloads run on: loaded, proven equal by checksum, and kept ready to be copied."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import pymysql
+
+from shootout import _engine
+from shootout._engine import LoadError
+from shootout.errors import MeasureError
+from shootout.model.plan import Dataset
+from shootout.model.value import DatasetKind, Family
+from shootout.paths import FIXTURES
+from shootout.servers import cache, instances
+from shootout.servers.program import Program
+from shootout.servers.running import Running, wait_for
+from shootout.servers.store import build_once
+from shootout.settings import profiles
+
+SCHEMAS: Mapping[DatasetKind, str] = {
+    "sbtest": "shootout",
+    "tpcc": "shootout_tpcc",
+    "own": "shootout_own",
+}
+# Of a server that is only loaded, its data thrown away if it crashes: streams into one table do not wait for
+# each other's ids, and no page is written twice.
+LOADING = {"loose-innodb-autoinc-lock-mode": "2", "loose-innodb-doublewrite": "0"}
+SCAN_TIMEOUT_S = 3600.0  # of a statement that reads a whole table, however large
+DEFAULT_ENGINE = "default"  # of each server, as its settings say
+FORMAT = 2  # of templates; another one makes all of them anew
+
+_FOLDER = FIXTURES / "datasets"
+# Those that keep no rows, or have no indexes.
+_UNFIT_ENGINES = {
+    *("ARCHIVE", "BLACKHOLE", "CSV", "FEDERATED", "MEMORY", "MRG_MYISAM", "PERFORMANCE_SCHEMA", "SEQUENCE"),
+}
+_CLUSTERED = {"innodb", "rocksdb"}  # their primary key holds the rows
+_LOAD = "plugin-load-add"
+# The plugins that have storage engines, in the families that have them.
+_PLUGINS: Mapping[str, tuple[str, tuple[Family, ...]]] = {"rocksdb": ("ha_rocksdb", ("mariadb", "percona"))}
+
+
+def load(instance: Running, dataset: Dataset) -> None:
+    """Create the dataset's schema, and its tables with all rows in it.
+
+    Raises MeasureError with the server's words where it refuses.
+    """
+    schema = schema_of(instance, dataset)
+    engine = _storage_engine(instance, dataset.engine)
+    creates, indexes = _statements(dataset)
+    _execute(instance, dataset, instance.creating(schema), None)
+    _execute(instance, dataset, [f"{statement} ENGINE = {engine}" for statement in creates], schema)
+    _fill(instance, dataset)
+    # In InnoDB an index on all rows at once takes a third less than one that grows with them (400 000 rows:
+    # 2.6 to 5.5 s against 5.1 to 6.2); in MyISAM it makes no difference. Tables take turns on all CPUs.
+    with ThreadPoolExecutor(_workers()) as pool:
+        for _ in pool.map(lambda statement: _execute(instance, dataset, [statement], schema), indexes):
+            pass
+    names = [table for table, _ in tables(dataset)]
+    _execute(instance, dataset, [f"ANALYZE NO_WRITE_TO_BINLOG TABLE {name}" for name in names], schema)
+
+
+def unload(instance: Running, dataset: Dataset) -> None:
+    """Remove the dataset's schema, if it is there. Raises MeasureError where that must not be."""
+    _execute(instance, dataset, instance.removing(schema_of(instance, dataset)), None)
+
+
+def schema_of(instance: Running, dataset: Dataset) -> str:
+    """Where the dataset lies on that server."""
+    return SCHEMAS[dataset.kind] + instance.suffix
+
+
+def with_engines(options: Mapping[str, str], family: Family, datasets: Iterable[Dataset]) -> dict[str, str]:
+    """The my.cnf options, and what loads the plugins with the datasets' storage engines."""
+    named = {dataset.engine.lower() for dataset in datasets}
+    needed = [
+        plugin for engine, (plugin, families) in _PLUGINS.items() if engine in named and family in families
+    ]
+    given = next((name for name in options if name.replace("_", "-") == _LOAD), _LOAD)
+    loaded = options.get(given, "")
+    missing = [plugin for plugin in needed if plugin not in loaded]
+    if not missing:
+        return dict(options)
+    return {**options, given: ";".join([*filter(None, [loaded.strip("\"'")]), *missing])}
+
+
+def tables(dataset: Dataset) -> list[tuple[str, list[str]]]:
+    """The dataset's tables, and their columns in the order of the rows."""
+    return _engine.tables(msgspec.json.encode(dataset))
+
+
+class ChangedError(MeasureError):
+    """The rows in a server are not those that were generated."""
+
+
+def verify_all(instance: Running, datasets: Iterable[Dataset]) -> str:
+    """Verify each dataset; gives one text for all of them, whatever their order. Raises as `verify` does."""
+    ordered = sorted(datasets, key=lambda dataset: dataset.key)
+    return hashlib.sha256("".join(verify(instance, each) for each in ordered).encode()).hexdigest()[:16]
+
+
+def verify(instance: Running, dataset: Dataset) -> str:
+    """Sum up every row in the server and hold it against what was generated; gives one text for all tables.
+
+    Raises ChangedError naming the first table that is not as it must be.
+    """
+    digest = hashlib.sha256(dataset.key.encode())
+    for number, (table, columns) in enumerate(tables(dataset)):
+        name = f"{schema_of(instance, dataset)}.{table}"
+        (row,) = instance.query(
+            f"SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('#', {', '.join(columns)}))), 0) FROM {name}",
+            SCAN_TIMEOUT_S,
+        )
+        found = (int(row[0]), int(row[1]))
+        expected = _engine.checksum(msgspec.json.encode(dataset), number)
+        if found != expected:
+            raise ChangedError(
+                f"table {name} of {dataset.key} is not as it was generated: expected "
+                f"{expected[0]} rows with checksum {expected[1]}, found {found[0]} with {found[1]}"
+            )
+        digest.update(repr(found).encode())
+    return digest.hexdigest()[:16]
+
+
+def warm(instance: Running, dataset: Dataset) -> None:
+    """Read all rows of each table, and every page of its indexes, once."""
+    for table, columns in tables(dataset):
+        name = f"{schema_of(instance, dataset)}.{table}"
+        # No index has the last column.
+        instance.query(f"SELECT SUM(LENGTH({columns[-1]})) FROM {name}", SCAN_TIMEOUT_S)
+        first_columns = {row[2]: row[4] for row in instance.query(f"SHOW INDEX FROM {name}") if row[3] == 1}
+        if dataset.engine.lower() in _CLUSTERED:
+            first_columns.pop("PRIMARY", None)
+        for index, column in first_columns.items():
+            scan = f"SELECT SUM(LENGTH({column})) FROM {name} FORCE INDEX ({index})"
+            instance.query(scan, SCAN_TIMEOUT_S)
+
+
+def _storage_engine(instance: Running, name: str) -> str:
+    """The engine as the server spells it, or its default one.
+
+    Raises MeasureError where it has none of that name for tables.
+    """
+    fit = {
+        str(engine): support == "DEFAULT"
+        for engine, support, *_ in instance.query("SHOW ENGINES")
+        if support in ("YES", "DEFAULT") and engine.upper() not in _UNFIT_ENGINES
+    }
+    for engine, is_default in fit.items():
+        if engine.lower() == name.lower() or (is_default and name.lower() == DEFAULT_ENGINE):
+            return engine
+    raise MeasureError(
+        f"server {instance.version} has no storage engine {name} to load a dataset into; "
+        f"it has {', '.join(sorted(fit))}"
+    )
+
+
+def _fill(instance: Running, dataset: Dataset) -> None:
+    """Let the engine make the rows, and the server take them from it.
+
+    A server that is not ours to set, and takes no files, gets them by INSERT.
+    """
+    ((allowed, packet_bytes),) = instance.query("SELECT @@GLOBAL.local_infile, @@GLOBAL.max_allowed_packet")
+    if instance.ours:
+        instance.query("SET GLOBAL local_infile = 1")
+    login = instance.login
+    try:
+        _engine.load_rows(
+            login.address,
+            login.user,
+            login.password,
+            schema_of(instance, dataset),
+            msgspec.json.encode(dataset),
+            _workers(),
+            insert_bytes=None if allowed or instance.ours else int(packet_bytes),
+            logged=not instance.ours,
+        )
+    except LoadError as error:
+        _, code, message = error.args
+        words = f"error {code}: {message}" if code else str(message)
+        raise MeasureError(f"loading {dataset.key}: {words}{instance.post_mortem()}") from None
+    finally:
+        if instance.ours and instance.alive():
+            instance.query(f"SET GLOBAL local_infile = {allowed}")
+
+
+def _execute(instance: Running, dataset: Dataset, statements: Iterable[str], schema: str | None) -> None:
+    """Run the statements in the schema, over a connection of their own.
+
+    Past the binary log, unless others may follow it: they would get the load, and not its tables.
+    """
+    try:
+        with closing(instance.connect(database=schema)) as connection, connection.cursor() as cursor:
+            wait_for(connection, SCAN_TIMEOUT_S)
+            if instance.ours:
+                cursor.execute("SET SESSION sql_log_bin = 0")
+            for statement in statements:
+                cursor.execute(statement)
+    except pymysql.Error as error:
+        raise MeasureError(f"loading {dataset.key}: {error}{instance.post_mortem()}") from error
+
+
+def _workers() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _statements(dataset: Dataset) -> tuple[list[str], list[str]]:
+    """What makes the dataset's tables, and what makes their secondary indexes."""
+    if dataset.kind == "own":
+        return [], []
+    lines = (_FOLDER / f"{dataset.kind}.sql").read_text("utf-8").splitlines()
+    text = "\n".join(line for line in lines if not line.startswith("--"))
+    numbers = range(1, dataset.tables + 1 if dataset.kind == "sbtest" else 2)
+    every = [
+        statement.strip().replace("{table}", str(number))
+        for number in numbers
+        for statement in text.split(";")
+        if statement.strip()
+    ]
+    creates = [statement for statement in every if statement.startswith("CREATE TABLE")]
+    return creates, [statement for statement in every if statement not in creates]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Loaded:
+    """Datasets that are loaded and verified."""
+
+    checksum: str  # of all rows
+    load_s: float | None  # None: restored from the cache
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Template(Loaded):
+    """A data directory that holds them, shut down in good order."""
+
+    directory: Path
+
+    def copy_to(self, instance_directory: Path) -> None:
+        """Make an instance directory with a copy of the data, sharing blocks where the file system can.
+
+        The copy is on disk on return: writing back its pages (600 MB, most of them redo log) would go on
+        for half a minute under the first slices. Raises MeasureError where it cannot be copied.
+        """
+        instance_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        target = instance_directory / "data"
+        copy = ["cp", "-a", "--reflink=auto", str(self.directory / "data"), str(target)]
+        for command in (copy, ["sync", "-f", str(target)]):
+            done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+            if done.returncode != 0:
+                shutil.rmtree(target, ignore_errors=True)
+                raise MeasureError(f"cannot copy the dataset to {target}: {done.stderr.strip()}")
+
+
+def template(
+    program: Program,
+    options: Mapping[str, str],
+    datasets: Iterable[Dataset],
+    cache_dir: Path,
+    held: ExitStack | None = None,
+) -> Template:
+    """The datasets on one server build, from the cache or loaded now under these my.cnf options.
+
+    Options that do not shape data files share a template. Until `held` is closed nobody removes it.
+    """
+    every = tuple(sorted(set(datasets), key=lambda dataset: dataset.key))
+    made_of = [(dataset.key, _statements(dataset)) for dataset in every]
+    facts = (FORMAT, program.digest, sorted(profiles.in_files(options).items()), made_of)
+    key = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
+    directory = cache_dir / "templates" / key
+    made = build_once(
+        directory,
+        partial(_build, program, options, every),
+        lambda found: cache.manifest(found) is not None,
+        held,
+    )
+    manifest = cache.manifest(directory)
+    if manifest is None:
+        raise MeasureError(f"{directory}: the loaded dataset did not stay as it was written")
+    return Template(directory=directory, checksum=manifest.checksum, load_s=manifest.load_s if made else None)
+
+
+def _build(
+    program: Program, options: Mapping[str, str], datasets: Sequence[Dataset], directory: Path
+) -> None:
+    home = directory / "instance"
+    instances.initialise(program, home, options)
+    with instances.start(program, home, {**options, **LOADING}) as instance:
+        began = time.monotonic()
+        for dataset in datasets:
+            load(instance, dataset)
+        load_s = time.monotonic() - began
+        checksum = verify_all(instance, datasets)
+        if instance.variables().get("innodb_fast_shutdown", "").isdecimal():  # it is fixed before 5.0
+            instance.query("SET GLOBAL innodb_fast_shutdown = 0")  # leave no purge or merge to the copies
+    data = directory / "data"
+    (home / "data").rename(data)
+    shutil.rmtree(home)
+    (data / "auto.cnf").unlink(missing_ok=True)  # the server's UUID: each copy gets its own
+    manifest = cache.Manifest(
+        server=f"{program.family} {'.'.join(map(str, program.version))}",
+        datasets=tuple(dataset.key for dataset in datasets),
+        checksum=checksum,
+        load_s=load_s,
+        files=cache.sizes(data),
+    )
+    (directory / "template.json").write_bytes(msgspec.json.encode(manifest))

@@ -1,0 +1,90 @@
+"""What a workload asks for beside its load: statements before a block, and checks after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+
+import pymysql
+from pymysql.cursors import Cursor
+
+from shootout.errors import MeasureError
+from shootout.inputs import workload
+from shootout.measure.dataset import schema_of
+from shootout.model.plan import Dataset
+from shootout.model.workload import Workload
+from shootout.servers.running import Running, wait_for
+
+STATEMENT_TIMEOUT_S = 600.0  # of a workload's setup, or a check
+
+
+@dataclass(frozen=True)
+class Ground:
+    """A workload's tables on a running server."""
+
+    instance: Running
+    workload: Workload
+    dataset: Dataset
+
+    @property
+    def schema(self) -> str:
+        """Where its statements run."""
+        return schema_of(self.instance, self.dataset)
+
+    @property
+    def _engine_variable(self) -> str:
+        """The variable that says in which storage engine tables are made; it was renamed in MySQL 5.5."""
+        names = ("default_storage_engine", "storage_engine")
+        return next(name for name in names if name in self.instance.variables())
+
+    def set_up(self, threads: int) -> None:
+        """Run the workload's setup; a schema of its own is empty before. Raises MeasureError."""
+        statements = workload.setup(self.workload, self.dataset, threads)
+        with self._cursor() as cursor:
+            if self.instance.ours:
+                cursor.execute("SET SESSION sql_log_bin = 0")
+            if self.dataset.kind == "own":
+                for statement in (
+                    *self.instance.removing(self.schema),
+                    *self.instance.creating(self.schema),
+                ):
+                    cursor.execute(statement)
+                cursor.execute(f"SET SESSION {self._engine_variable} = {self.dataset.engine}")
+            cursor.execute(f"USE {self.schema}")
+            for statement in statements:
+                with self._named(f"setup: {statement}"):
+                    cursor.execute(statement)
+
+    def check(self) -> None:
+        """Ask the workload's checks. Raises MeasureError for the first that gives a row."""
+        checks = workload.checks(self.workload, self.dataset)
+        if not checks:
+            return
+        with self._cursor() as cursor:
+            cursor.execute(f"USE {self.schema}")
+            for check in checks:
+                with self._named(f"check {check.name}"):
+                    cursor.execute(check.sql)
+                    row = cursor.fetchone()
+                if row is not None:
+                    columns = (column[0] for column in cursor.description)
+                    found = ", ".join(f"{name} = {value}" for name, value in zip(columns, row, strict=True))
+                    raise MeasureError(f"check {check.name}: expected no row, found {found}")
+
+    @contextmanager
+    def _cursor(self) -> Iterator[Cursor]:
+        with (
+            self._named(f"schema {self.schema}"),
+            closing(self.instance.connect()) as connection,
+            connection.cursor() as cursor,
+        ):
+            wait_for(connection, STATEMENT_TIMEOUT_S)
+            yield cursor
+
+    @contextmanager
+    def _named(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except pymysql.Error as error:
+            raise MeasureError(f"{what}: {error}{self.instance.post_mortem()}") from error

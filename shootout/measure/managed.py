@@ -1,0 +1,230 @@
+"""A server of a run: found, configured, loaded; then started afresh as often as it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Protocol, Self, TypeVar
+
+from shootout._engine import Engine, LoadError
+from shootout.errors import InputError, MeasureError
+from shootout.measure import dataset
+from shootout.measure.dataset import Loaded, Template
+from shootout.measure.plan import Plan
+from shootout.measure.rounds import Subject
+from shootout.model.plan import Container, Dataset, ServerReference
+from shootout.model.run import ABSENT, ServerRecord, Warning
+from shootout.paths import cache_folder
+from shootout.runner import machine
+from shootout.servers import cache, catalogue, instances, native
+from shootout.servers.container import Image
+from shootout.servers.fetch.packages import Tell, say_nothing
+from shootout.servers.instances import Instance
+from shootout.servers.native import Tree
+from shootout.servers.program import Program
+from shootout.servers.running import Running
+from shootout.settings import profiles, readback
+from shootout.settings.profiles import Compiled
+
+CONNECT_TIMEOUT_S = 60.0  # for each answer
+# What may be in the way of connections, and of their prepared statements: by error code.
+CONNECTION_LIMITS = {
+    1040: "max_connections",
+    1203: "max_user_connections",
+    1226: "max_user_connections",
+    1461: "max_prepared_stmt_count",
+}
+# What the server counts about its work, and not the levels that it reports beside it.
+COUNTED = ("Bytes_", "Created_tmp", "Handler_", "Innodb_", "Select_", "Sort_", "Table_locks_")
+LEVELS = (
+    *("_pages_", "_bytes_d", "_current_waits", "_avg", "_max", "_size", "_num_open_files", "_pending"),
+    *("_age", "_free_list", "_iops", "_list_length", "_mem_", "_memory", "_pct_", "_resize", "_running"),
+    *("_tablespaces_", "_undo_logs", "_uuid"),
+)
+FLOWS_AMONG_LEVELS = ("_pages_flushed", "_pages_read", "_pages_written", "_pages_created")
+
+
+L = TypeVar("L", bound=Loaded)
+
+
+class Entrant(Protocol[L]):
+    """A server of a run, as measuring sees it, whether or not it has to be started."""
+
+    def load(self, held: ExitStack | None = None) -> L:
+        """The datasets on this server, until `held` is closed. Raises MeasureError."""
+
+    def start(self, template: L, home: Path, cpus: Sequence[int]) -> Running:
+        """The server, with its pages read, as often as it takes. Raises MeasureError."""
+
+    def record(self, template: L | None = None, instance: Running | None = None) -> ServerRecord:
+        """The server as it is, as far as it is known."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """All that it takes to start the server."""
+
+    label: str
+    reference: ServerReference
+    settings_name: str
+    program: Program
+    compiled: Compiled
+    datasets: Sequence[Dataset]
+    port: int | None
+    cache_bytes: int
+
+    @classmethod
+    def find(
+        cls,
+        plan: Plan,
+        label: str,
+        port: int | None = None,
+        held: ExitStack | None = None,
+        tell: Tell = say_nothing,
+    ) -> Self:
+        """Fetch the server where it is not here yet, and write the settings for it. Raises InputError.
+
+        What it takes from the cache stays there until `held` is closed; `tell` hears what takes its time.
+        """
+        if port is not None:
+            instances.require_port(port)  # before anything is fetched or loaded
+        reference = plan.servers[label]
+        program = program_of(reference, held, plan.profile.container, tell)
+        plugins = program.plugins if isinstance(program, Tree) else frozenset()
+        name = reference.settings or plan.profile.settings
+        compiled = profiles.compile(
+            profiles.load(name), program.family, program.version, plan.loaded, plugins
+        )
+        options = dataset.with_engines(compiled.options, program.family, plan.loaded)
+        compiled = replace(compiled, options=options)
+        return cls(label, reference, name, program, compiled, plan.loaded, port, plan.cache_bytes)
+
+    def load(self, held: ExitStack | None = None) -> Template:
+        """The datasets on this server, from the cache or loaded now. Raises MeasureError.
+
+        They stay in the cache until `held` is closed; others may go to make room for new ones.
+        """
+        template = dataset.template(self.program, self.compiled.options, self.datasets, cache_folder(), held)
+        if template.load_s is not None:
+            cache.bound(cache_folder(), self.cache_bytes)
+        return template
+
+    def start(self, template: Template, home: Path, cpus: Sequence[int]) -> Instance:
+        """Start it in a new instance directory and read its pages. Raises as instances.start does."""
+        template.copy_to(home)
+        instance = instances.start(self.program, home, self.compiled.options, port=self.port, cpus=cpus)
+        try:
+            for each in self.datasets:
+                dataset.warm(instance, each)
+        except BaseException:
+            instance.kill()
+            raise
+        return instance
+
+    def record(self, template: Template | None = None, instance: Running | None = None) -> ServerRecord:
+        """The server as it is; before it has started, as its files say."""
+        variables = instance.variables() if instance else {}
+        compared, warnings = readback.compare(self.compiled, variables)
+        if isinstance(instance, Instance):
+            log = (instance.directory / "error.log").read_text("utf-8", errors="replace")
+            warnings += readback.complaints(log, self.compiled)
+        return ServerRecord(
+            label=self.label,
+            reference=self.reference.text,
+            family=self.program.family,
+            version=instance.version if instance else ".".join(map(str, self.program.version)),
+            comment=variables.get("version_comment", ""),
+            build=self.program.digest,
+            settings_name=self.settings_name,
+            settings=compared,
+            checksum=template.checksum if template else "",
+            load_s=template.load_s if template else None,
+            warnings=(*warnings, *machine.unseen(instance.pid)) if instance else (),
+            image=self.program.origin if isinstance(self.program, Image) else "",
+        )
+
+
+def absent_record(label: str, reference: ServerReference, settings_name: str) -> ServerRecord:
+    """A server that is not here, and that the profile can do without."""
+    return ServerRecord(
+        label=label,
+        reference=reference.text,
+        family="",
+        version="",
+        comment="",
+        build="",
+        settings_name=reference.settings or settings_name,
+        settings=(),
+        checksum="",
+        load_s=None,
+        warnings=(Warning(code=ABSENT, text=f"not available here: there is no tree at {reference.target}"),),
+    )
+
+
+def program_of(
+    reference: ServerReference,
+    held: ExitStack | None = None,
+    around: Container | None = None,
+    tell: Tell = say_nothing,
+) -> Program:
+    """The server's program files, fetched where they are not here yet. Raises InputError.
+
+    They stay in the cache until `held` is closed; `around`: what surrounds those from an image; `tell` hears
+    what takes its time.
+    """
+    if reference.source == "dsn":
+        raise InputError(f"{reference.text}: runs already; there is nothing to fetch, and nothing to start")
+    if reference.source == "image":
+        return Image.inspect(reference.target, around or Container(), tell)
+    return Tree.inspect(catalogue.bring(reference, cache_folder(), held, tell))
+
+
+def connect(engine: Engine, instance: Running, schema: str, connections: int) -> int:
+    """Open the engine's connections to a server; returns the server's number in the engine.
+
+    Raises MeasureError with the server's words, and the limit that is in the way where one is.
+    """
+    files = native.allow_files()
+    login = instance.login
+    try:
+        return engine.connect(
+            login.address, login.user, login.password, schema, connections, CONNECT_TIMEOUT_S
+        )
+    except LoadError as error:
+        _, code, message = error.args
+        if variable := CONNECTION_LIMITS.get(code):
+            value = instance.variables().get(variable, "unknown")
+            limit = f"; the limit is the server's {variable} = {value}"
+        elif "Too many open files" in message:
+            limit = f"; the limit is this process's {files} open files (ulimit -n)"
+        else:
+            limit = ""
+        words = f"error {code}: {message}" if code else str(message)
+        raise MeasureError(words + limit + instance.post_mortem()) from None
+
+
+def subject(label: str, instance: Running) -> Subject:
+    """A running server, as far as measuring reads it."""
+    seen = machine.counters(instance.pid)
+    return Subject(
+        label=label,
+        cpu_s=seen.pop("server_cpu_s", None),
+        counters=partial(_counters, instance, seen),
+        explain=lambda words: words + instance.post_mortem(),
+        stop=partial(machine.stop, instance.pid) if instance.ours and instance.pid is not None else None,
+    )
+
+
+def _counters(instance: Running, of_host: Mapping[str, Callable[[], float]]) -> dict[str, float]:
+    counted = {name: value for name, value in instance.status().items() if is_counted(name)}
+    return counted | {name: read() for name, read in of_host.items()}
+
+
+def is_counted(name: str) -> bool:
+    """Whether a status variable counts the server's work."""
+    if not name.startswith(COUNTED):
+        return False
+    return any(flow in name for flow in FLOWS_AMONG_LEVELS) or not any(level in name for level in LEVELS)

@@ -1,0 +1,31 @@
+"""Where things lie on this machine, and what files can be called."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+
+_PACKED = Path(__file__).with_name("_data")  # in a wheel: what a checkout has beside the package
+
+PACKAGE = Path(__file__).parent
+ROOT = _PACKED if _PACKED.is_dir() else Path(__file__).resolve().parents[1]
+FIXTURES = ROOT / "fixtures"
+TEMPLATES = ROOT / "templates"
+SUITES = ROOT / "suites"
+REPORTS = Path("reports") if _PACKED.is_dir() else ROOT / "reports"
+
+
+def cache_folder() -> Path:
+    """The user's cache folder for shootout: fetched servers, loaded datasets, running instances."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "shootout"
+
+
+def file_stem(text: str) -> str:
+    """A file name for any text: itself where that is safe, else its safe part and a digest, never shared."""
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", text):
+        return text
+    digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
+    return f"{re.sub(r'[^A-Za-z0-9._]+', '-', text)[:60].strip('-.')}~{digest}"

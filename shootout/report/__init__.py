@@ -1,0 +1,1 @@
+"""Reports: text for the terminal, pages for the site, messages for GitHub."""

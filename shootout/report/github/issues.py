@@ -1,0 +1,134 @@
+"""Issues about regressions: one for each server and workload of a runner, kept as the history has it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from shootout.model.history import Regression
+from shootout.report import wording
+from shootout.report.github import markdown
+from shootout.report.github.repository import Repository, Text
+
+LABEL = "performance regression"
+MARKER = "<!-- shootout: regression "  # then the key, and the comment's end
+TITLE_MAX = 200  # characters; GitHub takes 256
+OPENED_MAX = 20  # in one go: a runner that changed is one thing to look at, not hundreds
+
+
+@dataclass(frozen=True)
+class Issue:
+    """What an issue shall say."""
+
+    key: str  # of what it is about; the same in every run
+    title: str
+    body: str
+
+
+def of(regressions: Iterable[Regression], link: str | None = None) -> tuple[Issue, ...]:
+    """One issue for all thread counts of a server and workload on a runner, worst first; `link`: the site."""
+    groups: dict[str, list[Regression]] = {}
+    for each in sorted(regressions, key=_kept):
+        groups.setdefault(_key(each), []).append(each)
+    return tuple(_issue(key, group, link) for key, group in groups.items())
+
+
+def keep(repository: Repository, regressions: Iterable[Regression], link: str | None = None) -> Iterator[str]:
+    """Open, update and close the repository's issues; says what was done.
+
+    What is acknowledged gets none, and has its issue closed. The worst `OPENED_MAX` are opened, the others by
+    later calls. Raises MeasureError as Repository does.
+    """
+    found = tuple(regressions)
+    wanted = {each.key: each for each in of([each for each in found if each.acknowledged is None], link)}
+    known = {_key(each) for each in found}
+    there: dict[str, Text] = {}
+    for issue in repository.issues(LABEL, MARKER):
+        there.setdefault((issue.body or "").removeprefix(MARKER).partition(" ")[0], issue)
+    unknown = [new for key, new in wanted.items() if key not in there]
+    for new in unknown[:OPENED_MAX]:
+        yield f"opened {repository.open(new.title, new.body, LABEL)}"
+    if len(unknown) > OPENED_MAX:
+        yield f"not opened: {len(unknown) - OPENED_MAX} more"
+    for key, old in there.items():
+        if key not in wanted:
+            yield _closed(repository, old, known=key in known)
+        elif (old.title, _lines(old.body)) != (wanted[key].title, _lines(wanted[key].body)):
+            repository.update(old.number, wanted[key].title, wanted[key].body)
+            yield f"updated {old.html_url}"
+
+
+def _closed(repository: Repository, old: Text, *, known: bool) -> str:
+    if known:
+        repository.close(old.number, "not_planned", "It is acknowledged, and fails nothing any more.")
+    else:
+        repository.close(old.number, "completed", "It is gone: the newest runs are back within the margin.")
+    return f"closed {old.html_url}"
+
+
+def _key(each: Regression) -> str:
+    about = "\0".join((each.runner, each.workload, each.dataset, each.server, each.anchor))
+    return hashlib.sha256(about.encode()).hexdigest()[:16]
+
+
+def _lines(body: str | None) -> list[str]:
+    """GitHub gives other line ends back than it was given."""
+    return (body or "").splitlines()
+
+
+def _issue(key: str, group: Sequence[Regression], link: str | None) -> Issue:
+    cells = sorted(group, key=lambda each: each.threads)
+    worst = min(cells, key=_kept)
+    size = wording.percent(_kept(worst))
+    title = f"{worst.server}: {worst.workload} {size} at {wording.threads(worst.threads)}"
+    return Issue(
+        key=key,
+        title=wording.visible(title).replace("\n", " ")[:TITLE_MAX],
+        body="\n".join([f"{MARKER}{key} -->", *_body(cells, worst, link)]) + "\n",
+    )
+
+
+def _kept(each: Regression) -> float:
+    return each.after / each.before
+
+
+def _body(cells: Sequence[Regression], worst: Regression, link: str | None) -> Iterator[str]:
+    shown = markdown.escaped
+    names = [shown(name) for name in (worst.server, worst.workload, worst.anchor)]
+    yield "**{} has become slower in {}, beside {}.**".format(*names)
+    yield ""
+    yield "| threads | change | was, beside the anchor | is | last good run | first bad run |"
+    yield "|--:|--:|--:|--:|---|---|"
+    for each in cells:
+        levels = (wording.percent(level) for level in (_kept(each), each.before, each.after))
+        runs = (shown(each.last_good), shown(each.first_bad))
+        yield f"| {' | '.join((str(each.threads), *levels, *runs))} |"
+    yield ""
+    yield from _causes(cells)
+    yield f"On runner {shown(worst.runner)}, dataset {shown(worst.dataset)}. To see it again there:"
+    yield ""
+    yield from markdown.code(worst.repeat)
+    yield ""
+    if link is not None:
+        yield f"[The report]({link})"
+        yield ""
+    yield (
+        f"The newest run is {shown(worst.newest)}. This issue is kept up to date, and closed when the loss "
+        "is gone. To accept it, put it into `fixtures/acknowledged.toml`, or the file that the workflow's "
+        "input names."
+    )
+
+
+def _causes(cells: Sequence[Regression]) -> Iterator[str]:
+    """What else changed where the loss began, the same for several thread counts said once."""
+    said = dict.fromkeys(change for each in cells for change in each.changed)
+    if not said:
+        return
+    yield "What else changed between the last good and the first bad run:"
+    yield ""
+    for change in said:
+        of = [str(each.threads) for each in cells if change in each.changed]
+        where = "" if len(of) == len(cells) else f" (threads: {', '.join(of)})"
+        yield f"- {markdown.escaped(change)}{where}"
+    yield ""

@@ -1,0 +1,130 @@
+"""Losses that stay: what is slower than it once was, what changed with it, and how to see it again."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+
+from shootout.analysis import metrics
+from shootout.model.history import ChangePoint, HistorySeries, Regression
+from shootout.model.plan import THROUGHPUT, Cell
+from shootout.model.run import Part, RunHeader, ServerRecord
+from shootout.model.verdict import CellComparison, Comparison
+from shootout.report import wording
+
+WORK_MIN = math.log(1.05)  # smaller changes of a transaction's work are not worth a line
+WORK_MAX = 3  # lines
+SETTINGS_MAX = 5  # likewise
+
+
+def standing(found: Iterable[HistorySeries], comparisons: Iterable[Comparison]) -> tuple[Regression, ...]:
+    """What has regressed in `found` and not recovered; `comparisons` are those that it was made from.
+
+    A loss is a confirmed change of at least the newest run's margin. It is over where a later level, also
+    confirmed, lies within the margin of the one before the loss.
+    """
+    runs = {each.header.run: each for each in comparisons}
+    return tuple(each for series in found for each in _standing(series, runs))
+
+
+def _standing(series: HistorySeries, runs: Mapping[str, Comparison]) -> Iterator[Regression]:
+    newest = runs[series.points[-1].run]
+    kept = 1 - newest.policy.margin_of(THROUGHPUT, series.workload)
+    loss: ChangePoint | None = None
+    after = 1.0
+    for change in series.changes:
+        if not change.confirmed:
+            continue
+        after = change.after
+        if loss is None and change.after <= kept * change.before:
+            loss = change
+        elif loss is not None and change.after > kept * loss.before:
+            loss = None
+    if loss is None:
+        return
+    of = Cell(workload=series.workload, dataset=series.dataset, server=series.server, threads=series.threads)
+    good, bad = runs[loss.last_good], runs[loss.first_bad]
+    yield Regression(
+        runner=series.runner,
+        workload=series.workload,
+        dataset=series.dataset,
+        server=series.server,
+        anchor=series.anchor,
+        threads=series.threads,
+        last_good=loss.last_good,
+        first_bad=loss.first_bad,
+        newest=newest.header.run,
+        before=loss.before,
+        after=after,
+        changed=(
+            *_conditions(good.header.part(of), bad.header.part(of), (series.server, series.anchor)),
+            *_work(_cell(good, of), _cell(bad, of)),
+        ),
+        repeat=_command(newest.header, of, series.anchor),
+        acknowledged=_cell(newest, of).acknowledged,
+    )
+
+
+def _cell(comparison: Comparison, cell: Cell) -> CellComparison:
+    return next(each for each in comparison.cells if each.cell == cell)
+
+
+def _conditions(good: Part | RunHeader, bad: Part | RunHeader, labels: Iterable[str]) -> Iterator[str]:
+    """How two runs differ in what was measured, and where."""
+    for label in labels:
+        then, now = (_record(part.servers, label) for part in (good, bad))
+        if then is None or now is None:
+            continue
+        if then.version != now.version:
+            yield f"{label}: version {then.version}, then {now.version}"
+        elif then.build != now.build:
+            yield f"{label}: another build of {now.version}"
+        yield from _settings(then, now)
+    if good.runner.kernel != bad.runner.kernel:
+        yield f"kernel {good.runner.kernel}, then {bad.runner.kernel}"
+
+
+def _settings(then: ServerRecord, now: ServerRecord) -> Iterator[str]:
+    old, new = ({each.name: each.effective for each in record.settings} for record in (then, now))
+    different = [name for name in old.keys() | new.keys() if old.get(name) != new.get(name)]
+    for name in sorted(different)[:SETTINGS_MAX]:
+        yield f"{now.label}: {name} {old.get(name) or wording.NONE}, then {new.get(name) or wording.NONE}"
+
+
+def _work(then: CellComparison, now: CellComparison) -> Iterator[str]:
+    """Which figures of a transaction, as ratios to the anchor's, changed most between two runs."""
+    old, new = _ratios(then), _ratios(now)
+    changes = {what: math.log(new[what] / old[what]) for what in new if what in old}
+    largest = sorted(changes, key=lambda what: -abs(changes[what]))[:WORK_MAX]
+    for what in largest:
+        if abs(changes[what]) >= WORK_MIN:
+            yield f"{what}: {wording.percent(math.exp(changes[what]))} for each transaction"
+
+
+def _ratios(cell: CellComparison) -> dict[str, float]:
+    times = {f"time in {each.kind}": (each.base_s, each.head_s) for each in cell.statements}
+    figures = {metrics.TITLES[each.name]: (each.base, each.head) for each in cell.metrics}
+    return {what: head / base for what, (base, head) in (times | figures).items() if base > 0 and head > 0}
+
+
+def _record(servers: Iterable[ServerRecord], label: str) -> ServerRecord | None:
+    return next((record for record in servers if record.label == label), None)
+
+
+def _command(header: RunHeader, cell: Cell, anchor: str) -> str:
+    """What measures the cell beside its anchor as the run has; its other options as they were given."""
+    written = {record.label: record.reference for record in header.part(cell).servers}
+    workloads = {record.name: record.written for record in header.workloads}
+    chosen = {
+        "--base": written.get(anchor, anchor),
+        "--head": written.get(cell.server, cell.server),
+        "--profile": header.profile_name,
+        "--workloads": workloads.get(cell.workload, cell.workload),
+        "--threads": str(cell.threads),
+    }
+    left_out = ("--servers", "--seed", "--port", "--data", "--budget", "--shard", "--resume", *chosen)
+    given = [
+        f"{flag}={text}" if text else flag for flag, text in header.given.items() if flag not in left_out
+    ]
+    return shlex.join(["shootout", "gate", *(f"{flag}={text}" for flag, text in chosen.items()), *given])

@@ -1,0 +1,130 @@
+"""A repository on GitHub: its pull requests, their comments, and its issues."""
+
+from __future__ import annotations
+
+import re
+import urllib.request
+from collections.abc import Iterator, Mapping
+from typing import Any, Self, TypeVar
+from urllib.parse import urlencode
+
+import msgspec
+
+from shootout.errors import InputError, MeasureError
+from shootout.report.github import http
+
+PAGE = 100  # entries; the most that a page of a list has
+PAGES_MAX = 50
+_NAME = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
+_T = TypeVar("_T")
+
+
+class _Account(msgspec.Struct):
+    type: str = ""
+
+
+class _Commit(msgspec.Struct):
+    sha: str
+
+
+class _Pull(msgspec.Struct):
+    number: int
+    head: _Commit
+
+
+class Text(msgspec.Struct):
+    """A comment (then `id` counts) or an issue (then `number`, `title` and `state` do)."""
+
+    html_url: str
+    id: int = 0
+    number: int = 0
+    title: str = ""
+    body: str | None = None
+    user: _Account | None = None
+    pull_request: dict[str, Any] | None = None  # lists of issues hold pull requests as well
+
+    def ours(self, marker: str) -> bool:
+        """Whether a machine wrote it, under that marker: anybody can write the marker."""
+        by_machine = self.user is not None and self.user.type == "Bot"
+        return by_machine and (self.body or "").startswith(marker)
+
+
+class Repository:
+    """One repository, reached with one token."""
+
+    def __init__(self, name: str, token: str, api: str) -> None:
+        self._name = name
+        self._token = token
+        self._api = api
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> Self:
+        """The repository of a workflow's environment. Raises InputError for what is missing there."""
+        found = {
+            key: environment.get(key, "") for key in ("GITHUB_REPOSITORY", "GITHUB_TOKEN", "GITHUB_API_URL")
+        }
+        missing = [key for key, value in found.items() if not value]
+        if missing:
+            raise InputError(f"{missing[0]}: not set; expected it from the workflow's environment")
+        name, token, api = found.values()
+        if _NAME.fullmatch(name) is None:
+            raise InputError(f"GITHUB_REPOSITORY {name!r}: expected OWNER/NAME")
+        return cls(name, token, http.checked("GITHUB_API_URL", api))
+
+    def pull(self, branch: str, sha: str) -> int | None:
+        """The open pull request of `branch` (OWNER:NAME) whose newest commit is `sha`."""
+        pulls = self._list("pulls", _Pull, state="open", head=branch)
+        return next((pull.number for pull in pulls if pull.head.sha == sha), None)
+
+    def comment(self, number: int, marker: str, body: str) -> str:
+        """Write the one comment under `marker`, or write it anew in its place; gives its address."""
+        comments = self._list(f"issues/{number}/comments", Text)
+        known = next((each for each in comments if each.ours(marker)), None)
+        if known is None:
+            return self._ask("POST", f"issues/{number}/comments", Text, body=body).html_url
+        return self._ask("PATCH", f"issues/comments/{known.id}", Text, body=body).html_url
+
+    def issues(self, label: str, marker: str) -> tuple[Text, ...]:
+        """The open issues with that label that were written under `marker`."""
+        found = self._list("issues", Text, state="open", labels=label)
+        return tuple(each for each in found if each.pull_request is None and each.ours(marker))
+
+    def open(self, title: str, body: str, label: str) -> str:
+        """Open an issue; gives its address."""
+        return self._ask("POST", "issues", Text, title=title, body=body, labels=[label]).html_url
+
+    def update(self, number: int, title: str, body: str) -> None:
+        """Write an issue anew."""
+        self._ask("PATCH", f"issues/{number}", Text, title=title, body=body)
+
+    def close(self, number: int, reason: str, comment: str) -> None:
+        """Say why, and close an issue; `reason`: completed, or not_planned."""
+        self._ask("POST", f"issues/{number}/comments", Text, body=comment)
+        self._ask("PATCH", f"issues/{number}", Text, state="closed", state_reason=reason)
+
+    def _list(self, path: str, type_: type[_T], **query: str) -> Iterator[_T]:
+        for page in range(1, PAGES_MAX + 1):
+            found = self._ask(
+                "GET",
+                f"{path}?{urlencode({**query, 'per_page': PAGE, 'page': page})}",
+                list[type_],  # type: ignore[valid-type]
+            )
+            yield from found
+            if len(found) < PAGE:
+                return
+
+    def _ask(self, method: str, path: str, type_: type[_T], **content: Any) -> _T:
+        """One request. Raises MeasureError where GitHub refuses it, or answers something else."""
+        request = urllib.request.Request(
+            f"{self._api}/repos/{self._name}/{path}",
+            data=msgspec.json.encode(content) if content else None,
+            headers={"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"},
+            method=method,
+        )
+        request.add_header("Authorization", f"Bearer {self._token}")
+        what = f"GitHub: {method} {path.partition('?')[0]}"
+        answer = http.send(what, request)
+        try:
+            return msgspec.json.decode(answer, type=type_)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise MeasureError(f"{what}: an answer that it should not give: {error}") from None

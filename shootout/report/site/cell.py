@@ -1,0 +1,293 @@
+"""What the templates see of a cell."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from shootout._engine import Histogram
+from shootout.analysis import metrics
+from shootout.analysis.histograms import merged
+from shootout.model.plan import Cell
+from shootout.model.run import Runner, Samples, SettingRecord, WorkloadRecord
+from shootout.model.verdict import CellComparison, CellFigures, Interval, Latency
+from shootout.report import wording
+from shootout.report.site import charts
+from shootout.report.site.charts import Series
+from shootout.report.site.findings import Finding
+from shootout.report.site.run import MACHINE, CellSet, Doubt, Run
+from shootout.report.site.server import compared_settings
+
+SERVER_CPU = "server CPU, µs"
+OF_HOST = (SERVER_CPU, "context_switches", "disk_written_bytes")  # by the kernel that the server runs on
+METRICS = {metric.name: metric for metric in metrics.METRICS}
+READABLE = {"s": ("ms", 1e3), "bytes": ("bytes", 1.0), "": ("", 1.0)}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure of a cell beside its base's."""
+
+    name: str
+    here: float | None
+    base: float | None
+    here_hidden: bool = False  # it is counted where it cannot be seen from here: not none, but not known
+    base_hidden: bool = False
+
+    @property
+    def ratio(self) -> float | None:
+        """Here over base, where both have one."""
+        return self.here / self.base if self.here is not None and self.base else None
+
+    @property
+    def weight(self) -> float:
+        """Size of the change in either direction; below one event in 1000 transactions it hardly counts."""
+        rare = 0.001
+        return abs(math.log((max(self.here or 0, 0) + rare) / (max(self.base or 0, 0) + rare)))
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of one start, both servers in transactions per second."""
+
+    start: int
+    number: int
+    here: float | None
+    base: float | None
+
+
+@dataclass(frozen=True)
+class MetricRow:
+    """A figure of each transaction beside its base's, in a unit that reads well."""
+
+    title: str
+    unit: str
+    base: float
+    here: float
+    ratio: Interval | None
+    moved: bool  # significant after Holm over the cell's figures
+
+
+@dataclass(frozen=True)
+class CellPage:
+    """All that one cell's page shows."""
+
+    run: Run
+    comparison: CellComparison
+
+    @property
+    def cell(self) -> Cell:
+        """The cell itself."""
+        return self.comparison.cell
+
+    @property
+    def base(self) -> CellComparison | None:
+        """What it is compared with; None for a base."""
+        return None if self.cell == self.comparison.base else self.run.cells.get(self.comparison.base)
+
+    @property
+    def machine(self) -> Runner:
+        """The machine that measured it."""
+        return self.run.document.header.part(self.cell).runner
+
+    @cached_property
+    def samples(self) -> tuple[tuple[int, Samples], ...]:
+        """Start by start."""
+        return self.run.samples(self.cell)
+
+    @cached_property
+    def base_samples(self) -> tuple[tuple[int, Samples], ...]:
+        """The base's."""
+        return self.run.samples(self.base.cell) if self.base else ()
+
+    @cached_property
+    def both(self) -> tuple[tuple[Series, tuple[tuple[int, Samples], ...]], ...]:
+        """The base's samples and this cell's, each with its look; a base has only its own."""
+        here = (self.run.series[self.cell.server], self.samples)
+        return ((self.run.series[self.base.cell.server], self.base_samples), here) if self.base else (here,)
+
+    @cached_property
+    def rounds(self) -> tuple[Round, ...]:
+        """Every round of every start."""
+        theirs = {start: charts.throughputs(samples) for start, samples in self.base_samples}
+        return tuple(
+            Round(start=start, number=number + 1, here=tps, base=_at(theirs.get(start, ()), number))
+            for start, samples in self.samples
+            for number, tps in enumerate(charts.throughputs(samples))
+        )
+
+    @property
+    def metrics(self) -> tuple[MetricRow, ...]:
+        """What is compared beside throughput."""
+        doubt = 1 - self.run.comparison.policy.confidence
+        rows = []
+        for each in self.comparison.metrics:
+            metric = METRICS[each.name]
+            unit, factor = READABLE[metric.unit]
+            if each.name == "server_cpu":
+                unit, factor = "µs", 1e6
+            rows.append(
+                MetricRow(
+                    title=metric.title,
+                    unit=unit,
+                    base=each.base * factor,
+                    here=each.head * factor,
+                    ratio=each.ratio,
+                    moved=each.p_value < doubt,
+                )
+            )
+        return tuple(rows)
+
+    @cached_property
+    def latency(self) -> tuple[Row, ...]:
+        """Transaction latencies in seconds."""
+        names = {
+            "min_s": "fastest", "p50_s": "50 %", "mean_s": "mean", "p95_s": "95 %", "p99_s": "99 %",
+            "p999_s": "99.9 %", "max_s": "slowest",
+        }  # fmt: skip
+        return self._figures(lambda f: {title: getattr(f.latency, field) for field, title in names.items()})
+
+    @cached_property
+    def costs(self) -> tuple[Row, ...]:
+        """What one transaction takes; CPU time in seconds first."""
+        return self._figures(
+            lambda f: {
+                SERVER_CPU: None if f.server_cpu_s is None else f.server_cpu_s * 1e6,
+                "client CPU, µs": f.client_cpu_s * 1e6,
+                "reads": f.reads,
+                "writes": f.writes,
+                "other statements": f.other,
+            }
+        )
+
+    @cached_property
+    def counters(self) -> tuple[Row, ...]:
+        """The server's own, for each transaction, the largest change first."""
+        rows = self._figures(lambda f: f.counters)
+        return tuple(sorted(rows, key=lambda row: (-row.weight if self.base else 0, row.name)))
+
+    @cached_property
+    def errors(self) -> tuple[Row, ...]:
+        """How often each error code was met."""
+        return self._figures(lambda f: f.errors, absent=0)
+
+    @property
+    def statements(self) -> tuple[tuple[str, Latency, Latency | None], ...]:
+        """Latencies of each kind of statement, here and on the base."""
+        here = self.comparison.figures.statements if self.comparison.figures else {}
+        theirs = self.base.figures.statements if self.base and self.base.figures else {}
+        return tuple((kind, latency, theirs.get(kind)) for kind, latency in here.items())
+
+    @cached_property
+    def settings(self) -> tuple[tuple[SettingRecord, str | None], ...]:
+        """Those that are not as requested, or not as on the base; each with the base's effective value."""
+        base = self.run.servers[self.base.cell.server] if self.base else None
+        rows = compared_settings(self.run.servers[self.cell.server], base)
+        return tuple(
+            (setting, theirs)
+            for setting, theirs in rows
+            if setting.differs or setting.lacking or (base is not None and theirs != setting.effective)
+        )
+
+    @cached_property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """All warnings that bear on this cell."""
+        servers = dict.fromkeys((self.cell.server, self.comparison.base.server))
+        own = [warning for warning in self.comparison.warnings if warning not in self.run.told_of_servers]
+        return (
+            *(Doubt(about="this cell", warning=warning) for warning in own),
+            *(doubt for doubt in self.run.common_doubts if doubt.about in servers or doubt.about == MACHINE),
+        )
+
+    @property
+    def siblings(self) -> tuple[CellComparison, ...]:
+        """The same workload and server at each number of threads, this cell too."""
+        found = [c for c in self.set.cells if c.cell.server == self.cell.server]
+        return tuple(sorted(found, key=lambda c: c.cell.threads))
+
+    @cached_property
+    def set(self) -> CellSet:
+        """The cells of its workload."""
+        return self.run.set_of(self.cell)
+
+    @property
+    def finding(self) -> Finding:
+        """What is known of its change."""
+        return Finding.of(self.run, self.comparison)
+
+    @property
+    def rivals(self) -> tuple[CellComparison, ...]:
+        """The cells of the same block, this cell too."""
+        return tuple(
+            self.run.cells[cell] for cell in self.run.block(self.cell).cells if cell in self.run.cells
+        )
+
+    @property
+    def command(self) -> str:
+        """What measures this cell again, with the same base and seed."""
+        labels = dict.fromkeys((self.comparison.base.server, self.cell.server))
+        servers = ",".join(self.run.servers[label].reference for label in labels)
+        header = self.run.document.header
+        words = ["shootout", "run", "--profile", header.profile_name, "--servers", servers]
+        record = self._record
+        words += ["--workloads", record.written if record else self.cell.workload]
+        words += ["--threads", str(self.cell.threads), "--seed", str(header.seed)]
+        for flag, text in header.given.items():
+            asked = self._options_of(text) if flag == "--option" else text
+            if flag not in (*words, "--port") and (asked or not text):
+                words += [flag, asked] if text else [flag]
+        return shlex.join(words)
+
+    @property
+    def _record(self) -> WorkloadRecord | None:
+        records = self.run.document.header.workloads
+        return next((record for record in records if record.name == self.cell.workload), None)
+
+    def _options_of(self, text: str) -> str:
+        """Of `NAME=N,…` what the cell's workload has."""
+        known = self._record.options if self._record else {}
+        items = (item.strip() for item in text.split(","))
+        return ",".join(item for item in items if item.partition("=")[0] in known)
+
+    @property
+    def conditions(self) -> str:
+        """How the load differs from the usual."""
+        return wording.conditions(self.run.document.header, self.cell.workload)
+
+    @property
+    def charts(self) -> dict[str, charts.Figure | None]:
+        """By name; None where nothing was measured."""
+        series = self.run.series[self.cell.server]
+        histograms = [(one, _transactions(samples)) for one, samples in self.both if samples]
+        return {
+            "ratios": charts.ratios(self.comparison, self.run.comparison.policy, series),
+            "slices": charts.slices(self.both),
+            "latencies": charts.latencies(histograms),
+        }
+
+    def _figures(
+        self, of: Callable[[CellFigures], Mapping[str, float | None]], absent: float | None = None
+    ) -> tuple[Row, ...]:
+        here = of(self.comparison.figures) if self.comparison.figures else {}
+        there = of(self.base.figures) if self.base and self.base.figures else {}
+        return tuple(
+            Row(
+                name=name,
+                here=here.get(name, absent),
+                base=there.get(name, absent),
+                here_hidden=name in OF_HOST and bool(here) and here.get(name) is None,
+                base_hidden=name in OF_HOST and bool(there) and there.get(name) is None,
+            )
+            for name in dict.fromkeys((*here, *there))
+        )
+
+
+def _at(values: Sequence[float | None], number: int) -> float | None:
+    return values[number] if number < len(values) else None
+
+
+def _transactions(starts: Sequence[tuple[int, Samples]]) -> Histogram:
+    return merged(tuple(samples.latencies for _, samples in starts))

@@ -1,0 +1,185 @@
+"""What other programs watch: a feed of regressions, badges, and an index of all there is."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from shootout import __version__
+from shootout.analysis.history import Key
+from shootout.inputs import acknowledgements
+from shootout.model.plan import Cell, Policy
+from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
+from shootout.report import wording
+from shootout.report.judgement_cache import Judged
+from shootout.report.site.history import Change, cell_of
+from shootout.report.site.names import cell_stem, run_folder
+
+ENTRIES_MAX = 200  # of the feed
+LABEL_MAX = 48  # characters of a badge
+_NAMESPACE = uuid.UUID("6f6b5f6c-0b3c-5d1e-9a51-2f1f3a7c9d10")  # of this suite's entries, and of nothing else
+_ENDS = (Verdict.IMPROVED, Verdict.EQUIVALENT)  # verdicts that end a regression
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One regression: in a run's verdict where there was none before, or in a series."""
+
+    id: str
+    title: str
+    text: str
+    updated: str  # RFC 3339
+    place: str  # in the site
+    kind: str  # "verdict", "change" or "suspicion"
+    acknowledged: Acknowledgement | None
+
+
+@dataclass(frozen=True)
+class Badge:
+    """A word and what is to be said of it, as a small picture."""
+
+    subject: str
+    said: str
+    color: str
+
+    @property
+    def widths(self) -> tuple[int, int]:
+        """Of both halves in pixels; the text is fitted to them."""
+        return _width(self.subject), _width(self.said)
+
+
+COLORS = {  # on each of them white text has a contrast of 4.5 at least
+    Verdict.REGRESSED: "#a8261b",
+    Verdict.FAILED: "#57317f",
+    Verdict.INCONCLUSIVE: "#7a5300",
+    Verdict.UNJUDGED: "#59626d",
+    Verdict.EQUIVALENT: "#07604f",
+    Verdict.IMPROVED: "#07604f",
+}
+
+
+def entries(
+    runs: Iterable[Judged],
+    changes: Iterable[Change],
+    whole: Collection[str],
+    known: Sequence[Acknowledgement] = (),
+) -> tuple[Entry, ...]:
+    """Regressions in verdicts, and changes for the worse between runs; the newest first.
+
+    A regression that goes on from run to run is one entry, that of the run in which it began. `whole`: the
+    runs whose cells have pages of their own. `known`: what is acknowledged.
+    """
+    oldest_first = sorted(runs, key=lambda run: run.id)
+    found = [*_verdicts(oldest_first, whole, known), *(_change(change) for change in changes if change.worse)]
+    found.sort(key=lambda entry: (entry.updated, entry.id), reverse=True)
+    return tuple(found[:ENTRIES_MAX])
+
+
+def badge(comparison: Comparison, server: str | None = None) -> Badge:
+    """What a run says, of all servers or of one."""
+    judged = [
+        cell
+        for cell in comparison.cells
+        if (cell.cell != cell.base or cell.verdict is not Verdict.UNJUDGED)
+        and server in (None, cell.cell.server)
+    ]
+    counts = {verdict: sum(cell.verdict is verdict for cell in judged) for verdict in Verdict}
+    worst = next((verdict for verdict in wording.WORST_FIRST if counts[verdict]), Verdict.UNJUDGED)
+    if worst in (Verdict.EQUIVALENT, Verdict.IMPROVED):
+        said = "no regression"
+    elif not judged:
+        said = "not compared"
+    else:
+        said = f"{wording.SYMBOLS[worst]} {counts[worst]} of {len(judged)} {worst}"
+    subject = "performance" if server is None else server
+    return Badge(subject=_short(subject), said=said, color=COLORS[worst])
+
+
+def index(runs: Sequence[dict[str, Any]], runners: Sequence[dict[str, str]], **places: str) -> dict[str, Any]:
+    """The site's map for machines; `runs`: the newest first."""
+    return {"shootout": __version__, "newest": runs[0]["run"], **places, "runners": runners, "runs": runs}
+
+
+def site_id(oldest: str) -> str:
+    """The feed's own id: it stays as long as the site's first run does."""
+    return _urn("site", oldest)
+
+
+# --- entries --------------------------------------------------------------------------------------
+
+
+def _verdicts(
+    runs: Iterable[Judged], whole: Collection[str], known: Sequence[Acknowledgement]
+) -> Iterator[Entry]:
+    regressed: set[Key] = set()
+    for run in runs:
+        now = {run.cells[place]: compared for place, compared in run.regressed.items()}
+        for cell, compared in now.items():
+            if cell not in regressed:
+                yield _regression(run, compared, known, whole=run.id in whole)
+        verdicts = zip(run.cells, run.outline.said.verdicts, strict=True)
+        regressed.difference_update(cell for cell, verdict in verdicts if verdict in _ENDS)
+        regressed.update(now)
+
+
+def _regression(run: Judged, c: CellComparison, known: Sequence[Acknowledgement], *, whole: bool) -> Entry:
+    stem = cell_stem(c.cell)
+    place = f"{run_folder(run.id)}/{f'{stem}.html' if whole else f'index.html#{stem}'}"
+    said = wording.sentence(c, Policy())
+    return Entry(
+        id=_urn("verdict", run.id, stem),
+        title=f"{wording.SYMBOLS[c.verdict]} {_place(c.cell)}: {said}",
+        text=f"{said}. {c.reason}.",
+        updated=moment(run.outline.started),
+        place=place,
+        kind="verdict",
+        acknowledged=acknowledgements.applied(c, known, run.outline.started).acknowledged,
+    )
+
+
+def _change(change: Change) -> Entry:
+    series, point = change.series, change.point
+    certain = "since" if point.confirmed else "perhaps since"
+    sign, size = wording.SYMBOLS[Verdict.REGRESSED], wording.percent(change.size)
+    return Entry(
+        id=_urn("change", series.runner, series.anchor, cell_stem(cell_of(series)), point.first_bad),
+        title=f"{sign} {_place(cell_of(series))}: {size} {certain} run {point.first_bad}",
+        text=(
+            f"Throughput as a ratio to {series.anchor} went from {wording.number(point.before)} to "
+            f"{wording.number(point.after)}. Last good: run {point.last_good}, first bad: run "
+            f"{point.first_bad}."
+        ),
+        updated=moment(change.started),
+        place=change.page,
+        kind="change" if point.confirmed else "suspicion",
+        acknowledged=change.acknowledged,
+    )
+
+
+def _place(cell: Cell) -> str:
+    return f"{cell.workload}, {wording.threads(cell.threads)}, {cell.server}"
+
+
+def moment(iso: str) -> str:
+    """An ISO time as RFC 3339 has it; what is none, the beginning of time."""
+    try:
+        at = datetime.fromisoformat(iso)
+    except ValueError:
+        at = datetime.fromtimestamp(0, UTC)
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat()
+
+
+def _urn(*identity: str) -> str:
+    return uuid.uuid5(_NAMESPACE, "\0".join(identity)).urn
+
+
+def _short(text: str) -> str:
+    shown = " ".join(wording.visible(text[:LABEL_MAX]).split())
+    return f"{shown}…" if len(text) > LABEL_MAX else shown
+
+
+def _width(text: str) -> int:
+    return 10 + round(6.6 * len(text))

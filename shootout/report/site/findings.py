@@ -1,0 +1,115 @@
+"""What a run found, for its first page: regressions, what could not be measured, improvements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from shootout.analysis import metrics
+from shootout.model.history import ChangePoint
+from shootout.model.plan import Policy
+from shootout.model.verdict import CellComparison, Verdict
+from shootout.report import wording
+from shootout.report.site.run import Run
+
+SHOWN_MAX = 12  # of each kind; the table of all cells has the others
+MOVED_MAX = 4
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A cell that changed, and what is known of the change."""
+
+    comparison: CellComparison
+    change: ChangePoint | None  # since when; None: history does not know
+    policy: Policy
+
+    @classmethod
+    def of(cls, run: Run, comparison: CellComparison) -> Finding:
+        """What the run and history know of a cell."""
+        change = run.changes.get(comparison.cell)
+        return cls(comparison=comparison, change=change, policy=run.comparison.policy)
+
+    @property
+    def confirmed(self) -> bool | None:
+        """Whether it held again after fresh starts; None: it was seen once."""
+        return self.comparison.judged[0].confirmed if self.comparison.judged else None
+
+    @property
+    def since(self) -> ChangePoint | None:
+        """Since when it is so: where history last saw a change in this direction."""
+        found = wording.decisive(self.comparison)
+        if self.change is None or found is None:
+            return None
+        slower = self.change.after < self.change.before
+        return self.change if slower == (self.comparison.verdict is Verdict.REGRESSED) else None
+
+    @property
+    def moved(self) -> tuple[str, ...]:
+        """What else changed for certain, and by the margin or more; the largest change first.
+
+        Neither what decided the verdict nor its likeliest cause.
+        """
+        told: set[str] = {each.metric for each in self.comparison.judged[:1]}
+        told |= {cause.name for cause in self.comparison.causes[:1]}
+        found = [
+            (metrics.TITLES[each.name], each.ratio)
+            for each in self.comparison.metrics
+            if each.ratio and each.p_value < 1 - self.policy.confidence and each.name not in told
+        ]
+        large = [(title, ratio) for title, ratio in found if abs(ratio.estimate - 1) >= self.policy.margin]
+        large.sort(key=lambda each: -abs(each[1].estimate - 1))
+        return tuple(f"{title} {wording.change(ratio)}" for title, ratio in large[:MOVED_MAX])
+
+    @property
+    def certain(self) -> float:
+        """The change that is there at least, as a share of the base: the end of the interval next to zero."""
+        found = wording.decisive(self.comparison)
+        if found is None:
+            return 0.0
+        metric, ratio = found
+        return min(abs(wording.worsening(metric, end)) for end in (ratio.low, ratio.high))
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Cells of one server that failed for the same reason."""
+
+    server: str
+    reason: str  # its first line
+    cells: tuple[CellComparison, ...]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All of a run's."""
+
+    run: Run
+
+    @cached_property
+    def regressed(self) -> tuple[Finding, ...]:
+        """What nobody has acknowledged first, then by what is certain of the change."""
+        found = sorted(self._of(Verdict.REGRESSED), key=lambda each: -each.certain)
+        return tuple(sorted(found, key=lambda each: each.comparison.acknowledged is not None))
+
+    @cached_property
+    def improved(self) -> tuple[Finding, ...]:
+        """By what is certain of the change."""
+        return tuple(sorted(self._of(Verdict.IMPROVED), key=lambda each: -each.certain))
+
+    @cached_property
+    def failures(self) -> tuple[Failure, ...]:
+        """Server by server, reason by reason."""
+        found: dict[tuple[str, str], list[CellComparison]] = {}
+        for c in self.run.judged:
+            if c.verdict is Verdict.FAILED:
+                reason = (c.reason.splitlines() or [""])[0]
+                found.setdefault((c.cell.server, reason), []).append(c)
+        return tuple(
+            Failure(server=server, reason=reason, cells=tuple(cells))
+            for (server, reason), cells in found.items()
+        )
+
+    def _of(self, verdict: Verdict) -> Iterator[Finding]:
+        return (Finding.of(self.run, c) for c in self.run.judged if c.verdict is verdict)

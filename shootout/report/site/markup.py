@@ -1,0 +1,135 @@
+"""The fields and rows of long tables, and what is linked from every page, as markup.
+
+A cell's page has a thousand fields: through macros of a template they took most of the time that the site of
+many runs takes (tests/bench_site.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from markupsafe import Markup, escape
+
+from shootout.model.history import HistoryPoint
+from shootout.model.plan import Cell
+from shootout.model.verdict import CellComparison
+from shootout.report import wording
+from shootout.report.site.names import cell_stem
+
+if TYPE_CHECKING:
+    from shootout.report.site.cell import Round, Row
+    from shootout.report.site.run import Run
+
+NO_POINT = f'<td class="num">{wording.NONE}</td>'
+WHOLE_MAX = 20  # characters of what stays on one line: as many as a telephone has room for in a headline
+# `mysql-8.0.12`, which browsers break after the hyphen; or where else they may.
+_PIECES = re.compile(r"(?<![A-Za-z0-9.-])[A-Za-z0-9.]+(?:-[A-Za-z0-9.]+)+|[_/@,]")
+
+
+@lru_cache(4096, typed=True)  # the same names stand on every page of a run
+def breakable(name: str) -> Markup:
+    """A long name that may be broken where a person would break it, and only there while it is short."""
+    return Markup(_PIECES.sub(_piece, str(escape(wording.visible(name)))))
+
+
+def _piece(found: re.Match[str]) -> str:
+    text = found[0]
+    if len(text) == 1:
+        return f"{text}<wbr>"
+    return f'<span class="whole">{text}</span>' if len(text) <= WHOLE_MAX else text
+
+
+def href(root: str, run: Run, cell: Cell) -> Markup:
+    """Where a cell's page is, from a page whose way up to the site's top is `root`."""
+    return Markup(f"{root}{run.folder}/{cell_stem(cell)}.html")
+
+
+def neighbours(
+    root: str, run: Run, here: Cell, cells: Iterable[CellComparison], named: Literal["threads", "server"]
+) -> Markup:
+    """Links to cells, each with its verdict's sign, and without a link the one that is shown."""
+    made = []
+    for each in cells:
+        name = str(each.cell.threads) if named == "threads" else breakable(each.cell.server)
+        if each.cell == here:
+            made.append(f'<b aria-current="page">{name}</b>')
+        else:
+            sign = f'<span aria-hidden="true">{wording.SYMBOLS[each.verdict]}</span>'
+            made.append(f'<a href="{href(root, run, each.cell)}">{name} {sign}</a>')
+    return Markup("".join(made))
+
+
+def num(value: float | None, places: int | None = None, absent: str = wording.NONE) -> Markup:
+    """A number's field; it carries its exact value, for sorting."""
+    return Markup(_num(value, places, absent))
+
+
+def delta(ratio: float | None, here: float | None = None) -> Markup:
+    """A ratio's field, as a change; `here`: what is new where there is none."""
+    return Markup(_delta(ratio, here))
+
+
+def history(runs: Sequence[tuple[HistoryPoint, Iterable[HistoryPoint | None]]]) -> Markup:
+    """A row for each run, the newest first: each cell's change against the anchor, in percent."""
+    made = []
+    for place, (run, points) in zip(range(len(runs), 0, -1), runs, strict=True):
+        day = escape(wording.visible(wording.day(run.started)))
+        made.append(f'<tr><th scope="row" data-value="{place}">{day}</th>')
+        made += [NO_POINT if point is None else _point(point.ratio) for point in points]
+        made.append("</tr>\n")
+    return Markup("".join(made))
+
+
+def rounds(every: Iterable[Round], *, base: bool) -> Markup:
+    """A row for each round of a cell; with `base`, beside its base's."""
+    made = []
+    for each in every:
+        made += ["<tr>", _num(each.start, 0), _num(each.number, 0), *([_num(each.base)] if base else ())]
+        made.append(_num(each.here))
+        if base:
+            known = each.here is not None and each.base
+            made.append(_delta(each.here / each.base if known else None, None))  # type: ignore[operator]
+        made.append("</tr>\n")
+    return Markup("".join(made))
+
+
+def compared(every: Iterable[Row], factor: float = 1.0, *, base: bool) -> Markup:
+    """A row for each figure of a cell, times `factor`; with `base`, beside its base's."""
+    made = []
+    for row in every:
+        made += ['<tr><th scope="row">', breakable(row.name), "</th>\n"]
+        if base:
+            made.append(_num(_times(row.base, factor), None, _absent(row.base_hidden)))
+        made.append(_num(_times(row.here, factor), None, _absent(row.here_hidden)))
+        if base:
+            made.append(_delta(row.ratio, None if row.base_hidden else row.here))
+        made.append("</tr>\n")
+    return Markup("".join(made))
+
+
+@lru_cache(8192, typed=True)  # a base's numbers stand on the pages of all its heads
+def _num(value: float | None, places: int | None = None, absent: str = wording.NONE) -> str:
+    if value is None:
+        return f'<td class="num">{absent}</td>\n'
+    return f'<td class="num" data-value="{value}">{wording.number(value, places)}</td>\n'
+
+
+def _point(ratio: float) -> str:
+    return f'<td class="num" data-value="{ratio:.5g}">{wording.percent(ratio)[:-2]}</td>'
+
+
+def _times(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor
+
+
+def _absent(hidden: bool) -> str:
+    return wording.NOT_VISIBLE if hidden else wording.NONE
+
+
+def _delta(ratio: float | None, here: float | None) -> str:
+    if ratio is not None:
+        return f'<td class="num" data-value="{ratio}">{wording.percent(ratio)}</td>\n'
+    return '<td class="num" data-value="1e300">new</td>\n' if here else _num(None)

@@ -1,0 +1,42 @@
+"""File names for what runs, servers and users call things."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import lru_cache
+
+from shootout.model.plan import Cell
+from shootout.paths import file_stem
+
+
+def run_folder(run: str) -> str:
+    """Where a run's pages lie in the site."""
+    return f"runs/{file_stem(run)}"
+
+
+@lru_cache(4096)  # a cell's page is linked from those of all its neighbours
+def cell_stem(cell: Cell) -> str:
+    """A file name that tells people which cell it is, and tells apart any two cells of a run."""
+    identity = "\0".join((cell.workload, cell.dataset, cell.server, str(cell.threads)))
+    digest = hashlib.sha256(identity.encode(errors="surrogatepass")).hexdigest()[:10]
+    readable = re.sub(r"[^A-Za-z0-9._]+", "-", f"{cell.workload}-t{cell.threads}-{cell.server}")
+    return f"{readable[:80].strip('-.')}~{digest}"
+
+
+def history_page(runner: str, workload: str, dataset: str) -> str:
+    """The page of a workload's history on a runner, from the site's top; `runner`: its fingerprint."""
+    identity = "\0".join((runner, workload, dataset))
+    digest = hashlib.sha256(identity.encode(errors="surrogatepass")).hexdigest()[:10]
+    readable = re.sub(r"[^A-Za-z0-9._]+", "-", workload)
+    return f"history/{readable[:80].strip('-.')}~{digest}.html"
+
+
+def workload_page(workload: str, dataset: str) -> str:
+    """The file of a workload's page; `dataset`: empty where the workload has only one."""
+    return f"workload-{file_stem(f'{workload} {dataset}' if dataset else workload)}.html"
+
+
+def server_page(label: str) -> str:
+    """The file of a server's page."""
+    return f"server-{file_stem(label)}.html"

@@ -1,0 +1,398 @@
+"""What a terminal shows: the progress of a run, and its verdicts as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+
+import rich.progress
+from rich.console import Console
+from rich.live import Live
+from rich.measure import Measurement
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from shootout.measure.session import Access
+from shootout.model.history import ChangePoint, HistorySeries
+from shootout.model.plan import Cell
+from shootout.model.run import Calibration, Progress
+from shootout.model.verdict import Comparison, JudgedClaim, Outcome, Verdict
+from shootout.report import wording
+from shootout.runner.doctor import Report
+from shootout.servers.cache import Cleared, Contents, Entry
+from shootout.servers.catalogue import Fetched, Offer
+
+STYLES = {
+    Verdict.REGRESSED: "bold red",
+    Verdict.FAILED: "bold magenta",
+    Verdict.INCONCLUSIVE: "yellow",
+    Verdict.UNJUDGED: "dim",
+    Verdict.EQUIVALENT: "green",
+    Verdict.IMPROVED: "bold cyan",
+}
+OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "bold red", Outcome.UNTOLD: "dim"}
+OFFER_STYLES = {"ready": "green", "fetchable": "", "unavailable": "yellow"}
+BAR_CELLS = 28
+TOLD = ("not-restarted", "not-visible")  # of servers: what the table cannot show
+WIDTH_MAX = 1000  # columns, of a table; no terminal is so wide
+
+
+class Display:
+    """Shows a run's progress: one live line on a terminal, plain lines for each start and block elsewhere."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._live = (
+            Live(console=console, refresh_per_second=8, transient=True) if console.is_terminal else None
+        )
+        self._said = ""
+
+    def __enter__(self) -> Self:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, progress: Progress) -> None:
+        """Show where the run is now; what is said of a run before it stays to be read."""
+        if self._live is not None and progress.stage != "resume":
+            self._live.update(_line(progress))
+        elif (said := wording.visible(_event(progress))) != self._said:
+            self._said = said
+            self._console.print(said, highlight=False, markup=False, soft_wrap=True)
+
+
+def _line(progress: Progress) -> Text:
+    if progress.stage == "prepare":
+        return Text(f"preparing {wording.visible(progress.detail)} …")
+    line = Text(f"start {progress.start} of ≥ {progress.starts} ", style="bold")
+    if progress.stage == "start":
+        line.append(f"starting {wording.visible(progress.detail)}", style="default not bold")
+    else:
+        done = round(BAR_CELLS * progress.round / progress.rounds) if progress.rounds else 0
+        line.append("━" * done, style="cyan").append("─" * (BAR_CELLS - done), style="dim")
+        where = f" {wording.visible(progress.block)} ({progress.block_number}/{progress.blocks}) "
+        line.append(where, style="default not bold")
+        rounds = (
+            f"round {progress.round}/{progress.rounds}" if progress.rounds else f"warm-up {progress.round}"
+        )
+        line.append(f"{rounds} {_known(progress)}", style="dim")
+    if progress.left_s is not None:
+        line.append(f" ≤ {wording.duration(progress.left_s)} left", style="dim")
+    return line
+
+
+def _event(progress: Progress) -> str:
+    """What is worth a line in a log: the start, and each block in it."""
+    match progress.stage:
+        case "resume":
+            return progress.detail
+        case "prepare":
+            return f"preparing {progress.detail}"
+        case "start":
+            return f"start {progress.start}: {progress.detail}"
+        case _:
+            where = f"{progress.block} ({progress.block_number}/{progress.blocks})"
+            return f"start {progress.start}: {where} {_known(progress)}".rstrip()
+
+
+def _known(progress: Progress) -> str:
+    return "" if progress.half_width is None else f"± {progress.half_width * 100:.1f} % so far"
+
+
+def verdict_table(comparison: Comparison) -> Table:
+    """Every cell that has a base, block by block; the base's throughput stands beside it."""
+    table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
+    for name, justify in (
+        ("workload", "left"),
+        ("threads", "right"),
+        ("server", "left"),
+        ("base, tps", "right"),
+        ("tps", "right"),
+        ("change", "right"),
+        ("interval", "left"),
+        ("detectable", "right"),
+        ("verdict", "left"),
+    ):
+        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    figures = {each.cell: each.figures for each in comparison.cells}
+    absent = {server.label for server in comparison.header.servers if server.absent}  # a headline says so
+    for each in comparison.cells:
+        if each.cell.server in absent:
+            continue
+        if each.cell == each.base and each.verdict is not Verdict.FAILED and wording.heads(comparison):
+            continue
+        base = figures.get(each.base)
+        table.add_row(
+            Text(wording.visible(each.cell.workload)),
+            str(each.cell.threads),
+            Text(wording.visible(each.cell.server)),
+            wording.number(base.tps.estimate) if base else wording.NONE,
+            wording.number(each.figures.tps.estimate) if each.figures else wording.NONE,
+            wording.decided_change(each),
+            wording.decided_range(each),
+            wording.detectable(each),
+            Text(wording.verdict(each), style="dim" if each.acknowledged else STYLES[each.verdict]),
+        )
+    return table
+
+
+def print_claims(console: Console, judged: Sequence[JudgedClaim]) -> None:
+    """What came of each claim of the comparison that a run repeats."""
+    for each in judged:
+        line = f"{wording.OUTCOME_SYMBOLS[each.outcome]} {wording.finding(each)}"
+        console.print(Text(wording.visible(line), style=OUTCOME_STYLES[each.outcome]), soft_wrap=True)
+    if judged:
+        console.print()
+
+
+def print_history(console: Console, found: Sequence[HistorySeries]) -> None:
+    """A line for each series, and one for each of its changes."""
+    table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
+    for name in ("workload", "threads", "server", "anchor", "runs", "first", "newest", "change"):
+        table.add_column(
+            name, justify="left" if name in ("workload", "server", "anchor", "change") else "right"
+        )
+    for each in found:
+        said = [_change_point(change) for change in each.changes] or [Text("none", style="dim")]
+        table.add_row(
+            Text(wording.visible(each.workload)),
+            str(each.threads),
+            Text(wording.visible(each.server)),
+            Text(wording.visible(each.anchor)),
+            str(len(each.points)),
+            wording.percent(each.points[0].ratio),
+            wording.percent(each.points[-1].ratio),
+            said[0],
+        )
+        for more in said[1:]:
+            table.add_row(*[""] * 7, more)
+    _print_whole(console, table)
+
+
+def _change_point(change: ChangePoint) -> Text:
+    worse = change.after < change.before
+    size = wording.percent(change.after / change.before)
+    state = "confirmed" if change.confirmed else "suspected"
+    where = f"last good {change.last_good}, first {'bad' if worse else 'better'} {change.first_bad}"
+    verdict = Verdict.REGRESSED if worse else Verdict.IMPROVED
+    return Text(f"{wording.SYMBOLS[verdict]} {size}, {state}: {where}", style=STYLES[verdict])
+
+
+@contextmanager
+def fetching(console: Console) -> Iterator[Callable[[str], None]]:
+    """Show what is told, and for how long it goes on, in one line on a terminal; elsewhere nothing."""
+    if not console.is_terminal:
+        yield lambda now: None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with rich.progress.Progress(*columns, console=console, transient=True) as line:
+        task = line.add_task("", start=False)
+
+        def tell(now: str) -> None:
+            line.reset(task, description=wording.visible(now))
+
+        yield tell
+
+
+def server_table(offers: Sequence[Offer]) -> Table:
+    """Every entry of the catalogue, and what it takes to have it here."""
+    table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
+    for name in ("server", "released", "edition", "state", "note"):
+        table.add_column(name, no_wrap=True)
+    for offer in offers:
+        style = OFFER_STYLES[offer.state]
+        table.add_row(
+            offer.id, offer.released, offer.edition, Text(_state(offer), style=style), Text(offer.note)
+        )
+    return table
+
+
+def print_servers(console: Console, offers: Sequence[Offer]) -> None:
+    """The table."""
+    _print_whole(console, server_table(offers))
+
+
+def print_fetched(console: Console, fetched: Fetched) -> None:
+    """The server, its version, and where it is."""
+    said = f"{fetched.reference}  {fetched.family} {fetched.version}  {fetched.directory}"
+    console.print(Text(wording.visible(said)), soft_wrap=True)
+
+
+def _state(offer: Offer) -> str:
+    """Whether it is here; else what brings it, or what is missing for that."""
+    if offer.state == "ready":
+        return "ready"
+    if offer.state == "fetchable":
+        clients = [way.client for way in offer.ways if way.missing is None]
+        return f"can be fetched with {clients[0]}" if clients[0] else "can be fetched"
+    absent = [way.missing for way in offer.ways if way.missing is not None]
+    return "; or ".join(
+        f"needs {each.what}" + (f": {each.install}" if each.install else "") for each in absent
+    )
+
+
+def print_doctor(console: Console, report: Report) -> None:
+    """What was found, what A/A cells have shown, and how large a loss a run would see."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for finding in report.findings:
+        sign = Text("✓", style="green") if finding.fit else Text("!", style="yellow")
+        table.add_row(sign, finding.what, Text(wording.visible(finding.found)))
+        if not finding.fit:
+            table.add_row("", "", Text(wording.visible(finding.why), style="dim"))
+        if not finding.fit and finding.mend:
+            table.add_row("", "", Text(f"$ {wording.visible(finding.mend)}", style="cyan"))
+    _print_whole(console, table)
+    fingerprint = report.runner.fingerprint
+    console.print(f"\nrunner {fingerprint}; nothing was changed: what mends is yours to run", highlight=False)
+    if report.calibration is not None:
+        _print_calibration(console, report.calibration)
+    console.print()
+    if not report.noise or report.false_alarms is None:
+        console.print(
+            "no A/A cell has been measured here yet: shootout doctor --calibrate, or any run of some size"
+        )
+        return
+    losses = tuple(report.noise[0].power)
+    noise = Table(box=None, pad_edge=False, header_style="dim")
+    noise.add_column("A/A cell")
+    for name in ("threads", "runs", "one start, ±", *(f"sees −{100 * float(loss):g} %" for loss in losses)):
+        noise.add_column(name, justify="right")
+    for each in report.noise:
+        power = [f"{100 * each.power[loss]:.0f} %" for loss in losses]
+        spread = wording.percents(each.spread)
+        noise.add_row(wording.visible(each.workload), str(each.threads), str(each.runs), spread, *power)
+    _print_whole(console, noise)
+    known = report.false_alarms
+    share = f"{wording.percents(known.share.low)} to {wording.percents(known.share.high)}"
+    console.print(
+        f"\nfalse alarms: {known.alarms} in {known.cells} A/A cells, {share} of cells", highlight=False
+    )
+    if wanting := report.aa_cells_wanting:
+        console.print(f"a gate's verdicts count after {wanting} more without one", highlight=False)
+
+
+def _print_calibration(console: Console, calibration: Calibration) -> None:
+    moment, server = wording.moment(calibration.measured), wording.visible(calibration.server)
+    console.print(f"\ncalibrated with {server}, {moment}", highlight=False)
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("placement")
+    for name in ("slices", "noise of one second", "visits"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    for trial in calibration.trials:
+        signs = [
+            word for word, of in (("usual", calibration.trials[0]), ("used", calibration.best)) if trial == of
+        ]
+        table.add_row(
+            trial.placement,
+            f"{1000 * trial.slice_s:g} ms",
+            wording.percents(trial.spread),
+            str(trial.visits),
+            ", ".join(signs),
+        )
+    _print_whole(console, table)
+
+
+def cache_table(contents: Contents) -> Table:
+    """Every entry, the most recently used first."""
+    table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
+    for name in ("kind", "what it is", "size", "last used", "state"):
+        table.add_column(name, justify="right" if name == "size" else "left", no_wrap=True)
+    for entry in contents.entries:
+        moment = wording.moment(entry.used.isoformat())
+        size = wording.size(entry.size_bytes)
+        table.add_row(entry.kind, Text(wording.visible(_what(entry))), size, moment, entry.state)
+    return table
+
+
+def print_cache(console: Console, contents: Contents) -> None:
+    """The table, and how much of the disk is taken."""
+    total, limit = wording.size(contents.total_bytes), wording.size(contents.limit_bytes)
+    if contents.entries:
+        _print_whole(console, cache_table(contents))
+    console.print(f"{total} of {limit}", highlight=False)
+
+
+def print_cleared(console: Console, cleared: Cleared) -> None:
+    """What stayed, and how much was freed."""
+    for entry in cleared.kept:
+        console.print(
+            Text(wording.visible(f"kept, as it is in use: {entry.kind} {_what(entry)}")), soft_wrap=True
+        )
+    count = len(cleared.removed)
+    entries = "1 entry" if count == 1 else f"{count} entries"
+    console.print(f"removed {entries}, {wording.size(cleared.freed_bytes)} freed", highlight=False)
+
+
+def print_access(console: Console, server: str, access: Access) -> None:
+    """How a server that is kept running is reached."""
+    lines = {
+        f"{server} runs": f"version {access.version}, until Ctrl-C",
+        "client": access.command,
+        "socket": access.socket,
+        "address": f"{access.host}:{access.port}",
+        "user": access.user,
+        "password": access.password,
+        "error log": access.error_log,
+    }
+    width = max(map(len, lines))
+    for name, value in lines.items():
+        console.print(Text(wording.visible(f"{name:{width}}  {value}")), soft_wrap=True)
+
+
+def _what(entry: Entry) -> str:
+    """What it holds; its name where that is not known."""
+    return f"{entry.server}: {', '.join(entry.datasets)}" if entry.datasets else entry.name
+
+
+def _print_whole(console: Console, table: Table) -> None:
+    """Print it at its own width: a line that the terminal wraps can be read, a number cut short misleads."""
+    table.width = Measurement.get(console, console.options.update(max_width=WIDTH_MAX), table).maximum
+    console.print(table, crop=False)
+
+
+def print_verdicts(console: Console, comparison: Comparison) -> None:
+    """The headline, the table, and the reason of every cell that failed."""
+    console.print()
+    for headline in wording.headlines(comparison):
+        console.print(Text(wording.visible(headline.text), style="bold"))
+    if said := wording.conditions(comparison.header):
+        console.print(Text(wording.visible(f"load: {said}")), soft_wrap=True)
+    console.print()
+    _print_whole(console, verdict_table(comparison))
+    for server in comparison.header.servers:
+        for warning in server.warnings:
+            if warning.code in TOLD:
+                line = Text(wording.visible(f"{server.label}: {warning.text}"), style="dim")
+                console.print(line, soft_wrap=True)
+    unjudged = [each for each in comparison.cells if each.verdict is Verdict.UNJUDGED and each.figures]
+    for why in dict.fromkeys(each.reason for each in unjudged if each.cell != each.base):
+        console.print(Text(wording.visible(f"unjudged: {why}"), style="dim"), soft_wrap=True)
+    for said in wording.curves(comparison):
+        console.print(Text(wording.visible(said), style="dim"), soft_wrap=True)
+    for each in wording.worst_first(comparison.cells):
+        if each.causes and each.verdict is not Verdict.IMPROVED:
+            said = "; ".join(map(wording.cause, each.causes[:2]))
+            said = f"{wording.causes_title(each)}, {_name(each.cell)}: {said}"
+            console.print(Text(wording.visible(said), style="dim"), soft_wrap=True)
+    if advice := wording.advice(comparison):
+        console.print(Text(wording.visible(advice), style="yellow"), soft_wrap=True)
+    for each in comparison.cells:
+        if each.verdict is Verdict.FAILED:
+            console.print()
+            reason = Text(wording.visible(f"{_name(each.cell)}: {each.reason}"), style="magenta")
+            console.print(reason, soft_wrap=True)  # a log's lines stay whole
+    console.print()
+
+
+def _name(cell: Cell) -> str:
+    return f"{cell.workload}, {wording.threads(cell.threads)}, {cell.server}"

@@ -1,0 +1,581 @@
+"""How results are said: verdict words, sentences and numbers, the same on pages, terminals and comments."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+
+from msgspec import structs
+
+from shootout.analysis import ledger, metrics
+from shootout.model.plan import THROUGHPUT, Dataset, Load, Policy
+from shootout.model.run import RunHeader
+from shootout.model.verdict import (
+    Cause,
+    CellComparison,
+    Comparison,
+    CurveComparison,
+    Interval,
+    JudgedClaim,
+    Outcome,
+    Verdict,
+)
+
+MINUS = "\N{MINUS SIGN}"
+SPACE = "\N{NARROW NO-BREAK SPACE}"  # between groups of digits, and before a unit
+NONE = "\N{EN DASH}"  # where there is no number
+NOT_VISIBLE = "not visible"  # where there is one, and the machine that measured cannot see it
+
+SYMBOLS = {
+    Verdict.REGRESSED: "▼",
+    Verdict.IMPROVED: "▲",
+    Verdict.EQUIVALENT: "=",
+    Verdict.INCONCLUSIVE: "?",
+    Verdict.FAILED: "✕",
+    Verdict.UNJUDGED: "○",
+}
+MEANINGS = {
+    Verdict.REGRESSED: "Slower than the base, beyond reasonable doubt: the whole interval lies below zero, "
+    "and the change is at least as large as the margin.",
+    Verdict.IMPROVED: "Faster than the base, by the same standard of proof.",
+    Verdict.EQUIVALENT: "As fast as the base: the whole interval lies within the margin around zero.",
+    Verdict.INCONCLUSIVE: "The measurement was too noisy, or the change too small, to say. "
+    "It is neither a pass nor a fault: the interval tells what is still possible.",
+    Verdict.FAILED: "There is no verdict: the server did not start, died, or reported an error. "
+    "Its own words are on the cell's page.",
+    Verdict.UNJUDGED: "There is nothing to compare with. The base itself is always unjudged.",
+}
+OUTCOME_SYMBOLS = {Outcome.HOLDS: "✓", Outcome.FAILS: "✗", Outcome.UNTOLD: "?"}
+WORST_FIRST = (
+    Verdict.REGRESSED,
+    Verdict.FAILED,
+    Verdict.INCONCLUSIVE,
+    Verdict.UNJUDGED,
+    Verdict.EQUIVALENT,
+    Verdict.IMPROVED,
+)
+
+_TITLES_AND_UNITS = {metric.name: (metric.title, metric.unit) for metric in metrics.METRICS}
+
+# Control characters, bidirectional ones too, would change how the text around them reads.
+_VISIBLE = (
+    {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
+    | {0x7F: 0x2421}
+    | dict.fromkeys(range(0x80, 0xA0), "\N{REPLACEMENT CHARACTER}")
+    | {
+        code: f"[U+{code:04X}]"
+        for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+    }
+    | dict.fromkeys((0xFFFE, 0xFFFF), "\N{REPLACEMENT CHARACTER}")  # no characters, and none of XML's
+)
+_ACTING = re.compile(f"[{''.join(re.escape(chr(code)) for code in _VISIBLE)}]")
+TEXT_MAX = 20_000  # characters of one text; a server's last words are shorter
+
+
+def visible(text: str) -> str:
+    """`text` with characters that act on a display instead of showing on it made visible, and an end."""
+    if len(text) > TEXT_MAX:
+        text = f"{text[:TEXT_MAX]}… and {number(len(text) - TEXT_MAX, 0)} more characters"
+    if text.isprintable():  # as most are, which is seen sooner than that none of them acts
+        return text
+    return text.translate(_VISIBLE) if _ACTING.search(text) else text
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def decimals(half_width: float) -> int:
+    """How many decimals a number of that uncertainty deserves; negative: tens, hundreds, … are zero."""
+    return -math.floor(math.log10(half_width / 2))
+
+
+def number(value: float, places: int | None = None) -> str:
+    """`value` with its digits grouped; to `places` decimals, or else to three significant digits."""
+    if value == 0:
+        return "0"
+    if places is None:
+        magnitude = math.floor(math.log10(abs(value)))
+        if magnitude < -5:
+            return f"{value:.1e}".replace("-", MINUS)
+        places = max(2 - magnitude, 0)
+    return _grouped(round(value, places), places)
+
+
+def _grouped(rounded: float, places: int) -> str:
+    text = f"{rounded + 0.0:,.{max(places, 0)}f}"  # no negative zero
+    return text.replace(",", SPACE).replace("-", MINUS)
+
+
+def estimate(interval: Interval) -> str:
+    """The estimate, as exact as its interval allows, and never less than one digit of it."""
+    places = _places(interval, scale=1)
+    if places is not None and interval.estimate:
+        places = max(places, -math.floor(math.log10(abs(interval.estimate))))
+    return number(interval.estimate, places)
+
+
+def half_width(interval: Interval) -> str:
+    """Half the interval's width, `± 12`; nothing where a single start gives none."""
+    half = (interval.high - interval.low) / 2
+    return f"±{SPACE}{number(half, decimals(half))}" if half > 0 else ""
+
+
+def percent(ratio: float, places: int | None = None) -> str:
+    """A ratio as a change: 0.76 is −24 %."""
+    change = (ratio - 1) * 100
+    if places is None:
+        places = 1 if abs(change) < 100 else 0
+    return _percent(round(change, places), places) if change else f"0{SPACE}%"
+
+
+@lru_cache(4096)  # a site has a hundred thousand changes, and most are one of these
+def _percent(rounded: float, places: int) -> str:
+    sign = "+" if rounded > 0 else ""
+    return f"{sign}{_grouped(rounded, places)}{SPACE}%"
+
+
+def change(ratio: Interval) -> str:
+    """A ratio's estimate as a change, as exact as its interval allows."""
+    return percent(ratio.estimate, _percent_places(ratio))
+
+
+def change_range(ratio: Interval) -> str:
+    """A ratio's interval as changes: `−25.3 to −22.9 %`."""
+    places = _percent_places(ratio)
+    low, high = (_signed((end - 1) * 100, places) for end in (ratio.low, ratio.high))
+    return f"{low} to {high}{SPACE}%"
+
+
+def detectable(cell: CellComparison) -> str:
+    """The smallest loss that the cell's run could have seen: `−1.4 %`; nothing where that is not known."""
+    seen = [each.detectable for each in cell.judged if each.detectable is not None]
+    if not seen:
+        return ""
+    sign = MINUS if cell.judged[0].metric == THROUGHPUT else "+"
+    return f"{sign}{percents(seen[0])}"
+
+
+def percents(part: float) -> str:
+    """A part of one in percent, to one decimal."""
+    return f"{number(part * 100, 1)}{SPACE}%"
+
+
+def signed(value: float) -> str:
+    """A difference with its sign, to three significant digits."""
+    return number(value) if value <= 0 else f"+{number(value)}"
+
+
+def verdict(cell: CellComparison) -> str:
+    """The verdict as a sign and a word, and whether it is known."""
+    known = " (acknowledged)" if cell.acknowledged else ""
+    return f"{SYMBOLS[cell.verdict]} {cell.verdict}{known}"
+
+
+def share(part: float) -> str:
+    """A part of one, such as a margin, in percent as it was written."""
+    return f"{part * 100:g}{SPACE}%"
+
+
+def cpu_us(server_cpu_s: float | None) -> str:
+    """CPU time of a transaction in microseconds."""
+    return NOT_VISIBLE if server_cpu_s is None else number(server_cpu_s * 1e6)
+
+
+def p_value(p: float) -> str:
+    """A probability; tiny ones are not told apart."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def moment(iso: str) -> str:
+    """An ISO time for people, to the minute; what is no time stays as it is."""
+    try:
+        return f"{datetime.fromisoformat(iso):%-d %B %Y, %H:%M} UTC"
+    except ValueError:
+        return iso
+
+
+@lru_cache(1024)  # the runs of a site are on all its pages of history
+def day(iso: str) -> str:
+    """An ISO time's day, short; what is no time stays as it is."""
+    try:
+        return f"{datetime.fromisoformat(iso):%-d %b %Y}"
+    except ValueError:
+        return iso
+
+
+def duration(seconds: float) -> str:
+    """A length of time for people."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def memory(size: int) -> str:
+    """Bytes as GiB."""
+    return f"{size / 2**30:.1f} GiB"
+
+
+def size(bytes_: int) -> str:
+    """Bytes on a disk, in the decimal units that disks are sold by."""
+    for unit, power in (("GB", 9), ("MB", 6), ("kB", 3)):
+        if bytes_ >= 10**power:
+            return f"{number(bytes_ / 10**power)}{SPACE}{unit}"
+    return f"{bytes_}{SPACE}B"
+
+
+def amount(value: float, unit: str) -> str:
+    """A metric's figure in its unit (metrics.Metric), small times in small units."""
+    if unit != "s":
+        return f"{number(value)}{SPACE}{unit}".rstrip()
+    scale, name = (1e6, "µs") if abs(value) < 1e-3 else (1e3, "ms")
+    return f"{number(value * scale)}{SPACE}{name}"
+
+
+def setting(value: str, name: str) -> str:
+    """A setting's value; bytes in the largest unit, as my.cnf has it, that does not round them."""
+    if value.isdecimal() and name.endswith(("_bytes", "_size")):
+        for power, unit in ((30, "G"), (20, "M"), (10, "K")):
+            if int(value) and int(value) % 2**power == 0:
+                return f"{int(value) >> power}{unit}"
+    return value
+
+
+def dataset(dataset: Dataset) -> str:
+    """What the tables are, and how large."""
+    match dataset.kind:
+        case "sbtest":
+            what = f"{_counted(dataset.tables, 'table')} of {_counted(dataset.rows, 'row')}"
+        case "tpcc":
+            what = f"TPC-C with {_counted(dataset.warehouses, 'warehouse')}"
+        case "own":
+            return f"the workload's own tables, {dataset.engine}"
+    engine = "each server's default engine" if dataset.engine.lower() == "default" else dataset.engine
+    return f"{what}, {engine}, seed {dataset.seed}"
+
+
+def threads(count: int) -> str:
+    """A number of threads."""
+    return "1 thread" if count == 1 else f"{count} threads"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"1 {noun}" if count == 1 else f"{number(count, 0)} {noun}s"
+
+
+def _signed(value: float, places: int) -> str:
+    text = number(value, places)
+    return f"+{text}" if round(value, places) > 0 else text
+
+
+def _percent_places(ratio: Interval) -> int:
+    """A change's decimals; a figure that is the same in every start has no more than two."""
+    return min(max(_places(ratio, scale=100) or 0, 0), 2)
+
+
+def _places(interval: Interval, scale: float) -> int | None:
+    half = (interval.high - interval.low) / 2 * scale
+    return decimals(half) if half > 0 else None
+
+
+# --- sentences ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What a run says about one head: the claim, and the figure that carries it."""
+
+    claim: str
+    detail: str
+
+    @property
+    def text(self) -> str:
+        """Both as one sentence."""
+        return f"{self.claim}: {self.detail}" if self.detail else self.claim
+
+
+def conditions(header: RunHeader, workload: str | None = None) -> str:
+    """How the load differs from a profile that says nothing of it; of one workload, or of the whole run."""
+    profile, load = header.profile, header.profile.load
+    of = {record.name: record for record in header.workloads}
+    record = of.get(workload) if workload is not None else None
+    said = []
+    if (record.protocol if record else load.protocol) == "prepared":
+        said.append("prepared statements")
+    said += _pace(load)
+    if load.reconnect:
+        said.append("lost connections opened again")
+    said += [
+        f"{name} = {value}" for name, value in profile.options.items() if not record or name in record.options
+    ]
+    if profile.distribution is not None:
+        tag, values = type(profile.distribution).__struct_config__.tag, structs.asdict(profile.distribution)
+        said.append(" ".join([f"{tag} rows", *(f"{name} = {value:g}" for name, value in values.items())]))
+    return ", ".join(said)
+
+
+def _pace(load: Load) -> list[str]:
+    if load.rate is not None:
+        return [f"{number(load.rate)} transactions/s with {load.arrivals} arrivals"]
+    return [f"{load.think} think time of {load.think_s:g} s"] if load.think_s else []
+
+
+def advice(comparison: Comparison) -> str:
+    """Why the run's verdicts advise and fail nothing; empty where they do fail."""
+    known, policy = comparison.false_alarms, comparison.policy
+    more = ledger.wanting(known, policy)
+    if not more or not heads(comparison):
+        return ""
+    seen, cells = "nothing is known of the rate of false alarms on this runner", _counted(more, "A/A cell")
+    if known is not None:
+        of = f"{known.alarms or 'none'} of {_counted(known.cells, 'A/A cell')}"
+        seen = (
+            f"{of} on this runner gave a false alarm, so their rate may be up to {percents(known.share.high)}"
+        )
+        cells += " more"
+    return (
+        f"These verdicts advise, and fail nothing: {seen}. {cells} without one would show that it is at most "
+        f"{share(policy.false_alarms_max)}; shootout doctor --calibrate measures some"
+    )
+
+
+def excuse(c: CellComparison, comparison: Comparison) -> str:
+    """Why a regression fails nothing; empty where it does fail."""
+    if (known := c.acknowledged) is not None:
+        return f"acknowledged by {known.owner} until {known.expires}: {known.reason}"
+    return advice(comparison)
+
+
+def properties(c: CellComparison) -> dict[str, str]:
+    """What a test report says of a cell, whether or not it passes: what it could have missed, above all."""
+    said = {
+        "verdict": verdict(c),
+        "change": decided_change(c) if c.cell != c.base else "",
+        "detectable": detectable(c),
+        "reason": visible(c.reason),
+    }
+    return {name: words for name, words in said.items() if words}
+
+
+def curves(comparison: Comparison) -> tuple[str, ...]:
+    """The scaling curves that are not their base's for certain, all threads taken together."""
+    doubt = 1 - comparison.policy.confidence
+    return tuple(_curve(each) for each in comparison.curves if each.p_value < doubt)
+
+
+def _curve(each: CurveComparison) -> str:
+    level, tilt = (f"{change(part)} ({change_range(part)})" for part in (each.level, each.tilt))
+    first, *_, last = each.threads
+    return (
+        f"Whole curve, {each.workload}, {each.server}: level {level}, tilt from {first} to {last} threads "
+        f"{tilt}; p {'' if each.p_value < 0.001 else '= '}{p_value(each.p_value)}"
+    )
+
+
+def causes_title(c: CellComparison) -> str:
+    """What `causes` are of a cell."""
+    if c.verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
+        return "Likely causes"
+    return "Changed, though throughput does not tell"
+
+
+def cause(each: Cause) -> str:
+    """What became more or less, and how much of a transaction's time that is, about."""
+    title, unit = (each.name, "s") if each.kind == "statement" else _TITLES_AND_UNITS[each.name]
+    base, head = amount(each.base, unit), amount(each.head, unit)
+    change = f" ({percent(each.head / each.base)})" if each.base else ""
+    link, weight = ("of", "about") if each.kind == "statement" else ("for", "roughly")
+    part = f"{_signed(100 * each.share, 1)}{SPACE}%"
+    return f"{title}: {head} {link} each transaction instead of {base}{change}, {weight} {part} of its time"
+
+
+def heads(comparison: Comparison) -> tuple[str, ...]:
+    """The servers that are held against a base, in the run's order."""
+    return tuple(dict.fromkeys(c.cell.server for c in comparison.cells if c.cell != c.base))
+
+
+def worst_first(cells: Sequence[CellComparison]) -> tuple[CellComparison, ...]:
+    """By verdict, then from the slowest to the fastest."""
+
+    def rank(c: CellComparison) -> tuple[int, float]:
+        found = decisive(c)
+        return WORST_FIRST.index(c.verdict), -worsening(found[0], found[1].estimate) if found else 0.0
+
+    return tuple(sorted(cells, key=rank))
+
+
+def decisive(c: CellComparison) -> tuple[str, Interval] | None:
+    """The metric that decided the cell's verdict, and its ratio; None where nothing was compared."""
+    if c.judged:
+        return c.judged[0].metric, c.judged[0].ratio
+    return None if c.ratio is None else (THROUGHPUT, c.ratio)
+
+
+def worsening(metric: str, ratio: float) -> float:
+    """By how much a metric became worse, as a share of the base; negative: better."""
+    return 1 - ratio if metric == THROUGHPUT else ratio - 1
+
+
+def overall(comparison: Comparison) -> Headline:
+    """What a run says of all its heads together."""
+    found = heads(comparison)
+    if len(found) < 2:
+        return headlines(comparison)[0]
+    (base, _), *_ = Counter(c.base.server for c in comparison.cells if c.cell != c.base).most_common(1)
+    compared = [c for c in comparison.cells if c.cell.server in found]
+    of = {verdict: [c for c in compared if c.verdict is verdict] for verdict in Verdict}
+    slower, faster = worst_first(of[Verdict.REGRESSED]), worst_first(of[Verdict.IMPROVED])
+    failed = f"{_cells(len(of[Verdict.FAILED]))} failed" if of[Verdict.FAILED] else ""
+    if slower or faster:
+        word, changed = (_worse(slower), slower) if slower else (_better(faster), faster)
+        servers = len({c.cell.server for c in changed})
+        claim = f"{servers} of {len(found)} servers {'is' if servers == 1 else 'are'} {word} than {base}"
+        said = []
+        if slower:
+            said.append(f"in {len(slower)} of {_cells(len(compared))}, worst {_place(slower[0], named=True)}")
+        if faster:
+            also = f"{_better(faster)} in" if slower else "in"
+            of_all = "" if slower else f" of {_cells(len(compared))}"
+            said.append(f"{also} {len(faster)}{of_all}, best {_place(faster[-1], named=True)}")
+        return Headline(claim=claim, detail="; ".join([*said, *([failed] if failed else [])]))
+    if len(of[Verdict.EQUIVALENT]) == len(compared):
+        claim = f"All {len(found)} servers are as fast as {base}"
+        detail = f"{_cells(len(compared))} within ±{share(comparison.policy.margin)}"
+        return Headline(claim=claim, detail=detail)
+    if len(of[Verdict.FAILED]) == len(compared):
+        return Headline(claim=f"None of {len(found)} servers could be measured", detail=failed)
+    counts = ", ".join(f"{len(of[v])} {v}" for v in WORST_FIRST if of[v])
+    claim = f"No difference between {len(found)} servers and {base} was shown"
+    return Headline(claim=claim, detail=f"of {_cells(len(compared))}, {counts}")
+
+
+def headlines(comparison: Comparison) -> tuple[Headline, ...]:
+    """One for each head; one for the whole run where nothing is compared."""
+    found = heads(comparison)
+    if not found:
+        servers = ", ".join(server.label for server in comparison.header.servers)
+        return (Headline(claim=f"{servers} was measured alone", detail="there is nothing to compare with"),)
+    return tuple(
+        _headline([c for c in comparison.cells if c.cell.server == head], comparison) for head in found
+    )
+
+
+def _headline(cells: Sequence[CellComparison], comparison: Comparison) -> Headline:
+    head = cells[0].cell.server
+    (base, _), *_ = Counter(c.base.server for c in cells if c.cell != c.base).most_common(1)
+    total = _cells(len(cells))
+    of = {verdict: [c for c in cells if c.verdict is verdict] for verdict in Verdict}
+    slower, faster = worst_first(of[Verdict.REGRESSED]), worst_first(of[Verdict.IMPROVED])
+    equal, failed = len(of[Verdict.EQUIVALENT]), len(of[Verdict.FAILED])
+    lost = f"; {_cells(failed)} failed" if failed else ""
+    if slower:
+        claim = f"{head} is {_worse(slower)} than {base} in {len(slower)} of {total}"
+        also = f"; {_better(faster)} in {len(faster)}, best {_place(faster[-1])}" if faster else ""
+        return Headline(claim=claim, detail=f"worst {_place(slower[0])}{also}{lost}")
+    if faster:
+        claim = f"{head} is {_better(faster)} than {base} in {len(faster)} of {total}"
+        none = f"{_worse(faster)} in none"
+        return Headline(claim=claim, detail=f"best {_place(faster[-1])}; {none}{lost}")
+    if equal == len(cells):
+        everywhere = "its only cell" if equal == 1 else f"all {total}"
+        margin = share(comparison.policy.margin)
+        return Headline(claim=f"{head} is as fast as {base} in {everywhere}", detail=f"within ±{margin}")
+    if all(c.verdict is Verdict.UNJUDGED and c.figures is None for c in cells):
+        return Headline(claim=f"{head} was not measured", detail=cells[0].reason)
+    if failed == len(cells):
+        return Headline(claim=f"{head} could not be measured", detail=f"{failed} of {total} failed")
+    counts = ", ".join(f"{len(of[v])} {v}" for v in WORST_FIRST if of[v])
+    return Headline(
+        claim=f"No difference between {head} and {base} was shown", detail=f"of {total}, {counts}"
+    )
+
+
+def _cells(count: int) -> str:
+    return "1 cell" if count == 1 else f"{count} cells"
+
+
+def _worse(cells: Sequence[CellComparison]) -> str:
+    return "slower" if all(_of_time(c) for c in cells) else "worse"
+
+
+def _better(cells: Sequence[CellComparison]) -> str:
+    return "faster" if all(_of_time(c) for c in cells) else "better"
+
+
+def _of_time(c: CellComparison) -> bool:
+    """Whether the cell was decided by a metric that says how fast a server is."""
+    found = decisive(c)
+    return found is None or found[0] == THROUGHPUT or found[0].startswith("latency")
+
+
+def decided_change(c: CellComparison) -> str:
+    """The change that decided, `−21 %`; of another metric than throughput with its name."""
+    found = decisive(c)
+    if found is None:
+        return NONE
+    metric, ratio = found
+    return change(ratio) if metric == THROUGHPUT else f"{metrics.TITLES[metric]} {change(ratio)}"
+
+
+def decided_range(c: CellComparison) -> str:
+    """The interval of that change, `−25.3 to −22.9 %`; nothing where nothing was compared."""
+    found = decisive(c)
+    return change_range(found[1]) if found else ""
+
+
+def _place(c: CellComparison, *, named: bool = False) -> str:
+    server = f"{c.cell.server}, " if named else ""
+    return f"{decided_change(c)} ({server}{c.cell.workload}, {threads(c.cell.threads)})"
+
+
+def factor(ratio: Interval) -> str:
+    """A ratio with its interval: as a change, or as a factor where it is large or small."""
+    if 1 / 3 < ratio.estimate < 3:
+        return (
+            f"{change(ratio)}, {change_range(ratio)}" if ratio.low < ratio.high else percent(ratio.estimate)
+        )
+    ends = f", {number(ratio.low)} to {number(ratio.high)}" if ratio.low < ratio.high else ""
+    return f"×{number(ratio.estimate)}{ends}"
+
+
+def finding(judged: JudgedClaim) -> str:
+    """What came of a published claim, with the figures it rests on."""
+    said = "; ".join(f"{each.what}: {factor(each.ratio)}" for each in judged.contrasts)
+    return ". ".join(filter(None, (f"{judged.claim.text} ({judged.outcome})", said, judged.reason)))
+
+
+def sentence(c: CellComparison, policy: Policy) -> str:
+    """A cell's verdict in words with the figure that decided it."""
+    base = c.base.server
+    if c.cell == c.base and c.verdict is Verdict.UNJUDGED:
+        return "This is the base: the other servers are compared with it"
+    if c.verdict is Verdict.FAILED:
+        return "Could not be measured to the end" if c.figures else "Could not be measured"
+    if (found := decisive(c)) is None:
+        return "Measured, with nothing to compare it with"
+    metric, ratio = found
+    size = change(ratio).lstrip(f"+{MINUS}")
+    margin = share(c.judged[0].margin if c.judged else policy.margin)
+    if metric == THROUGHPUT:
+        said = {
+            Verdict.REGRESSED: f"{size} fewer transactions per second than {base}",
+            Verdict.IMPROVED: f"{size} more transactions per second than {base}",
+            Verdict.EQUIVALENT: f"As fast as {base}, within ±{margin}",
+        }
+        undecided = f"Not decided: the difference from {base} is anywhere from {change_range(ratio)}"
+    else:
+        title = metrics.TITLES[metric]
+        titled = title[0].upper() + title[1:]
+        said = {
+            Verdict.REGRESSED: f"{titled} {size} higher than that of {base}",
+            Verdict.IMPROVED: f"{titled} {size} lower than that of {base}",
+            Verdict.EQUIVALENT: f"{titled} the same as that of {base}, within ±{margin}",
+        }
+        undecided = f"Not decided: {title} against {base}, anywhere from {change_range(ratio)}"
+    return said.get(c.verdict, undecided)

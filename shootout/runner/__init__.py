@@ -1,0 +1,1 @@
+"""The machine that measures: what it is, how noisy it is, and what makes it unfit."""

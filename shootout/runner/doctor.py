@@ -1,0 +1,107 @@
+"""What is to be known of a runner before its verdicts are believed: machine, noise, false alarms."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from shootout.analysis import ledger, stats
+from shootout.analysis.power import flagged
+from shootout.model.history import LedgerEntry
+from shootout.model.plan import THROUGHPUT, Cell, Policy
+from shootout.model.run import Calibration, Finding, Runner
+from shootout.model.value import Value
+from shootout.model.verdict import FalseAlarms
+from shootout.runner import calibration, disk, interference, machine, preflight
+from shootout.runner.host import Host
+from shootout.servers import native
+
+CHANGES = (0.01, 0.02, 0.03, 0.05, 0.10)  # losses, of the power curve
+STARTS = 6  # of a run that it is told for
+
+
+class CellNoise(Value):
+    """What A/A cells of one kind have shown."""
+
+    workload: str
+    dataset: str
+    threads: int
+    runs: int
+    spread: float  # of one start's throughput ratio: standard deviation of its logarithm
+    power: dict[str, float]  # share of runs of `STARTS` starts that flag a loss, by the loss as a share
+
+
+class Report(Value):
+    """All of it."""
+
+    runner: Runner
+    findings: tuple[Finding, ...]
+    noise: tuple[CellNoise, ...]
+    false_alarms: FalseAlarms | None
+    aa_cells_wanting: int  # without a false alarm, until these are known to be as rare as the policy asks
+    calibration: Calibration | None
+
+
+def examine(data: Path, results: Path, policy: Policy) -> Report:
+    """Look at this machine for some seconds, and at what its runs in `results` have shown.
+
+    `data`: where the servers' data will lie. Raises InputError.
+    """
+    runner = machine.inspect(data)
+    folder = results / ledger.FOLDER
+    entries = ledger.read(folder, runner.fingerprint)
+    shown = ledger.false_alarms(entries, policy)
+    return Report(
+        runner=runner,
+        findings=tuple(_findings(data)),
+        noise=noise(entries, policy),
+        false_alarms=shown,
+        aa_cells_wanting=ledger.wanting(shown, policy),
+        calibration=calibration.read(folder, runner.fingerprint),
+    )
+
+
+def noise(entries: Sequence[LedgerEntry], policy: Policy) -> tuple[CellNoise, ...]:
+    """The noise of each kind of cell that is known."""
+    found = []
+    for (workload, dataset, threads), of_kind in sorted(ledger.by_kind(entries).items()):
+        cell = Cell(workload=workload, dataset=dataset, server="", threads=threads)
+        spread = ledger.spreads(of_kind, cell).get(THROUGHPUT)
+        if spread is not None:
+            margin = policy.margin_of(THROUGHPUT, workload)
+            found.append(
+                CellNoise(
+                    workload=workload,
+                    dataset=dataset,
+                    threads=threads,
+                    runs=len({entry.run for entry in of_kind}),
+                    spread=spread,
+                    power={f"{loss:g}": power(loss, spread, margin, policy) for loss in CHANGES},
+                )
+            )
+    return tuple(found)
+
+
+def power(loss: float, spread: float, margin: float, policy: Policy, starts: int = STARTS) -> float:
+    """The share of runs that flag such a loss of throughput, where starts differ by `spread`.
+
+    As `power.flagged` has it, confirmation included, for the only cell of a run: what more cells take from it
+    by Holm's correction is not in it.
+    """
+    floor = policy.floor_factor * stats.quantile(policy.confidence) * spread / math.sqrt(starts)
+    bar = max(math.log1p(margin), floor)
+    return flagged(-math.log1p(-loss), spread, starts, bar, policy, comparisons=1)
+
+
+def _findings(data: Path) -> Iterator[Finding]:
+    host = Host()
+    there = data.resolve()
+    yield from preflight.findings(host, there)
+    yield preflight.open_files(native.allow_files())
+    while not there.exists():
+        there = there.parent
+    yield preflight.space(shutil.disk_usage(there).free)
+    yield from interference.look(host)
+    yield from disk.findings(there)

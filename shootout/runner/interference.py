@@ -1,0 +1,129 @@
+"""How quiet a machine is: what passes on it while nothing of ours runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from shootout.model.run import Finding
+from shootout.runner.host import Host
+from shootout.runner.preflight import STEAL_SHARE
+
+SECONDS = 3.0  # that a look takes
+BUSY_SHARE = 0.02  # of one CPU, that another process may take
+IDLE_MIN = 0.95  # of all CPUs
+PRESSURE_SHARES = {"cpu": 0.05, "memory": 0.01, "io": 0.05}  # of the time, that something may have waited
+_PRESSURE = re.compile(r"^some .*\btotal=(\d+)$", re.MULTILINE)
+_NAMED = 3  # processes
+
+
+@dataclass(frozen=True)
+class Process:
+    """What a process has used so far."""
+
+    pid: int
+    name: str
+    unit: str  # systemd's service that it is of, or ""
+    kernel: bool
+    ticks: int
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What has passed since the machine was started."""
+
+    times: tuple[int, ...]  # of all CPUs, in ticks: user nice system idle iowait irq softirq steal
+    waited_us: Mapping[str, int]  # something has waited, by what it was short of; what is not told is missing
+    processes: Mapping[tuple[int, str], Process]  # by pid and moment of birth
+
+
+def look(host: Host) -> Iterator[Finding]:
+    """Keep still for `SECONDS`, and tell what passed meanwhile."""
+    began_s, before = time.monotonic(), moment(host)
+    time.sleep(SECONDS)
+    after, seconds = moment(host), time.monotonic() - began_s
+    yield from findings(before, after, seconds, {os.getpid()}, os.sysconf("SC_CLK_TCK"))
+
+
+def moment(host: Host) -> Moment:
+    """What has passed until now."""
+    waited = {name: _PRESSURE.search(host.text(f"proc/pressure/{name}")) for name in PRESSURE_SHARES}
+    found = (_process(host, name) for name in host.names("proc") if name.isdecimal())
+    return Moment(
+        times=tuple(int(field) for field in host.text("proc/stat").split("\n", 1)[0].split()[1:9]),
+        waited_us={name: int(total[1]) for name, total in waited.items() if total},
+        processes=dict(filter(None, found)),
+    )
+
+
+def findings(
+    before: Moment, after: Moment, seconds: float, own: Collection[int], ticks_per_s: int
+) -> Iterator[Finding]:
+    """What passed between two moments; `own`: processes that are no strangers. Of CPU time, in ticks."""
+    passed = [now - then for then, now in zip(before.times, after.times, strict=True)]
+    total = max(sum(passed), 1)
+    stolen = passed[7] / total if len(passed) == 8 else 0.0
+    yield Finding(
+        code="stolen",
+        what=f"CPU time taken by other machines in {seconds:.0f} s",
+        found=f"{stolen:.1%}",
+        why="A slice that loses CPU time to others on this host looks slow.",
+        fit=stolen <= STEAL_SHARE,
+    )
+    if after.waited_us:
+        shares = {
+            name: (waited - before.waited_us.get(name, waited)) / (seconds * 1e6)
+            for name, waited in after.waited_us.items()
+        }
+        yield Finding(
+            code="pressure",
+            what=f"time that something waited in {seconds:.0f} s",
+            found=", ".join(f"for {name} {share:.1%}" for name, share in shares.items()),
+            why="With nothing of ours running, others were already in each other's way.",
+            fit=all(share <= PRESSURE_SHARES[name] for name, share in shares.items()),
+        )
+    idle = (passed[3] + passed[4]) / total
+    used = {
+        key: (now.ticks - then.ticks) / (seconds * ticks_per_s)
+        for key, now in after.processes.items()
+        if (then := before.processes.get(key)) is not None and now.pid not in own
+    }
+    busy = sorted((key for key, share in used.items() if share > BUSY_SHARE), key=lambda key: -used[key])
+    named = [f"{after.processes[key].name} ({key[0]}) {used[key]:.0%}" for key in busy[:_NAMED]]
+    more = [f"and {len(busy) - _NAMED} more"] if len(busy) > _NAMED else []
+    yield Finding(
+        code="busy-processes",
+        what="other processes",
+        found=", ".join([f"CPUs idle for {idle:.0%}", *named, *more]),
+        why="They take CPU time and caches from one slice and not from the next.",
+        fit=not busy and idle >= IDLE_MIN,
+        mend=_ended(after.processes[busy[0]]) if busy else "",
+    )
+
+
+def _process(host: Host, pid: str) -> tuple[tuple[int, str], Process] | None:
+    """None where it has ended meanwhile."""
+    before, _, after = host.text(f"proc/{pid}/stat").rpartition(")")
+    fields = after.split()
+    if len(fields) < 20:
+        return None
+    # From the state on, the third field of proc(5): parent, times in user and kernel mode, moment of birth.
+    parent, user, system, born = fields[1], fields[11], fields[12], fields[19]
+    unit = re.search(r"([^/\s]+\.service)$", host.text(f"proc/{pid}/cgroup"), re.MULTILINE)
+    process = Process(
+        pid=int(pid),
+        name=before.partition("(")[2],
+        unit=unit[1] if unit else "",
+        kernel=parent == "2",
+        ticks=int(user) + int(system),
+    )
+    return (process.pid, born), process
+
+
+def _ended(process: Process) -> str:
+    if process.kernel:
+        return ""
+    return f"sudo systemctl stop {process.unit}" if process.unit else f"kill {process.pid}"

@@ -1,0 +1,261 @@
+"""The machine that measures: what it is, which CPUs serve whom, and what its kernel counts for a process."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import re
+import signal
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+from msgspec import structs
+
+from shootout.document import fingerprint
+from shootout.errors import MeasureError
+from shootout.model.plan import PlacementName, Sampling
+from shootout.model.run import Placement, Runner, Warning
+from shootout.runner import calibration, preflight
+from shootout.runner.host import Disk, Host, Mount
+
+SHARED = "shared-cpu"  # code of a warning
+SAID_ELSEWHERE = ("virtual",)  # of findings: no doubt of its own, what it leads to is
+
+
+def inspect(data_dir: Path, host: Host | None = None) -> Runner:
+    """What this machine is. `data_dir` lies where the servers' data will.
+
+    The fingerprint is made of `facts`, which change results and outlive a reboot: neither the host's name is
+    among them, nor the kernel, nor what is set anew at each reboot.
+    """
+    host = host or Host()
+    data = data_dir.resolve()
+    mount = host.mount(data)
+    disk = host.disk(mount) if mount else None
+    cpus = host.cpus
+    place = placement(cpus)
+    facts = _facts(host, mount, disk)
+    doubts = (
+        each for each in preflight.findings(host, data) if not each.fit and each.code not in SAID_ELSEWHERE
+    )
+    return Runner(
+        fingerprint=fingerprint.fingerprint(facts),
+        cpu=host.processor,
+        cpus=len(cpus),
+        memory_bytes=host.memory["MemTotal"],
+        kernel=platform.release(),
+        system=platform.freedesktop_os_release().get("PRETTY_NAME", platform.system()),
+        virtual=host.hypervisor,
+        filesystem=mount.filesystem if mount else "unknown",
+        disk=_kind(disk),
+        placement=place,
+        warnings=(*_shared_cpus(place), *(each.warning for each in doubts)),
+        facts=facts,
+    )
+
+
+def prepared(runner: Runner, sampling: Sampling, folder: Path) -> Runner:
+    """The runner with the CPU placement that the profile asks for, or with what its calibration found best.
+
+    `folder` holds the calibration, if there is one. Raises InputError for one that cannot be read.
+    """
+    found = calibration.read(folder, runner.fingerprint) if sampling.calibrated else None
+    places = placements(cpus_of(runner.placement), sampling.placement)
+    place = next(iter(places.values()))
+    if found is not None:
+        place = places.get(found.best.placement, place)
+    warnings = (*_shared_cpus(place), *(each for each in runner.warnings if each.code != SHARED))
+    return structs.replace(runner, placement=place, warnings=warnings, calibration=found)
+
+
+def placements(cpus: Sequence[int], first: PlacementName = "apart") -> dict[str, Placement]:
+    """The ways to give `cpus` to client and servers, by name, the one asked for first; each way once.
+
+    Apart: about a quarter for the client, the rest for the servers. A client and a server that only take
+    turns share one CPU under all of them: on two, every turn would wake an idle one, which on a virtual
+    machine took two thirds of the time and most of the noise (docs/method.md).
+    The client takes the first CPUs, so give CPUs of one core side by side (`Host.by_core`).
+    """
+    quarter, half = max(1, round(len(cpus) / 4)), max(1, len(cpus) // 2)
+    ways = {
+        "apart": (cpus[:quarter], cpus[quarter:] or cpus),
+        "shared": (cpus[:quarter], cpus),
+        "halves": (cpus[:half], cpus[half:] or cpus),
+        "free": (cpus, cpus),
+    }
+    places: dict[str, Placement] = {}
+    for name in dict.fromkeys((first, *ways)):
+        client, servers = ways[name]
+        place = Placement(client=tuple(sorted(client)), servers=tuple(sorted(servers)), single=cpus[-1])
+        if place not in places.values():
+            places[name] = place
+    return places
+
+
+def placement(cpus: Sequence[int], name: PlacementName = "apart") -> Placement:
+    """One of `placements`."""
+    return next(iter(placements(cpus, name).values()))
+
+
+def cpus_of(place: Placement) -> tuple[int, ...]:
+    """Every CPU of a placement, in the order that it was made from."""
+    return Host().by_core({*place.client, *place.servers})
+
+
+@contextmanager
+def hold(cpus: Collection[int], *, batch: bool = True) -> Iterator[None]:
+    """Keep this thread, and all that it starts meanwhile, on `cpus`.
+
+    `batch`: it also waits for its turn there. A reply that wakes it does not push the server off the CPU, so
+    that replies come in by the handful (docs/method.md, "What the load engine costs"): not for one at a time.
+    """
+    before = os.sched_getaffinity(0), os.sched_getscheduler(0), os.sched_getparam(0)
+    os.sched_setaffinity(0, cpus)
+    if batch:
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before[0])
+        os.sched_setscheduler(0, *before[1:])
+
+
+def place(pid: int, cpus: Collection[int]) -> None:
+    """Hold every thread that a process has, and so all that they start, to `cpus`.
+
+    Raises MeasureError where the process is gone.
+    """
+    for task in _tasks(pid):
+        with suppress(ProcessLookupError):  # a thread may end meanwhile
+            os.sched_setaffinity(task, cpus)
+
+
+def stop(pid: int, stopped: bool) -> None:
+    """Stop a process, or let it go on; one that is gone stays so."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGSTOP if stopped else signal.SIGCONT)
+
+
+def process_cpu_s(pid: int) -> float:
+    """CPU seconds a process has used, ended threads included, to the nanosecond.
+
+    It is the process's CPU clock, clock_getcpuclockid(3): the kernel encodes it as (~pid << 3) | 2.
+    Raises MeasureError where the process is gone.
+    """
+    try:
+        return time.clock_gettime_ns((~pid << 3) | 2) / 1e9
+    except OSError as error:
+        raise _gone(pid) from error
+
+
+def context_switches(pid: int) -> int:
+    """Context switches of a process's present threads, voluntary or not; those of ended threads are lost.
+
+    Raises MeasureError where the process is gone.
+    """
+    status = "".join(_read(Path(f"/proc/{pid}/task/{task}/status")) for task in _tasks(pid))
+    return sum(map(int, re.findall(r"ctxt_switches:\s+(\d+)", status)))
+
+
+def bytes_written(pid: int) -> int:
+    """Bytes a process has caused to be written to disks. Raises MeasureError where it is gone."""
+    found = re.search(r"^write_bytes: (\d+)$", _read(Path(f"/proc/{pid}/io")), re.MULTILINE)
+    if found is None:
+        raise _gone(pid)
+    return int(found[1])
+
+
+# What the kernel counts for a process, by the names that results have.
+COUNTERS: Mapping[str, Callable[[int], float]] = {
+    "server_cpu_s": process_cpu_s,
+    "context_switches": context_switches,
+    "disk_written_bytes": bytes_written,
+}
+_SAID = {
+    "server_cpu_s": "server CPU",
+    "context_switches": "context switches",
+    "disk_written_bytes": "bytes written to disks",
+}
+
+
+def counters(pid: int | None) -> dict[str, Callable[[], float]]:
+    """Those of COUNTERS that can be read of a process; none where it cannot be seen from here."""
+    found: dict[str, Callable[[], float]] = {}
+    if pid is None:
+        return found
+    for name, read in COUNTERS.items():
+        with suppress(MeasureError):
+            read(pid)
+            found[name] = partial(read, pid)
+    return found
+
+
+def unseen(pid: int | None, *others: str) -> tuple[Warning, ...]:
+    """A warning that names what cannot be read of a server's process, and `others`, if there is anything."""
+    seen = counters(pid)
+    missing = [*(said for name, said in _SAID.items() if name not in seen), *others]
+    if not missing:
+        return ()
+    return (Warning(code="not-visible", text=f"Not visible from here: {', '.join(missing)}."),)
+
+
+def _tasks(pid: int) -> list[int]:
+    try:
+        return [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()]
+    except OSError as error:
+        raise _gone(pid) from error
+
+
+def _facts(host: Host, mount: Mount | None, disk: Disk | None) -> dict[str, str]:
+    """By names that can be told to users; what is not known is left out."""
+    cpus, limits = host.cpus, host.limits
+    memory_bytes = min(host.installed_bytes, limits.memory_bytes or host.installed_bytes)
+    limited = limits.cpus is not None and limits.cpus < len(cpus)
+    known = {
+        "architecture": platform.machine(),
+        "processor": host.processor,
+        "processor's family and model": host.generation,
+        "CPUs": str(len(cpus)),
+        "cores": str(len({host.core(cpu) for cpu in cpus})),
+        "CPU limit": f"{limits.cpus:g}" if limited else "",
+        "memory": f"{math.ceil(memory_bytes / 2**30)} GiB",
+        "virtualisation": host.hypervisor,
+        "file system": mount.filesystem if mount else "",
+        "disk": _make(disk),
+    }
+    return {name: fact for name, fact in known.items() if fact}
+
+
+def _make(disk: Disk | None) -> str:
+    if disk is None:
+        return "unknown"
+    return f"{'virtual' if disk.virtual else _kind(disk)} {disk.model}".strip()
+
+
+def _kind(disk: Disk | None) -> str:
+    if disk is None or disk.rotational is None:
+        return "unknown"
+    return "disk" if disk.rotational else "ssd"
+
+
+def _shared_cpus(place: Placement) -> tuple[Warning, ...]:
+    if not set(place.client) & set(place.servers):
+        return ()
+    text = "Load engine and servers share the same few CPUs: ratios contain some of the engine's work."
+    return (Warning(code=SHARED, text=text),)
+
+
+def _read(file: Path) -> str:
+    """The text of a kernel's file; "" where this machine has no such file."""
+    try:
+        return file.read_text("utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _gone(pid: int) -> MeasureError:
+    return MeasureError(f"process {pid} is gone")

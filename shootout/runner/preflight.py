@@ -1,0 +1,356 @@
+"""What makes a machine fit to measure on, as far as the kernel tells it without waiting.
+
+Nothing is changed: each finding names the command that would mend it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from shootout.model.run import Finding
+from shootout.runner.host import CPUS, Disk, Host, Mount, numbers
+
+STEAL_SHARE = 0.01  # of all CPU time; more is worth a warning
+MEMORY_MIN_BYTES = 2 << 30  # available: servers and their page cache
+SPACE_MIN_BYTES = 10 << 30  # free: each server of a run has a copy of its data
+FILES_MIN = 8192  # open files: servers lower their limits with fewer
+TASKS_MIN = 16_384  # two servers with a thread for each of thousands of connections
+AIO_MIN = 16_384  # asynchronous requests: an InnoDB server asks for some thousands
+
+_SLOW_CLOCKS = ("acpi_pm", "hpet", "jiffies", "pit", "refined-jiffies")
+_MEMORY = ("ramfs", "tmpfs")
+_LAYERED = ("9p", "aufs", "ceph", "cifs", "fuse", "nfs", "overlay", "prl_fs", "smb3", "vboxsf", "virtiofs")
+_COPYING = ("bcachefs", "btrfs", "zfs")
+_OPTIONS = {  # of mounts: what to give instead, and why
+    "sync": ("async", "Every write waits for the disk, also those that a server leaves to the kernel."),
+    "dirsync": ("async", "Every new or removed file waits for the disk."),
+    "nobarrier": ("barrier", "A flush does not reach the disk: durable settings measure as relaxed ones."),
+    "barrier=0": ("barrier=1", "A flush does not reach the disk: durable settings measure as relaxed ones."),
+    "data=journal": ("data=ordered", "Everything is written twice, the journal's pace is the servers'."),
+    "discard": (
+        "nodiscard",
+        "The disk is told of each removed file at once, and every start removes data directories.",
+    ),
+}
+
+
+def findings(host: Host, data: Path) -> Iterator[Finding]:
+    """All of them; `data` is where the servers' data will lie, with no link in its path."""
+    yield from _processors(host)
+    yield from _memory(host)
+    yield from _limits(host)
+    mount = host.mount(data)
+    if mount is not None:
+        yield from _storage(mount, host.disk(mount))
+
+
+def space(free_bytes: int) -> Finding:
+    """Room for the servers' data."""
+    return Finding(
+        code="free-space",
+        what="free space",
+        found=f"{free_bytes / 2**30:.1f} GiB",
+        why="Each server of a run has a copy of its data; one that finds the disk full fails its cells.",
+        fit=free_bytes >= SPACE_MIN_BYTES,
+        mend="shootout cache clear",
+    )
+
+
+def open_files(count: int) -> Finding:
+    """How many files this process and its servers may open."""
+    return Finding(
+        code="open-files",
+        what="open files",
+        found=str(count),
+        why="A server with fewer lowers its table cache and its connections, each version in its own way.",
+        fit=count >= FILES_MIN,
+        mend="sudo prlimit --pid $$ --nofile=65536",
+    )
+
+
+# --- processors -----------------------------------------------------------------------------------
+
+
+def _processors(host: Host) -> Iterator[Finding]:
+    cpus = host.cpus
+    cores = len({host.core(cpu) for cpu in cpus})
+    yield Finding(
+        code="processor",
+        what="processor",
+        found=f"{host.processor}, {_count(len(cpus), 'CPU')} on {_count(cores, 'core')}",
+    )
+    virtual = host.hypervisor
+    yield Finding(
+        code="virtual",
+        what="virtualisation",
+        found=virtual or "none",
+        why="Its CPUs, caches and disk serve others, too: what these do is noise here, and drift.",
+        fit=not virtual,
+    )
+    yield from _governor(host, cpus)
+    yield from _turbo(host)
+    yield from _smt(host)
+    yield from _nodes(host, cpus)
+    yield from _steal(host)
+    yield from _clock(host)
+
+
+def _governor(host: Host, cpus: Collection[int]) -> Iterator[Finding]:
+    governors = {host.text(f"{CPUS}/cpu{cpu}/cpufreq/scaling_governor") for cpu in cpus} - {""}
+    yield Finding(
+        code="cpu-governor",
+        what="CPU frequency governor",
+        found=", ".join(sorted(governors)) or "none to be seen",
+        why="The clock follows the load with a delay, and throughput the clock.",
+        fit=governors <= {"performance"},
+        mend="sudo cpupower frequency-set --governor performance",
+    )
+
+
+def _turbo(host: Host) -> Iterator[Finding]:
+    off, boost = f"{CPUS}/intel_pstate/no_turbo", f"{CPUS}/cpufreq/boost"
+    for file, on in ((off, 0), (boost, 1)):
+        if (value := host.number(file)) is not None:
+            yield Finding(
+                code="turbo",
+                what="turbo",
+                found="on" if value == on else "off",
+                why="The clock depends on heat and on how many cores are busy: it sinks as a run goes on.",
+                fit=value != on,
+                mend=f"echo {1 - on} | sudo tee /{file}",
+            )
+            return
+
+
+def _smt(host: Host) -> Iterator[Finding]:
+    active = host.number(f"{CPUS}/smt/active")
+    if active is not None:
+        yield Finding(
+            code="smt",
+            what="hyper-threading",
+            found="on" if active else "off",
+            why="Two threads share a core: how fast one is depends on what the other does.",
+            fit=not active,
+            mend=f"echo off | sudo tee /{CPUS}/smt/control",
+        )
+
+
+def _nodes(host: Host, cpus: Collection[int]) -> Iterator[Finding]:
+    nodes = "sys/devices/system/node"
+    of_node = {
+        name.removeprefix("node"): numbers(host.text(f"{nodes}/{name}/cpulist"))
+        for name in host.names(nodes)
+        if re.fullmatch(r"node\d+", name)
+    }
+    used = [node for node, its in of_node.items() if set(its) & set(cpus)]
+    if used:
+        yield Finding(
+            code="numa",
+            what="memory nodes",
+            found=f"{len(used)} in use",
+            why="Memory of another node is slower, and on which one a page lies is chance at each start.",
+            fit=len(used) == 1,
+            mend=f"numactl --cpunodebind={used[0]} --membind={used[0]} shootout run …",
+        )
+    if len(used) > 1 and host.number("proc/sys/kernel/numa_balancing"):
+        yield Finding(
+            code="numa-balancing",
+            what="balancing of memory nodes",
+            found="on",
+            why="The kernel moves pages between nodes in the middle of slices.",
+            fit=False,
+            mend="sudo sysctl kernel.numa_balancing=0",
+        )
+
+
+def _steal(host: Host) -> Iterator[Finding]:
+    # user nice system idle iowait irq softirq steal; guest time, which follows, is within user's
+    times = [int(field) for field in host.text("proc/stat").split("\n", 1)[0].split()[1:9]]
+    total = sum(times)
+    if len(times) == 8 and total > 0:
+        stolen = times[7] / total
+        yield Finding(
+            code="steal",
+            what="CPU time taken by other machines since boot",
+            found=f"{stolen:.1%}",
+            why="A slice that loses CPU time to others on this host looks slow.",
+            fit=stolen <= STEAL_SHARE,
+        )
+
+
+def _clock(host: Host) -> Iterator[Finding]:
+    folder = "sys/devices/system/clocksource/clocksource0"
+    current = host.text(f"{folder}/current_clocksource")
+    others = host.text(f"{folder}/available_clocksource").split()
+    if current:
+        better = next((name for name in others if not name.startswith(_SLOW_CLOCKS)), "")
+        yield Finding(
+            code="clock-source",
+            what="clock source",
+            found=current,
+            why="Each look at the clock is a system call to a slow device, and servers look all the time.",
+            fit=not current.startswith(_SLOW_CLOCKS),
+            mend=f"echo {better} | sudo tee /{folder}/current_clocksource" if better else "",
+        )
+
+
+# --- memory ---------------------------------------------------------------------------------------
+
+
+def _memory(host: Host) -> Iterator[Finding]:
+    memory, limit = host.memory, host.limits.memory_bytes
+    available = memory.get("MemAvailable", memory["MemTotal"])
+    of = host.installed_bytes if limit is None else min(limit, host.installed_bytes)
+    yield Finding(
+        code="memory",
+        what="memory",
+        found=f"{of / 2**30:.1f} GiB, {min(available, of) / 2**30:.1f} available",
+        why="What is short goes first from the page cache, and servers wait for the disk.",
+        fit=min(available, of) >= MEMORY_MIN_BYTES,
+    )
+    total = memory.get("SwapTotal", 0)
+    used = total - memory.get("SwapFree", 0)
+    yield Finding(
+        code="swap",
+        what="swap",
+        found=f"{used / 2**20:.0f} of {total / 2**20:.0f} MiB in use" if total else "none",
+        why="What is swapped out is read back in the middle of a slice.",
+        fit=used <= 0,
+        mend="sudo swapoff --all",
+    )
+    pages = "sys/kernel/mm/transparent_hugepage/enabled"
+    if found := re.search(r"\[(\w+)\]", host.text(pages)):
+        yield Finding(
+            code="huge-pages",
+            what="transparent huge pages",
+            found=found[1],
+            why="Which memory gets them, and when, differs from start to start, and so does its speed.",
+            fit=found[1] != "always",
+            mend=f"echo madvise | sudo tee /{pages}",
+        )
+    random = host.number("proc/sys/kernel/randomize_va_space")
+    if random is not None:
+        yield Finding(
+            code="aslr",
+            what="address randomisation",
+            found="on" if random else "off",
+            why="Every start then has the same layout in memory: intervals leave out what another one gives.",
+            fit=random != 0,
+            mend="sudo sysctl kernel.randomize_va_space=2",
+        )
+
+
+# --- limits ---------------------------------------------------------------------------------------
+
+
+def _limits(host: Host) -> Iterator[Finding]:
+    limits = host.limits
+    cpus = len(host.cpus)
+    limited = limits.cpus is not None and limits.cpus < cpus
+    lift = f"sudo systemctl set-property --runtime {limits.unit}" if limits.unit else ""
+    held = f", held up {limits.throttled} times" if limits.throttled else ""
+    yield Finding(
+        code="cpu-limit",
+        what="CPU limit",
+        found=f"{limits.cpus:g} of {_count(cpus, 'CPU')}{held}" if limited else "none",
+        why="Who has used up a period's share stands still until the next one, in the middle of slices.",
+        fit=not limited,
+        mend=f"{lift} CPUQuota=" if lift else "docker update --cpu-quota=-1 CONTAINER",
+    )
+    yield from _tasks(host, limits.tasks, lift)
+    most, used = host.number("proc/sys/fs/aio-max-nr"), host.number("proc/sys/fs/aio-nr")
+    if most is not None and used is not None:
+        yield Finding(
+            code="aio",
+            what="asynchronous I/O requests",
+            found=f"{most - used} of {most} left",
+            why="A server that gets none writes in another way than the one beside it, or does not start.",
+            fit=most - used >= AIO_MIN,
+            mend="sudo sysctl fs.aio-max-nr=1048576",
+        )
+
+
+def _tasks(host: Host, of_group: int | None, lift: str) -> Iterator[Finding]:
+    of = {
+        "kernel.pid_max": host.number("proc/sys/kernel/pid_max"),
+        "kernel.threads-max": host.number("proc/sys/kernel/threads-max"),
+        "TasksMax": of_group,
+    }
+    known = [(limit, name) for name, limit in of.items() if limit is not None]
+    if not known:
+        return
+    tasks, name = min(known)
+    mend = f"sudo sysctl {name}=4194304"
+    if name == "TasksMax":
+        mend = f"{lift} TasksMax=infinity" if lift else "docker update --pids-limit=-1 CONTAINER"
+    yield Finding(
+        code="tasks",
+        what="threads and processes",
+        found=f"at most {tasks} ({name})",
+        why="Servers have a thread for each connection: thousands of them fail where it is reached.",
+        fit=tasks >= TASKS_MIN,
+        mend=mend,
+    )
+
+
+# --- where data lies ------------------------------------------------------------------------------
+
+
+def _storage(mount: Mount, disk: Disk | None) -> Iterator[Finding]:
+    yield _filesystem(mount)
+    changes, whys = [], []
+    for option, (instead, why) in _OPTIONS.items():
+        if option in mount.options:
+            changes.append(instead)
+            whys.append(why)
+    yield Finding(
+        code="mount-options",
+        what="mount options",
+        found=",".join(sorted(mount.options)),
+        why=" ".join(whys),
+        fit=not whys,
+        mend=f"sudo mount -o remount,{','.join(changes)} {mount.point}" if whys else "",
+    )
+    if disk is None:
+        return
+    model = f" ({disk.model})" if disk.model else ""
+    yield Finding(
+        code="rotational",
+        what="disk",
+        found=f"{disk.name}{model}, {'says that it rotates' if disk.rotational else 'does not rotate'}",
+        why="Where its heads stand is chance, and MariaDB writes neighbouring pages, too, to spare them. "
+        "Virtual disks say so by default.",
+        fit=not disk.rotational,
+        mend=f"echo 0 | sudo tee /sys/block/{disk.name}/queue/rotational" if disk.virtual else "",
+    )
+    if disk.scheduler:
+        instead = "mq-deadline" if disk.rotational else "none"
+        yield Finding(
+            code="io-scheduler",
+            what="I/O scheduler",
+            found=disk.scheduler,
+            why="It holds writes back to be fair to others: one server's pace depends on the other's.",
+            fit=disk.scheduler not in ("bfq", "cfq"),
+            mend=f"echo {instead} | sudo tee /sys/block/{disk.name}/queue/scheduler",
+        )
+
+
+def _filesystem(mount: Mount) -> Finding:
+    why, mend = "", ""
+    if mount.filesystem in _MEMORY:
+        why = "A flush costs nothing in memory: durable settings measure as relaxed ones."
+        mend = "shootout run --data DIR …"
+    elif mount.filesystem.startswith(_LAYERED):
+        why = "Another layer, or another machine, stands between the servers and the disk."
+        mend = "shootout run --data DIR …"
+    elif mount.filesystem in _COPYING:
+        why = "A page that is written again moves: files fall into pieces as a run goes on."
+        mend = f"chattr +C {mount.point}" if mount.filesystem == "btrfs" else "shootout run --data DIR …"
+    found = f"{mount.filesystem} at {mount.point}"
+    return Finding(code="filesystem", what="file system", found=found, why=why, fit=not why, mend=mend)
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number} {name}" if number == 1 else f"{number} {name}s"

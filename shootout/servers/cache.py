@@ -1,0 +1,178 @@
+"""What the cache folder holds: servers and templates, how much of the disk they take, and which of them go.
+
+An entry is in use while a process holds its lock (servers/store.py); such a one is never removed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from shootout.errors import InputError
+from shootout.model.value import Value
+from shootout.servers import layout, store
+from shootout.settings.setting import normalise
+
+LIMIT_VARIABLE = "SHOOTOUT_CACHE_BYTES"
+LIMIT_BYTES = 20 * 10**9
+
+_SERVERS, _TEMPLATES = "servers", "templates"
+
+
+class Manifest(Value):
+    """What a template says about itself, in its template.json."""
+
+    server: str  # family and version
+    datasets: tuple[str, ...]  # keys
+    checksum: str  # of all rows
+    load_s: float
+    files: dict[str, int]  # sizes, by path under data/: a template that lacks any of it is torn
+
+
+class Entry(Value):
+    """One directory in the cache."""
+
+    kind: Literal["server", "template"]
+    name: str  # the directory's
+    server: str  # a template's: family and version
+    datasets: tuple[str, ...]  # a template's: keys
+    size_bytes: int  # on the disk
+    used: datetime  # last
+    state: Literal["ready", "in use", "broken"]
+
+
+class Contents(Value):
+    """All that the cache holds, the most recently used first."""
+
+    entries: tuple[Entry, ...]
+    total_bytes: int
+    limit_bytes: int
+
+
+class Cleared(Value):
+    """What was removed from the cache, and what stayed as it is in use."""
+
+    removed: tuple[Entry, ...]
+    kept: tuple[Entry, ...]
+    freed_bytes: int
+
+
+def limit_bytes(environment: Mapping[str, str]) -> int:
+    """What the cache may take of the disk. Raises InputError where the variable is no size."""
+    written = environment.get(LIMIT_VARIABLE, "")
+    if not written:
+        return LIMIT_BYTES
+    size = normalise(written)
+    if not size.isdecimal():
+        raise InputError(f"{LIMIT_VARIABLE}: expected a size in bytes (20000000000, 20G), found {written!r}")
+    return int(size)
+
+
+def contents(cache: Path, limit_bytes: int) -> Contents:
+    """What there is. Only looks; what is being built or removed meanwhile may be missing."""
+    entries = tuple(_entries(cache))
+    total_bytes = sum(entry.size_bytes for entry in entries)
+    return Contents(entries=entries, total_bytes=total_bytes, limit_bytes=limit_bytes)
+
+
+def bound(cache: Path, limit_bytes: int) -> None:
+    """Remove the least recently used templates until all that is left is within the limit.
+
+    Servers stay, and so does what is in use: it can still be more.
+    """
+    found = contents(cache, limit_bytes)
+    total_bytes = found.total_bytes
+    for entry in reversed(found.entries):
+        if total_bytes <= limit_bytes:
+            return
+        if entry.kind == "template" and store.remove(_directory(cache, entry)):
+            total_bytes -= entry.size_bytes
+
+
+def clear(cache: Path) -> Cleared:
+    """Remove everything that is not in use."""
+    removed: list[Entry] = []
+    kept: list[Entry] = []
+    for entry in _entries(cache):
+        (removed if store.remove(_directory(cache, entry)) else kept).append(entry)
+    return Cleared(
+        removed=tuple(removed), kept=tuple(kept), freed_bytes=sum(entry.size_bytes for entry in removed)
+    )
+
+
+def manifest(directory: Path) -> Manifest | None:
+    """The manifest of a whole template; None where there is none, or files are not as it says."""
+    try:
+        found = msgspec.json.decode((directory / "template.json").read_bytes(), type=Manifest)
+        return found if found.files == sizes(directory / "data") else None
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def sizes(directory: Path) -> dict[str, int]:
+    """The lengths of all files below, by path."""
+    return {
+        str(file.relative_to(directory)): file.stat().st_size
+        for file in directory.rglob("*")
+        if file.is_file()
+    }
+
+
+def _entries(cache: Path) -> Sequence[Entry]:
+    """The most recently used first."""
+    targets = {
+        directory.with_name(_target_name(directory.name))
+        for kind in (_SERVERS, _TEMPLATES)
+        for directory in (cache / kind).glob("*")
+        if directory.is_dir()
+    }
+    entries = [_entry(target) for target in targets]
+    return sorted(entries, key=lambda entry: (entry.used, entry.name), reverse=True)
+
+
+def _target_name(name: str) -> str:
+    """What a directory is to be called when it is whole."""
+    return name.removeprefix(".").removesuffix(".partial") if name.startswith(".") else name
+
+
+def _entry(target: Path) -> Entry:
+    is_template = target.parent.name == _TEMPLATES
+    found = manifest(target) if is_template else None
+    whole = found is not None if is_template else _is_server(target)
+    used = store.in_use(target)
+    return Entry(
+        kind="template" if is_template else "server",
+        name=target.name,
+        server=found.server if found else "",
+        datasets=found.datasets if found else (),
+        size_bytes=_on_disk_bytes(target) + _on_disk_bytes(store.partial_of(target)),
+        used=datetime.fromtimestamp(store.lock_of(target).stat().st_mtime, UTC),
+        state="in use" if used else "ready" if whole else "broken",
+    )
+
+
+def _is_server(directory: Path) -> bool:
+    try:
+        layout.find_mysqld(directory)
+    except InputError:
+        return False
+    return True
+
+
+def _on_disk_bytes(directory: Path) -> int:
+    total = 0
+    for folder, _, files in os.walk(directory):  # passes over what another process removes meanwhile
+        for name in files:
+            with suppress(FileNotFoundError):
+                total += 512 * (Path(folder) / name).lstat().st_blocks
+    return total
+
+
+def _directory(cache: Path, entry: Entry) -> Path:
+    return cache / (_TEMPLATES if entry.kind == "template" else _SERVERS) / entry.name

@@ -1,0 +1,1 @@
+"""Fetching servers: package clients, archives, and careful unpacking."""

@@ -1,0 +1,103 @@
+"""Archives that lie somewhere: what users write to say which, and their download."""
+
+from __future__ import annotations
+
+import re
+import urllib.request
+from http.client import HTTPException
+from pathlib import Path, PurePosixPath
+from typing import IO
+from urllib.error import HTTPError, URLError
+from urllib.parse import unquote, urlsplit
+
+from shootout.errors import InputError, MeasureError
+from shootout.model.catalogue import Archive
+from shootout.servers.fetch.clients import Missing
+
+CLIENT = ""  # none is needed
+FORM = "path:URL#sha256=HEX, with http, https or file"
+TIMEOUT_S = 60.0  # for each answer
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_WRITTEN = re.compile(r"(?P<url>(?:https?|file)://[^#\s]+)#sha256=(?P<sha256>[0-9a-f]{64})", re.IGNORECASE)
+_ENDINGS = re.compile(r"(\.tar)?(\.(gz|bz2|xz|tgz|tbz2|txz|zip|tar))?$")
+
+
+def missing() -> Missing | None:
+    """It takes nothing."""
+    return None
+
+
+def is_url(text: str) -> bool:
+    """Whether a path is meant as an archive's URL."""
+    return _URL.match(text) is not None
+
+
+def read(text: str) -> Archive:
+    """The archive that `URL#sha256=HEX` says. Raises InputError for any other form."""
+    written = _WRITTEN.fullmatch(text)
+    if written is None:
+        raise InputError(f"server 'path:{text}': expected {FORM} (64 digits) of an archive")
+    try:
+        parts = urlsplit(written["url"])
+        private = parts.username or parts.password
+    except ValueError as error:
+        raise InputError(f"server 'path:{text}': {error}") from None
+    if private:
+        raise InputError(
+            f"server 'path:{parts.scheme}://…@{parts.hostname}{parts.path}': expected no user or password,\n"
+            "which would stand in every report"
+        )
+    return Archive(url=written["url"], sha256=written["sha256"].lower())
+
+
+def written(source: Archive) -> str:
+    """What `read` has read."""
+    return f"{source.url}#sha256={source.sha256}"
+
+
+def name(url: str) -> str:
+    """The archive's own name, without its ending."""
+    last = PurePosixPath(unquote(urlsplit(url).path)).name
+    return re.sub(r"[^A-Za-z0-9._+-]+", "-", _ENDINGS.sub("", last)).strip("-.") or "archive"
+
+
+def shown(source: Archive) -> str:
+    """Where it lies, as a path without its ending: what tells it apart from others of its name."""
+    parts = urlsplit(source.url)
+    folders = PurePosixPath(unquote(parts.path)).parts[1:-1]
+    return str(PurePosixPath("/", parts.netloc, *folders, name(source.url)))
+
+
+def download(source: Archive, directory: Path) -> Path:
+    """The archive's file, put into the empty `directory`. Raises MeasureError unless it comes whole."""
+    path = directory / name(source.url)
+    try:
+        answer = urllib.request.urlopen(source.url, timeout=TIMEOUT_S)
+    except (OSError, HTTPException) as error:
+        raise _failure(source, error) from None
+    with answer, path.open("wb") as file:
+        while content := _part(answer, source):
+            file.write(content)
+        length = int(answer.headers.get("Content-Length", file.tell()))
+        if file.tell() != length:
+            raise _failure(source, EOFError(f"it broke off after {file.tell()} of {length} bytes"))
+    return path
+
+
+def _part(answer: IO[bytes], source: Archive) -> bytes:
+    try:
+        return answer.read(2**20)
+    except (OSError, HTTPException) as error:
+        raise _failure(source, error) from None
+
+
+def _failure(source: Archive, error: Exception) -> MeasureError:
+    match error:
+        case HTTPError():
+            words = f"HTTP {error.code} {error.reason}"
+        case URLError():
+            words = str(error.reason)
+        case _:
+            words = str(error) or type(error).__name__
+    return MeasureError(f"cannot download {source.url}: {words}")

@@ -1,0 +1,154 @@
+"""Packages of any Debian release, unpacked into a tree with their own loader and libc.
+
+The host's apt brings them, from the mirror that the host itself uses, through lists, status and cache of
+their own: nothing of the host's packages is read or changed, and no root is needed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path, PurePosixPath
+
+from shootout.errors import MeasureError
+from shootout.model.catalogue import Debian
+from shootout.servers.fetch import clients
+from shootout.servers.fetch.clients import Missing
+from shootout.servers.fetch.unpack import ArchiveError, Destination, unpack_stream
+
+CLIENT = "apt-get"
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+SYSTEM = Path("/etc/os-release")
+ARCHITECTURE = "amd64"
+
+# Folders of the root that are one with those of the same name in usr: libc of older releases lies in them.
+_MERGED = ("bin", "lib", "lib64", "sbin")
+_UNKNOWN = "$(ORIGIN)"
+_TARGETS = f"$(REPO_URI)\t$(RELEASE)\t$(COMPONENT)\t{_UNKNOWN}"
+_CONFIGURATION = """\
+Dir::State "{root}/state";
+Dir::State::status "{root}/status";
+Dir::Cache "{root}/cache";
+Dir::Log "{root}/log";
+Dir::Etc::main "/dev/null";
+Dir::Etc::parts "/dev/null";
+Dir::Etc::sourcelist "{root}/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+Dir::Etc::preferences "/dev/null";
+Dir::Etc::preferencesparts "/dev/null";
+APT::Architecture "{architecture}";
+APT::Architectures {{ "{architecture}"; }};
+APT::Install-Recommends "false";
+APT::Sandbox::User "root";
+APT::Update::Error-Mode "any";
+Acquire::Languages "none";
+"""
+
+
+class Root(Destination):
+    """The root of a system that is not this machine's: absolute links point into it."""
+
+    def renamed(self, parts: tuple[str, ...]) -> tuple[str, ...]:
+        return ("usr", *parts) if parts[:1] and parts[0] in _MERGED else parts
+
+    def target(self, where: str, target: str) -> str:
+        if not target.startswith("/"):
+            return target
+        parts = PurePosixPath(os.path.normpath(target)).parts[1:]
+        return os.path.relpath("/".join(self.renamed(parts)), PurePosixPath(where).parent)
+
+
+def missing() -> Missing | None:
+    """What it takes, and this machine lacks."""
+    for command, package in ((CLIENT, "apt"), ("dpkg-deb", "dpkg")):
+        if absent := clients.missing(command, package):
+            return absent
+    if not KEYRING.is_file():
+        return Missing(what=str(KEYRING), install="apt-get install debian-archive-keyring")
+    return None if mirror() else Missing(what="a Debian mirror among this system's apt sources")
+
+
+def mirror() -> str | None:
+    """Of the host's apt sources the first that is Debian's own archive: its URI; None: there is none."""
+    code, said = clients.ask([CLIENT, "indextargets", "--format", _TARGETS, "Created-By: Packages"])
+    if code != 0:
+        return None
+    is_debian = re.search(r"^ID=\"?debian\"?$", SYSTEM.read_text(), re.MULTILINE) is not None
+    for line in said.splitlines():
+        uri, release, component, origin = line.split("\t")
+        # Before its first `apt-get update` a system does not know whose the archives are.
+        is_archive = is_debian if origin == _UNKNOWN else origin == "Debian"
+        # Releases with a hyphen (bookworm-security) are updates to another one, from mirrors of their own.
+        if is_archive and component == "main" and "-" not in release:
+            return uri
+    return None
+
+
+def download(source: Debian, root: Path) -> list[Path]:
+    """The packages' files, brought through a private apt in the empty folder `root`.
+
+    Raises MeasureError with apt's words.
+    """
+    uri = mirror()
+    assert uri is not None  # `missing` has been asked
+    environment = _configure(source, uri, root)
+    _apt(["update"], root, environment, source)
+    wanted = ["install", "--download-only", "--yes", *source.packages]
+    _apt(wanted, root, environment, source)
+    debs = root / "cache" / "archives"
+    if source.alone:
+        _apt(["download", *source.alone], debs, environment, source)
+    return sorted(debs.glob("*.deb"))
+
+
+def unpack(debs: list[Path], source: Debian, directory: Path) -> None:
+    """Unpack them over each other. Raises MeasureError where one is damaged."""
+    destination = Root(directory, keep=source.keep)
+    for deb in debs:
+        with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            try:
+                unpack_stream(process.stdout, destination)
+            except ArchiveError as error:
+                raise MeasureError(f"{deb.name}: {error}") from None
+        if process.returncode != 0:
+            raise MeasureError(f"{deb.name}: dpkg-deb ended with exit code {process.returncode}")
+    for name in _MERGED:
+        if (directory / "usr" / name).is_dir():
+            destination.link(name, f"usr/{name}")
+    try:
+        destination.finish()
+    except ArchiveError as error:
+        raise MeasureError(f"packages of Debian {source.series}: {error}") from None
+
+
+def _configure(source: Debian, uri: str, root: Path) -> dict[str, str]:
+    """Write all that the private apt reads; gives what it needs in its environment."""
+    for folder in ("state/lists/partial", "cache/archives/partial", "log"):
+        (root / folder).mkdir(parents=True)
+    (root / "status").touch()
+    line = f"deb [arch={ARCHITECTURE} signed-by={KEYRING}] {uri} {source.series} main\n"
+    (root / "sources.list").write_text(line)
+    _, said = clients.ask(["apt-config", "dump"])
+    # How the host reaches its mirror: proxies, time-outs. What it fetches beside packages is its own affair.
+    ours = ("Acquire::IndexTargets", "Acquire::Languages")
+    lines = _CONFIGURATION.format(root=root, architecture=ARCHITECTURE).splitlines()
+    lines += [
+        each for each in said.splitlines() if each.startswith("Acquire::") and not each.startswith(ours)
+    ]
+    (root / "apt.conf").write_text("".join(f"{each}\n" for each in lines))
+    return {"APT_CONFIG": str(root / "apt.conf"), "DEBIAN_FRONTEND": "noninteractive"}
+
+
+def _apt(arguments: list[str], folder: Path, environment: dict[str, str], source: Debian) -> None:
+    code, said = clients.ask([CLIENT, "--quiet", *arguments], folder, environment)
+    if code != 0:
+        what = " ".join(source.packages)
+        raise MeasureError(f"cannot download {what} of Debian {source.series}: {_reason(said)}")
+
+
+def _reason(output: str) -> str:
+    """The line that says why: apt's first error."""
+    errors = [line.removeprefix("E:").strip() for line in output.splitlines() if line.startswith("E:")]
+    return errors[0] if errors else "apt-get said nothing"

@@ -1,0 +1,41 @@
+"""Maven artifacts, brought by the host's mvn."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from shootout.errors import MeasureError
+from shootout.model.catalogue import Maven
+from shootout.servers.fetch import clients
+from shootout.servers.fetch.clients import Missing
+
+CLIENT = "mvn"
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_HELP = " -> [Help 1]"
+
+
+def missing() -> Missing | None:
+    """What it takes, and this machine lacks."""
+    return clients.missing(CLIENT, "maven")
+
+
+def download(source: Maven, directory: Path) -> Path:
+    """The artifact's file, put into the empty `directory`. Raises MeasureError with Maven's words."""
+    command = [CLIENT, "-q", "-B", "-Dstyle.color=never", "dependency:copy"]
+    command += [f"-Dartifact={source.artifact}", f"-DoutputDirectory={directory}"]
+    code, said = clients.ask(command)
+    if code != 0:
+        raise MeasureError(f"cannot download {source.artifact}: {_reason(said)}")
+    (found,) = directory.iterdir()
+    return found
+
+
+def _reason(output: str) -> str:
+    """The line that says why: the first error, without the goal that it was in."""
+    plain = _COLOURS.sub("", output)  # it sends some even where it is to send none
+    lines = [line.removeprefix("[ERROR]").strip() for line in plain.splitlines() if "[ERROR]" in line]
+    lines = lines or plain.split("\n")
+    first = next((line for line in lines if line), "mvn said nothing")
+    return re.sub(r"^Failed to execute goal \S+ \(\S+\) on project \S+: ", "", first).removesuffix(_HELP)

@@ -1,0 +1,174 @@
+"""Fetching servers: from the package clients of the host, or from an archive of the user's own."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from shootout.errors import InputError, MeasureError
+from shootout.model.catalogue import Archive, CatalogueEntry, Debian, Maven, Npm, Source
+from shootout.servers.fetch import archive, debian, maven, npm, unpack
+from shootout.servers.fetch.clients import Client, Missing
+from shootout.servers.fetch.unpack import ArchiveError, Destination
+from shootout.servers.store import build_once
+
+Whole = Maven | Npm | Archive  # sources of one file with a checksum
+Tell = Callable[[str], None]  # is called with what happens now
+
+_CLIENTS: dict[type[Source], Client] = {Maven: maven, Npm: npm, Debian: debian, Archive: archive}
+
+
+def say_nothing(now: str) -> None:
+    """For those who do not watch."""
+
+
+def fetch(
+    name: str, entry: CatalogueEntry, cache: Path, held: ExitStack | None = None, tell: Tell = say_nothing
+) -> Path:
+    """The directory of the unpacked server, from the first source that has it; the cache is asked before.
+
+    Until `held` is closed nobody removes it.
+    Raises InputError for a missing client or an artifact that is not the pinned one, MeasureError where
+    the download fails or the directory cannot be made.
+    """
+    targets = [(source, target(name, source, cache)) for source in entry.sources]
+    failures = []
+    for source, directory in sorted(targets, key=lambda each: not each[1].is_dir()):
+        try:
+            return _kept(source, directory, held, tell)
+        except (InputError, MeasureError) as error:
+            if len(targets) == 1:
+                raise
+            failures.append(error)
+    raise _failure(name, failures)
+
+
+def fetch_archive(
+    url: str, sha256: str, cache: Path, held: ExitStack | None = None, tell: Tell = say_nothing
+) -> Path:
+    """The directory of an unpacked archive, as `fetch` gives a server's. Raises the same."""
+    source = Archive(url=url, sha256=sha256)
+    return _kept(source, target(archive.name(url), source, cache), held, tell)
+
+
+def target(name: str, source: Source, cache: Path) -> Path:
+    """Where the unpacked server lies, or will lie: another place for whatever makes another tree."""
+    said = msgspec.structs.replace(source, url="") if isinstance(source, Archive) else source
+    digest = hashlib.sha256(msgspec.json.encode(said)).hexdigest()
+    return cache / "servers" / f"{name}-{digest[:12]}"
+
+
+def client(source: Source) -> str:
+    """The client that brings it; empty: it takes none."""
+    return _CLIENTS[type(source)].CLIENT
+
+
+def missing(source: Source) -> Missing | None:
+    """What it takes to fetch from there, and this machine lacks."""
+    return _CLIENTS[type(source)].missing()
+
+
+def what(source: Source) -> str:
+    """The source as its client knows it."""
+    match source:
+        case Maven():
+            return source.artifact
+        case Npm():
+            return source.package
+        case Debian():
+            return f"{' '.join(source.packages)} of Debian {source.series}"
+        case Archive():
+            return source.url
+
+
+def _kept(source: Source, directory: Path, held: ExitStack | None, tell: Tell) -> Path:
+    try:
+        build_once(directory, partial(_build, source, tell), Path.is_dir, held)
+    except OSError as error:
+        raise MeasureError(f"{directory}: cannot be made: {error.strerror or error}") from None
+    return directory
+
+
+def _build(source: Source, tell: Tell, directory: Path) -> None:
+    """Fill the directory with the server."""
+    if absent := missing(source):
+        hint = f"; on Debian: {absent.install}" if absent.install else ""
+        raise InputError(
+            f"{absent.what} is needed to fetch {what(source)}{hint}\n"
+            "Or give a server that is there already: path:DIR"
+        )
+    downloads = directory / ".download"
+    downloads.mkdir()
+    tell(f"downloading {what(source)}")
+    if isinstance(source, Debian):
+        debs = debian.download(source, downloads)
+        tell(f"unpacking {what(source)}")
+        debian.unpack(debs, source, directory)
+    else:
+        file = _download(source, downloads)
+        tell(f"unpacking {what(source)}")
+        _verify(file, source)
+        _unpack(file, source, directory)
+    shutil.rmtree(downloads)
+    if not any(directory.iterdir()):
+        raise InputError(f"{what(source)}: nothing in it is what `folder` and `keep` ask for")
+    if isinstance(source, Archive) and not source.folder:
+        _lift(directory)
+
+
+def _download(source: Whole, directory: Path) -> Path:
+    match source:
+        case Maven():
+            return maven.download(source, directory)
+        case Npm():
+            return npm.download(source, directory)
+        case Archive():
+            return archive.download(source, directory)
+
+
+def _verify(file: Path, source: Whole) -> None:
+    with file.open("rb") as content:
+        found = hashlib.file_digest(content, "sha256").hexdigest()
+    if found != source.sha256:
+        hint = " If it was damaged on its way, remove it from Maven's local repository too."
+        raise InputError(
+            f"{what(source)}: expected sha256 {source.sha256}, found {found}\n"
+            f"Nothing was unpacked.{hint if isinstance(source, Maven) else ''}"
+        )
+
+
+def _unpack(file: Path, source: Whole, directory: Path) -> None:
+    destination = Destination(directory, source.folder, source.keep)
+    try:
+        if isinstance(source, Maven) and source.archive:
+            with unpack.member(file, source.archive) as inner:
+                unpack.unpack(inner, destination)
+        else:
+            with file.open("rb") as content:
+                unpack.unpack(content, destination)
+    except ArchiveError as error:
+        raise InputError(f"{what(source)}: {error}") from None
+
+
+def _lift(directory: Path) -> None:
+    """Put what lies in the directory's only folder in its place."""
+    only, *others = directory.iterdir()
+    if others or only.is_symlink() or not only.is_dir():
+        return
+    top = only.rename(directory / ".top")  # something in it may have its name
+    for each in top.iterdir():
+        each.rename(directory / each.name)
+    top.rmdir()
+
+
+def _failure(name: str, failures: Sequence[Exception]) -> InputError | MeasureError:
+    """One message of what kept each source from giving it."""
+    lines = [str(error).splitlines()[0] for error in failures]
+    kind = MeasureError if any(isinstance(error, MeasureError) for error in failures) else InputError
+    return kind("\n".join([f"{name} cannot be fetched from any of its sources", *lines]))

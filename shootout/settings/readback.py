@@ -1,0 +1,143 @@
+"""What was asked of a server held against what it runs with, and against what it says of that itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+
+from shootout.model.run import SettingRecord, Warning
+from shootout.settings.profiles import Compiled, Request
+from shootout.settings.setting import Setting, normalise, variable
+from shootout.settings.table import NOTABLE, SETTINGS
+
+COMPLAINTS_MAX = 8  # more of them would bury everything else
+
+_COMPLAINT = re.compile(r"^.*?\[(?:warning|error)\] *(?:\[[\w-]+\] *)*", re.IGNORECASE)  # time, level, codes
+_BESIDE = "in --skip-name-resolve mode"  # said of accounts
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+
+
+def compare(
+    compiled: Compiled, effective: Mapping[str, str]
+) -> tuple[tuple[SettingRecord, ...], tuple[Warning, ...]]:
+    """Hold what was requested against the server's variables; none of them: it does not run yet.
+
+    Gives a record for each setting and option, and for what nobody asked for but explains differences between
+    servers; and a warning for each that differs or is lacking. What no variable tells cannot be checked:
+    servers refuse an option that they do not know, unless it is written `loose-`.
+    """
+    loose = {variable(option) for option in compiled.options if option.casefold().startswith("loose")}
+    records = {
+        name: _requested(name, request, effective, loose) for name, request in compiled.requests.items()
+    }
+    records |= {record.name: record for record in _verbatim(compiled.own, effective, loose)}
+    records = {record.name: record for record in _unasked(effective)} | records
+    ordered = sorted(records.values(), key=lambda record: record.requested is None)
+    return tuple(ordered), tuple(warning for warning in map(_warning, ordered) if warning)
+
+
+def complaints(log: str, compiled: Compiled) -> tuple[Warning, ...]:
+    """The warnings and errors in a server's log that are about options it was given."""
+    given = {variable(option) for option in compiled.options}
+    lines = [line for line in log.splitlines() if _COMPLAINT.match(line) and _BESIDE not in line]
+    told = dict.fromkeys(_COMPLAINT.sub("", line).strip() for line in lines if given & _variables(line))
+    return tuple(
+        Warning(code="settings-told", text=f"The server says: {words}") for words in [*told][:COMPLAINTS_MAX]
+    )
+
+
+def _requested(
+    name: str, request: Request, effective: Mapping[str, str], loose: Collection[str]
+) -> SettingRecord:
+    setting = SETTINGS[name]
+    wanted, found = setting.shown(request.value), setting.read(effective)
+    unknown = bool(effective) and any(each in loose for each in request.variables)
+    differs = unknown if found is None else not _fits(setting, wanted, found)
+    reading = setting.reading(effective)
+    return SettingRecord(
+        name=name,
+        requested=wanted,
+        effective=found,
+        differs=differs and not request.lacking,
+        variables=reading.variables if reading else request.variables,
+        lacking=request.lacking,
+        note=request.note,
+    )
+
+
+def _verbatim(
+    own: Mapping[str, str], effective: Mapping[str, str], loose: Collection[str]
+) -> Iterator[SettingRecord]:
+    """Of my.cnf options; one that is all there is to a setting goes by the setting's name."""
+    for option, value in own.items():
+        told, wanted = _meant(option, value, effective)
+        name, found = told, effective.get(told)
+        for each, setting in SETTINGS.items():
+            reading = setting.reading(effective)
+            if reading and reading.variables == (told,):
+                name, found = each, setting.read(effective)
+                wanted = setting.read({told: wanted}) or wanted
+        unknown = bool(effective) and told in loose
+        yield SettingRecord(
+            name=name,
+            requested=wanted,
+            effective=found,
+            differs=unknown if found is None else not _fits(SETTINGS.get(name), wanted, found),
+            variables=(told,),
+        )
+
+
+def _meant(option: str, value: str, effective: Mapping[str, str]) -> tuple[str, str]:
+    """The variable that a my.cnf option is about, and what it is to be."""
+    name = variable(option)
+    if name not in effective and (opposite := re.fullmatch(r"(?:skip|disable)_(.+)", name)):
+        return opposite[1], "OFF"
+    if name not in effective and (same := re.fullmatch(r"enable_(.+)", name)):
+        return same[1], "ON"
+    if name == "log_bin":  # the option holds a file's name, the variable whether there is one
+        return name, "OFF" if normalise(value) == "0" else "ON"
+    return name, value or "ON"
+
+
+def _fits(setting: Setting | None, wanted: str, found: str) -> bool:
+    one, other = normalise(wanted), normalise(found)
+    if setting is not None and setting.at_least and one.isdecimal() and other.isdecimal():
+        return int(other) >= int(one)
+    return one == other
+
+
+def _unasked(effective: Mapping[str, str]) -> Iterator[SettingRecord]:
+    """Every setting that can be read, and what is notable besides."""
+    for name, setting in SETTINGS.items():
+        if reading := setting.reading(effective):
+            yield SettingRecord(
+                name=name,
+                requested=None,
+                effective=setting.read(effective),
+                differs=False,
+                variables=reading.variables,
+            )
+    for name in NOTABLE:
+        if name in effective:
+            yield SettingRecord(
+                name=name, requested=None, effective=effective[name], differs=False, variables=(name,)
+            )
+
+
+def _warning(record: SettingRecord) -> Warning | None:
+    if record.lacking:
+        instead = f"; it has {record.effective}" if record.effective is not None else ""
+        text = (
+            f"{record.name}: requested {record.requested}, which this version lacks ({record.note}){instead}."
+        )
+        return Warning(code="settings-lacking", text=text)
+    if record.differs:
+        has = "nothing" if record.effective is None else record.effective
+        text = f"{record.name}: requested {record.requested}, the server has {has}."
+        return Warning(code="settings-differ", text=text)
+    return None
+
+
+def _variables(line: str) -> set[str]:
+    """The words of a line as variables' names."""
+    return {variable(word) for word in _WORD.findall(line)}

@@ -1,0 +1,496 @@
+"""Every setting that a profile can name: its meaning, and how each version of each family writes it.
+
+A new version, family or setting is a row here; the first row that fits counts. Where we have a version's
+server, its own `--verbose --help` was asked (tests/test_settings_table.py); where we have not, the change
+history of its manual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from shootout.model.value import Family, Version
+from shootout.settings.setting import Kind, Reading, Row, Setting, least, normalise, product, variable
+
+MIB = 2**20
+
+_MYSQL: tuple[Family, ...] = ("mysql",)
+_PERCONA: tuple[Family, ...] = ("percona",)
+_MARIADB: tuple[Family, ...] = ("mariadb",)
+_ORACLE: tuple[Family, ...] = ("mysql", "percona")  # Percona Server's versions are those of MySQL
+
+_ALWAYS: Version = (0, 0, 0)
+_NEVER: Version = (1000, 0, 0)
+_V5_1: Version = (5, 1, 0)  # XtraDB, a richer InnoDB, came with Percona Server and MariaDB 5.1
+_V5_5: Version = (5, 5, 4)  # MySQL's InnoDB has its options from here on
+_V5_5_3: Version = (5, 5, 3)  # utf8mb4, and the performance schema
+
+_UTF8 = "utf8mb4 came with 5.5.3; utf8, of three bytes at most, stands in for it"
+_POOL = "pool-of-threads"
+_PLUGIN = "thread_pool.so"
+_NO_PLUGIN = f"MySQL has it in a plugin, {_PLUGIN}, which this server comes without"
+_NO_POOL = "came with MariaDB 5.1, Percona Server 5.5.29, and a plugin for MySQL 5.5.16"
+
+
+def _fixed(
+    reason: str,
+    *values: bool | int | str,
+    since: Version = _ALWAYS,
+    before: Version = _NEVER,
+    families: tuple[Family, ...] = ("mysql", "percona", "mariadb"),
+) -> tuple[Row, ...]:
+    """Rows for versions that have no option for it: they are as `values` say, and lack all others."""
+    return (
+        *(Row(since=since, before=before, families=families, when=value) for value in values),
+        Row(since=since, before=before, families=families, lacks=reason),
+    )
+
+
+def _one(
+    kind: Kind,
+    option: str,
+    meaning: str,
+    *rows: Row,
+    words: Mapping[str, str] | None = None,
+    other_names: tuple[str, ...] = (),
+    choices: tuple[str, ...] = (),
+    step: int = 1,
+    at_least: bool = False,
+    in_files: bool = False,
+) -> Setting:
+    """A setting that is one option, and its variable, of every version that `rows` say nothing else of."""
+    return Setting(
+        kind=kind,
+        meaning=meaning,
+        rows=(*rows, Row({option: "{}"})),
+        readings=tuple(Reading((name,), words=words or {}) for name in (variable(option), *other_names)),
+        choices=choices,
+        step=step,
+        at_least=at_least,
+        in_files=in_files,
+    )
+
+
+def _query_cache(values: Sequence[str]) -> str:
+    """Of type and size: a cache that is off has no bytes, whatever it was given."""
+    kind, size = (normalise(value) for value in values)
+    return "0" if kind == "0" else size
+
+
+_MEMORY: Mapping[str, Setting] = {
+    "buffer_pool_bytes": _one(
+        "bytes", "innodb-buffer-pool-size", "InnoDB's buffer pool, all instances together"
+    ),
+    "buffer_pool_of_data": Setting("share", "the same as a share of the run's data: 0.25 is a quarter of it"),
+    "buffer_pool_instances": _one(
+        "number",
+        "innodb-buffer-pool-instances",
+        "parts of the buffer pool with locks of their own; a pool of less than 1 GiB has one",
+        *_fixed("one buffer pool before 5.5", 1, before=_V5_5),
+        *_fixed("one buffer pool since MariaDB 10.5", 1, since=(10, 5, 0), families=_MARIADB),
+        words={"0": "1"},  # MariaDB 10.5 has a variable still
+    ),
+    "additional_mem_pool_bytes": _one(
+        "bytes",
+        "innodb-additional-mem-pool-size",
+        "InnoDB's memory for its dictionary, where it does not take that from the system",
+        *_fixed("taken from the system since 5.7.4", since=(5, 7, 4), families=_ORACLE),
+        *_fixed("taken from the system since MariaDB 10.2", since=(10, 2, 2), families=_MARIADB),
+    ),
+    "log_buffer_bytes": _one("bytes", "innodb-log-buffer-size", "buffer of the redo log", step=MIB),
+    "key_buffer_bytes": _one("bytes", "key-buffer-size", "MyISAM's cache of indexes", step=4096),
+    "key_cache_segments": _one(
+        "number",
+        "key-cache-segments",
+        "parts of that cache with locks of their own; 0: it is whole",
+        *_fixed("MariaDB alone divides the key cache", 0, families=_ORACLE),
+        *_fixed("came with MariaDB 5.2", 0, before=(5, 2, 0)),
+    ),
+    "query_cache_bytes": Setting(
+        "bytes",
+        "cache of whole results; 0: none",
+        rows=(
+            *_fixed("no query cache since 8.0.3", 0, since=(8, 0, 3), families=_ORACLE),
+            Row({"query-cache-type": "0", "query-cache-size": "0"}, when=0),
+            Row({"query-cache-type": "1", "query-cache-size": "{}"}),
+        ),
+        readings=(Reading(("query_cache_type", "query_cache_size"), _query_cache),),
+        step=1024,
+    ),
+    "tmp_table_bytes": Setting(
+        "bytes",
+        "a temporary table that is larger goes to disk",
+        rows=(Row({"tmp-table-size": "{}", "max-heap-table-size": "{}"}),),
+        readings=(Reading(("tmp_table_size", "max_heap_table_size"), least),),
+        step=1024,
+    ),
+    "join_buffer_bytes": _one("bytes", "join-buffer-size", "for each join without an index", step=4096),
+    "sort_buffer_bytes": _one("bytes", "sort-buffer-size", "for each sort", step=4096),
+    "read_buffer_bytes": _one("bytes", "read-buffer-size", "for each sequential scan", step=4096),
+    "read_rnd_buffer_bytes": _one(
+        "bytes", "read-rnd-buffer-size", "for reading rows in sorted order", step=4096
+    ),
+}
+
+_DURABILITY: Mapping[str, Setting] = {
+    "redo_capacity_bytes": Setting(
+        "bytes",
+        "InnoDB's redo log, all of its files together",
+        rows=(
+            Row({"innodb-redo-log-capacity": "{}"}, since=(8, 0, 30), families=_ORACLE),
+            # One file from here on; a number of files is still taken, and ignored.
+            Row({"innodb-log-file-size": "{}"}, since=(10, 5, 2), families=_MARIADB),
+            Row({"innodb-log-file-size": "{half}", "innodb-log-files-in-group": "2"}),
+        ),
+        readings=(
+            Reading(("innodb_redo_log_capacity",)),
+            Reading(("innodb_log_file_size", "innodb_log_files_in_group"), product),
+            Reading(("innodb_log_file_size",)),
+        ),
+        step=2 * MIB,
+        least=8 * MIB,
+        in_files=True,  # another size would be made, and written out, at every start
+    ),
+    "flush_log_at_trx_commit": _one(
+        "number",
+        "innodb-flush-log-at-trx-commit",
+        "a commit is 1: on disk, 2: with the system, 0: in the server, and on disk within a second",
+    ),
+    "doublewrite": _one(
+        "switch",
+        "innodb-doublewrite",
+        "pages are written twice, so that a torn one can be mended",
+        words={"detect_and_recover": "ON"},  # since 8.0.30 another word for it
+    ),
+    "flush_method": _one(
+        "text",
+        "innodb-flush-method",
+        "how data files are written; by default O_DIRECT in MySQL 8.4 and MariaDB 10.6, fsync before",
+        Row(before=_V5_5, when="fsync"),  # the default; its name was another one
+        Row(since=(11, 0, 1), families=_MARIADB, when="O_DIRECT"),  # the default; the option is deprecated
+        Row(before=(5, 6, 7), when="O_DIRECT_NO_FSYNC", lacks="came with 5.6.7 and MariaDB 10.0"),
+        words={"": "fsync", "fdatasync": "fsync"},
+        choices=("fsync", "O_DSYNC", "O_DIRECT", "O_DIRECT_NO_FSYNC"),
+    ),
+    "binary_log": Setting(
+        "switch",
+        "changes are also written to a log for replicas; on by default in MySQL 8.0",
+        rows=(
+            Row({"log-bin": "binlog", "server-id": "1"}, when=True),
+            Row(before=_V5_5, when=False),
+            Row({"skip-log-bin": ""}, when=False),
+        ),
+        readings=(Reading(("log_bin",)),),
+    ),
+    "binlog_format": _one(
+        "text",
+        "binlog-format",
+        "what that log holds",
+        *_fixed("statements alone before 5.1.5", "STATEMENT", before=(5, 1, 5)),
+        Row(since=(8, 0, 34), families=_ORACLE, when="ROW"),  # the default; the option is deprecated
+        choices=("ROW", "STATEMENT", "MIXED"),
+    ),
+    "sync_binlog": _one(
+        "number", "sync-binlog", "commits after which that log is on disk; 0: the system's choice"
+    ),
+}
+
+_INNODB: Mapping[str, Setting] = {
+    "page_bytes": _one(
+        "bytes",
+        "innodb-page-size",
+        "InnoDB's page",
+        *_fixed("16 KiB before 5.6.4", 16_384, before=(5, 6, 4)),
+        in_files=True,
+    ),
+    "file_per_table": _one(
+        "switch",
+        "innodb-file-per-table",
+        "each InnoDB table has a file of its own; off by default before 5.6.6 and MariaDB 10.0",
+        Row(since=(11, 0, 1), families=_MARIADB, when=True),  # the option is deprecated, and so it is without
+        in_files=True,
+    ),
+    "adaptive_hash_index": _one(
+        "switch",
+        "innodb-adaptive-hash-index",
+        "InnoDB's hash index of what is looked up often; off by default in MySQL 8.4 and MariaDB 10.5",
+        *_fixed("always on before 5.0.52", True, before=(5, 0, 52)),
+    ),
+    "change_buffering": _one(
+        "text",
+        "innodb-change-buffering",
+        "changes of secondary indexes that wait until their page is read; by default none in MySQL 8.4, "
+        "all in others",
+        *_fixed("inserts alone in InnoDB of 5.0", "inserts", before=_V5_1),
+        *_fixed("inserts alone in InnoDB of 5.1", "inserts", before=_V5_5, families=_MYSQL),
+        Row({"innodb-change-buffering": "{}"}, before=_V5_5, when="inserts"),
+        Row({"innodb-change-buffering": "{}"}, before=_V5_5, when="none"),
+        Row(before=_V5_5, lacks="inserts or none before 5.5"),
+        *_fixed("no change buffer since MariaDB 11.0", "none", since=(11, 0, 0), families=_MARIADB),
+        choices=("none", "inserts", "deletes", "changes", "purges", "all"),
+    ),
+    "io_capacity": _one(
+        "number",
+        "innodb-io-capacity",
+        "page writes in a second that InnoDB's background work is sized for",
+        *_fixed("100 in InnoDB of 5.0", 100, before=_V5_1),
+        *_fixed("100 in InnoDB of 5.1", 100, before=_V5_5, families=_MYSQL),
+    ),
+    "io_capacity_max": _one(
+        "number",
+        "innodb-io-capacity-max",
+        "the same when it falls behind",
+        *_fixed("came with 5.6.6 and MariaDB 10.0", before=(5, 6, 6)),
+    ),
+    "flush_neighbors": Setting(
+        "number",
+        "a page is written 0: alone, 1: with dirty ones beside it, 2: with all dirty ones of its extent",
+        rows=(
+            *_fixed("2 before 5.6.3", 2, before=_V5_1),
+            *_fixed("2 before 5.6.3", 2, before=(5, 6, 3), families=_MYSQL),
+            Row({"innodb-flush-neighbor-pages": "0"}, before=(5, 5, 19), when=0),
+            Row({"innodb-flush-neighbor-pages": "1"}, before=(5, 5, 19), when=2),
+            Row(before=(5, 5, 19), lacks="0 or 2 before 5.5.19"),
+            Row({"innodb-flush-neighbor-pages": "none"}, before=(5, 6, 0), when=0),
+            Row({"innodb-flush-neighbor-pages": "cont"}, before=(5, 6, 0), when=1),
+            Row({"innodb-flush-neighbor-pages": "area"}, before=(5, 6, 0), when=2),
+            Row({"innodb-flush-neighbors": "{}"}),
+        ),
+        readings=(
+            Reading(("innodb_flush_neighbors",)),
+            Reading(
+                ("innodb_flush_neighbor_pages",), words={"none": "0", "cont": "1", "area": "2", "1": "2"}
+            ),
+        ),
+    ),
+    "max_dirty_pages_pct": _one(
+        "number", "innodb-max-dirty-pages-pct", "share of the buffer pool that may wait to be written"
+    ),
+    "purge_threads": _one(
+        "number",
+        "innodb-purge-threads",
+        "threads that remove old row versions",
+        *_fixed("a part of the master thread before 5.5", before=_V5_5),
+        Row({"innodb-purge-threads": "1"}, before=(5, 6, 2), when=1),
+        Row({"innodb-purge-threads": "1"}, before=(5, 6, 2), lacks="1 at most before 5.6"),
+    ),
+    "read_io_threads": _one(
+        "number",
+        "innodb-read-io-threads",
+        "threads that complete reads",
+        *_fixed("1 in InnoDB of 5.0", 1, before=_V5_1),
+        *_fixed("1 in InnoDB of 5.1", 1, before=_V5_5, families=_MYSQL),
+    ),
+    "write_io_threads": _one(
+        "number",
+        "innodb-write-io-threads",
+        "threads that complete writes",
+        Row(
+            {"innodb-write-io-threads": "2"},
+            since=(10, 5, 0),
+            families=_MARIADB,
+            when=1,
+            lacks="at least 2 since MariaDB 10.5",
+        ),
+        *_fixed("1 in InnoDB of 5.0", 1, before=_V5_1),
+        *_fixed("1 in InnoDB of 5.1", 1, before=_V5_5, families=_MYSQL),
+    ),
+    "native_aio": _one(
+        "switch",
+        "innodb-use-native-aio",
+        "the system's asynchronous reads and writes",
+        *_fixed("made of threads before 5.5", False, before=_V5_5),
+    ),
+    "thread_concurrency": _one(
+        "number",
+        "innodb-thread-concurrency",
+        "threads inside InnoDB at a time; 0: no limit",
+        Row({"innodb-thread-concurrency": "999"}, before=(5, 0, 19), when=0),  # from 20 on there was none
+        *_fixed("no limit since MariaDB 10.5.5", 0, since=(10, 5, 5), families=_MARIADB),
+        words={"999": "0"},
+    ),
+    "autoinc_lock_mode": _one(
+        "number",
+        "innodb-autoinc-lock-mode",
+        "an auto-increment is locked 0: for the statement, 1: where its rows are not known before, 2: never",
+        *_fixed("0 before 5.1.22", 0, before=(5, 1, 22)),
+    ),
+    "lock_wait_timeout_s": _one(
+        "number", "innodb-lock-wait-timeout", "seconds after which a statement gives up on a row's lock"
+    ),
+}
+
+_SERVER: Mapping[str, Setting] = {
+    "max_connections": _one("number", "max-connections", "connections at a time"),
+    "back_log": _one("number", "back-log", "connections that may wait to be taken"),
+    "open_files_limit": _one(
+        "number",
+        "open-files-limit",
+        "files that may be open; a server that may open more has it",
+        at_least=True,
+    ),
+    "table_open_cache": _one(
+        "number",
+        "table-open-cache",
+        "open tables that are kept",
+        Row({"table-cache": "{}"}, before=(5, 1, 3)),
+        other_names=("table_cache",),
+    ),
+    "thread_cache": _one("number", "thread-cache-size", "threads kept for the next connections"),
+    "max_prepared_stmt_count": _one(
+        "number",
+        "max-prepared-stmt-count",
+        "prepared statements of all connections together",
+        *_fixed("no limit before 5.0.21", before=(5, 0, 21)),
+    ),
+    "skip_name_resolve": Setting(
+        "switch",
+        "hosts are not looked up",
+        rows=(Row({"skip-name-resolve": ""}, when=True), Row(when=False)),
+        readings=(Reading(("skip_name_resolve",)),),
+    ),
+    "thread_handling": Setting(
+        "text",
+        "who runs a connection's statements",
+        rows=(
+            Row(when="one-thread-per-connection"),  # the default
+            Row({"thread-handling": _POOL}, since=_V5_1, families=_MARIADB),
+            Row({"thread-handling": _POOL}, since=(5, 5, 29), families=_PERCONA),
+            Row(
+                {"plugin-load": _PLUGIN},
+                since=(5, 5, 16),
+                before=(5, 6, 0),
+                families=_MYSQL,
+                plugin=_PLUGIN,
+            ),
+            Row({"plugin-load-add": _PLUGIN}, since=(5, 6, 0), families=_MYSQL, plugin=_PLUGIN),
+            Row(since=(5, 5, 16), families=_MYSQL, lacks=_NO_PLUGIN),
+            Row(lacks=_NO_POOL),
+        ),
+        readings=(Reading(("thread_handling",), words={"loaded-dynamically": _POOL}),),
+        choices=("one-thread-per-connection", _POOL),
+    ),
+    "thread_pool_size": Setting(
+        "number",
+        "groups of threads in the pool",
+        rows=(
+            Row({"thread-pool-size": "{}"}, since=_V5_1, families=_MARIADB),
+            Row({"thread-pool-size": "{}"}, since=(5, 5, 29), families=_PERCONA),
+            # Unknown while the data directory is made: no plugin is loaded then.
+            Row({"loose-thread-pool-size": "{}"}, since=(5, 5, 16), families=_MYSQL, plugin=_PLUGIN),
+            Row(since=(5, 5, 16), families=_MYSQL, lacks=_NO_PLUGIN),
+            Row(lacks=_NO_POOL),
+        ),
+        readings=(Reading(("thread_pool_size",)),),
+    ),
+    "thread_pool_max_threads": Setting(
+        "number",
+        "threads in the pool, at most",
+        rows=(
+            Row({"thread-pool-max-threads": "{}"}, since=(5, 5, 0), families=_MARIADB),
+            Row({"thread-pool-max-threads": "{}"}, since=(5, 5, 29), families=_PERCONA),
+            Row(
+                since=(5, 5, 16),
+                families=_MYSQL,
+                plugin=_PLUGIN,
+                lacks="MySQL's plugin has no such limit",
+            ),
+            Row(since=(5, 5, 16), families=_MYSQL, lacks=_NO_PLUGIN),
+            Row(lacks=_NO_POOL),
+        ),
+        readings=(Reading(("thread_pool_max_threads",)),),
+    ),
+    "thread_pool_high_prio_mode": Setting(
+        "text",
+        "what goes before other work in the pool: statements of transactions that have begun, all, or none",
+        rows=(
+            Row({"thread-pool-priority": "auto"}, since=(10, 2, 2), families=_MARIADB, when="transactions"),
+            Row(families=_MARIADB, lacks="MariaDB has transactions alone, since 10.2"),
+            Row({"thread-pool-high-prio-mode": "{}"}, since=(5, 6, 15), families=_PERCONA),
+            Row(
+                {"thread-pool-high-prio-mode": "{}"},
+                since=(5, 5, 35),
+                before=(5, 6, 0),
+                families=_PERCONA,
+            ),
+            Row(families=_PERCONA, lacks="came with Percona Server 5.5.35 and 5.6.15"),
+            Row(since=(5, 5, 16), families=_MYSQL, plugin=_PLUGIN, when="transactions"),
+            Row(
+                since=(5, 5, 16),
+                families=_MYSQL,
+                plugin=_PLUGIN,
+                lacks="MySQL's plugin has no such mode",
+            ),
+            Row(since=(5, 5, 16), families=_MYSQL, lacks=_NO_PLUGIN),
+            Row(lacks=_NO_POOL),
+        ),
+        readings=(
+            Reading(("thread_pool_high_prio_mode",)),
+            Reading(("thread_pool_priority",), words={"auto": "transactions"}),
+        ),
+        choices=("transactions", "statements", "none"),
+    ),
+    "performance_schema": _one(
+        "switch",
+        "performance-schema",
+        "the server watches itself; on by default in MySQL 5.6",
+        *_fixed("came with 5.5.3", False, before=_V5_5_3),
+    ),
+    "isolation": _one(
+        "text",
+        "transaction-isolation",
+        "what a transaction sees of others",
+        other_names=("tx_isolation",),
+        choices=("READ-UNCOMMITTED", "READ-COMMITTED", "REPEATABLE-READ", "SERIALIZABLE"),
+    ),
+    "character_set": _one(
+        "text",
+        "character-set-server",
+        "of new tables",
+        Row({"character-set-server": "utf8"}, before=_V5_5_3, when="utf8mb4", lacks=_UTF8),
+        in_files=True,
+    ),
+    "collation": _one(
+        "text",
+        "collation-server",
+        "of new tables",
+        *(
+            Row({"collation-server": f"utf8_{tail}"}, before=_V5_5_3, when=f"utf8mb4_{tail}", lacks=_UTF8)
+            for tail in ("bin", "general_ci", "unicode_ci")
+        ),
+        Row(before=_V5_5_3, when="utf8mb4_*", lacks="came with 5.5.3"),
+        Row(before=(8, 0, 1), families=_ORACLE, when="utf8mb4_0900_*", lacks="came with MySQL 8.0"),
+        Row(families=_MARIADB, when="utf8mb4_0900_*", lacks="a collation of MySQL"),
+        Row(families=_ORACLE, when="*uca1400_*", lacks="a collation of MariaDB"),
+        Row(before=(10, 10, 1), when="*uca1400_*", lacks="came with MariaDB 10.10"),
+        in_files=True,
+    ),
+    "default_storage_engine": _one(
+        "text",
+        "default-storage-engine",
+        "of tables that name none; MyISAM by default before 5.5.5",
+        other_names=("storage_engine",),
+        in_files=True,
+    ),
+}
+
+SETTINGS: Mapping[str, Setting] = {**_MEMORY, **_DURABILITY, **_INNODB, **_SERVER}
+
+# Variables of no setting that explain differences between servers, recorded though nobody asked for them.
+NOTABLE = (
+    "innodb_autoextend_increment",
+    "innodb_buffer_pool_chunk_size",
+    "innodb_checksum_algorithm",
+    "innodb_deadlock_detect",
+    "innodb_fill_factor",
+    "innodb_log_writer_threads",
+    "innodb_lru_scan_depth",
+    "innodb_page_cleaners",
+    "innodb_spin_wait_delay",
+    "innodb_stats_persistent",
+    "innodb_sync_spin_loops",
+    "innodb_undo_tablespaces",
+    "innodb_version",
+    "table_definition_cache",
+    "table_open_cache_instances",
+)
