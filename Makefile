@@ -17,7 +17,7 @@ bench: $(INSTALLED)
 
 # The report of recorded runs, without measuring anything.
 demo-site: $(INSTALLED)
-	@$(BIN)/python tests/record.py --unpack reports/demo/results
+	@$(BIN)/python -m benchmarks.showcase.record --unpack reports/demo/results
 	@$(BIN)/shootout site --results reports/demo/results --out reports/demo/site
 
 test: $(INSTALLED) $(BIN)/actionlint
@@ -42,13 +42,13 @@ test: $(INSTALLED) $(BIN)/actionlint
 # make test-servers TREES=DIR:DIR
 test-servers: $(INSTALLED)
 	@$(call need,mvn,apt-get install maven)
-	SHOOTOUT_TEST_TREES=$(TREES) $(BIN)/pytest -W error tests/test_servers.py -m real
+	SHOOTOUT_TEST_TREES=$(TREES) $(BIN)/pytest -W error tests/servers/test_every_server.py -m real
 
 # The engine beside sysbench on one server, interleaved: throughput, CPU, memory, loading. Takes 40 minutes; less with
 # make bench-engine ARGS="--workloads oltp_point_select --connections 16 --costs ''"
 bench-engine: $(INSTALLED)
 	@$(call need,sysbench,apt-get install sysbench)
-	@$(BIN)/python tests/bench_engine.py $(ARGS)
+	@$(BIN)/python -m benchmarks.engine $(ARGS)
 
 # The engine's protocol parsers against INPUTS made-up streams each; the stable compiler will do. What was learned
 # stays in engine/target/fuzz/corpus, an input that fails goes beside it.
@@ -68,7 +68,7 @@ fuzz:
 # goes on where it was stopped; a part with make bench-verdict ARGS="--parts aa,replay"
 bench-verdict: $(INSTALLED)
 	@$(call need,sysbench,apt-get install sysbench)
-	@$(BIN)/python tests/bench_verdict.py $(ARGS)
+	@$(BIN)/python -m benchmarks.verdicts $(ARGS)
 
 # For people who have no Rust: the engine, built for any Linux of the last years, and all that a checkout has beside the
 # package. Zig brings the old glibc to link with.
@@ -82,27 +82,27 @@ wheel: $(INSTALLED)
 
 # What docs/method.md says of cold starts and CPU placement, measured again.
 bench-method: $(INSTALLED)
-	@$(BIN)/python tests/bench_method.py
+	@$(BIN)/python -m benchmarks.method
 
 # What a gate's ten minutes go into, and that no more than a fifth is overhead.
 bench-gate: $(INSTALLED)
 	@$(call need,mvn,apt-get install maven)
-	@$(BIN)/python tests/bench_gate.py $(ARGS)
+	@$(BIN)/python -m benchmarks.gate $(ARGS)
 
 # A thousand shards of a hundred cells each, made up, become one run: seconds and megabytes.
 bench-merge: $(INSTALLED)
-	@$(BIN)/python tests/bench_merge.py
+	@$(BIN)/python -m benchmarks.merge
 
 # A run that is killed twenty times, and goes on each time, beside one that is left alone. Takes eight minutes.
 bench-storm: $(INSTALLED)
 	@$(call need,mvn,apt-get install maven)
-	@$(BIN)/python tests/bench_storm.py
+	@$(BIN)/python -m benchmarks.storm
 
 # The site of three years of weekly runs, 78 000 results: time, memory, and the size of pages. Ten minutes, most of
 # them to make the runs.
 bench-site: $(INSTALLED)
 	@$(call need,chromium,apt-get install chromium)
-	@$(BIN)/python tests/bench_site.py $(ARGS)
+	@$(BIN)/python -m benchmarks.site $(ARGS)
 
 $(INSTALLED): requirements.lock pyproject.toml $(ENGINE) | tools
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -7,7 +7,6 @@ import random
 from collections.abc import Callable, Iterable
 from functools import cache
 
-import builders
 from msgspec import structs
 
 from shootout.analysis import compare
@@ -16,6 +15,7 @@ from shootout.measure import plan
 from shootout.measure.managed import absent_record
 from shootout.model.run import FailureRecord, RunDocument, Samples, StartRecord
 from shootout.model.verdict import Comparison
+from tests import builders
 
 Tps = Callable[[str, str, int], float]  # of a server's label, a workload and a number of threads
 

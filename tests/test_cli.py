@@ -7,13 +7,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import builders
 import pytest
 
 from shootout import __version__, cli, paths
 from shootout.document.journal import Writer, new_name
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Verdict
+from tests import builders
 
 SHOOTOUT = Path(sys.executable).with_name("shootout")
 

@@ -1,7 +1,7 @@
 """Every setting that a profile can name: its meaning, and how each version of each family writes it.
 
 A new version, family or setting is a row here; the first row that fits counts. Where we have a version's
-server, its own `--verbose --help` was asked (tests/test_settings_table.py); where we have not, the change
+server, its own `--verbose --help` was asked (tests/settings/test_table.py); where we have not, the change
 history of its manual.
 """
 

@@ -1,7 +1,7 @@
 """The fields and rows of long tables, and what is linked from every page, as markup.
 
 A cell's page has a thousand fields: through macros of a template they took most of the time that the site of
-many runs takes (tests/bench_site.py).
+many runs takes (benchmarks/site.py).
 """
 
 from __future__ import annotations

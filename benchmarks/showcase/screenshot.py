@@ -1,0 +1,42 @@
+"""Takes README's screenshot again, of the site that `make demo-site` has made.
+
+Usage: `python -m benchmarks.showcase.screenshot`
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from shootout.paths import REPORTS, ROOT
+
+PAGE = REPORTS / "demo" / "site" / "runs" / "20261121T170041Z-a58f78" / "index.html"  # as `make bench` ends
+SHOWN = ROOT / "docs" / "report.png"
+WIDTH, HEIGHT = 1240, 985  # CSS pixels
+
+
+def main() -> None:
+    print(shoot(PAGE, SHOWN))
+
+
+def shoot(page: Path, shown: Path) -> Path:
+    """The top of a page, in light colours."""
+    browser_path = shutil.which("chromium")
+    if browser_path is None:
+        raise SystemExit("Chromium is missing: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=browser_path, args=["--headless", "--no-sandbox"]
+        )
+        tab = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
+        tab.goto(page.as_uri())
+        tab.wait_for_load_state("load")
+        tab.screenshot(path=shown)
+        browser.close()
+    return shown
+
+
+if __name__ == "__main__":
+    main()

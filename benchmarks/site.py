@@ -1,0 +1,319 @@
+"""The site at the size of three years of weekly runs, 78 000 results: time, memory, and the size of pages.
+
+What is measured is `site.update` as `shootout site` calls it. The noise is recorded: ratios of single starts
+and samples of the runs in reports/showcase. Old runs are what they are in a real folder: documents that were
+judged when they were measured, of which only the judgement is read. The newest have their samples.
+
+Exits with 1 where a limit is not kept. Needs Chromium, and some 300 MB of disk for a while. It works in
+reports/ and removes its files: ext4 without a journal passes one by one over what was removed in the last
+five minutes, so there the next one should wait for as long.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+
+from msgspec.structs import replace
+from playwright.sync_api import sync_playwright
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.showcase import record
+from shootout import cli
+from shootout.analysis import compare, ledger
+from shootout.document import journal
+from shootout.model.history import LedgerEntry
+from shootout.model.plan import Block
+from shootout.model.run import EndRecord, RunDocument, RunHeader, Samples, StartRecord
+from shootout.model.verdict import CellComparison, Comparison, Interval, JudgedMetric, Verdict
+from shootout.paths import REPORTS
+from shootout.report import judgement_cache
+
+WEEKS = 156
+SERVERS = ("mysql-5.7.22", "mysql-8.0.12", "mysql-8.0.33", "mysql-9.7", "mariadb-11.8")
+WORKLOADS = (
+    "oltp_point_select", "oltp_read_only", "oltp_read_write", "oltp_write_only", "oltp_update_index",
+    "oltp_update_non_index", "oltp_insert", "oltp_delete", "select_random_points", "select_random_ranges",
+)  # fmt: skip
+THREADS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+STARTS = 4
+FIRST = datetime(2023, 11, 25, 2, 41, tzinfo=UTC)
+
+WHOLE_S, WHOLE_BYTES = 20.0, 10**9
+NEXT_S = 3.0
+JUDGING_S = 10.0
+OVERVIEW_BYTES, INTERACTIVE_S = 150_000, 1.0
+PAGE_BYTES = 1_000_000
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--dir", type=Path, help="work there, and leave it (default: a folder in reports/)")
+    parser.add_argument("--build", nargs=2, type=Path, metavar=("RESULTS", "OUT"), help=argparse.SUPPRESS)
+    parser.add_argument("--weeks", type=int, default=WEEKS, help="runs in all (default: %(default)s)")
+    given = parser.parse_args()
+    if given.build:
+        return _build(*given.build)
+    # Where a site is in earnest: in /tmp, where files come and go, making one can take ten times as long.
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=REPORTS) as folder:
+        return _measure(given.dir or Path(folder), given.weeks)
+
+
+def _measure(folder: Path, weeks: int) -> int:
+    results, out = folder / "results", folder / "site"
+    shutil.rmtree(folder / "results", ignore_errors=True)
+    shutil.rmtree(out, ignore_errors=True)
+    began_s = time.monotonic()
+    judging_s = generate(results, weeks - 1)
+    print(f"{weeks - 1} runs made in {time.monotonic() - began_s:.0f} s", file=sys.stderr)
+    whole = _built(results, out)
+    judging_s = max(judging_s, generate_one(results, weeks - 1, whole=True))
+    following = _built(results, out)
+    nothing = _built(results, out)
+    sizes = {path: path.stat().st_size for path in out.rglob("*.html")}
+    largest = max(sizes, key=lambda path: sizes[path])
+    interactive_s = _interactive(out / "index.html")
+    rows = [
+        ("whole build, s", whole.seconds, WHOLE_S),
+        ("memory of it, MB", whole.bytes / 1e6, WHOLE_BYTES / 1e6),
+        ("after one new run, s", following.seconds, NEXT_S),
+        ("nothing new, s", nothing.seconds, NEXT_S),
+        ("judging a new run, s (not in the build)", judging_s, JUDGING_S),
+        ("overview, kB of HTML", sizes[out / "index.html"] / 1e3, OVERVIEW_BYTES / 1e3),
+        ("overview interactive, s", interactive_s, INTERACTIVE_S),
+        (f"largest page, kB ({largest.relative_to(out)})", sizes[largest] / 1e3, PAGE_BYTES / 1e3),
+    ]
+    table = Table("", "measured", "at most", box=None)
+    for name, value, most in rows:
+        table.add_row(name, f"{value:,.2f}", f"{most:,.2f}")
+    table.add_row("pages", f"{len(sizes):,}", "")
+    Console(width=140).print(table)
+    return int(any(value > most for _, value, most in rows))
+
+
+@dataclass(frozen=True)
+class Built:
+    seconds: float
+    bytes: int
+
+
+def _built(results: Path, out: Path) -> Built:
+    """Build in a process of its own, as the command line does; reading the library is not counted.
+
+    What was written before is on the disk by then: it was not this build that wrote it.
+    """
+    os.sync()
+    command = [sys.executable, __file__, "--build", str(results), str(out)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    seconds, kibibytes = done.stdout.split()
+    return Built(float(seconds), int(kibibytes) * 1024)
+
+
+def _build(results: Path, out: Path) -> int:
+    began_s = time.perf_counter()
+    cli.publish(results, out)
+    print(time.perf_counter() - began_s, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    return 0
+
+
+def _interactive(index: Path) -> float:
+    """Seconds from the navigation until a person can use the overview: parsed, scripts run, first paint.
+
+    The second visit counts: the script that draws charts is in the browser's cache then.
+    """
+    path = shutil.which("chromium")
+    if path is None:
+        raise SystemExit("Chromium is missing: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--headless", "--no-sandbox"])
+        tab = browser.new_page(viewport={"width": 1440, "height": 900})
+        for _ in range(2):
+            tab.goto(index.as_uri())
+            tab.wait_for_load_state("load")
+        found: float = tab.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd")
+        browser.close()
+    return found / 1000
+
+
+# --- three years of runs --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What three years are made from."""
+
+    documents: tuple[RunDocument, ...]
+    noise: tuple[float, ...]  # how far single starts lie from their cells' means, as logarithms
+    cell: CellComparison  # a judged one
+
+
+@cache
+def recorded() -> Recorded:
+    """The showcase's documents."""
+    noise: list[float] = []
+    with tempfile.TemporaryDirectory() as folder:
+        documents = tuple(map(journal.read, record.unpacked(Path(folder))))
+    compared = [cell for each in documents for cell in compare.compare(each).cells if cell.ratio]
+    for cell in compared:
+        logs = [math.log(ratio) for ratio in cell.per_start]
+        noise += [value - sum(logs) / len(logs) for value in logs] if len(logs) > 2 else []
+    return Recorded(documents, tuple(noise), compared[-1])
+
+
+def generate(results: Path, weeks: int) -> float:
+    """Make a folder of so many runs; the two newest have samples. Returns what judging one of them took."""
+    judging_s = 0.0
+    for week in range(weeks):
+        judging_s = max(judging_s, generate_one(results, week, whole=week >= weeks - 2))
+    return judging_s
+
+
+def generate_one(results: Path, week: int, *, whole: bool) -> float:
+    """Make one run; returns the seconds that judging it took, 0 where its judgement was made up."""
+    header = _header(week)
+    path = results / journal.new_name(header.run)
+    results.mkdir(parents=True, exist_ok=True)
+    finished = (FIRST + timedelta(weeks=week, hours=6)).isoformat()
+    end = EndRecord(finished=finished, elapsed_s=6 * 3600.0, interrupted=False)
+    starts = tuple(_starts(header, week)) if whole else ()
+    read = RunDocument(header=header, starts=starts, failures=(), end=end)
+    path.write_bytes(journal.encoded(read))
+    if whole:
+        began_s = time.perf_counter()
+        judged = judgement_cache.run(path)
+        taken_s = time.perf_counter() - began_s
+        ledger.learn(results / ledger.FOLDER, judged.outline.entries)
+        return taken_s
+    comparison = _comparison(header, end, week)
+    ledger.keep(results / ledger.FOLDER, header.runner.fingerprint, _entries(comparison))
+    judgement_cache.store(path, judgement_cache.Whole(read, comparison, ()))
+    return 0.0
+
+
+def _header(week: int) -> RunHeader:
+    documents = recorded().documents
+    known = {record.label: record for each in documents for record in each.header.servers}
+    some = next(iter(known.values()))
+    servers = tuple(replace(known.get(label, some), label=label, reference=label) for label in SERVERS)
+    newest = documents[-1].header
+    started = FIRST + timedelta(weeks=week)
+    blocks = tuple(
+        Block(workload=workload, dataset="sbtest-4x25000-innodb-seed1", threads=threads, servers=SERVERS)
+        for workload in WORKLOADS
+        for threads in THREADS
+    )
+    profile = replace(
+        newest.profile, description="Five servers, every week", workloads=WORKLOADS, threads=THREADS,
+        servers=SERVERS,
+    )  # fmt: skip
+    run = f"{started:%Y%m%dT%H%M%SZ}-{week:06x}"
+    return replace(
+        newest, run=run, started=started.isoformat(), servers=servers, blocks=blocks, profile=profile,
+        profile_name="weekly", seed=week, workloads=(), given={},
+    )  # fmt: skip
+
+
+def level(block: Block, server: str, week: int) -> float:
+    """The logarithm of a server's ratio to the base: its own, and some servers become slower on the way."""
+    dice = random.Random(f"{block.key} {server}")
+    own = dice.gauss(-0.08, 0.06)
+    changed = dice.random() < 0.15
+    since, by = dice.randrange(20, WEEKS), dice.uniform(-0.08, -0.02)
+    return own + (by if changed and week >= since else 0.0)
+
+
+def _starts(header: RunHeader, week: int) -> Iterator[StartRecord]:
+    """Recorded samples with throughput moved to where the server's level is."""
+    documents, noise = recorded().documents, recorded().noise
+    dice = random.Random(f"starts {week}")
+    pool = [record for each in documents for record in each.starts if len(record.samples) > 1]
+    for block in header.blocks:
+        fitting = [record for record in pool if record.block.startswith(block.workload)] or pool
+        for start in range(1, STARTS + 1):
+            record = dice.choice(fitting)
+            base = record.samples[0]
+            samples = tuple(
+                _moved(base, server, level(block, server, week) + dice.choice(noise) if number else 0.0)
+                for number, server in enumerate(SERVERS)
+            )
+            rounds = len(base.transactions)
+            order = tuple(tuple(dice.sample(range(len(SERVERS)), len(SERVERS))) for _ in range(rounds))
+            yield StartRecord(
+                block=block.key, start=start, order=order, samples=samples,
+                twin=_moved(base, SERVERS[0], dice.choice(noise)),
+            )  # fmt: skip
+
+
+def _moved(samples: Samples, server: str, by: float) -> Samples:
+    factor = math.exp(by)
+    transactions = tuple(round(value * factor, 3) for value in samples.transactions)
+    return replace(samples, server=server, steady=True, transactions=transactions)
+
+
+def _comparison(header: RunHeader, end: EndRecord, week: int) -> Comparison:
+    """What such a run says: recorded noise around each server's level, judged by the margin alone."""
+    dice = random.Random(f"comparison {week}")
+    some = recorded().cell
+    cells = []
+    for block in header.blocks:
+        base = replace(
+            some, cell=block.cells[0], base=block.cells[0], verdict=Verdict.UNJUDGED, ratio=None,
+            p_value=None, per_start=(), reason="the base", warnings=(), judged=(),
+        )  # fmt: skip
+        cells.append(base)
+        for cell in block.cells[1:]:
+            cells.append(
+                _cell(replace(some, cell=cell, base=base.cell), level(block, cell.server, week), dice)
+            )
+    twins = []
+    for block in header.blocks:
+        twin = replace(block.cells[0], server=f"{SERVERS[0]} again")
+        twins.append(_cell(replace(some, cell=twin, base=block.cells[0]), 0.0, dice))
+    return Comparison(
+        header=header, end=end, policy=header.profile.policy, cells=tuple(cells), twins=tuple(twins)
+    )
+
+
+def _cell(some: CellComparison, at: float, dice: random.Random) -> CellComparison:
+    logs = [at + dice.choice(recorded().noise) for _ in range(STARTS)]
+    mean = sum(logs) / STARTS
+    deviation = math.sqrt(sum((value - mean) ** 2 for value in logs) / (STARTS - 1))
+    half = 3.182 * deviation / math.sqrt(STARTS)
+    ratio = Interval(estimate=math.exp(mean), low=math.exp(mean - half), high=math.exp(mean + half))
+    margin = 0.02
+    if mean < -margin and ratio.high < 1:
+        verdict = Verdict.REGRESSED
+    elif mean > margin and ratio.low > 1:
+        verdict = Verdict.IMPROVED
+    else:
+        verdict = Verdict.INCONCLUSIVE if half > margin else Verdict.EQUIVALENT
+    judged = JudgedMetric(
+        metric="throughput", verdict=verdict, ratio=ratio, p_value=0.01, margin=margin, spread=deviation,
+        floor=None, detectable=0.03, confirmed=None,
+    )  # fmt: skip
+    return replace(
+        some, verdict=verdict, ratio=ratio, p_value=0.01, per_start=tuple(map(math.exp, logs)),
+        reason=f"{100 * (ratio.estimate - 1):+.1f} %, in {STARTS} starts", warnings=(), judged=(judged,),
+    )  # fmt: skip
+
+
+def _entries(comparison: Comparison) -> Sequence[LedgerEntry]:
+    return ledger.of(comparison.header, comparison.twins)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,456 @@
+"""What docs/method.md promises of verdicts, measured: false alarms, power, the usual ways, bias.
+
+    aa        a server against itself, five instances in each block; each head is judged as a gate of its own
+    paused    the same where servers write and are stopped while it is another's turn
+    power     servers that are stopped for known shares of every 100 ms (injector.py)
+    equal     sysbench on A and then on B, whole runs in turns, and our slices, in equal times
+    bias      idle servers sharing the machine, stopped, or each alone; and long runs with one server at all
+    noise     a server against itself where it writes, idle servers sharing the machine, or stopped
+    replay    recorded A/A cells with losses written into them, as they are and with less noise
+
+Each run and repeat lies in reports/verdict/ as soon as it is over, and is not made again: stop it and go on
+as you like. Everything takes seven and a half hours; run nothing beside it. Prints Markdown. What
+docs/method.md shows is kept in reports/showcase/verdict/, without latencies and counters: --recorded judges
+that again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from benchmarks.verdicts import campaign, judging, usual
+from benchmarks.verdicts.usual import Repeat
+from shootout.analysis import compare, pairs, stats
+from shootout.model.plan import Policy
+from shootout.model.run import RunDocument
+from shootout.model.verdict import Verdict
+from shootout.paths import REPORTS, ROOT, cache_folder
+
+FOLDER = REPORTS / "verdict"
+KEPT = REPORTS / "showcase" / "verdict"
+SERVERS = ("mysql-8.0.12", "mysql-5.7.22", "mariadb-10.11")
+LOSSES = (0.01, 0.02, 0.03, 0.05, 0.10)
+STOPPED = 0.005  # the share for which a base is stopped, as often as its heads (injector.py)
+POLICY = Policy()
+CONFIRMING = 2
+
+AA = """
+description = "A server against itself: every cell is an A/A cell"
+workloads = [{workloads}]
+threads = [1, 4, 16]
+settings = "in-memory"
+[sampling]
+isolation = "{isolation}"
+starts_min = 7
+starts_max = 7
+measure_s = 1.2
+budget_s = 7200.0
+[policy]
+confirm_starts = 0 # the last starts of all blocks confirm, whether or not something looks changed
+"""
+AA_COPIES, AA_RUNS, PAUSED_RUNS = 5, 5, 3
+READING, WRITING = '"oltp_point_select", "oltp_read_only"', '"oltp_update_index", "oltp_read_write"'
+POWER = """
+description = "Heads that are slower by known shares"
+workloads = ["oltp_point_select", "oltp_read_only", "oltp_update_index", "oltp_read_write"]
+threads = [1, 8]
+settings = "in-memory"
+[sampling]
+isolation = "share" # who wakes what the injector stops is the injector alone
+starts_min = 14
+starts_max = 14
+measure_s = 4.3 # sixty seconds of each server in all
+budget_s = 7200.0
+[policy]
+confirm_starts = 0
+"""
+POWER_RUNS, POWER_STARTS = 2, 14
+MEASURED_S = (30.0, 120.0)  # of a cell: base and head together, spread over all starts
+BIAS = """
+description = "A real difference, measured with idle servers {isolation}"
+workloads = ["oltp_read_only", "oltp_write_only"]
+threads = [8]
+settings = "in-memory"
+[sampling]
+starts_min = 10
+starts_max = 10
+measure_s = 3.0
+budget_s = 7200.0
+isolation = "{isolation}"
+[policy]
+confirm_starts = 0
+"""
+NOISE = """
+description = "A server against itself, {isolation}"
+workloads = ["oltp_update_index", "oltp_read_write"]
+threads = [4, 16]
+settings = "in-memory"
+[sampling]
+starts_min = 5
+starts_max = 5
+measure_s = 2.0
+budget_s = 7200.0
+isolation = "{isolation}"
+[policy]
+confirm_starts = 0
+"""
+NOISE_COPIES, NOISE_RUNS = 3, 2
+ALONE = """
+description = "One server, nothing else: a long run"
+workloads = ["oltp_read_only", "oltp_write_only"]
+threads = [8]
+settings = "in-memory"
+[sampling]
+starts_min = 1
+starts_max = 1
+slice_s = 2.0
+ramp_s = 0.5
+measure_s = 20.0
+budget_s = 7200.0
+[policy]
+confirm_starts = 0
+"""
+BIASED = ("mysql-5.7.22", "mysql-8.0.12")
+BESIDE = ("share", "pause")  # idle servers are there, running or stopped
+BIAS_RUNS = {"share": 3, "pause": 3, "exclusive": 1}
+ALONE_STARTS = 8
+EQUAL_S, EQUAL_REPEATS, EQUAL_THREADS = 40.0, 8, 8
+EQUAL_WORKLOADS = ("oltp_read_only", "oltp_read_write")
+DEDICATED = (0.004, 0.009)  # standard deviations of a dedicated machine's results
+
+
+def main() -> None:
+    parts: dict[str, Callable[[Records], Iterator[str]]] = {
+        "aa": lambda records: false_alarms(aa_documents(records)),
+        "paused": lambda records: false_alarms(paused_documents(records)),
+        "power": power,
+        "equal": equal_times,
+        "bias": bias,
+        "noise": noise,
+        "replay": replay,
+    }
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--parts", default=",".join(parts), help="default: %(default)s")
+    parser.add_argument("--recorded", action="store_true", help="judge what is kept again")
+    parser.add_argument("--keep", action="store_true", help="keep what was measured")
+    given = parser.parse_args()
+    records = Records(recorded=given.recorded, keep=given.keep)
+    for name in given.parts.split(","):
+        print(f"\n### {name}\n")
+        for line in parts[name](records):
+            print(line, flush=True)
+
+
+@dataclass(frozen=True)
+class Records:
+    """What was measured, is measured now, or was kept."""
+
+    recorded: bool = True
+    keep: bool = False
+
+    def run(self, name: str, profile: str, servers: Sequence[str], seed: int) -> RunDocument:
+        """The document of a run."""
+        if self.recorded:
+            return campaign.kept(KEPT / f"{name}.jsonl.xz")
+        found = campaign.measured(FOLDER / name, profile, servers, seed)
+        if self.keep:
+            campaign.keep(KEPT / f"{name}.jsonl.xz", found)
+        return found
+
+    def has(self, name: str) -> bool:
+        """Whether the run can be told of: of what is kept, all may not have been measured yet."""
+        return not self.recorded or (KEPT / f"{name}.jsonl.xz").exists()
+
+    def file(self, name: str) -> Path:
+        """A small file beside the runs; where it is kept, that one is written."""
+        kept, measured = KEPT / name, FOLDER / name
+        measured.parent.mkdir(parents=True, exist_ok=True)
+        if self.keep and measured.exists():
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_bytes(measured.read_bytes())
+        return kept if self.recorded else measured
+
+
+# --- a server against itself ----------------------------------------------------------------------
+
+
+def aa_documents(records: Records) -> Iterator[RunDocument]:
+    """Recorded, or measured now."""
+    profile = AA.format(workloads=f"{READING}, {WRITING}", isolation="share")
+    yield from against_themselves(records, "aa", profile, AA_RUNS)
+
+
+def paused_documents(records: Records) -> Iterator[RunDocument]:
+    """The same of idle servers that are stopped."""
+    yield from against_themselves(
+        records, "paused", AA.format(workloads=WRITING, isolation="pause"), PAUSED_RUNS
+    )
+
+
+def against_themselves(records: Records, name: str, profile: str, runs: int) -> Iterator[RunDocument]:
+    """Another server in each run."""
+    for number in range(runs):
+        server = SERVERS[number % len(SERVERS)]
+        if records.has(f"{name}-{number + 1}"):
+            yield records.run(f"{name}-{number + 1}", profile, [server] * AA_COPIES, seed=number + 1)
+
+
+def false_alarms(documents: Iterable[RunDocument]) -> Iterator[str]:
+    """How often a server was called slower or faster than itself."""
+    gates = [
+        judging.with_starts(gate, 7 - CONFIRMING, CONFIRMING)
+        for document in documents
+        for gate in judging.heads(document)
+    ]
+    for title, confirming in (("before confirmation", False), ("after it", True)):
+        found = [cell for gate in gates for cell in judging.cells(gate, POLICY, confirming=confirming)]
+        alarms = [cell for cell in found if cell.verdict in judging.CHANGED]
+        rate = stats.wilson(len(alarms), len(found), POLICY.confidence)
+        counts = Counter(str(cell.verdict) for cell in found)
+        told = f"{len(alarms)} of {len(found)} cells, {percent(rate.low, rate.high)}"
+        yield f"- {title}: {told}; {dict(counts)}"
+        holding = [cell.ratio.low <= 1 <= cell.ratio.high for cell in found if cell.ratio is not None]
+        yield f"  - intervals that hold no change: {share(holding)}"
+        for cell in alarms:
+            yield f"  - {cell.cell.server}, {cell.cell.workload}, {cell.cell.threads} threads: {cell.reason}"
+    yield from variances(gates)
+
+
+def variances(gates: Sequence[RunDocument]) -> Iterator[str]:
+    """What limits the width of intervals here: standard deviations of the ratio's logarithm."""
+    found = judging.budgets(gates)
+    yield "\n| | threads | one round | all rounds of a start | the restart | a start |"
+    yield "|---|---|---|---|---|---|"
+    for (workload, threads), budgets in sorted(found.items()):
+        single, of_rounds, of_start = (
+            float(np.mean([getattr(each, name) for each in budgets])) for name in ("round", "rounds", "start")
+        )
+        columns = (single, of_rounds, max(of_start, 0.0), max(of_rounds + of_start, 0.0))
+        row = " | ".join(f"{100 * math.sqrt(variance):.1f} %" for variance in columns)
+        yield f"| {workload} | {threads} | {row} |"
+
+
+# --- losses of known size -------------------------------------------------------------------------
+
+
+def power(records: Records) -> Iterator[str]:
+    """How often a real slow-down is found, and whether the estimate covers it."""
+    found: dict[tuple[float, float], list[bool]] = {}
+    covered: dict[float, list[bool]] = {}
+    estimates: dict[float, list[float]] = {}
+    gates: list[RunDocument] = []
+    for number in range(POWER_RUNS):
+        server = SERVERS[number % len(SERVERS)]
+        name = f"power-{number + 1}"
+        if not records.has(name):
+            continue
+        log = records.file(f"{name}-injected.jsonl")
+        with nullcontext() if records.recorded else slowed(log):
+            document = records.run(name, POWER, [server] * (1 + len(LOSSES)), seed=number + 1)
+        injected = stopped(log)
+        gates += judging.heads(document)
+        for place, gate in enumerate(judging.heads(document), 1):
+            loss = LOSSES[place - 1]
+            truth = (1 - injected[str(place)]) / (1 - injected["0"])
+            for seconds in MEASURED_S:
+                shorter = judging.shorter(gate, seconds / 2 / POWER_STARTS)
+                judged = judging.with_starts(shorter, POWER_STARTS - CONFIRMING, CONFIRMING)
+                found.setdefault((loss, seconds), []).extend(
+                    cell.verdict is Verdict.REGRESSED
+                    for cell in judging.cells(judged, POLICY, confirming=True)
+                )
+            for cell in judging.cells(gate, POLICY, confirming=True):
+                if cell.ratio is not None:
+                    covered.setdefault(loss, []).append(cell.ratio.low <= truth <= cell.ratio.high)
+                    estimates.setdefault(loss, []).append(cell.ratio.estimate / truth - 1)
+    yield (
+        "| injected | "
+        + " | ".join(f"found in {seconds:g} s" for seconds in MEASURED_S)
+        + " | covered | bias |"
+    )
+    yield "|---|" + "---|" * (len(MEASURED_S) + 2)
+    for loss in LOSSES:
+        rates = [share(found[loss, seconds]) for seconds in MEASURED_S]
+        off = stats.mean_interval(estimates[loss], POLICY.confidence)
+        bias_ = f"{100 * off.estimate:+.2f} % ({100 * off.low:+.2f} to {100 * off.high:+.2f})"
+        yield f"| {100 * loss:g} % | {' | '.join(rates)} | {share(covered[loss])} | {bias_} |"
+    yield from variances(gates)
+
+
+@contextmanager
+def slowed(log: Path) -> Iterator[None]:
+    """While the injector runs: beside the first server, and its twin, the others lose a share each."""
+    heads = [f"{place}={1 - (1 - loss) * (1 - STOPPED)}" for place, loss in enumerate(LOSSES, 1)]
+    told = [f"0={STOPPED}", f"twin={STOPPED}", *heads]
+    command = [sys.executable, "-m", "benchmarks.verdicts.injector", str(cache_folder()), str(log), *told]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(command, env=environment)
+    try:
+        yield
+        if process.poll() is not None:
+            raise SystemExit(
+                "the injector has ended: it must be allowed to run before all others (SCHED_FIFO)"
+            )
+    finally:
+        process.kill()
+        process.wait()
+
+
+def stopped(log: Path) -> dict[str, float]:
+    """The share for which each server was really stopped, over all its lives."""
+    lines = [msgspec.json.decode(line) for line in log.read_bytes().splitlines()]
+    found = {}
+    for place in {line["place"] for line in lines}:
+        lives = [line for line in lines if line["place"] == place and line["seconds"] > 1]
+        whole_s = sum(line["seconds"] for line in lives)
+        found[place] = sum(line["stopped"] * line["seconds"] for line in lives) / whole_s
+    return found
+
+
+def replay(records: Records) -> Iterator[str]:
+    """Recorded A/A cells with a loss in them: as noisy as here, and as a dedicated machine would be."""
+    gates = [gate for document in aa_documents(records) for gate in judging.heads(document)]
+    columns = [
+        ("as recorded", None),
+        *((f"starts differ by {100 * noise:g} %", noise) for noise in DEDICATED),
+    ]
+    yield "| loss | " + " | ".join(name for name, _ in columns) + " |"
+    yield "|---|" + "---|" * len(columns)
+    for loss in LOSSES:
+        row = []
+        for _, noise in columns:
+            hits = [
+                cell.verdict is Verdict.REGRESSED
+                for gate in gates
+                for cell in judging.cells(
+                    judging.with_starts(judging.slower(gate, loss, noise), 5, CONFIRMING),
+                    POLICY,
+                    confirming=True,
+                )
+            ]
+            row.append(share(hits))
+        yield f"| {100 * loss:g} % | {' | '.join(row)} |"
+
+
+# --- beside the usual ways ------------------------------------------------------------------------
+
+
+def equal_times(records: Records) -> Iterator[str]:
+    """Half-widths of 95 % intervals, from how far the results of each way differ from each other."""
+    yield f"{EQUAL_S:g} s each, {EQUAL_THREADS} threads, {EQUAL_REPEATS} repeats:\n"
+    yield "| | A, then B | runs of 10 s in turns | slices | narrower by |"
+    yield "|---|---|---|---|---|"
+    for workload in EQUAL_WORKLOADS:
+        file = records.file(f"equal-{workload}.json")
+        repeats = msgspec.json.decode(file.read_bytes(), type=list[Repeat]) if file.exists() else []
+        if len(repeats) < EQUAL_REPEATS:
+            generator = random.Random(len(repeats))
+            with usual.two(SERVERS[0], workload, EQUAL_THREADS) as both:
+                while len(repeats) < EQUAL_REPEATS:
+                    repeats.append(usual.repeat(both, EQUAL_S, generator))
+                    file.write_bytes(msgspec.json.encode(repeats))
+        once, in_turns, slices = (
+            usual.half_width([getattr(each, way) for each in repeats]) for way in Repeat.__struct_fields__
+        )
+        widths = " | ".join(f"± {100 * width:.2f} %" for width in (once, in_turns, slices))
+        yield f"| {workload} | {widths} | {once / slices:.1f} and {in_turns / slices:.1f} times |"
+
+
+# --- bias -----------------------------------------------------------------------------------------
+
+
+def bias(records: Records) -> Iterator[str]:
+    """The ratio of two servers by each isolation, and of runs in which each was alone."""
+    found: dict[str, list[RunDocument]] = {isolation: [] for isolation in BIAS_RUNS}
+    for number in range(max(BIAS_RUNS.values())):
+        for isolation, runs in BIAS_RUNS.items():
+            if number < runs:
+                profile = BIAS.format(isolation=isolation)
+                name = f"bias-{isolation}-{number + 1}"
+                found[isolation].append(records.run(name, profile, BIASED, seed=number + 1))
+    yield "| | runs | read only | write only |"
+    yield "|---|---|---|---|"
+    for isolation, documents in found.items():
+        for number, document in enumerate(documents, 1):
+            yield _bias_row(isolation, str(number), [_starts(document, block) for block in (0, 1)])
+        if len(documents) > 1:
+            pooled = [[mean for each in documents for mean in _starts(each, block)] for block in (0, 1)]
+            yield _bias_row(isolation, "all", pooled)
+    rates: dict[str, list[tuple[float, ...]]] = {label: [] for label in BIASED}
+    for number in range(ALONE_STARTS):
+        order = random.Random(number).sample(BIASED, len(BIASED))
+        for label in order:
+            document = records.run(f"alone-{number + 1}-{label}", ALONE, [label], seed=number)
+            tps = [cell.figures.tps.estimate for cell in compare.compare(document).cells if cell.figures]
+            rates[label].append(tuple(tps))
+    logs = np.log(np.array(rates[BIASED[1]]) / np.array(rates[BIASED[0]]))
+    yield _bias_row("each alone, 20 s", str(2 * ALONE_STARTS), [list(column) for column in logs.T])
+
+
+def _bias_row(name: str, runs: str, starts: Sequence[Sequence[float]]) -> str:
+    intervals = (stats.mean_interval(of_starts, POLICY.confidence) for of_starts in starts)
+    return f"| {name} | {runs} | " + " | ".join(map(_log_ratio, intervals)) + " |"
+
+
+def _starts(document: RunDocument, block: int) -> Sequence[float]:
+    """The logarithms of the ratio, one for each start, of the block of that number."""
+    (_, head) = pairs.of_block(document, document.header.blocks[block], POLICY, BIASED[0])
+    assert head.throughput is not None
+    return head.throughput.per_start
+
+
+def noise(records: Records) -> Iterator[str]:
+    """How far starts of a server differ from those of itself, with idle servers running and stopped."""
+    found = {}
+    for isolation in BESIDE:
+        profile = NOISE.format(isolation=isolation)
+        names = [f"noise-{isolation}-{number + 1}" for number in range(NOISE_RUNS)]
+        documents = [
+            records.run(name, profile, [SERVERS[0]] * NOISE_COPIES, seed=number + 1)
+            for number, name in enumerate(names)
+        ]
+        found[isolation] = judging.budgets(gate for each in documents for gate in judging.heads(each))
+    yield f"| a start's deviation | threads | {' | '.join(found)} |"
+    yield "|---|---|" + "---|" * len(found)
+    for cell in sorted(found[BESIDE[0]]):
+        variances_ = (np.mean([each.rounds + each.start for each in of[cell]]) for of in found.values())
+        row = " | ".join(f"{100 * math.sqrt(variance):.1f} %" for variance in variances_)
+        yield f"| {cell[0]} | {cell[1]} | {row} |"
+
+
+# --- how it is said -------------------------------------------------------------------------------
+
+
+def percent(low: float, high: float) -> str:
+    return f"{100 * low:.1f} to {100 * high:.1f} %"
+
+
+def share(hits: Sequence[bool] | Iterable[bool]) -> str:
+    """A share with Wilson's interval."""
+    values = list(hits)
+    found = stats.wilson(sum(values), len(values), POLICY.confidence)
+    return f"{100 * found.estimate:.0f} % ({percent(found.low, found.high)}, {len(values)} cells)"
+
+
+def _log_ratio(found: stats.Estimate) -> str:
+    estimate, low, high = (100 * math.expm1(each) for each in found)
+    return f"{estimate:+.1f} % ({low:+.1f} to {high:+.1f})"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,291 @@
+import math
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pytest
+from msgspec import structs
+
+from shootout.analysis import baseline, compare, stats
+from shootout.errors import InputError
+from shootout.model.plan import Block
+from shootout.model.run import RunDocument, SettingRecord, StartRecord, WorkloadRecord
+from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
+from shootout.model.workload import Special
+from tests.analysis.test_compare import CLOSE, READS, WRITES, a_document, a_server, starts_of
+from tests.analysis.test_ledger import an_entry
+
+
+def a_run(
+    change_percent: float, run: str = "r1", starts: list[StartRecord] | None = None, **setting: str
+) -> RunDocument:
+    """`b` is so much faster than the anchor `a`."""
+    setting = {"flush": "2"} | setting
+    records = [SettingRecord(name=k, requested=v, effective=v, differs=False) for k, v in setting.items()]
+    servers = [structs.replace(a_server(label), settings=tuple(records)) for label in ("a", "b")]
+    document = a_document(starts or starts_of(change_percent), servers=servers)
+    workload = WorkloadRecord(
+        name="reads", written="reads", protocol="text", options={}, distribution=Special()
+    )
+    header = structs.replace(document.header, run=run, workloads=(workload,))
+    return structs.replace(document, header=header)
+
+
+def accepted(folder: Path, document: RunDocument) -> Path:
+    (path,) = baseline.accept(folder, baseline.of(compare.compare(document)))
+    return path
+
+
+def held(folder: Path, document: RunDocument) -> Comparison:
+    return baseline.judged(compare.compare(document), baseline.find(folder, document.header))
+
+
+def head(folder: Path, document: RunDocument) -> CellComparison:
+    return held(folder, document).cells[1]
+
+
+def test_a_run_is_held_against_the_one_that_was_accepted(tmp_path: Path) -> None:
+    """`b` is faster than the anchor, as before; and then by a tenth less."""
+    accepted(tmp_path, a_run(20))
+    same = head(tmp_path, a_run(20, "r2"))
+    assert same.verdict is Verdict.EQUIVALENT
+    worse = held(tmp_path, a_run(10, "r2"))
+    cell = worse.cells[1]
+    assert cell.verdict is Verdict.REGRESSED
+    assert cell.base.server == "b in r1"
+    assert cell.ratio is not None
+    assert cell.ratio.estimate == pytest.approx(math.exp(-0.1), abs=0.002)
+    assert cell.reason.startswith("9.5 % slower")
+    assert cell.reason.endswith("; as a ratio to a")
+    assert compare.exit_code(worse) == 1
+    assert compare.exit_code(held(tmp_path, a_run(20, "r2"))) == 0
+
+
+def test_a_machine_that_got_slower_for_everyone_is_no_regression(tmp_path: Path) -> None:
+    accepted(tmp_path, a_run(20))
+    slow = [
+        structs.replace(
+            start,
+            samples=tuple(
+                structs.replace(s, transactions=tuple(x / 2 for x in s.transactions)) for s in start.samples
+            ),
+        )
+        for start in starts_of(20)
+    ]
+    assert head(tmp_path, a_run(0, "r2", slow)).verdict is Verdict.EQUIVALENT
+
+
+def test_without_a_baseline_nothing_is_judged_and_nothing_fails(tmp_path: Path) -> None:
+    found = held(tmp_path, a_run(-50))
+    assert found.cells[1].verdict is Verdict.UNJUDGED
+    assert found.cells[1].reason.startswith(
+        "no baseline of reads on this runner yet; accept one with `shootout"
+    )
+    assert compare.exit_code(found) == 0
+
+
+def test_a_foreign_baseline_is_refused_and_the_difference_named(tmp_path: Path) -> None:
+    path = accepted(tmp_path, a_run(20))
+    cases = {
+        "a: flush 2, now 1": a_run(20, "r2", flush="1"),
+        "load ": structs.replace(
+            a_run(20, "r2"),
+            header=structs.replace(
+                a_run(20, "r2").header,
+                profile=structs.replace(
+                    a_run(20).header.profile,
+                    load=structs.replace(a_run(20).header.profile.load, think_s=1.0),
+                ),
+            ),
+        ),
+        "protocol ": structs.replace(
+            a_run(20, "r2"),
+            header=structs.replace(
+                a_run(20, "r2").header,
+                workloads=(structs.replace(a_run(20).header.workloads[0], protocol="prepared"),),
+            ),
+        ),
+        "the anchor a is another build": structs.replace(
+            a_run(20, "r2"),
+            header=structs.replace(
+                a_run(20, "r2").header,
+                servers=tuple(structs.replace(s, build="1" * 64) for s in a_run(20).header.servers),
+            ),
+        ),
+    }
+    for said, document in cases.items():
+        cell = head(path, document)
+        assert cell.verdict is Verdict.UNJUDGED
+        assert cell.reason.startswith(f"its baseline does not fit: {said}"), cell.reason
+    stranger = a_run(20, "r2")
+    stranger = structs.replace(
+        stranger,
+        header=structs.replace(
+            stranger.header, runner=structs.replace(stranger.header.runner, fingerprint="g")
+        ),
+    )
+    assert head(path, stranger).reason == "its baseline does not fit: runner f, now g"
+    # Also where baselines of all runners lie in one folder, and this one has none.
+    assert head(tmp_path, stranger).reason == "its baseline does not fit: runner f, now g"
+
+
+def on(document: RunDocument, fingerprint: str, **changes: str) -> RunDocument:
+    """The run on a machine of which more is known."""
+    facts = {"CPUs": "4", "memory": "16 GiB"} | changes
+    runner = structs.replace(document.header.runner, fingerprint=fingerprint, facts=facts)
+    return structs.replace(document, header=structs.replace(document.header, runner=runner))
+
+
+def test_another_machine_is_refused_and_what_differs_is_named(tmp_path: Path) -> None:
+    accepted(tmp_path, on(a_run(20), "f"))
+    assert head(tmp_path, on(a_run(20, "r2"), "f")).verdict is Verdict.EQUIVALENT
+    stranger = head(tmp_path, on(a_run(20, "r2"), "g", memory="32 GiB", disk="ssd"))
+    assert stranger.verdict is Verdict.UNJUDGED
+    assert stranger.reason == (
+        "its baseline does not fit: runner f, now g (memory 16 GiB, now 32 GiB; disk none, now ssd)"
+    )
+
+
+def test_other_cpus_for_the_servers_are_another_measurement(tmp_path: Path) -> None:
+    accepted(tmp_path, on(a_run(20), "f"))
+    later = on(a_run(20, "r2"), "f")
+    place = structs.replace(later.header.runner.placement, servers=(2, 3))
+    runner = structs.replace(later.header.runner, placement=place)
+    cell = head(tmp_path, structs.replace(later, header=structs.replace(later.header, runner=runner)))
+    assert cell.reason == (
+        "its baseline does not fit: placement load on CPU 0, servers on 1, now load on CPU 0, servers on 2,3"
+    )
+
+
+def test_another_build_of_the_server_itself_is_what_it_is_for(tmp_path: Path) -> None:
+    accepted(tmp_path, a_run(20))
+    document = a_run(10, "r2")
+    anchor, server = document.header.servers
+    patched = structs.replace(
+        document,
+        header=structs.replace(document.header, servers=(anchor, structs.replace(server, build="1" * 64))),
+    )
+    assert head(tmp_path, patched).verdict is Verdict.REGRESSED
+
+
+def test_another_dataset_has_no_baseline(tmp_path: Path) -> None:
+    accepted(tmp_path, a_run(20))
+    other = Block(workload="reads", dataset="large", threads=4, servers=("a", "b"))
+    document = structs.replace(
+        a_run(20, "r2"), header=structs.replace(a_run(20, "r2").header, blocks=(other,))
+    )
+    assert "no baseline of this server, dataset" in head(tmp_path, document).reason
+
+
+def test_other_statements_are_another_measurement(tmp_path: Path) -> None:
+    def sending(document: RunDocument, digest: str) -> RunDocument:
+        header = structs.replace(document.header, digests={"reads": digest})
+        return structs.replace(document, header=header)
+
+    accepted(tmp_path, sending(a_run(20), "one"))
+    assert head(tmp_path, sending(a_run(20, "r2"), "one")).verdict is Verdict.EQUIVALENT
+    other = head(tmp_path, sending(a_run(20, "r2"), "two"))
+    assert other.reason == "its baseline does not fit: reads sends other statements"
+
+
+def test_noise_of_both_runs_is_the_floor(tmp_path: Path) -> None:
+    """Each has one of 1.96 · 0.03 / √5; a loss of 4 % is within what both together show of nothing."""
+    for spread, verdict in ((0.001, Verdict.REGRESSED), (0.03, Verdict.INCONCLUSIVE)):
+        known = [an_entry(run="r0", spread=spread)]
+        folder = tmp_path / str(spread)
+        baseline.accept(folder, baseline.of(compare.compare(a_run(20), history=known)))
+        now = a_run(16, "r2")
+        found = baseline.judged(compare.compare(now, history=known), baseline.find(folder, now.header))
+        judged = found.cells[1].judged[0]
+        assert judged.floor == pytest.approx(math.sqrt(2) * 1.96 * spread / math.sqrt(5), rel=1e-3)
+        assert judged.verdict is verdict
+
+
+def test_what_is_said_beside_the_anchor_is_not_said_of_a_baseline(tmp_path: Path) -> None:
+    """`b` is 10 % slower than the anchor, which is known; that it was no slower before is another matter."""
+    known = Acknowledgement(
+        workload="*", server="b", at_most=0.15, expires=date(2030, 1, 1), owner="ann", reason="bug 1"
+    )
+
+    def judged(now: RunDocument, *acknowledged: Acknowledgement) -> Comparison:
+        now = structs.replace(now, header=structs.replace(now.header, started="2026-11-21T00:00:00+00:00"))
+        beside_anchor = compare.compare(now, acknowledged=[known])
+        assert beside_anchor.cells[1].acknowledged == known
+        return baseline.judged(beside_anchor, baseline.find(tmp_path, now.header), acknowledged)
+
+    accepted(tmp_path, a_run(0))
+    now = a_run(-10, "r2")
+    found = judged(now)
+    cell = found.cells[1]
+    assert (cell.verdict, cell.acknowledged, compare.exit_code(found)) == (Verdict.REGRESSED, None, 1)
+    assert (cell.causes, cell.metrics, cell.statements) == ((), (), ())
+    assert [warning.code for warning in cell.warnings] == ["noise-floor-unknown", "not-confirmed"]
+    assert compare.exit_code(judged(now, known)) == 0
+    assert judged(now, structs.replace(known, at_most=0.05)).cells[1].acknowledged is None
+    accepted(tmp_path, a_run(-10))
+    same = judged(now).cells[1]
+    assert (same.verdict, same.acknowledged, same.warnings) == (Verdict.EQUIVALENT, None, ())
+
+
+def test_what_is_not_measured_anew_stays(tmp_path: Path) -> None:
+    eight = Block(workload="reads", dataset="d", threads=8, servers=("a", "b"))
+    first = a_run(20, "r1", starts_of(20) + starts_of(5, block=eight))
+    first = structs.replace(first, header=structs.replace(first.header, blocks=(READS, eight)))
+    path = accepted(tmp_path, first)
+    accepted(tmp_path, a_run(10, "r2"))
+    stored = baseline.read(path)
+    assert stored is not None
+    assert [(cell.threads, cell.run) for cell in stored.cells] == [(4, "r2"), (8, "r1")]
+    lines = path.read_text().splitlines()
+    assert sum('"threads":' in line for line in lines) == 2  # a line for each cell
+    accepted(tmp_path, a_run(10, "r3", flush="1"))  # other settings: nothing of before holds
+    stored = baseline.read(path)
+    assert stored is not None
+    assert [(cell.threads, cell.run) for cell in stored.cells] == [(4, "r3")]
+
+
+def test_what_was_not_steady_cannot_become_a_baseline() -> None:
+    unsteady = [
+        structs.replace(s, samples=tuple(structs.replace(each, steady=False) for each in s.samples))
+        for s in starts_of(20)
+    ]
+    for starts in (unsteady, starts_of(20, CLOSE[:1])):
+        with pytest.raises(InputError, match="no cell of it can be a baseline"):
+            baseline.of(compare.compare(a_run(20, "r1", starts)))
+
+
+def test_other_workloads_of_the_run_have_their_own_files(tmp_path: Path) -> None:
+    document = a_run(20)
+    other = structs.replace(document.header.workloads[0], name="writes")
+    header = structs.replace(
+        document.header, blocks=(READS, WRITES), workloads=(*document.header.workloads, other)
+    )
+    starts = (*document.starts, *starts_of(-5, block=WRITES))
+    both = structs.replace(document, header=header, starts=starts)
+    paths = baseline.accept(tmp_path, baseline.of(compare.compare(both)))
+    assert [path.relative_to(tmp_path) for path in paths] == [Path("f/reads.json"), Path("f/writes.json")]
+
+
+@pytest.mark.parametrize("name", ["b.json", "fixturse/baselines"])
+def test_a_misspelt_place_is_no_first_run(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=rf"{name}: no such file or folder of baselines"):
+        baseline.find(tmp_path / name, a_run(0).header)
+
+
+def test_what_is_no_baseline_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "b.json"
+    path.write_text("{}")
+    with pytest.raises(InputError, match=r"b\.json: not a baseline: "):
+        baseline.find(path, a_run(0).header)
+
+
+@pytest.mark.parametrize(("now", "then"), [(6, 6), (4, 12)])
+def test_the_interval_against_a_baseline_covers_the_truth(now: int, then: int) -> None:
+    rng = np.random.default_rng(6)
+    covered = 0
+    for _ in range(3000):
+        before, after = rng.normal(0.2, 0.01, then), rng.normal(0.17, 0.02, now)
+        error = float(before.std(ddof=1)) / math.sqrt(then)
+        effect = stats.difference(after.tolist(), float(before.mean()), error, then, 0.95)
+        covered += effect.low <= -0.03 <= effect.high
+    assert 0.93 <= covered / 3000 <= 0.97

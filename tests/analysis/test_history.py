@@ -1,0 +1,133 @@
+import math
+import statistics
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import structs
+
+from shootout.analysis import change_points, compare, history
+from shootout.model.history import HistorySeries
+from shootout.model.verdict import Comparison, Interval
+from tests.analysis.test_compare import a_document, starts_of
+
+
+def a_run(number: int, change_percent: float, fingerprint: str = "f") -> Comparison:
+    document = a_document(starts_of(change_percent, (-0.1, 0.1)))
+    header = document.header
+    runner = structs.replace(header.runner, fingerprint=fingerprint)
+    header = structs.replace(header, run=f"r{number:03}", started=f"2026-01-{number:02}", runner=runner)
+    return compare.compare(structs.replace(document, header=header))
+
+
+def runs(*changes_percent: float) -> list[Comparison]:
+    noise = np.random.default_rng(1)
+    return [a_run(i, change + float(noise.normal(0, 0.3))) for i, change in enumerate(changes_percent, 1)]
+
+
+def only(comparisons: list[Comparison]) -> HistorySeries:
+    (found,) = history.series(comparisons)
+    return found
+
+
+def test_a_change_names_the_last_good_and_the_first_bad_run() -> None:
+    (change,) = only(runs(*[-5] * 8, *[-12] * 5)).changes
+    assert (change.last_good, change.first_bad, change.confirmed) == ("r008", "r009", True)
+    assert change.before == pytest.approx(math.exp(-0.05), abs=0.005)
+    assert change.after == pytest.approx(math.exp(-0.12), abs=0.005)
+
+
+def test_the_newest_runs_are_suspected_before_they_are_a_level() -> None:
+    for count in (1, 2):
+        (change,) = only(runs(*[-5] * 10, *[-12] * count)).changes
+        assert (change.last_good, change.first_bad, change.confirmed) == ("r010", "r011", False)
+
+
+def test_a_bad_run_that_is_over_is_no_change() -> None:
+    assert only(runs(*[-5] * 6, -15, *[-5] * 6)).changes == ()
+
+
+def test_a_recovery_is_a_change_as_well() -> None:
+    first, second = only(runs(*[0] * 30, *[-9] * 20, *[0] * 20)).changes
+    assert first.after < first.before
+    assert second.after > second.before
+
+
+def test_series_are_apart_by_runner_and_in_the_order_of_runs() -> None:
+    found = history.series([a_run(2, 0), a_run(1, 0), a_run(3, 0, "g")])
+    assert [(each.runner, [point.run for point in each.points]) for each in found] == [
+        ("f", ["r001", "r002"]),
+        ("g", ["r003"]),
+    ]
+    assert found[0].points[0].tps > 0
+
+
+def departing(level: list[float]) -> int:
+    """By the definition: at most half of the values, all of them far on one side of the others' median."""
+    for count in range(len(level) // 2, 0, -1):
+        rest, newest = level[:-count], level[-count:]
+        if len(rest) >= change_points.PIECE_MIN:
+            centre = statistics.median(rest)
+            spread = history._MAD * statistics.median(abs(value - centre) for value in rest)
+            far = max(history.SUSPICIOUS * spread, history.SUSPICIOUS_MIN)
+            if min(newest) - centre > far or centre - max(newest) > far:
+                return count
+    return 0
+
+
+@given(
+    st.lists(st.integers(-9, 9).map(lambda value: value / 1000), max_size=25),
+    st.lists(st.integers(-90, 90).map(lambda value: value / 1000), max_size=8),
+    st.sampled_from((-0.05, 0.0, 0.05)),
+)
+def test_the_newest_values_are_suspected_by_the_definition(
+    before: list[float], newest: list[float], moved: float
+) -> None:
+    level = [*before, *(moved + value for value in newest)]
+    assert history._departing(level) == departing(level)
+
+
+def test_few_runs_have_no_changes() -> None:
+    assert only(runs(0, -20)).changes == ()
+    assert history.series([]) == ()
+
+
+def test_the_same_runs_give_the_same_changes() -> None:
+    many = runs(*[-5] * 8, *[-6] * 8)
+    assert only(many) == only(many[::-1])
+
+
+ratios = st.floats(0.2, 5.0)
+widths = st.floats(0.001, 0.4)
+
+
+def around(ratio: float, width: float) -> Interval:
+    return Interval(estimate=ratio, low=ratio * (1 - width), high=ratio * (1 + width))
+
+
+@given(ratios, widths, ratios, widths)
+def test_the_way_back_is_the_way_there_turned_around(a: float, da: float, b: float, db: float) -> None:
+    there = history.between(around(a, da), around(b, db))
+    back = history.between(around(b, db), around(a, da))
+    assert there.low < there.estimate < there.high
+    assert there.estimate == pytest.approx(b / a)
+    assert (back.low, back.high) == pytest.approx((1 / there.high, 1 / there.low))
+
+
+@given(ratios, widths, ratios)
+def test_a_run_that_is_known_exactly_adds_nothing(a: float, da: float, b: float) -> None:
+    exact = Interval(estimate=b, low=b, high=b)
+    step = history.between(exact, around(a, da))
+    assert (step.low, step.high) == pytest.approx((a * (1 - da) / b, a * (1 + da) / b))
+
+
+def test_both_runs_uncertainties_add_up() -> None:
+    wide = history.between(around(1.0, 0.03), around(1.0, 0.04))
+    assert math.log(wide.high) == pytest.approx(0.05, abs=0.001)
+
+
+def test_a_change_in_a_short_series_is_suspected_from_where_it_began() -> None:
+    measured = [2.7, 1.5, 1.8, -0.5, 1.4, -6.4, -5.7, -5.6, -7.2]
+    (change,) = only([a_run(number, percent) for number, percent in enumerate(measured, 1)]).changes
+    assert (change.last_good, change.first_bad, change.confirmed) == ("r005", "r006", False)

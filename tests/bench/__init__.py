@@ -1,1 +1,0 @@
-"""What `make bench-engine` is made of."""

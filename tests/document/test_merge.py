@@ -1,0 +1,378 @@
+"""Shards merged to one run: whatever their order and number, the same bytes; what is missing is seen."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import structs
+
+from shootout import cli
+from shootout.analysis import baseline, compare, history, ledger
+from shootout.document import journal, merge
+from shootout.errors import InputError
+from shootout.inputs import matrix
+from shootout.model.plan import Block, Planned
+from shootout.model.run import EndRecord, FailureRecord, RunDocument, RunHeader, Samples, StartRecord
+from shootout.model.verdict import Interval, Verdict
+from tests import builders
+from tests.document.test_journal import GOLDEN_3, a_start
+from tests.document.test_resume import a_sample
+
+BASE, HEAD = builders.BASE, builders.HEAD
+WORKLOADS, THREADS = ("oltp_point_select", "oltp_read_write"), (1, 2, 4)
+PLANNED = Planned(
+    workloads=dict.fromkeys(WORKLOADS, "sbtest-4x25000-innodb-seed1"), threads=THREADS, servers=(BASE, HEAD)
+)
+BLOCKS = PLANNED.blocks
+
+
+def a_header(number: int, blocks: Sequence[Block], **changes: Any) -> RunHeader:
+    """Of the shard that runner `number` has measured."""
+    values: dict[str, Any] = {
+        "run": f"20261120T02410{number}Z-00000{number}",
+        "started": f"2026-11-20T02:41:0{number}+00:00",
+        "seed": number,
+        "runner": builders.a_runner(fingerprint=f"runner{number % 2}"),
+        "blocks": tuple(blocks),
+        "planned": PLANNED,
+        "given": {"--shard": f"{number + 1}/9", "--data": f"/disk{number}"},
+    }
+    header = builders.a_header(workloads=WORKLOADS, threads=THREADS)
+    return structs.replace(header, **(values | changes))
+
+
+def records_of(block: Block) -> list[StartRecord | FailureRecord]:
+    """Always the same of a block; in one of them the head fails."""
+    found: list[StartRecord | FailureRecord] = []
+    for start in (1, 2, 3):
+        samples: tuple[Samples, ...] = tuple(a_sample(block, start, label) for label in (BASE, HEAD))
+        if block == BLOCKS[4] and start == 3:
+            found.append(FailureRecord(cell=block.cell(HEAD), start=3, reason="it died"))
+            samples = samples[:1]
+        twin = a_sample(block, start, "twin") if block == BLOCKS[0] else None
+        twin = structs.replace(twin, server=BASE) if twin else None
+        record = StartRecord(
+            block=block.key, start=start, order=((0, 1),) * 8, samples=samples, twin=twin, spent_s=1.0
+        )
+        found.append(record)
+    return found
+
+
+def an_end(number: int) -> EndRecord:
+    return EndRecord(finished=f"2026-11-20T03:0{number}:00+00:00", elapsed_s=60.0, interrupted=False)
+
+
+def saved(folder: Path, number: int, blocks: Sequence[Block], *, end: bool = True, **changes: Any) -> Path:
+    """The document of runner `number`, with those blocks."""
+    folder.mkdir()
+    header = a_header(number, blocks, **changes)
+    writer = journal.Writer(folder, header.run)
+    writer.append(header)
+    # As they are measured: start by start.
+    for record in sorted((r for block in blocks for r in records_of(block)), key=lambda r: r.start):
+        writer.append(record)
+    if end:
+        writer.append(an_end(number))
+    return writer.path
+
+
+def merged(paths: Iterable[Path], folder: Path) -> Path:
+    return merge.merge(list(paths), folder, pytest.fail)
+
+
+@pytest.fixture
+def shards(tmp_path: Path) -> list[Path]:
+    return [saved(tmp_path / str(n), n, matrix.shard(BLOCKS, n + 1, 3)) for n in range(3)]
+
+
+# --- the same bytes -------------------------------------------------------------------------------
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.data())
+def test_any_order_any_sharding_and_any_grouping_give_the_same_bytes(data: st.DataObject) -> None:
+    """Runners have their blocks; how these were sharded on each, and what is merged first, does not show."""
+    runner_of = data.draw(st.lists(st.integers(0, 3), min_size=len(BLOCKS), max_size=len(BLOCKS)))
+    outcomes = set()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for attempt in range(2):
+            waiting: list[Path] = []
+            for number in sorted(set(runner_of)):
+                mine = [block for block, runner in zip(BLOCKS, runner_of, strict=True) if runner == number]
+                cuts = data.draw(st.lists(st.booleans(), min_size=len(mine), max_size=len(mine)))
+                pieces: list[list[Block]] = [[]]
+                for block, cut in zip(mine, cuts, strict=True):
+                    if cut and pieces[-1]:
+                        pieces.append([])
+                    pieces[-1].append(block)
+                for piece, blocks in enumerate(pieces):
+                    waiting.append(saved(folder / f"{attempt}-{number}-{piece}", number, blocks))
+            while len(waiting) > 1 or waiting[0].parent.name.count("-") == 2:
+                waiting = data.draw(st.permutations(waiting))
+                count = data.draw(st.integers(min(2, len(waiting)), len(waiting)))
+                waiting = [merged(waiting[:count], folder / f"{attempt}-{len(waiting)}"), *waiting[count:]]
+            outcomes.add((waiting[0].name, waiting[0].read_bytes()))
+    assert len(outcomes) == 1
+
+
+def test_a_merged_run_holds_every_record_once_block_by_block(shards: list[Path], tmp_path: Path) -> None:
+    path = merged([*shards, shards[0]], tmp_path / "out")
+    found = journal.read(path)
+    assert found.header.blocks == BLOCKS
+    assert path.name == journal.new_name(found.header.run)
+    expected = [record for block in BLOCKS for record in records_of(block)]
+    assert list(found.starts) == [record for record in expected if isinstance(record, StartRecord)]
+    assert list(found.failures) == [record for record in expected if isinstance(record, FailureRecord)]
+    assert found.header.given == {}
+    assert (found.header.started, found.header.planned) == ("2026-11-20T02:41:00+00:00", None)
+    assert [part.run for part in found.header.parts] == [
+        f"20261120T02410{number}Z-00000{number}" for number in range(3)
+    ]
+    assert [key for part in found.header.parts for key in part.blocks] == [block.key for block in BLOCKS]
+    assert found.end == EndRecord(finished="2026-11-20T03:02:00+00:00", elapsed_s=1260.0, interrupted=False)
+    assert [entry.name for entry in (tmp_path / "out").iterdir()] == [path.name]
+
+
+def test_merging_again_replaces_what_was_incomplete(shards: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = merged(shards[:2], out)
+    assert [block.key for block in merge.missing(journal.read(first).header)] == [
+        "oltp_read_write-t2", "oltp_read_write-t4"
+    ]  # fmt: skip
+    again = merged([first, shards[2]], out)
+    assert again == first
+    assert merge.missing(journal.read(again).header) == ()
+    assert again.read_bytes() == merged(shards, tmp_path / "other").read_bytes()
+
+
+def test_a_run_of_no_shards_is_merged_from_itself(tmp_path: Path) -> None:
+    path = tmp_path / "golden.jsonl"
+    path.write_text(GOLDEN_3)
+    found = journal.read(merged([path], tmp_path / "out"))
+    assert found.starts == (a_start(),)
+    assert [part.blocks for part in found.header.parts] == [("reads-t4",)]
+
+
+# --- what does not belong together ----------------------------------------------------------------
+
+
+def refused(paths: Sequence[Path], folder: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        merged(paths, folder)
+    assert not folder.exists() or list(folder.iterdir()) == []
+    return str(caught.value)
+
+
+def test_a_document_of_another_run_is_refused_with_the_difference(shards: list[Path], tmp_path: Path) -> None:
+    profile = a_header(3, BLOCKS[:1]).profile
+    sampling = structs.replace(profile.sampling, slice_s=0.2)
+    other = saved(tmp_path / "x", 3, BLOCKS[:1], profile=structs.replace(profile, sampling=sampling))
+    expected = f"{other}: not of the same run as {shards[1]}: profile sampling slice_s 0.1, now 0.2"
+    assert refused([shards[1], other], tmp_path / "out") == expected
+    server = structs.replace(builders.a_server(HEAD), build="1" * 64)
+    other = saved(tmp_path / "y", 3, BLOCKS[:1], servers=(builders.a_server(BASE), server))
+    assert f"not of the same run as {shards[1]}: server {HEAD} build " in refused(
+        [shards[1], other], tmp_path / "out"
+    )
+    other = saved(tmp_path / "z", 3, BLOCKS[:1], planned=structs.replace(PLANNED, threads=(1, 2)))
+    assert refused([shards[1], other], tmp_path / "out").endswith(": other blocks")
+
+
+def test_a_block_that_two_have_measured_is_refused(shards: list[Path], tmp_path: Path) -> None:
+    other = saved(tmp_path / "x", 3, BLOCKS[1:3])
+    assert refused([*shards, other], tmp_path / "out") == (
+        f"{other}: block 'oltp_point_select-t2' was measured in {shards[0]}, too; leave one of them out"
+    )
+
+
+def test_what_is_torn_or_foreign_is_named_and_left_out(shards: list[Path], tmp_path: Path) -> None:
+    torn, foreign = tmp_path / "torn.jsonl", tmp_path / "foreign.jsonl"
+    lines = shards[2].read_bytes().splitlines(keepends=True)
+    torn.write_bytes(b"".join((*lines[:2], *lines[3:])))
+    foreign.write_text("{}\n")
+    skipped: list[str] = []
+    path = merge.merge([foreign, *shards[:2], torn], tmp_path / "out", skipped.append)
+    assert skipped == [
+        f"{foreign}:1: not a run document: no format number in its first line",
+        f"{torn}:3: changed, or not a line of this document",
+    ]
+    assert path.read_bytes() == merged(shards[:2], tmp_path / "other").read_bytes()
+    with pytest.raises(InputError, match=r"^nothing to merge: no run document among those named$"):
+        merge.merge([foreign], tmp_path / "none", skipped.append)
+
+
+def test_a_document_of_no_blocks_is_named(shards: list[Path], tmp_path: Path) -> None:
+    odd = saved(tmp_path / "odd", 3, [])
+    skipped: list[str] = []
+    merge.merge([odd, *shards], tmp_path / "out", skipped.append)
+    assert skipped == [f"{odd}:1: a run of no blocks"]
+
+
+@pytest.mark.parametrize("started", ["", "yesterday", "0001-01-01T00:00:00+14:00"])
+def test_a_time_that_is_none_is_named(started: str, shards: list[Path], tmp_path: Path) -> None:
+    odd = saved(tmp_path / "odd", 3, BLOCKS[:1], started=started)
+    skipped: list[str] = []
+    merge.merge([odd, *shards], tmp_path / "out", skipped.append)
+    (said,) = skipped
+    assert said.startswith(f"{odd}: not a time that a run can have begun or ended: ")
+
+
+def test_a_folder_that_takes_no_files_is_named(shards: list[Path]) -> None:
+    with pytest.raises(InputError, match=r"^/proc/.*\.jsonl: cannot be written: "):
+        merged(shards, Path("/proc"))
+
+
+# --- what is concluded ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def whole(shards: list[Path], tmp_path: Path) -> RunDocument:
+    return journal.read(merged(shards, tmp_path / "out"))
+
+
+def verdicts(read: RunDocument) -> Mapping[tuple[str, int], Verdict]:
+    return {
+        (cell.cell.workload, cell.cell.threads): cell.verdict
+        for cell in compare.compare(read).cells
+        if cell.cell.server == HEAD
+    }
+
+
+def test_cells_of_missing_shards_are_unjudged(shards: list[Path], tmp_path: Path) -> None:
+    found = journal.read(merged([shards[0], shards[2]], tmp_path / "out"))
+    assert verdicts(found) == {
+        ("oltp_point_select", 1): Verdict.EQUIVALENT,
+        ("oltp_point_select", 2): Verdict.REGRESSED,
+        ("oltp_point_select", 4): Verdict.UNJUDGED,
+        ("oltp_read_write", 1): Verdict.UNJUDGED,
+        ("oltp_read_write", 2): Verdict.FAILED,
+        ("oltp_read_write", 4): Verdict.EQUIVALENT,
+    }
+    assert found.end is not None
+    assert found.end.interrupted
+
+
+def test_a_shard_that_was_cut_short_is_a_doubt_about_its_cells_only(
+    shards: list[Path], tmp_path: Path
+) -> None:
+    short = saved(tmp_path / "short", 2, matrix.shard(BLOCKS, 3, 3), end=False)
+    comparison = compare.compare(journal.read(merged([*shards[:2], short], tmp_path / "out")))
+    doubted = {
+        (cell.cell.workload, cell.cell.threads)
+        for cell in comparison.cells
+        if any(warning.code == "interrupted" for warning in cell.warnings)
+    }
+    assert doubted == {("oltp_read_write", 2), ("oltp_read_write", 4)}
+
+
+def test_each_runner_learns_from_its_own_blocks(whole: RunDocument, tmp_path: Path) -> None:
+    assert [runner.fingerprint for runner in whole.header.runners] == ["runner0", "runner1"]
+    assert [warning.code for warning in whole.header.runner.warnings][-1] == "several-runners"
+    comparison = compare.compare(whole)
+    assert {series.runner: {series.workload for series in found} for found in [history.series([comparison])]
+            for series in found}.keys() == {"runner0", "runner1"}  # fmt: skip
+    ledger.learn(tmp_path, ledger.of(whole.header, comparison.twins))
+    (entry,) = ledger.read(tmp_path, "runner0")
+    assert (entry.run, entry.threads) == ("20261120T024100Z-000000", 1)
+    assert ledger.read(tmp_path, "runner1") == ()
+    assert ledger.known(tmp_path, whole.header) == ()  # a run is no witness for itself
+    later = structs.replace(whole.header, parts=())
+    assert ledger.known(tmp_path, later) == (entry,)
+
+
+def test_a_noise_floor_is_that_of_the_runner(whole: RunDocument) -> None:
+    """What another machine shows does not count."""
+    block = BLOCKS[1]  # of runner0
+    noisy = [
+        structs.replace(
+            ledger.of(whole.header, compare.compare(whole).twins)[0],
+            run="0",
+            threads=block.threads,
+            spreads={"throughput": 0.5},
+            runner=runner,
+        )
+        for runner in ("runner1", "runner0")
+    ]
+    for history_, verdict in ((noisy[:1], Verdict.REGRESSED), (noisy, Verdict.INCONCLUSIVE)):
+        (cell,) = (
+            cell for cell in compare.compare(whole, history=history_).cells if cell.cell == block.cell(HEAD)
+        )
+        assert cell.verdict is verdict
+
+
+def test_baselines_are_kept_for_each_runner(whole: RunDocument, tmp_path: Path) -> None:
+    records = tuple(builders.a_record(name) for name in WORKLOADS)
+    whole = structs.replace(whole, header=structs.replace(whole.header, workloads=records))
+    comparison = compare.compare(whole)
+    paths = baseline.accept(tmp_path, baseline.of(comparison))
+    assert {str(path.relative_to(tmp_path)) for path in paths} == {
+        "runner0/oltp_point_select.json",
+        "runner0/oltp_read_write.json",
+        "runner1/oltp_point_select.json",
+        "runner1/oltp_read_write.json",
+    }
+    held = baseline.judged(comparison, baseline.find(tmp_path, whole.header))
+    told = [cell for cell in held.cells if cell.cell.server == HEAD and cell.verdict is not Verdict.FAILED]
+    assert len(told) == 5
+    assert all(isinstance(cell.ratio, Interval) for cell in told), [cell.reason for cell in told]
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+def test_merge_publishes_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    planned = structs.replace(PLANNED, workloads={"oltp_point_select": BLOCKS[0].dataset})
+    paths = [saved(tmp_path / str(n), n, [block], planned=planned) for n, block in enumerate(planned.blocks)]
+    out = tmp_path / "out"
+    assert cli.main(["merge", *map(str, reversed(paths)), "--out", str(out), "--json"]) == 1
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    said = json.loads(printed.out)
+    assert said["document"] == str(next((out / "results").glob("*.jsonl")))
+    assert len(said["cells"]) == 6
+    assert (out / "site" / "index.html").exists()
+
+
+def test_shards_beside_the_run_that_they_became_do_not_count_twice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = tmp_path / "results"
+    paths = [saved(tmp_path / str(n), n, matrix.shard(BLOCKS, n + 1, 3)) for n in range(3)]
+    results.mkdir()
+    here = [path.rename(results / path.name) for path in paths]
+    merged(here[1:], results)  # the first was late, and began before the others
+    found = journal.read(merged(here, results))
+    assert len(journal.find(results)) == 5
+    assert cli.main(["history", "--results", str(results), "--json"]) == 0
+    series = json.loads(capsys.readouterr().out)
+    assert {point["run"] for each in series for point in each["points"]} == {found.header.run}
+    assert [len(each["points"]) for each in series] == [1] * 5
+
+
+def test_merge_says_what_is_missing(
+    shards: list[Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    torn = tmp_path / "torn.jsonl"
+    torn.write_bytes(shards[1].read_bytes()[:100])
+    command = ["merge", str(shards[0]), str(torn), "--out", "out"]
+    assert cli.main(command) == 3
+    printed = capsys.readouterr()
+    assert "○ unjudged" in printed.out
+    assert f"report        {(tmp_path / 'out' / 'site' / 'index.html').as_uri()}\n" in printed.out
+    assert printed.err.splitlines() == [
+        f"shootout: left out: {torn}: not a run document: it has no whole line",
+        "shootout: 8 cells of 12 were not measured; blocks in no document: oltp_point_select-t4 "
+        "oltp_read_write-t1 oltp_read_write-t2 oltp_read_write-t4",
+    ]

@@ -1,0 +1,130 @@
+"""The recorded runs in the repository, and the site that `make demo-site` makes of them."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from benchmarks.showcase import record, tables
+from shootout import cli
+from shootout.document import journal
+from shootout.model.verdict import Interval
+from shootout.paths import ROOT
+from shootout.report import judgement_cache, wording
+from shootout.report.judgement_cache import Whole
+from shootout.report.site.compare import mirrored
+
+SIZE_MAX = 2_500_000  # bytes of all of them
+REMEDY = "If it is meant: python -m benchmarks.showcase.tables"
+FINDING = re.compile(r"([+−]?[\d.]+) % \(([+−]?[\d.]+ to [+−]?[\d.]+ %)\)")
+
+
+class Demo(NamedTuple):
+    site: Path
+    cpu_s: float  # that making it took
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo") / "results"
+    record.unpacked(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def demo(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    out = tmp_path_factory.mktemp("site")
+    began_s = time.process_time()
+    assert cli.main(["site", "--results", str(results), "--out", str(out)]) == 0
+    return Demo(out, time.process_time() - began_s)
+
+
+@pytest.fixture(scope="module")
+def whole(results: Path, demo: Demo) -> Whole:
+    """The showcase's run; the demo has judged it."""
+    assert demo.site.is_dir()
+    return tables.find(results)
+
+
+def test_the_recorded_runs_are_whole_and_small(results: Path) -> None:
+    paths = journal.find(results)
+    assert paths
+    for path in paths:
+        read = journal.read(path)
+        assert read.end is not None
+        assert len(read.starts) >= len(read.header.blocks)
+    assert sum(path.stat().st_size for path in record.SHOWCASE.iterdir()) < SIZE_MAX
+
+
+def test_no_recorded_run_tells_where_it_was_made(results: Path) -> None:
+    for path in journal.find(results):
+        assert not re.search(rb'"[^"]*/(tmp|home|root|work|usr/local|opt)/[^"]*"', path.read_bytes()), path
+
+
+def test_the_demo_is_there_in_seconds(results: Path, demo: Demo) -> None:
+    assert demo.cpu_s < 10
+    listed = (demo.site / "runs" / "index.html").read_text("utf-8")
+    assert all(f"runs/{path.stem}/index.html" in listed.replace("../", "") for path in journal.find(results))
+
+
+def test_what_the_readme_shows_is_what_a_recorded_run_says(results: Path, demo: Demo) -> None:
+    assert demo.site.is_dir()
+    readme = (ROOT / "README.md").read_text("utf-8")
+    (shown,) = re.findall(r"^ {4}(mysql-8\.0\.12 is slower than .*), …$", readme, flags=re.MULTILINE)
+    said = [judgement_cache.run(path).outline.headline for path in journal.find(results)]
+    assert [each for each in said if each.replace(wording.SPACE, " ").startswith(shown)], said
+
+
+@pytest.mark.parametrize("workload", tables.PICTURES)
+def test_the_pictures_of_the_findings_are_the_runs_own(demo: Demo, whole: Whole, workload: str) -> None:
+    drawn = tables.picture(demo.site, whole, workload)
+    shown = tables.DOCS / tables.PICTURES[workload]
+    assert drawn.read_text("utf-8") == shown.read_text("utf-8"), (
+        "If it is meant: python -m benchmarks.showcase.tables"
+    )
+
+
+def test_the_tables_of_the_findings_are_the_runs_own(whole: Whole) -> None:
+    text = tables.FINDINGS.read_text("utf-8")
+    for workload, picture in tables.PICTURES.items():
+        assert f"]({picture})" in text
+        assert "\n".join(tables.table(whole, workload)) in text, (
+            "If it is meant: python -m benchmarks.showcase.tables"
+        )
+
+
+def test_every_figure_of_the_findings_is_what_the_run_says(whole: Whole) -> None:
+    """Of any two servers in a cell, either way round."""
+    cells = (*whole.comparison.cells, *whole.others)
+    known = {said(ratio) for c in cells for ratio in (c.ratio, mirrored(c)[0]) if ratio}
+    prose = [line for line in tables.FINDINGS.read_text("utf-8").splitlines() if not line.startswith("|")]
+    quoted = FINDING.findall("\n".join(prose))
+    assert len(quoted) > 3
+    assert [each for each in quoted if each not in known] == []
+
+
+def said(ratio: Interval) -> tuple[str, str]:
+    """A change and its interval as the findings write them."""
+    change, range_ = (
+        text.replace(wording.SPACE, " ") for text in (wording.change(ratio), wording.change_range(ratio))
+    )
+    return change.removesuffix(" %"), range_
+
+
+def test_a_run_is_recorded_without_its_folders(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record, "SHOWCASE", tmp_path)
+    path = journal.find(results)[0]
+    packed = record.record(path, starts=1, statements=[1])
+    (unpacked,) = record.unpacked(tmp_path / "again")
+    assert packed == tmp_path / f"{path.name}.gz"
+    short, whole = journal.read(unpacked), journal.read(path)
+    assert {start.start for start in short.starts if not start.confirming} == {1}
+    telling = {start.block for start in short.starts for sample in start.samples if sample.statements}
+    assert telling == {block.key for block in whole.header.blocks if block.threads == 1}
+    assert short.header.servers == whole.header.servers

@@ -1,0 +1,138 @@
+from datetime import date
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from shootout import paths
+from shootout.analysis import compare
+from shootout.errors import InputError
+from shootout.inputs import acknowledgements
+from shootout.model.plan import Policy
+from shootout.model.run import RunDocument
+from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
+from tests.analysis.test_compare import a_document, head_of, starts_of
+
+
+def known(**changes: object) -> Acknowledgement:
+    values: dict[str, object] = {
+        "workload": "read*",
+        "server": "b",
+        "at_most": 0.12,
+        "expires": date(2026, 6, 30),
+        "owner": "ann",
+        "reason": "bug 1",
+    }
+    return Acknowledgement(**(values | changes))  # type: ignore[arg-type]
+
+
+def slower(started: str = "2026-06-30T23:00:00+00:00") -> RunDocument:
+    """By 9.5 %."""
+    document = a_document(starts_of(-10))
+    return structs.replace(document, header=structs.replace(document.header, started=started))
+
+
+def judged(document: RunDocument, *entries: Acknowledgement) -> tuple[Comparison, CellComparison]:
+    comparison = compare.compare(document, acknowledged=entries)
+    return comparison, comparison.cells[1]
+
+
+def test_a_known_regression_is_one_that_fails_nothing() -> None:
+    comparison, head = judged(slower(), known())
+    assert head.verdict is Verdict.REGRESSED
+    assert head.acknowledged == known()
+    assert compare.exit_code(comparison) == 0
+    assert compare.exit_code(compare.compare(slower())) == 1
+
+
+@pytest.mark.parametrize(
+    ("entry", "code", "said"),
+    [
+        (
+            known(at_most=0.09),
+            "acknowledgement-exceeded",
+            "Larger than ann acknowledged: 9.5 %",
+        ),
+        (
+            known(expires=date(2026, 6, 29)),
+            "acknowledgement-expired",
+            "until 2026-06-29, which is over",
+        ),
+    ],
+    ids=["larger", "expired"],
+)
+def test_it_fires_again_beyond_its_bounds(entry: Acknowledgement, code: str, said: str) -> None:
+    comparison, head = judged(slower(), entry)
+    assert head.acknowledged is None
+    assert compare.exit_code(comparison) == 1
+    (text,) = (warning.text for warning in head.warnings if warning.code == code)
+    assert said in text
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [known(workload="write*"), known(server="B"), known(threads=8), known(metric="latency_p99")],
+    ids=["workload", "server", "threads", "metric"],
+)
+def test_another_cell_is_not_meant(entry: Acknowledgement) -> None:
+    comparison, head = judged(slower(), entry)
+    assert head.acknowledged is None
+    assert compare.exit_code(comparison) == 1
+
+
+def test_one_of_several_entries_will_do() -> None:
+    assert judged(slower(), known(at_most=0.01), known(threads=4))[1].acknowledged == known(threads=4)
+
+
+def test_every_regressed_metric_must_be_known() -> None:
+    document = slower()
+    costly = [
+        structs.replace(
+            start,
+            samples=(
+                start.samples[0],
+                structs.replace(
+                    start.samples[1], server_cpu_s=tuple(2 * s for s in start.samples[1].server_cpu_s or ())
+                ),
+            ),
+        )
+        for start in document.starts
+    ]
+    both = structs.replace(document, starts=tuple(costly))
+    policy = Policy(judged=("throughput", "server_cpu"))
+    for entries, acknowledged in (
+        ((known(),), False),
+        ((known(), known(metric="server_cpu", at_most=2.0)), True),
+    ):
+        head = compare.compare(both, policy, acknowledged=entries).cells[1]
+        assert (head.acknowledged is not None) is acknowledged
+
+
+def test_what_is_not_regressed_is_not_touched() -> None:
+    document = a_document(starts_of(0))
+    assert judged(document, known())[1] == head_of(document)
+
+
+def test_the_shipped_file_acknowledges_nothing() -> None:
+    assert acknowledgements.load(paths.FIXTURES / "acknowledged.toml") == ()
+    with pytest.raises(InputError, match=r"none\.toml: cannot be read: No such file"):
+        acknowledgements.load(paths.FIXTURES / "none.toml")
+
+
+def test_its_example_can_be_used(tmp_path: Path) -> None:
+    text = (paths.FIXTURES / "acknowledged.toml").read_text()
+    file = tmp_path / "acknowledged.toml"
+    file.write_text(
+        "\n".join(line.removeprefix("# ") for line in text.split("example:\n#\n")[1].splitlines())
+    )
+    (entry,) = acknowledgements.load(file)
+    assert (entry.threads, entry.at_most, entry.expires) == (1, 0.1, date(2027, 3, 31))
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "acknowledged.toml"
+    file.write_text(
+        '[[change]]\nworkload = "w"\nserver = "s"\nat_most = 0.1\nexpires = 2027-01-01\nowner = "o"\n'
+    )
+    with pytest.raises(InputError, match=r"key 'change\[0\]\.reason' is missing"):
+        acknowledgements.load(file)

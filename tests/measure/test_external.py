@@ -1,0 +1,574 @@
+"""Servers that run already: what is measured of them, and that they stay as they were."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+import pytest
+
+from shootout import paths
+from shootout._engine import Engine
+from shootout.document import journal
+from shootout.errors import MeasureError
+from shootout.inputs import workload
+from shootout.measure import dataset, plan
+from shootout.measure.external import Resident
+from shootout.measure.managed import connect
+from shootout.measure.plan import Selection
+from shootout.model.plan import Dataset
+from shootout.model.run import ServerRecord
+from shootout.model.workload import Result, Step, Transaction, Workload, WorkloadStatement
+from shootout.runner import machine
+from shootout.servers import catalogue, dsn, instances
+from shootout.servers.dsn import Dsn
+from shootout.servers.external import MARK, Claim, External, family_of, numbers_of
+from shootout.servers.fetch import packages
+from shootout.servers.instances import Instance
+from shootout.servers.native import Tree
+from tests.runs import BASE, HEAD, PYTEST, SHOOTOUT, Lab, document_in
+
+pytest_plugins = ["tests.runs"]
+pytestmark = pytest.mark.real
+
+SECRET = "s3cret,@:/?%é'"
+GRANT = "GRANT ALL ON `shootout%`.* TO"
+OPTIONS = {
+    "innodb-log-file-size": "16M",
+    "innodb-buffer-pool-size": "64M",
+    "innodb-flush-log-at-trx-commit": "0",
+    "local-infile": "0",
+    "log-bin": "binlog",
+    "server-id": "1",
+    "require-secure-transport": "OFF",
+}
+POINT = ("--workloads", "oltp_point_select", "--threads", "1")
+SMALL = Dataset(tables=3, rows=1_001, seed=7)
+
+
+@pytest.fixture(scope="module")
+def started(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Instance]]:
+    """Servers that somebody else runs: strict ones, with an account that may do next to nothing."""
+    with ExitStack() as running:
+        servers = {}
+        for name in (BASE, HEAD):
+            home = tmp_path_factory.mktemp(name) / "instance"
+            tree = Tree.inspect(packages.fetch(name, catalogue.load()[name], paths.cache_folder()))
+            instances.initialise(tree, home, OPTIONS)
+            server = running.enter_context(instances.start(tree, home, OPTIONS))
+            password = SECRET.replace("'", "''")
+            for host in ("localhost", "127.0.0.1"):
+                plugin = " WITH mysql_native_password" if name == BASE else " WITH caching_sha2_password"
+                server.query(f"CREATE USER guest@'{host}' IDENTIFIED{plugin} BY '{password}'")
+                server.query(f"{GRANT} guest@'{host}'")
+            servers[name] = server
+        yield servers
+
+
+@pytest.fixture
+def server(started: dict[str, Instance]) -> Iterator[Instance]:
+    """The first of them; nothing may be left there."""
+    before = state(started[BASE])
+    yield started[BASE]
+    assert state(started[BASE]) == before
+
+
+def state(server: Instance) -> dict[str, Any]:
+    """What a visitor must leave as it was; `gtid_executed` is its own count of what was done."""
+    variables = server.variables()
+    return {
+        "variables": {name: value for name, value in variables.items() if "gtid" not in name},
+        "schemas": server.query("SHOW DATABASES"),
+        "users": server.query("SELECT * FROM mysql.user ORDER BY user, host"),
+        "grants": server.query("SELECT * FROM mysql.db ORDER BY user, db, host"),
+        "cpus": os.sched_getaffinity(server.pid),
+    }
+
+
+def a_run(lab: Lab, out: Path, *options: str) -> list[str]:
+    return [SHOOTOUT, "run", "--profile", str(lab.profile), "--out", str(out), *options]
+
+
+def by_socket(server: Instance, *, password: str = SECRET) -> str:
+    path = quote(str(server.socket), safe="/")
+    return f"dsn:mysql://guest:{quote(password, safe='')}@localhost?unix_socket={path}"
+
+
+def by_tcp(server: Instance) -> str:
+    return f"dsn:mysql://guest:{quote(SECRET, safe='')}@127.0.0.1:{server.port}"
+
+
+def a_visit(text: str) -> External:
+    written = dsn.parse(text.removeprefix("dsn:"))
+    assert written.password is not None
+    visit = External(written.dsn, written.password)
+    visit.look()
+    return visit
+
+
+def holder(server: Instance) -> int:
+    ((connection,),) = server.query("SELECT IS_USED_LOCK('shootout')")
+    return int(connection)
+
+
+def command_lines(pid: int) -> list[str]:
+    """What process lists show of a process and of all that it has started."""
+    found = [Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()]
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            found += command_lines(int(child))
+    return found
+
+
+def all_files(folder: Path) -> bytes:
+    return b"\0".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def codes(server: ServerRecord) -> set[str]:
+    return {warning.code for warning in server.warnings}
+
+
+# --- whole runs -----------------------------------------------------------------------------------
+
+
+def test_a_server_that_runs_beside_one_that_is_started(lab: Lab, server: Instance, tmp_path: Path) -> None:
+    command = a_run(lab, tmp_path, "--servers", f"{by_socket(server)},{BASE}", "--threads", "2")
+    done = lab.run(*command)
+    assert done.returncode in (0, 1), done.stderr + done.stdout
+    found = journal.read(document_in(tmp_path))
+    assert found.failures == ()
+    visited, own = found.header.servers
+    assert (visited.label, own.label) == (f"dsn:{server.socket.name}", BASE)
+    assert visited.reference == f"dsn:mysql://guest@localhost?unix_socket={server.socket}"
+    assert visited.checksum == own.checksum != ""
+    assert (visited.version, visited.family, visited.build) == ("5.7.22-log", "mysql", "")
+    assert visited.settings_name == "as found"
+    assert all(setting.requested is None for setting in visited.settings)
+    assert codes(visited) == {"not-restarted", "not-placed", "not-stopped"}
+    assert codes(own) == set()
+    assert {record.start for record in found.starts} == {1, 2}
+    for record in found.starts:
+        for samples in record.samples:
+            assert samples.server_cpu_s is not None  # its socket tells who it is
+            assert sum(samples.server_cpu_s) > 0
+            assert {"context_switches", "disk_written_bytes", "Bytes_sent"} <= samples.counters.keys()
+    assert "is not restarted" in done.stdout
+
+
+def test_no_output_has_the_password(lab: Lab, server: Instance, tmp_path: Path) -> None:
+    servers = f"{by_socket(server)},{by_tcp(server)}"
+    command = a_run(lab, tmp_path / "a", "--servers", servers, *POINT, "--json")
+    outputs = [lab.run(*command)]
+    outputs.append(lab.run(*a_run(lab, tmp_path / "b", "--servers", servers.replace("mysql:", "mysq:"))))
+    outputs.append(lab.run(*a_run(lab, tmp_path / "b", "--server", servers)))
+    wrong = by_socket(server, password="s3cret but wrong")
+    outputs.append(lab.run(*a_run(lab, tmp_path / "b", "--servers", wrong)))
+    assert [done.returncode for done in outputs[1:]] == [2, 2, 2]
+    assert outputs[0].returncode in (0, 1), outputs[0].stderr
+    assert "Access denied for user 'guest'" in outputs[3].stderr
+    profile = tmp_path / "own.toml"
+    text = lab.profile.read_text()
+    start, end = text.index("servers = ["), text.index("]") + 1
+    profile.write_text(text.replace(text[start:end], f'servers = ["{by_tcp(server)}"]'))
+    json = tmp_path / "benchmark.json"
+    more = [
+        *(f"--benchmark-json={json}", f"--profile={profile}", f"--out={tmp_path / 'c'}"),
+        *("--workloads=oltp_point_select", "--threads=1", "-v", f"--junitxml={tmp_path / 'junit.xml'}"),
+    ]
+    outputs.append(lab.run(*PYTEST, "suites", *more))
+    assert outputs[-1].returncode == 0, outputs[-1].stdout
+    profile.unlink()
+    for done in outputs:
+        assert "s3cret" not in done.stdout + done.stderr
+    assert b"s3cret" not in all_files(tmp_path)
+    assert b"guest@127.0.0.1" in all_files(tmp_path / "c")
+
+
+def test_no_process_shows_the_password(lab: Lab, server: Instance, tmp_path: Path) -> None:
+    text = by_socket(server).replace(f":{quote(SECRET, safe='')}@", "@")
+    command = [
+        "env",
+        f"MYSQL_PWD={SECRET}",
+        *a_run(lab, tmp_path / "out", "--servers", f"{text},{BASE}", *POINT),
+    ]
+    # env's own arguments are gone as soon as it has become the suite
+    with lab.running(*command, folder=tmp_path) as run:
+        run.said("start 1: oltp_point_select-t1")
+        shown = command_lines(run.process.pid)
+        assert run.ended() in (0, 1), run.err.read_text()
+    assert any("shootout" in line for line in shown)
+    assert any("mysqld" in line for line in shown)
+    assert not any("s3cret" in line for line in shown)
+
+
+def test_the_same_server_several_times_and_by_two_ways(lab: Lab, server: Instance, tmp_path: Path) -> None:
+    servers = f"{by_socket(server)},{by_socket(server)},{by_tcp(server)}"
+    workloads = ("--workloads", "oltp_read_write,bulk_insert", "--option", "rows_per_insert=10")
+    options = (*workloads, "--threads", "2")
+    done = lab.run(*a_run(lab, tmp_path, "--servers", servers, *options))
+    assert done.returncode in (0, 1), done.stderr + done.stdout
+    found = journal.read(document_in(tmp_path))
+    name = server.socket.name
+    assert [each.label for each in found.header.servers] == [
+        f"dsn:{name}",
+        f"dsn:{name}#2",
+        f"dsn:127.0.0.1:{server.port}",
+    ]
+    assert len({each.checksum for each in found.header.servers}) == 1
+    assert found.failures == ()
+    assert len(found.starts) == 4
+    assert all(samples.writes > 0 for record in found.starts for samples in record.samples)
+
+
+def test_two_servers_that_run(lab: Lab, started: dict[str, Instance], tmp_path: Path) -> None:
+    states = {name: state(server) for name, server in started.items()}
+    servers = f"{by_tcp(started[BASE])},{by_tcp(started[HEAD])}"
+    done = lab.run(*a_run(lab, tmp_path, "--servers", servers, "--workloads", "oltp_update_index"))
+    assert done.returncode in (0, 1), done.stderr + done.stdout
+    found = journal.read(document_in(tmp_path))
+    assert [each.version for each in found.header.servers] == ["5.7.22-log", "8.0.12"]
+    assert found.failures == ()
+    assert {name: state(server) for name, server in started.items()} == states
+
+
+def test_variables_are_held_against_a_profile(lab: Lab, server: Instance, tmp_path: Path) -> None:
+    settings = tmp_path / "mine.toml"
+    settings.write_text('[settings]\nbuffer_pool_bytes = "128M"\nflush_log_at_trx_commit = 0\n')
+    done = lab.run(*a_run(lab, tmp_path / "out", "--servers", f"{by_socket(server)}@{settings}", *POINT))
+    assert done.returncode == 0, done.stderr
+    (visited,) = journal.read(document_in(tmp_path / "out")).header.servers
+    differing = [(each.name, each.requested, each.effective) for each in visited.settings if each.differs]
+    assert differing == [("buffer_pool_bytes", "134217728", "67108864")]
+    assert "settings-differ" in codes(visited)
+    assert visited.label.endswith("@mine.toml")
+
+
+def test_what_is_not_visible_is_said(lab: Lab, server: Instance, tmp_path: Path) -> None:
+    pid_file = server.directory / "mysqld.pid"
+    pid_file.rename(hidden := pid_file.with_suffix(".hidden"))
+    try:
+        done = lab.run(*a_run(lab, tmp_path, "--servers", f"{by_tcp(server)},{BASE}", *POINT))
+    finally:
+        hidden.rename(pid_file)
+    assert done.returncode in (0, 1), done.stderr + done.stdout
+    found = journal.read(document_in(tmp_path))
+    visited, _ = found.header.servers
+    assert "not-visible" in codes(visited)
+    expected = "Not visible from here: server CPU, context switches, bytes written to disks."
+    assert expected in done.stdout
+    for record in found.starts:
+        of_visited, of_own = record.samples
+        assert of_visited.server_cpu_s is None
+        assert of_own.server_cpu_s is not None
+        assert of_visited.counters.keys() == of_own.counters.keys() - {
+            "context_switches",
+            "disk_written_bytes",
+        }
+        assert of_visited.counters["Bytes_sent"] > 0
+    pages = [page.read_text() for page in tmp_path.rglob(f"oltp_point_select-t1-{BASE}*.html")]
+    assert len(pages) == 1
+    assert "base not visible" in pages[0]
+    assert pages[0].count("not visible") >= 4  # above, the server's CPU, and both counters
+    assert expected in pages[0]
+
+
+# --- what else may be there -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("marked", [False, True])
+def test_a_schema_of_others_is_not_touched(lab: Lab, server: Instance, tmp_path: Path, marked: bool) -> None:
+    server.query("CREATE DATABASE shootout")
+    try:
+        server.query("CREATE TABLE shootout.precious SELECT 1 AS a")
+        if marked:  # by somebody else
+            server.query(f"CREATE TABLE shootout.{MARK} (token INT, creator TEXT)")
+            server.query(f"INSERT INTO shootout.{MARK} VALUES (1, 'me')")
+        done = lab.run(*a_run(lab, tmp_path, "--servers", by_socket(server), *POINT))
+        assert done.returncode == 2
+        assert "there is a schema shootout that this suite did not make" in done.stderr
+        assert server.query("SELECT a FROM shootout.precious") == ((1,),)
+    finally:
+        server.query("DROP DATABASE shootout")
+
+
+def test_what_a_killed_run_left_is_removed_and_meanwhile_no_other_run_is_let_in(
+    lab: Lab, server: Instance, tmp_path: Path
+) -> None:
+    text = by_socket(server)
+    long = tmp_path / "long.toml"
+    long.write_text(lab.profile.read_text().replace("starts_max = 2", "starts_max = 99"))
+    options = ("--profile", str(long), "--servers", f"{text},{text}", "--workloads", "bulk_insert")
+    with lab.running(*a_run(lab, tmp_path / "killed", *options), folder=tmp_path) as run:
+        run.said("start 1: bulk_insert-t1")
+        second = lab.run(*a_run(lab, tmp_path / "second", "--servers", by_tcp(server), *POINT))
+        assert second.returncode == 2
+        assert "another run of shootout measures there" in second.stderr
+        assert run.process.poll() is None, run.err.read_text()
+        os.kill(run.process.pid, signal.SIGKILL)
+        assert run.ended() != 0
+    left = {row[0] for row in server.query("SHOW DATABASES LIKE 'shootout%'")}
+    assert left == {"shootout_own", "shootout_own_2"}
+    assert lab.run(*a_run(lab, tmp_path / "next", "--servers", text, *POINT)).returncode == 0
+
+
+def test_a_run_that_is_stopped_leaves_nothing(lab: Lab, server: Instance, tmp_path: Path) -> None:
+    command = a_run(lab, tmp_path / "out", "--servers", by_tcp(server), *POINT)
+    with lab.running(*command, folder=tmp_path) as run:
+        run.said("start 1: oltp_point_select-t1")
+        os.kill(run.process.pid, signal.SIGINT)
+        assert run.ended() == 130
+
+
+def test_a_server_that_goes_away_fails_its_cells(lab: Lab, tmp_path: Path) -> None:
+    tree = Tree.inspect(packages.fetch(BASE, catalogue.load()[BASE], paths.cache_folder()))
+    instances.initialise(tree, tmp_path / "instance", OPTIONS)
+    with instances.start(tree, tmp_path / "instance", OPTIONS) as server:
+        server.query(f"CREATE USER guest@localhost IDENTIFIED BY '{SECRET.replace(chr(39), chr(39) * 2)}'")
+        server.query(f"{GRANT} guest@localhost")
+        options = ("--servers", f"{BASE},{by_socket(server)}", *POINT)
+        with lab.running(*a_run(lab, tmp_path / "out", *options), folder=tmp_path) as run:
+            run.said("start 2: oltp_point_select-t1")
+            server.kill()
+            assert run.ended() == 3, run.err.read_text()
+    found = journal.read(document_in(tmp_path / "out"))
+    assert found.failures, run.out.read_text()
+    assert {failure.cell.server for failure in found.failures} == {"dsn:mysqld.sock"}
+    assert all("mysqld.sock" in failure.reason for failure in found.failures)
+    assert "s3cret" not in run.err.read_text() + run.out.read_text()
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("mysql://guest:s3cret@127.0.0.1:1", "127.0.0.1:1: error 2003: Can't connect"),
+        ("mysql://guest:s3cret@?unix_socket=/no/such.sock", "/no/such.sock: error 2002"),
+    ],
+)
+def test_a_server_that_is_not_there_is_said(lab: Lab, tmp_path: Path, where: str, said: str) -> None:
+    done = lab.run(*a_run(lab, tmp_path, "--servers", f"dsn:{where}", *POINT))
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "s3cret" not in done.stderr
+    assert not any(tmp_path.rglob("*.jsonl"))
+
+
+def test_a_server_that_demands_tls_is_said(lab: Lab, server: Instance, tmp_path: Path) -> None:
+    server.query("SET GLOBAL require_secure_transport = ON")
+    try:
+        done = lab.run(*a_run(lab, tmp_path, "--servers", by_tcp(server), *POINT))
+        assert done.returncode == 2
+        assert "error 3159" in done.stderr
+        assert "The load engine speaks no TLS" in done.stderr
+        assert lab.run(*a_run(lab, tmp_path, "--servers", by_socket(server), *POINT)).returncode == 0
+    finally:
+        server.query("SET GLOBAL require_secure_transport = OFF")
+
+
+# --- a visit --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["sbtest", "tpcc"])
+def test_rows_go_in_by_insert_where_files_are_not_taken(server: Instance, kind: Any) -> None:
+    each = msgspec.structs.replace(SMALL, kind=kind)
+    assert server.query("SELECT @@GLOBAL.local_infile") == ((0,),)
+    files = server.status()["Com_load"]
+    with a_visit(by_socket(server)) as visit:
+        dataset.load(visit, each)
+        found = dataset.verify(visit, each)
+        dataset.unload(visit, each)
+        dataset.unload(visit, each)  # not there any more
+    assert server.status()["Com_load"] == files
+    server.query("SET GLOBAL local_infile = 1")
+    with a_visit(by_socket(server)) as visit:
+        dataset.load(visit, each)
+        assert dataset.verify(visit, each) == found
+        dataset.unload(visit, each)
+    assert server.status()["Com_load"] > files
+    server.query("SET GLOBAL local_infile = 0")
+
+
+def test_packets_are_as_small_as_the_server_wants_them(server: Instance) -> None:
+    server.query("SET GLOBAL max_allowed_packet = 1024")
+    server.hang_up()
+    try:
+        with a_visit(by_tcp(server)) as visit:
+            dataset.load(visit, SMALL)
+            assert dataset.verify(visit, SMALL) != ""
+            dataset.unload(visit, SMALL)
+    finally:
+        server.query("SET GLOBAL max_allowed_packet = 4194304")
+        server.hang_up()
+
+
+def test_each_start_begins_on_the_rows_of_a_fresh_load(lab: Lab, server: Instance) -> None:
+    made = plan.make(Selection(profile=str(lab.profile), servers=by_socket(server), workloads="oltp_delete"))
+    (label,) = made.servers
+
+    def tables() -> set[Any]:
+        """Each table's number: a new one is given to each that is made."""
+        found = server.query(
+            "SELECT name, table_id FROM information_schema.innodb_sys_tables WHERE name LIKE 'shootout/%'"
+        )
+        return set(found)
+
+    with ExitStack() as held:
+        resident = Resident.find(made, label, held, [])
+        loaded = resident.load(held)
+        fresh = tables()
+        assert len(fresh) == 3  # two, and the mark
+        for _ in range(2):
+            with resident.start(loaded, Path(), ()) as visit:
+                assert tables() == fresh
+                visit.query("SELECT COUNT(*) FROM shootout.sbtest1")
+        with resident.start(loaded, Path(), ()) as visit:
+            visit.query("DELETE FROM shootout.sbtest2 WHERE id = 7")
+        with resident.start(loaded, Path(), ()) as visit:
+            again = tables()
+            assert not again & fresh
+            assert visit.query("SELECT COUNT(*) FROM shootout.sbtest2") == ((500,),)
+            visit.query("CREATE TABLE shootout.more (a INT)")
+        with resident.start(loaded, Path(), ()):
+            assert len(tables()) == 3
+            assert not tables() & again
+        assert resident.record(loaded).checksum == dataset.verify_all(resident.server, resident.datasets)
+
+
+@pytest.mark.parametrize("mode", ["", "NO_BACKSLASH_ESCAPES"])
+def test_texts_read_from_rows_are_quoted_as_the_server_reads_them(server: Instance, mode: str) -> None:
+    words = ["it's", "back\\slash", "\\", "'\\''", "nul\0", "%\\_"]
+    statements = (
+        WorkloadStatement(name="read", sql="SELECT word FROM words ORDER BY RAND() LIMIT 1", into=("word",)),
+        WorkloadStatement(name="write", sql="INSERT INTO copies VALUES ({word})"),
+    )
+    made = Workload(
+        title="t",
+        description="d",
+        dataset="own",
+        transactions=(Transaction(steps=(Step(statements=statements),), skip_trx=1),),
+        parameters={"word": Result()},
+    )
+    program = msgspec.json.encode(workload.compile("test", made, Dataset(kind="own")))
+    before = server.query("SELECT @@GLOBAL.sql_mode")[0][0]
+    server.query("CREATE DATABASE shootout_own")
+    server.query("CREATE TABLE shootout_own.words (word VARBINARY(20))")
+    server.query("CREATE TABLE shootout_own.copies LIKE shootout_own.words")
+    for word in words:
+        server.query(f"INSERT INTO shootout_own.words VALUES (x'{word.encode().hex()}')")
+    server.query(f"SET GLOBAL sql_mode = '{mode}'")
+    try:
+        with a_visit(by_socket(server)) as visit:
+            engine = Engine(program, 1)
+            engine.slice(connect(engine, visit, "shootout_own", 1), 0.01, 0.3, 10.0)
+        found = {row[0] for row in server.query("SELECT DISTINCT word FROM shootout_own.copies")}
+        assert found == set(words)
+    finally:
+        server.query(f"SET GLOBAL sql_mode = '{before}'")
+        server.query("DROP DATABASE shootout_own")
+
+
+def test_what_is_done_there_goes_into_the_binary_log(server: Instance) -> None:
+    """Or replicas would be sent changes of tables that they do not have."""
+    server.query("GRANT SUPER ON *.* TO guest@localhost")
+    server.query("FLUSH BINARY LOGS")
+    with a_visit(by_socket(server)) as visit:
+        dataset.load(visit, SMALL)
+        dataset.unload(visit, SMALL)
+    ((log, *_),) = server.query("SHOW MASTER STATUS")
+    events = str(server.query(f"SHOW BINLOG EVENTS IN '{log}'"))
+    server.query("REVOKE SUPER ON *.* FROM guest@localhost")
+    assert "CREATE TABLE shootout.shootout_mark" in events
+    assert "Write_rows" in events or "INSERT INTO" in events
+    assert "DROP DATABASE IF EXISTS shootout" in events
+
+
+def test_only_what_this_run_made_is_removed(server: Instance) -> None:
+    with a_visit(by_socket(server)) as visit, a_visit(by_tcp(server)) as other:
+        assert visit.identity == other.identity
+        for statement in visit.creating("shootout"):
+            visit.query(statement)
+        assert visit.mark("shootout") == visit.token
+        with pytest.raises(MeasureError, match="schema shootout is not of this run: it is left alone"):
+            other.removing("shootout")
+        other.leave("shootout")
+        assert visit.again().mark("shootout") == visit.token
+        visit.leave("shootout")
+        assert visit.mark("shootout") is None
+        assert visit.removing("shootout") == ()
+
+
+def test_one_run_has_a_server_until_it_gives_it_up(server: Instance) -> None:
+    with a_visit(by_socket(server)) as visit:
+        claim = Claim(visit)
+        server.query(f"KILL {holder(server)}")
+        claim.renew()
+        claim.renew()
+        stolen = server.connect()
+        server.query(f"KILL {holder(server)}")
+        with stolen.cursor() as cursor:
+            cursor.execute("SELECT GET_LOCK('shootout', 20)")
+        with pytest.raises(MeasureError, match="another run of shootout measures there"):
+            claim.renew()
+        stolen.close()
+        claim.renew()
+        claim.release()
+
+
+def test_the_process_is_found_where_it_can_be_seen(server: Instance) -> None:
+    with a_visit(by_socket(server)) as visit:
+        assert visit.pid == server.pid
+        assert visit.local
+    with a_visit(by_tcp(server)) as visit:
+        assert visit.pid == server.pid
+    pid_file = server.directory / "mysqld.pid"
+    content = pid_file.read_text()
+    try:
+        for other in (str(os.getpid()), "1", "999999999", "none"):
+            pid_file.write_text(other)
+            with a_visit(by_tcp(server)) as visit:
+                assert visit.pid is None
+                assert machine.counters(visit.pid) == {}
+    finally:
+        pid_file.write_text(content)
+
+
+def test_an_account_that_keeps_its_password_hashed_is_let_in_over_tcp(started: dict[str, Instance]) -> None:
+    server = started[HEAD]
+    server.query("FLUSH PRIVILEGES")  # forgets who was let in
+    with a_visit(by_tcp(server)) as visit:
+        dataset.load(visit, SMALL)
+        assert dataset.verify(visit, SMALL) != ""
+        dataset.unload(visit, SMALL)
+
+
+def test_an_answer_of_any_kind_is_a_sign_of_life(server: Instance) -> None:
+    visit = External(Dsn(user="nobody", socket=str(server.socket)), "wrong")
+    assert visit.alive()
+    assert visit.post_mortem() == ""
+    with pytest.raises(MeasureError, match=r"error 1045: Access denied for user 'nobody'"):
+        visit.look()
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        gone = External(Dsn(user="nobody", host="127.0.0.1", port=silent.getsockname()[1]), "")
+        assert not gone.alive()
+        assert "does not answer any more: error 2003" in gone.post_mortem()
+
+
+@pytest.mark.parametrize(
+    ("version", "comment", "family", "numbers"),
+    [
+        ("5.7.22-log", "MySQL Community Server (GPL)", "mysql", (5, 7, 22)),
+        ("8.0.36-28", "Percona Server (GPL), Release 28", "percona", (8, 0, 36)),
+        ("10.11.5-MariaDB-log", "managed", "mariadb", (10, 11, 5)),
+        ("5.5.5-10.4.2-MariaDB", "", "mariadb", (10, 4, 2)),
+        ("5.5.5-m3", "", "mysql", (5, 5, 5)),
+    ],
+)
+def test_a_server_says_whose_it_is(version: str, comment: str, family: str, numbers: Sequence[int]) -> None:
+    assert (family_of(version, comment), numbers_of(version)) == (family, numbers)

@@ -1,0 +1,119 @@
+"""A workload's own statements before and after its load, on a real server."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from shootout import paths
+from shootout.errors import MeasureError
+from shootout.measure import dataset
+from shootout.measure.dataset import SCHEMAS
+from shootout.measure.hooks import Ground
+from shootout.model.plan import Dataset, Scale
+from shootout.model.workload import Check, Step, Transaction, Workload, WorkloadStatement
+from shootout.servers import catalogue, instances, running
+from shootout.servers.fetch import packages
+from shootout.servers.instances import Instance
+from shootout.servers.native import Tree
+from tests.still import standing_still
+
+pytestmark = pytest.mark.real
+
+NAME = "mysql-5.7.22"
+OPTIONS = {"innodb-log-file-size": "16M", "skip-log-bin": ""}
+OWN = Scale(engine="MyISAM").of("own")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+    tree = Tree.inspect(packages.fetch(NAME, catalogue.load()[NAME], paths.cache_folder()))
+    home = tmp_path_factory.mktemp("server")
+    dataset.template(tree, OPTIONS, [Scale(tables=1, rows=10).of("sbtest")], home / "cache").copy_to(
+        home / "i"
+    )
+    with instances.start(tree, home / "i", OPTIONS) as instance:
+        yield instance
+
+
+def a_ground(server: Instance, *setup: str, checks: tuple[str, ...] = (), tables: Dataset = OWN) -> Ground:
+    steps = (Step(statements=(WorkloadStatement(name="s", sql="DO 1"),)),)
+    made = Workload(
+        title="t",
+        description="d",
+        transactions=(Transaction(steps=steps),),
+        dataset=tables.kind,
+        setup=setup,
+        checks=tuple(Check(name=f"check{number}", sql=sql) for number, sql in enumerate(checks)),
+    )
+    return Ground(server, made, tables)
+
+
+def test_a_schema_of_its_own_is_empty_before(server: Instance) -> None:
+    ground = a_ground(server, "CREATE TABLE t{thread} (a INT)", "INSERT INTO t1 VALUES (1)")
+    for _ in range(2):  # of the second time, too
+        ground.set_up(threads=2)
+        tables = server.query(
+            "SELECT table_name, engine, table_rows FROM information_schema.tables "
+            f"WHERE table_schema = '{SCHEMAS['own']}' ORDER BY 1"
+        )
+        assert tables == (("t1", "MyISAM", 1), ("t2", "MyISAM", 0))
+
+
+def test_other_datasets_are_added_to(server: Instance) -> None:
+    sbtest = Scale(tables=1, rows=10).of("sbtest")
+    a_ground(server, "CREATE TABLE more SELECT * FROM sbtest1", tables=sbtest).set_up(threads=1)
+    assert server.query("SELECT COUNT(*) FROM shootout.more") == ((10,),)
+
+
+def test_a_setup_that_fails_says_where(server: Instance) -> None:
+    ground = a_ground(server, "CREATE TABLE t (a INT)", "INSERT INTO t VALUES (1, 2)")
+    with pytest.raises(MeasureError, match=r"^setup: INSERT INTO t VALUES \(1, 2\): .*Column count"):
+        ground.set_up(threads=1)
+
+
+def test_a_check_that_gives_a_row_shows_it(server: Instance) -> None:
+    checks = ("SELECT a FROM t WHERE a > 2", "SELECT a, a * 2 AS twice FROM t ORDER BY a", "SELECT 1")
+    ground = a_ground(server, "CREATE TABLE t (a INT)", "INSERT INTO t VALUES (1), (2)", checks=checks)
+    ground.set_up(threads=1)
+    expected = "check check1: expected no row, found a = 1, twice = 2"
+    with pytest.raises(MeasureError, match=f"^{re.escape(expected)}$"):
+        ground.check()
+    server.query(f"DELETE FROM {SCHEMAS['own']}.t")
+    with pytest.raises(MeasureError, match=r"^check check2: expected no row, found 1 = 1$"):
+        ground.check()
+
+
+def test_checks_that_hold_are_silent(server: Instance) -> None:
+    ground = a_ground(server, "CREATE TABLE t (a INT)", checks=("SELECT a FROM t", "SELECT 1 FROM t"))
+    ground.set_up(threads=1)
+    ground.check()
+
+
+def test_a_check_that_cannot_be_asked_says_why(server: Instance) -> None:
+    ground = a_ground(server, checks=("SELECT * FROM nowhere",))
+    ground.set_up(threads=1)
+    with pytest.raises(MeasureError, match=r"^check check0: .*nowhere' doesn't exist"):
+        ground.check()
+
+
+def test_a_server_that_stands_still_holds_nobody_up(
+    server: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that is stopped, or waits for a disk that is gone: it takes connections, and is silent."""
+    monkeypatch.setattr(running, "QUERY_TIMEOUT_S", 0.5)
+    ground = a_ground(server, "CREATE TABLE t (a INT)", checks=("SELECT a FROM t",))
+    ground.set_up(threads=1)
+    with standing_still(server.pid):
+        began_s = time.monotonic()
+        with pytest.raises(MeasureError, match="timed out"):
+            ground.set_up(threads=1)
+        with pytest.raises(MeasureError, match="timed out"):
+            ground.check()
+        with pytest.raises(MeasureError, match=r"SELECT 1: .*timed out"):
+            server.query("SELECT 1", 0.5)
+        assert time.monotonic() - began_s < 10
+    assert server.query("SELECT 1") == ((1,),)

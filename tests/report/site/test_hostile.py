@@ -1,0 +1,192 @@
+"""Names and messages that want to be more than text, through documents into everything that comes out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from msgspec.structs import replace
+from playwright.sync_api import Browser
+from rich.console import Console
+
+from shootout import cli
+from shootout.analysis import compare
+from shootout.document import journal
+from shootout.model.run import FailureRecord, RunDocument
+from shootout.report import terminal, wording
+from shootout.report.github import markdown
+from shootout.report.site import downloads
+from tests import builders
+from tests.report.site.test_site import HOSTILE, Document, hostile_result, opened
+
+FORMULA = '=HYPERLINK("http://example.org";"x")'
+LONG = "x" * 1_000_000
+NASTY = f"{FORMULA}{HOSTILE}]]>\ufffe\u2028\u0085\n| a | b |\n# [x](http://example.org) @somebody"
+ACTING = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe]")
+
+
+def hostile_documents() -> list[RunDocument]:
+    """Five runs with names of each kind, one of them endless; the last of them has measured nothing."""
+    first = hostile_result()
+    runner = replace(first.header.runner, fingerprint="5e7c0f2a91d4")  # a hostile one is refused: test_ledger
+    found = []
+    for number in range(3):
+        header = replace(first.header, run=f"2026112{number}-{HOSTILE}", profile_name=NASTY, runner=runner)
+        found.append(replace(first, header=header))
+    plain = builders.a_header(
+        [NASTY, LONG], workloads=["oltp_point_select", FORMULA], threads=[1], run="20261125T024100Z-7f3a"
+    )
+    found.append(builders.a_run(replace(plain, profile_name=LONG)))
+    failures = tuple(
+        FailureRecord(cell=cell, start=1, reason=f"{NASTY}{LONG}")
+        for block in plain.blocks
+        for cell in block.cells
+    )
+    header = replace(plain, run="20261126T024100Z-7f3a")
+    found.append(RunDocument(header=header, starts=(), failures=failures, end=None))
+    return found
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("results")
+    for number, read in enumerate(hostile_documents()):
+        (folder / f"{number}.jsonl").write_bytes(journal.encoded(read))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def built(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("site")
+    assert cli.main(["site", "--results", str(results), "--out", str(out), "--json"]) == 0
+    return out
+
+
+def files(out: Path, ending: str) -> Iterator[Path]:
+    found = sorted(out.rglob(f"*.{ending}"))
+    assert found
+    yield from found
+
+
+def test_pages_have_no_element_that_is_not_ours(built: Path) -> None:
+    for page in files(built, "html"):
+        assert page.stat().st_size < 2_000_000, page
+        text = page.read_text("utf-8")
+        read = Document(text)
+        assert read.open == [], page
+        assert not any(name.startswith("on") for _, attributes in read.tags for name in attributes)
+        assert {"img", "iframe", "object", "form", "base"}.isdisjoint(tag for tag, _ in read.tags)
+        links = [value for _, attributes in read.tags if (value := attributes.get("href"))]
+        assert not [link for link in links if link.startswith(("http", "javascript", "//"))]
+        assert not ACTING.search(text), page
+
+
+def test_data_can_be_read_and_calculates_nothing(built: Path) -> None:
+    for path in files(built, "json"):
+        json.loads(path.read_bytes())
+    for path in files(built, "csv"):
+        text = path.read_text("utf-8", errors="strict")
+        assert not ACTING.search(text), path
+        rows = list(csv.reader(io.StringIO(text, newline="")))
+        assert {len(row) for row in rows} == {len(rows[0])}, path
+        numbers = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?")
+        for row in rows[1:]:
+            for field in row:
+                assert not field.startswith(downloads.FORMULA) or numbers.fullmatch(field), path
+
+
+def test_feed_and_badges_are_whole_documents_of_xml(built: Path) -> None:
+    for path in (built / "feed.xml", *files(built, "svg")):
+        text = path.read_text("utf-8")
+        assert not ACTING.search(text)
+        root = ElementTree.fromstring(text)
+        assert not [element for element in root.iter() if element.tag.endswith("script")]
+        assert not [name for element in root.iter() for name in element.attrib if name.startswith("on")]
+        assert len(text) < 200_000 or path.name == "feed.xml"
+
+
+def test_the_scripts_beside_runs_are_one_call_each(built: Path) -> None:
+    for path in built.rglob("ratios.js"):
+        text = path.read_text("utf-8")
+        assert text.startswith("shootout.loaded({")
+        assert text.endswith("});\n")
+        json.loads(text.removeprefix("shootout.loaded(").removesuffix(");\n"))
+        assert "<" not in text
+        assert len(text) < 100_000
+
+
+def test_markdown_has_no_markup_but_ours(results: Path) -> None:
+    for path in journal.find(results):
+        text = markdown.summary(compare.compare(journal.read(path)))
+        assert len(text) < 1_000_000
+        assert not ACTING.search(text)
+        for line in text.splitlines():
+            assert not re.search(r"<|\]\(|@[a-z]|`|!\[", line.removeprefix("- ")), line[:200]
+            assert not line.startswith("|") or len(re.findall(r"(?<!\\)\|", line)) == 10
+
+
+def test_the_terminal_obeys_nobody(results: Path) -> None:
+    for path in journal.find(results):
+        screen = io.StringIO()
+        comparison = compare.compare(journal.read(path))
+        terminal.print_verdicts(Console(file=screen, width=200, force_terminal=True), comparison)
+        # The colours are the console's own; nothing else of the kind is left.
+        text = re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue())
+        assert not ACTING.search(text)
+        assert "␛[31mred" in text or LONG[:50] in text
+
+
+def test_junit_is_read_by_others(tmp_path: Path) -> None:
+    """As the suites fail: with the reason as it is, in items that are named after the cell."""
+    suite = tmp_path / "test_suite.py"
+    suite.write_text(
+        "import pytest\n"
+        f"NASTY = {NASTY!r}\n"
+        "@pytest.mark.parametrize('cell', [NASTY, 'x' * 1_000_000], ids=[NASTY, 'long'])\n"
+        "def test_oltp_read_only(cell):\n"
+        "    assert not cell, cell\n"
+    )
+    report = tmp_path / "junit.xml"
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        f"--junit-xml={report}",
+        str(suite),
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, env=dict(os.environ), check=False)
+    assert done.returncode == 1
+    cases = list(ElementTree.parse(report).getroot().iter("testcase"))
+    assert len(cases) == 2
+    assert all(case.find("failure") is not None for case in cases)
+
+
+def test_an_endless_text_has_an_end() -> None:
+    assert wording.visible(LONG).endswith("… and 980\u202f000 more characters")
+    assert wording.visible("short") == "short"
+
+
+@pytest.mark.browser
+def test_nothing_runs_in_a_browser(built: Path, chromium: Browser) -> None:
+    for page in (
+        built / "compare.html",
+        built / "history.html",
+        built / "index.html",
+        built / "runs/index.html",
+    ):
+        tab, faults = opened(chromium, page, width=390)
+        assert faults == []
+        assert tab.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        tab.close()

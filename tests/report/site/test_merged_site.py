@@ -1,0 +1,114 @@
+"""The site of a run that was dealt over several runners: each has its own page, and its part of the run's."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from shootout.analysis import compare
+from shootout.document import journal
+from shootout.inputs import matrix
+from shootout.model.run import RunDocument, Warning
+from shootout.report import judgement_cache, site
+from shootout.report.judgement_cache import Judged
+from shootout.report.site import compare as compare_page
+from shootout.report.site import runner
+from tests import builders
+from tests.document.test_merge import BLOCKS, HEAD, merged, saved
+from tests.report.site.test_site import Document, check_links
+
+OWN = Warning(code="turbo", text="The clock of this one goes up and down.")
+RUNNERS = (
+    builders.a_runner(fingerprint="runner0"),
+    builders.a_runner(fingerprint="runner1", cpu="Intel Xeon E5-2680", cpus=4, warnings=(OWN,)),
+)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> RunDocument:
+    """Three shards; the second is the other runner's."""
+    folder = tmp_path_factory.mktemp("merged")
+    paths = [
+        saved(folder / str(number), number, matrix.shard(BLOCKS, number + 1, 3), runner=RUNNERS[number % 2])
+        for number in range(3)
+    ]
+    return journal.read(merged(paths, folder / "out"))
+
+
+@pytest.fixture(scope="module")
+def judged(whole: RunDocument) -> Judged:
+    return judgement_cache.held(whole, compare.compare(whole))
+
+
+@pytest.fixture(scope="module")
+def built(judged: Judged, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return site.update([judged], tmp_path_factory.mktemp("site")).parent
+
+
+def text_of(page: Path) -> str:
+    return Document(page.read_text("utf-8")).text
+
+
+def test_each_runner_has_what_it_measured(judged: Judged, whole: RunDocument) -> None:
+    first, second = runner.pages([judged])
+    assert [page.runner for page in (first, second)] == list(RUNNERS)
+    ((mine,), (theirs,)) = first.measured, second.measured
+    second_shard = matrix.shard(BLOCKS, 2, 3)
+    assert {cell.cell for cell in theirs.cells} == {cell for block in second_shard for cell in block.cells}
+    assert len(mine.cells) + len(theirs.cells) == sum(len(block.cells) for block in BLOCKS)
+    assert (mine.others, theirs.others) == (("runner1",), ("runner0",))
+    assert [len(page.entries) for page in (first, second)] == [1, 0]  # the A/A cell of the first block
+    assert [doubt.warning for doubt in second.findings] == [OWN]
+    assert OWN not in [doubt.warning for doubt in first.findings]
+
+
+def test_pages_of_runners_lead_to_each_other(built: Path) -> None:
+    check_links(built)
+    text = text_of(built / "runner-runner1.html")
+    assert "Intel Xeon E5-2680 1 run on the runner runner1" in text
+    assert "8 cells on runner0" in text
+    assert OWN.text in text
+    assert OWN.text not in text_of(built / "runner-runner0.html")
+
+
+def test_a_run_names_every_machine_and_its_part(built: Path, whole: RunDocument) -> None:
+    for page in (built / "index.html", built / "runs" / whole.header.run / "index.html"):
+        text = text_of(page)
+        assert "Intel Xeon E5-2680 4 cells" in text
+        assert f"{RUNNERS[0].cpu} 8 cells" in text
+    assert "runner0, runner1" in text_of(built / "runs" / "index.html")
+
+
+def test_a_cell_has_the_machine_that_measured_it(built: Path, whole: RunDocument) -> None:
+    folder = built / "runs" / whole.header.run
+    for block in BLOCKS:
+        mine = block in matrix.shard(BLOCKS, 2, 3)
+        text = text_of(folder / f"{site.cell_stem(block.cell(HEAD))}.html")
+        assert (f"Fingerprintrunner{int(mine)}" in text, RUNNERS[mine].cpu in text) == (True, True)
+        assert RUNNERS[not mine].cpu not in text
+    theirs = matrix.shard(BLOCKS, 2, 3)
+    with (folder / "index.csv").open(encoding="utf-8", newline="") as file:
+        measured_by = {(row["workload"], int(row["threads"])): row["runner"] for row in csv.DictReader(file)}
+    assert measured_by == {
+        (block.workload, block.threads): f"runner{int(block in theirs)}" for block in BLOCKS
+    }
+
+
+def test_two_runs_compare_where_one_runner_measured_both(judged: Judged, whole: RunDocument) -> None:
+    """The next run was dealt the other way: no cell is on the runner that it was on."""
+    swapped = {runner.fingerprint: other for runner, other in zip(RUNNERS, RUNNERS[::-1], strict=True)}
+    parts = tuple(replace(part, runner=swapped[part.runner.fingerprint]) for part in whole.header.parts)
+    header = replace(whole.header, run="20261127T024100Z-7f3a", parts=parts)
+    later = replace(whole, header=header)
+    dealt_anew = judgement_cache.held(later, compare.compare(later))
+    again = replace(header, run="20261128T024100Z-7f3a", parts=whole.header.parts)
+    as_before = judgement_cache.held(
+        replace(whole, header=again), compare.compare(replace(whole, header=again))
+    )
+    for newest, before in ((dealt_anew, None), (as_before, judged)):
+        page = compare_page.ComparePage(runs=(newest, judged), whole=frozenset(), others=())
+        assert page.before is before
+    assert len(page.steps) == len([c for c in judged.gist.cells if c.ratio])

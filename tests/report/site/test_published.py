@@ -1,0 +1,275 @@
+"""The pages of published comparisons, as files and in Chromium."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from msgspec import structs
+from playwright.sync_api import sync_playwright
+
+from shootout.analysis import claims
+from shootout.inputs import published
+from shootout.measure import plan
+from shootout.model.run import RunDocument
+from shootout.model.verdict import Outcome
+from shootout.report import site
+from tests import builders
+from tests.repeated import NAMES, a_repetition, concluded
+from tests.report.site.test_site import Document, check_links
+
+THREADS = {"flavours": "12", "thread-pool": "1,16"}
+
+
+class Tables(HTMLParser):
+    """A page's tables, by their captions: rows of texts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: dict[str, list[list[str]]] = {}
+        self._rows: list[list[str]] = []
+        self._caption = ""
+        self._words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "table":
+            self._rows = []
+        elif tag == "tr":
+            self._rows.append([])
+        elif tag in ("th", "td", "caption"):
+            self._words = []
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("th", "td"):
+            self._rows[-1].append(" ".join("".join(self._words).split()))
+        elif tag == "caption":
+            self._caption = " ".join("".join(self._words).split())
+        elif tag == "table":
+            self.found[self._caption] = self._rows
+
+    def handle_data(self, data: str) -> None:
+        self._words.append(data)
+
+    def rows(self, caption: str) -> dict[str, list[str]]:
+        """The rows of a table by the text of their first cell."""
+        return {first: rest for first, *rest in self.found[caption]}
+
+
+def built(folder: Path, *documents: RunDocument) -> Path:
+    return site.build([concluded(document) for document in documents], folder)
+
+
+def page(folder: Path, document: RunDocument) -> Tables:
+    name = document.header.profile.published
+    index = built(folder, document)
+    return Tables((index.parent / "published" / f"{name}.html").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site with a run of each comparison."""
+    documents = [
+        structs.replace(document, header=structs.replace(document.header, run=f"20261120T02410{i}Z-{name}"))
+        for i, name in enumerate(NAMES)
+        for document in [a_repetition(name, starts=2, threads=THREADS.get(name, "1,12,64"))]
+    ]
+    return built(tmp_path_factory.mktemp("published"), *documents).parent
+
+
+def test_a_table_of_servers_by_threads(tmp_path: Path) -> None:
+    document = a_repetition("scaling", starts=2, threads="1,64", failing=["mysql-5.7.22"])
+    tables = page(tmp_path, document)
+    theirs = tables.rows("Published, transactions/s")
+    assert theirs["server"] == ["1", "64", "4096"]
+    assert theirs["MySQL 5.0.15"] == ["163 +8.7 %", "1 237 −58.5 %", "error"]
+    assert theirs["Percona 5.6.21, thread pool"] == [
+        "–",
+        "–",
+        "295.4 ×32.6",
+    ]
+    ours = tables.rows("Measured, transactions/s of oltp_read_write")
+    assert ours["server"] == ["1", "64", "4096"]
+    assert ours["MySQL 5.0.15 not available here"] == ["not available here"] * 3
+    assert ours["MySQL 5.7.4 stand-in: mysql-5.7.22"] == ["error", "error", "not measured"]
+    one, many, most = ours["MySQL 5.6.20 stand-in: mysql-5.6.24"]
+    assert one.endswith("%")
+    assert many.endswith("%")
+    assert most == "not measured"
+
+
+def test_a_table_of_threads_by_servers(tmp_path: Path) -> None:
+    tables = page(tmp_path, a_repetition("shootout", starts=2, threads="1,64"))
+    theirs = tables.rows("Published, transactions/s")
+    assert theirs["threads"][-1] == "5.6.2"
+    assert theirs["1"] == [
+        "685.52 +29.1 %",
+        "639.73 +20.5 %",
+        "596.01 +12.2 %",
+        "593.51 +11.8 %",
+        "531.07",
+        "525.8 −1.0 %",
+    ]
+    ours = tables.rows("Measured, transactions/s of oltp_read_write")
+    assert ours["threads"][:6] == [
+        "4.1 not available here",
+        "5.0 not available here",
+        "5.1 not available here",
+        "5.1 + InnoDB plugin not available here",
+        "5.5 stand-in: mysql-5.5.34",
+        "5.6.2 stand-in: mysql-5.6.24",
+    ]
+    assert ours["threads"][6:10] == [
+        f"{label} beside it" for label in ("mysql-5.7.22", "mysql-9.7", "mariadb-10.1.23", "mariadb-11.8")
+    ]
+    assert list(ours)[1:] == ["1", "2", "4", "8", "16", "32", "64"]
+    assert ours["2"] == ["not available here"] * 4 + ["not measured"] * 6
+    assert "path:percona-5.5" not in " ".join(ours["threads"])  # nor was it published: a sentence names it
+    text = (tmp_path / "published" / "shootout.html").read_text("utf-8")
+    assert "Not available here: path:percona-5.5." in text
+    assert "mariadb-10.1.23, mariadb-11.8: measured here." in " ".join(Document(text).text.split())
+
+
+def test_a_table_of_peaks(tmp_path: Path) -> None:
+    tables = page(tmp_path, a_repetition("history", starts=2, threads="1,4,64"))
+    theirs = tables.rows("Published")
+    assert theirs["5.4.1 2009-06-22"] == ["4 795 @ 16", "3 193 @ 14", "1.50"]
+    assert theirs["4.1.25 2008-12-01"] == [
+        "3 959 @ 16 −17.4 %",
+        "2 124 @ 10 −33.5 %",
+        "1.86",
+    ]
+    ours = tables.rows("Measured")
+    read_only, read_write, quotient = ours["5.4.1 2009-06-22, stand-in: mysql-5.5.34"]
+    assert read_only.endswith(" @ 4")
+    assert read_write.endswith(" @ 4")
+    assert quotient == "2.00" or quotient.startswith(("1.9", "2.0"))
+
+
+def test_a_table_of_reports(tmp_path: Path) -> None:
+    document = a_repetition("flavours", lambda *cell: 500.0, starts=2, spread=0.0, threads="12")
+    tables = page(tmp_path, document)
+    theirs = tables.rows("Published")
+    assert theirs["transactions/s"][:3] == ["586.74 +48.1 %", "630.04 +59.0 %", "396.24"]
+    assert theirs["latency min/avg/max/95 %, ms"][2] == "4.94/30.27/374.18/63.7"
+    ours = tables.rows("Measured")
+    shown = float("".join(ours["read and write requests/s"][0].split("\u202f")).replace(" ", ""))
+    assert shown == pytest.approx(18 * 500, rel=0.01)
+    assert ours["transactions/s"][4] == "not in this run"
+
+
+def test_claims_stand_with_their_intervals(tmp_path: Path) -> None:
+    def tps(label: str, workload: str, threads: int) -> float:
+        return 1000.0 if label == "mysql-5.5.34" else 800.0
+
+    tables = page(tmp_path, a_repetition("shootout", tps, starts=3, threads="1,32"))
+    claims = tables.rows("What was claimed, and what holds on this machine")
+    outcome, factor, figures = claims["With one thread every new version is slower than the one before"]
+    assert (outcome, factor) == ("✓ holds", "–")
+    assert figures.startswith("5.6.2 over 5.5: −20")
+    (many,) = (
+        text for text in claims if text.startswith("With many threads the InnoDB plugin gives up to 1.7")
+    )
+    outcome, factor, figures = claims[many]
+    assert (outcome, factor) == ("? cannot be told", "×1.65")
+    assert "not available here" in figures
+
+
+def test_there_is_a_page_for_the_newest_run_of_each_and_a_link_to_it(everything: Path) -> None:
+    pages = {path.stem for path in (everything / "published").glob("*.html")}
+    assert pages == {"index", *NAMES}
+    check_links(everything)
+    for name in NAMES:
+        (overview,) = (everything / "runs").glob(f"*{name}/index.html")
+        assert f'href="../../published/{name}.html"' in overview.read_text("utf-8")
+        text = (everything / "published" / f"{name}.html").read_text("utf-8")
+        assert f'href="../{overview.relative_to(everything)}"' in text
+        assert f"--profile {name} --scale small" in text
+
+
+def test_a_run_of_an_unknown_comparison_has_no_page(tmp_path: Path) -> None:
+    header = builders.a_header()
+    header = structs.replace(header, profile=structs.replace(header.profile, published="of-tomorrow"))
+    index = site.build([builders.a_result(builders.a_run(header))], tmp_path)
+    assert [path.stem for path in (tmp_path / "published").glob("*.html")] == ["index"]
+    assert "published/of-tomorrow" not in index.read_text("utf-8")
+
+
+def test_the_index_says_of_each_comparison_whether_it_was_repeated_and_what_came_of_it(
+    tmp_path: Path,
+) -> None:
+    document = a_repetition("shootout", starts=3, threads="1,32")
+    built(tmp_path, document)
+    listed = Tables((tmp_path / "published" / "index.html").read_text("utf-8"))
+    rows = listed.rows("Each published comparison, and its newest repetition")
+    assert rows["comparison"][1:4] == ["✓ holds", "✗ does not hold", "? cannot be told"]
+    titles = {name: published.load(name).title for name in NAMES}
+    assert set(rows) == {"comparison", *titles.values()}
+    judged = claims.judge_all(document, document.header.profile.policy)
+    counts = [str(sum(each.outcome is outcome for each in judged)) for outcome in Outcome]
+    assert rows[titles["shootout"]] == [
+        str(len(judged)), *counts, "20 Nov 2026 at the scale small, cut short", "2011",
+    ]  # fmt: skip
+    for name in set(NAMES) - {"shootout"}:
+        _, *counts, measured, _ = rows[titles[name]]
+        assert measured == f"not yet by shootout run --profile {name} --scale small"
+        assert counts == ["–"] * 3
+    check_links(tmp_path)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_comparison_is_repeated_by_the_profile_of_its_name(name: str) -> None:
+    made = plan.make(plan.Selection(profile=name, scale="small", seed="1"))
+    assert made.profile.published == name
+
+
+def test_claims_and_tables_are_there_for_machines(tmp_path: Path) -> None:
+    document = a_repetition("shootout", starts=3, threads="1,32")
+    built(tmp_path, document)
+    value = json.loads((tmp_path / "published" / "shootout.json").read_bytes())
+    judged = claims.judge_all(document, document.header.profile.policy)
+    assert [(each["claim"]["name"], each["outcome"]) for each in value["claims"]] == [
+        (each.claim.name, each.outcome) for each in judged
+    ]
+    assert [table["caption"] for table in value["tables"]] == [
+        "Published, transactions/s", "Measured, transactions/s of oltp_read_write",
+    ]  # fmt: skip
+    with (tmp_path / "published" / "shootout.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["claim"] for row in rows} == {each.claim.name for each in judged}
+    told = [each for each in judged for _ in each.contrasts or (None,)]
+    assert [row["outcome"] for row in rows] == [str(each.outcome) for each in told]
+    with (tmp_path / "published" / "index.csv").open(encoding="utf-8", newline="") as file:
+        states = {row["name"]: row["run"] for row in csv.DictReader(file)}
+    assert states == {name: document.header.run if name == "shootout" else "" for name in NAMES}
+
+
+@pytest.mark.browser
+def test_pages_are_drawn_whole_at_every_width(everything: Path) -> None:
+    path = shutil.which("chromium")
+    assert path, "Chromium is missing: apt-get install chromium"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        tab = browser.new_page()
+        faults: list[str] = []
+        tab.on("pageerror", lambda error: faults.append(str(error)))
+        for name in ("index", "engines", "flavours", "history", "scaling"):  # one of each shape
+            tab.goto((everything / "published" / f"{name}.html").as_uri())
+            tab.wait_for_function("[...document.querySelectorAll('.chart')].every(c => c.dataset.drawn)")
+            charts = tab.locator(".chart")
+            assert charts.count() == tab.locator(".chart:has(.main-svg)").count()
+            # A list has none, and one number of threads makes no curve.
+            assert (charts.count() == 0) == (name in ("index", "flavours"))
+            for width in (1440, 768, 390):
+                tab.set_viewport_size({"width": width, "height": 900})
+                overflow = tab.evaluate("document.documentElement.scrollWidth - innerWidth")
+                assert overflow == 0, (name, width)
+            found = Axe().run(tab).response["violations"]
+            assert [each["help"] for each in found if each["impact"] in ("serious", "critical")] == [], name
+        browser.close()
+    assert faults == []

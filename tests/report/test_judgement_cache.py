@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from shootout.analysis import compare, ledger
+from shootout.document import journal
+from shootout.errors import InputError
+from shootout.model.history import LedgerEntry
+from shootout.model.run import RunDocument
+from shootout.model.verdict import Acknowledgement, Verdict
+from shootout.report import judgement_cache
+from tests import builders
+from tests.analysis.test_compare import a_document, starts_of
+
+
+def a_run(run: str, change_percent: float = -10.0) -> RunDocument:
+    read = a_document(starts_of(change_percent, (-0.1, 0.1)))
+    return replace(read, header=replace(read.header, run=run, started="2026-01-02T03:04:05+00:00"))
+
+
+def write(folder: Path, read: RunDocument) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / journal.new_name(read.header.run)
+    path.write_bytes(journal.encoded(read))
+    return path
+
+
+def refuse(error: InputError) -> None:
+    raise error
+
+
+def judgements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The runs that are judged from here on."""
+    judged: list[str] = []
+    real = compare.compare
+
+    def counted(read: RunDocument, *arguments: object, **named: object) -> object:
+        judged.append(read.header.run)
+        return real(read, *arguments, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(compare, "compare", counted)
+    return judged
+
+
+def an_acknowledgement(at_most: float) -> Acknowledgement:
+    return msgspec.convert(
+        {"workload": "*", "server": "*", "at_most": at_most, "expires": "2999-01-01", "owner": "me",
+         "reason": "known"},
+        Acknowledgement,
+    )  # fmt: skip
+
+
+def test_what_was_judged_is_read_and_not_judged_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for run in ("r1", "r2"):
+        write(tmp_path, a_run(run))
+    first = judgement_cache.runs(tmp_path, refuse)
+    judged = judgements(monkeypatch)
+    again = judgement_cache.runs(tmp_path, refuse)
+    assert judged == []
+    assert [run.key for run in again] == [run.key for run in first]
+    assert [run.gist for run in again] == [run.gist for run in first]
+    assert again[0].whole() == first[0].whole()
+    write(tmp_path, a_run("r3"))
+    judgement_cache.runs(tmp_path, refuse)
+    assert judged == ["r3"]
+
+
+def test_the_whole_is_what_comparing_says_and_the_gist_its_short_form(tmp_path: Path) -> None:
+    path = write(tmp_path, builders.a_run())
+    run = judgement_cache.run(path)
+    whole = run.whole()
+    assert whole.document == journal.read(path)
+    assert whole.comparison == compare.compare(journal.read(path))
+    assert run.gist == judgement_cache.gist(whole.comparison)
+    for short, long in zip(run.gist.cells, whole.comparison.cells, strict=True):
+        assert (short.cell, short.verdict, short.ratio, short.reason) == (
+            long.cell, long.verdict, long.ratio, long.reason,
+        )  # fmt: skip
+    assert len(msgspec.json.encode(run.gist)) < len(msgspec.json.encode(whole.comparison)) / 3
+
+
+def test_a_document_that_goes_on_is_judged_again(tmp_path: Path) -> None:
+    read = a_run("r1")
+    path = write(tmp_path, replace(read, starts=read.starts[:2], end=None))
+    before = judgement_cache.run(path)
+    write(tmp_path, read)
+    after = judgement_cache.run(path)
+    assert before.key != after.key
+    assert len(after.whole().document.starts) == len(read.starts)
+
+
+def test_only_earlier_entries_of_the_ledger_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = a_run("r2")
+    path = write(tmp_path, read)
+    cell = compare.compare(read).cells[-1].cell
+
+    def entry(run: str) -> LedgerEntry:
+        return LedgerEntry(
+            run=run, workload=cell.workload, dataset=cell.dataset, threads=cell.threads,
+            verdict=Verdict.EQUIVALENT, starts=4, spreads={"throughput": 0.2},
+        )  # fmt: skip
+
+    alone = judgement_cache.run(path)
+    assert alone.gist.cells[-1].verdict is Verdict.REGRESSED
+    judged = judgements(monkeypatch)
+    fingerprint = read.header.runner.fingerprint
+    ledger.keep(tmp_path / ledger.FOLDER, fingerprint, [entry("r3")])
+    assert judgement_cache.run(path).key == alone.key
+    assert judged == []
+    ledger.keep(tmp_path / ledger.FOLDER, fingerprint, [entry("r1")])
+    noisy = judgement_cache.run(path)
+    assert judged == ["r2"]
+    assert noisy.gist.cells[-1].verdict is Verdict.INCONCLUSIVE
+
+
+def test_an_acknowledgement_is_applied_without_judging(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, a_run("r1"))
+    before = judgement_cache.run(path)
+    judged = judgements(monkeypatch)
+    known = judgement_cache.run(path, [an_acknowledgement(0.5)])
+    assert judged == []
+    assert known.key != before.key
+    assert known.gist.cells[-1].acknowledged is not None
+    assert known.whole().comparison.cells[-1].acknowledged == known.gist.cells[-1].acknowledged
+    assert judgement_cache.run(path, [an_acknowledgement(0.01)]).gist.cells[-1].acknowledged is None
+
+
+def test_another_release_judges_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path, a_run("r1"))
+    judgement_cache.run(path)
+    judged = judgements(monkeypatch)
+    monkeypatch.setattr(judgement_cache, "library", lambda: "another")
+    judgement_cache.run(path)
+    assert judged == ["r1"]
+
+
+@pytest.mark.parametrize("torn", [b"", b"{", b'{"run":"r1"}\n', None])
+def test_a_judgement_that_cannot_be_read_is_made_again(tmp_path: Path, torn: bytes | None) -> None:
+    path = write(tmp_path, a_run("r1"))
+    before = judgement_cache.run(path)
+    file = tmp_path / judgement_cache.FOLDER / f"{path.stem}.judged"
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 3].rsplit(b"\n", 1)[0] + b"\n" if torn is None else torn)
+    assert judgement_cache.run(path).gist == before.gist
+
+
+def test_a_folder_that_cannot_be_written_is_read_all_the_same(tmp_path: Path) -> None:
+    path = write(tmp_path, a_run("r1"))
+    (tmp_path / judgement_cache.FOLDER).write_text("no folder")
+    run = judgement_cache.run(path)
+    assert run.gist.cells[-1].verdict is Verdict.REGRESSED
+    assert run.whole().comparison == compare.compare(journal.read(path))
+
+
+def test_what_is_kept_of_a_removed_run_goes(tmp_path: Path) -> None:
+    gone = write(tmp_path, a_run("r1"))
+    write(tmp_path, a_run("r2"))
+    judgement_cache.runs(tmp_path, refuse)
+    gone.unlink()
+    judgement_cache.runs(tmp_path, refuse)
+    assert [path.name for path in (tmp_path / judgement_cache.FOLDER).iterdir()] == ["r2.judged"]
+
+
+def test_a_document_that_is_none_is_named_and_left_out(tmp_path: Path) -> None:
+    write(tmp_path, a_run("r2"))
+    (tmp_path / "r1.jsonl").write_text("nonsense\n")
+    told: list[InputError] = []
+    assert [run.id for run in judgement_cache.runs(tmp_path, told.append)] == ["r2"]
+    assert "r1.jsonl:1: not a run document" in str(told[0])

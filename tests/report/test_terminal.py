@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+
+from msgspec import structs
+from rich.console import Console
+
+from shootout.analysis import claims, compare
+from shootout.model.plan import Policy
+from shootout.model.run import FailureRecord, Progress, RunDocument
+from shootout.model.verdict import Comparison
+from shootout.report import terminal, wording
+from tests import builders
+from tests.repeated import a_repetition
+
+BASE, HEAD = builders.BASE, builders.HEAD
+
+
+def a_document(servers: Sequence[str] = (BASE, HEAD), *, failing: bool = False) -> RunDocument:
+    header = builders.a_header(servers, workloads=("oltp_point_select",), threads=(1, 8))
+    return builders.a_run(header, failing=failing)
+
+
+def printed(comparison: Comparison, width: int = 132) -> list[str]:
+    """The lines that a terminal without colours shows."""
+    screen = io.StringIO()
+    terminal.print_verdicts(Console(file=screen, width=width), comparison)
+    return [line.rstrip() for line in screen.getvalue().splitlines()]
+
+
+def rows(lines: Sequence[str]) -> list[list[str]]:
+    return [re.split(r"  +", line) for line in lines if line.startswith("oltp_")]
+
+
+def shown(*steps: Progress, live: bool = False) -> str:
+    screen = io.StringIO()
+    with terminal.Display(Console(file=screen, width=200, force_terminal=live)) as display:
+        for step in steps:
+            display.show(step)
+    return screen.getvalue()
+
+
+def a_step(stage: str, round_: int = 0, rounds: int = 0, **changes: object) -> Progress:
+    values: dict[str, object] = {
+        "stage": stage,
+        "detail": "",
+        "block": "oltp_read_only-t8",
+        "block_number": 2,
+        "blocks": 9,
+        "start": 3,
+        "starts": 6,
+        "round": round_,
+        "rounds": rounds,
+        "half_width": 0.0241,
+        "left_s": 71.0,
+    }
+    return Progress(**(values | changes))  # type: ignore[arg-type]
+
+
+def test_what_is_said_of_a_run_before_stays_above_the_line_that_changes() -> None:
+    said = Progress(stage="resume", detail="run 1 is over")
+    for live in (False, True):
+        screen = shown(a_step("warm-up", 3), said, a_step("measure", 1, 9), live=live)
+        assert screen.count("run 1 is over\n") == 1
+
+
+# --- published comparisons ------------------------------------------------------------------------
+
+
+def test_what_is_not_here_is_said_once_and_has_no_rows() -> None:
+    lines = printed(compare.compare(a_repetition("thread-pool", threads="16")))
+    assert len(rows(lines)) == 1
+    lines = printed(compare.compare(a_repetition("shootout", threads="1,64")))
+    assert {row[2] for row in rows(lines)} == {
+        "mysql-5.6.24", "mysql-5.7.22", "mysql-9.7", "mariadb-10.1.23", "mariadb-11.8",
+    }  # fmt: skip
+    absent = [line for line in lines if "mysql-4.1" in line]
+    assert len(absent) == 1
+    assert absent[0].startswith("path:mysql-4.1 was not measured: not available here: there is no tree at ")
+
+
+def test_claims_have_a_line_each() -> None:
+    document = a_repetition("flavours", lambda label, *cell: 200.0 if "maria" in label else 100.0)
+    screen = io.StringIO()
+    judged = claims.judge_all(document, document.header.profile.policy)
+    terminal.print_claims(Console(file=screen, width=80), judged)
+    first, *rest = screen.getvalue().splitlines()
+    said = "✓ MariaDB 10.1 is far ahead of MySQL 5.7: 1.48 times, at least half of that lead (holds). "
+    assert first.startswith(f"{said}MariaDB 10.1 at 12 threads over MySQL 5.7 at 12 threads: +")
+    assert [line[:1] for line in rest] == ["?", "✗", "?", ""]
+    screen = io.StringIO()
+    terminal.print_claims(Console(file=screen), ())
+    assert screen.getvalue() == ""
+
+
+# --- verdicts -------------------------------------------------------------------------------------
+
+
+def test_the_table_has_a_row_for_every_head() -> None:
+    lines = printed(compare.compare(a_document()))
+    assert f"{HEAD} is slower than {BASE} in 2 of 2 cells: worst" in lines[1]
+    assert re.split(r"  +", lines[3]) == [
+        "workload", "threads", "server", "base, tps", "tps", "change", "interval", "detectable",
+        "verdict",
+    ]  # fmt: skip
+    one, eight = rows(lines)
+    space = wording.SPACE
+    assert one == [
+        "oltp_point_select", "1", HEAD, f"18{space}899", f"14{space}333", f"−24.2{space}%",
+        f"−25.4 to −22.9{space}%", f"−3.2{space}%", "▼ regressed",
+    ]  # fmt: skip
+    assert eight[:3] == ["oltp_point_select", "8", HEAD]
+
+
+def test_a_row_has_the_change_that_decided_its_verdict() -> None:
+    comparison = compare.compare(a_document())
+    cells = tuple(builders.decided_by(each, "latency_p99", 1.3) for each in comparison.cells)
+    one, _ = rows(printed(structs.replace(comparison, cells=cells)))
+    assert [text.replace(wording.SPACE, " ") for text in one[5:7]] == ["99 % latency +30 %", "+28 to +32 %"]
+
+
+def test_likely_causes_stand_below_and_whether_the_verdicts_advise() -> None:
+    policies = (None, Policy(false_alarms_max=0.05))
+    counted, advising = (printed(compare.compare(a_document(), policy), 400) for policy in policies)
+    causes = [line for line in counted if line.startswith("Likely causes, oltp_point_select, ")]
+    assert [line.split(": ")[0].split(", ", 2)[2] for line in causes] == [
+        f"1 thread, {HEAD}",
+        f"8 threads, {HEAD}",
+    ]
+    assert all(" of its time" in line for line in causes)
+    assert set(advising) - set(counted) == {
+        line for line in advising if line.startswith("These verdicts advise")
+    }
+    assert len(advising) == len(counted) + 1
+
+
+def test_no_number_is_cut_on_a_narrow_terminal() -> None:
+    wide, narrow = (printed(compare.compare(a_document()), width) for width in (200, 60))
+    assert rows(narrow) == rows(wide)
+
+
+def test_a_server_alone_is_shown_too() -> None:
+    lines = printed(compare.compare(a_document((BASE,))))
+    assert lines[1] == f"{BASE} was measured alone: there is nothing to compare with"
+    assert [(row[2], row[-1]) for row in rows(lines)] == [(BASE, "○ unjudged")] * 2
+
+
+def test_the_reason_of_a_failure_stands_below() -> None:
+    lines = printed(compare.compare(a_document(failing=True)), width=60)
+    assert [row[-1] for row in rows(lines)[:2]] == ["▼ regressed", "✕ failed"]
+    name = f"oltp_point_select, 8 threads, {HEAD}: "
+    reason = next(line for line in lines if line.startswith(name))
+    assert reason == name + builders.ERROR_LOG.splitlines()[0]
+    assert lines[-2] == "03:12:45 UTC - mysqld got signal 6 ;"
+
+
+def test_a_failed_base_is_shown() -> None:
+    document = a_document()
+    cell = document.header.blocks[0].cell(BASE)
+    failed = FailureRecord(cell=cell, start=2, reason="Lost connection")
+    changed = RunDocument(
+        header=document.header, starts=document.starts, failures=(failed,), end=document.end
+    )
+    lines = printed(compare.compare(changed))
+    assert [row[1:3] for row in rows(lines) if row[-1] == "✕ failed"] == [["1", BASE]]
+    assert f"oltp_point_select, 1 thread, {BASE}: Lost connection" in lines
+
+
+def test_hostile_text_is_made_visible() -> None:
+    label = "path:\x1b[2J\u202egnp[bold]x[/bold]"
+    document = a_document((BASE, label))
+    reason = "\x1b]0;title\x07 [red]not[/red] markup"
+    failed = FailureRecord(cell=document.header.blocks[0].cell(label), start=2, reason=reason)
+    changed = RunDocument(
+        header=document.header, starts=document.starts, failures=(failed,), end=document.end
+    )
+    text = "\n".join(printed(compare.compare(changed), width=200))
+    assert not {"\x1b", "\x07", "\u202e"} & set(text)
+    assert "  path:␛[2J[U+202E]gnp[bold]x[/bold]  " in text
+    assert "␛]0;title␇ [red]not[/red] markup" in text
+
+
+# --- progress -------------------------------------------------------------------------------------
+
+
+def test_without_a_terminal_each_start_and_block_is_one_line() -> None:
+    steps = [
+        a_step("prepare", detail=BASE, block=""),
+        a_step("start", detail=f"{BASE}, {HEAD}", block=""),
+        *(a_step("warm-up", number) for number in range(1, 20)),
+        *(a_step("measure", number, 12) for number in range(1, 13)),
+        a_step("warm-up", 1, block="oltp_read_only-t32", block_number=3, half_width=None),
+    ]
+    assert shown(*steps).splitlines() == [
+        f"preparing {BASE}",
+        f"start 3: {BASE}, {HEAD}",
+        "start 3: oltp_read_only-t8 (2/9) ± 2.4 % so far",
+        "start 3: oltp_read_only-t32 (3/9)",
+    ]
+
+
+def test_on_a_terminal_one_line_says_it_all_and_goes_away() -> None:
+    screen = shown(a_step("warm-up", 7), a_step("measure", 6, 12), live=True)
+    assert "start 3 of ≥ 6" in screen
+    assert "oltp_read_only-t8 (2/9)" in screen
+    assert "round 6/12 ± 2.4 % so far" in screen
+    assert "≤ 1 min 11 s left" in screen
+    assert screen.endswith("\x1b[2K")  # the line is erased
+
+
+def test_labels_do_nothing_to_the_screen() -> None:
+    label = "path:\x1b[2J[bold]x[/bold]"
+    for live in (False, True):
+        for step in (
+            a_step("prepare", detail=label),
+            a_step("start", detail=label),
+            a_step("measure", block=label),
+        ):
+            screen = shown(step, live=live)
+            assert "\x1b[2J" not in screen
+            assert "path:␛[2J[bold]x[/bold]" in screen

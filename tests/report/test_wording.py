@@ -1,0 +1,358 @@
+"""Numbers and sentences as people read them."""
+
+import math
+from datetime import date
+from typing import Literal
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shootout.analysis import compare, metrics
+from shootout.model.plan import Load, Metric, Policy, Scale
+from shootout.model.value import DatasetKind
+from shootout.model.verdict import (
+    Acknowledgement,
+    Cause,
+    CellComparison,
+    Comparison,
+    FalseAlarms,
+    Interval,
+    Verdict,
+)
+from shootout.model.workload import Uniform, Zipfian
+from shootout.report import wording
+from tests import builders
+
+
+def an_interval(estimate: float, half: float) -> Interval:
+    return Interval(estimate=estimate, low=estimate - half, high=estimate + half)
+
+
+def plain(text: str) -> str:
+    return text.replace(wording.SPACE, " ").replace(wording.MINUS, "-")
+
+
+@pytest.mark.parametrize(
+    ("estimate", "half", "expected"),
+    [
+        (18_912.3, 140, "18 910"),
+        (18_912.3, 2400, "19 000"),
+        (612.4, 3, "612"),
+        (612.44, 0.3, "612.4"),
+        (9.5, 0, "9.50"),
+        (448.0, 1900.0, "400"),
+        (0.0, 1900.0, "0"),
+    ],
+)
+def test_digits_follow_the_interval(estimate: float, half: float, expected: str) -> None:
+    assert plain(wording.estimate(an_interval(estimate, half))) == expected
+
+
+def test_changes_are_signed_and_as_exact_as_their_interval() -> None:
+    ratio = Interval(estimate=0.7581, low=0.745, high=0.772)
+    assert plain(wording.change(ratio)) == "-24.2 %"
+    assert plain(wording.change_range(ratio)) == "-25.5 to -22.8 %"
+    assert plain(wording.change(an_interval(1.004, 0.05))) == "0 %"
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e15, max_value=1e15))
+def test_a_number_reads_as_itself_to_three_digits(value: float) -> None:
+    text = plain(wording.number(value)).replace(" ", "")
+    assert math.isclose(float(text), value, rel_tol=0.06 if abs(value) < 1e-5 else 0.006, abs_tol=1e-300)
+    assert not text.startswith("-0.") or float(text) < 0
+
+
+def test_what_acts_on_a_display_becomes_visible() -> None:
+    assert wording.visible("\x1b[31mred\x1b[0m\u202egnp\x00") == "␛[31mred␛[0m[U+202E]gnp␀"
+    assert wording.visible("line\n\tnext") == "line\n\tnext"
+
+
+def test_a_time_that_is_none_stays_as_it_is() -> None:
+    assert wording.moment("2026-11-20T02:41:00+00:00") == "20 November 2026, 02:41 UTC"
+    assert wording.moment("<b>soon") == "<b>soon"
+
+
+def a_comparison_of(*verdicts: tuple[Verdict, float | None]) -> Comparison:
+    """One block for each verdict, each with its ratio, at 1, 2, 3, … threads."""
+    header = builders.a_header(workloads=["oltp_read_only"], threads=range(1, len(verdicts) + 1))
+    cells: list[CellComparison] = []
+    for block, (verdict, ratio) in zip(header.blocks, verdicts, strict=True):
+        cells += [
+            CellComparison(
+                cell=cell,
+                base=block.cells[0],
+                verdict=verdict if cell != block.cells[0] else Verdict.UNJUDGED,
+                figures=None,
+                ratio=None if ratio is None or cell == block.cells[0] else an_interval(ratio, 0.025),
+                p_value=None,
+                per_start=(),
+                reason="",
+                warnings=(),
+            )
+            for cell in block.cells
+        ]
+    return Comparison(header=header, end=None, policy=header.profile.policy, cells=tuple(cells))
+
+
+R, G, E, Q, F = (
+    Verdict.REGRESSED, Verdict.IMPROVED, Verdict.EQUIVALENT, Verdict.INCONCLUSIVE, Verdict.FAILED,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        ([(R, 0.9), (R, 0.75), (E, 1.0)],
+         "HEAD is slower than BASE in 2 of 3 cells: worst -25 % (oltp_read_only, 2 threads)"),
+        ([(R, 0.9), (G, 1.2), (F, None)],
+         "HEAD is slower than BASE in 1 of 3 cells: worst -10 % (oltp_read_only, 1 thread); "
+         "faster in 1, best +20 % (oltp_read_only, 2 threads); 1 cell failed"),
+        ([(G, 1.1), (G, 1.3)],
+         "HEAD is faster than BASE in 2 of 2 cells: best +30 % (oltp_read_only, 2 threads); slower in none"),
+        ([(G, 1.1), (F, None)],
+         "HEAD is faster than BASE in 1 of 2 cells: best +10 % (oltp_read_only, 1 thread); slower in none; "
+         "1 cell failed"),
+        ([(E, 1.0)], "HEAD is as fast as BASE in its only cell: within ±2 %"),
+        ([(E, 1.0), (Q, 0.98)],
+         "No difference between HEAD and BASE was shown: of 2 cells, 1 inconclusive, 1 equivalent"),
+        ([(F, None), (F, None)], "HEAD could not be measured: 2 of 2 cells failed"),
+    ],
+)  # fmt: skip
+def test_headlines(verdicts: list[tuple[Verdict, float | None]], expected: str) -> None:
+    (headline,) = wording.headlines(a_comparison_of(*verdicts))
+    expected = expected.replace("HEAD", builders.HEAD).replace("BASE", builders.BASE)
+    assert plain(headline.text) == expected
+
+
+@pytest.mark.parametrize(
+    ("verdict", "metric", "ratio", "expected"),
+    [
+        (R, "throughput", 0.9, "10 % fewer transactions per second than BASE"),
+        (R, "latency_p99", 1.3, "99 % latency 30 % higher than that of BASE"),
+        (G, "server_cpu", 0.8, "Server CPU 20 % lower than that of BASE"),
+        (E, "latency_p50", 1.0, "Median latency the same as that of BASE, within ±10 %"),
+        (Q, "fsyncs", 1.05,
+         "Not decided: fsyncs against BASE, anywhere from +3 to +7 %"),
+    ],
+)  # fmt: skip
+def test_a_verdict_names_the_metric_that_decided_it(
+    verdict: Verdict, metric: Metric, ratio: float, expected: str
+) -> None:
+    comparison = a_comparison_of((verdict, 1.0))
+    head = builders.decided_by(comparison.cells[1], metric, ratio)
+    said = wording.sentence(head, comparison.policy)
+    assert plain(said) == expected.replace("BASE", builders.BASE)
+
+
+def test_the_change_that_decided_stands_with_its_own_interval() -> None:
+    base, head = a_comparison_of((R, 1.0)).cells
+    by_throughput = builders.decided_by(head, "throughput", 0.9)
+    assert plain(wording.decided_change(by_throughput)) == "-10 %"
+    assert plain(wording.decided_range(by_throughput)) == "-12 to -8 %"
+    by_latency = builders.decided_by(head, "latency_p99", 1.3)
+    assert plain(wording.decided_change(by_latency)) == "99 % latency +30 %"
+    assert plain(wording.decided_range(by_latency)) == "+28 to +32 %"
+    assert (wording.decided_change(base), wording.decided_range(base)) == (wording.NONE, "")
+
+
+def test_a_headline_names_the_metric_and_ranks_by_it() -> None:
+    comparison = a_comparison_of((R, 0.95), (R, 1.0))
+    cells = [*comparison.cells[:3], builders.decided_by(comparison.cells[3], "server_cpu", 1.4)]
+    (headline,) = wording.headlines(msgspec.structs.replace(comparison, cells=tuple(cells)))
+    assert plain(headline.text) == (
+        f"{builders.HEAD} is worse than {builders.BASE} in 2 of 2 cells: "
+        "worst server CPU +40 % (oltp_read_only, 2 threads)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        ({"a": R, "b": F, "c": G},
+         "1 of 3 servers is slower than BASE: in 1 of 3 cells, worst -10 % (a, oltp_read_only, 1 thread); "
+         "faster in 1, best +10 % (c, oltp_read_only, 1 thread); 1 cell failed"),
+        ({"a": G, "b": G},
+         "2 of 2 servers are faster than BASE: in 2 of 2 cells, best +10 % (b, oltp_read_only, 1 thread)"),
+        ({"a": E, "b": E}, "All 2 servers are as fast as BASE: 2 cells within ±2 %"),
+        ({"a": F, "b": F}, "None of 2 servers could be measured: 2 cells failed"),
+        ({"a": Q, "b": E}, "No difference between 2 servers and BASE was shown: of 2 cells, 1 inconclusive, "
+         "1 equivalent"),
+    ],
+)  # fmt: skip
+def test_a_run_with_many_servers_has_one_headline(verdicts: dict[str, Verdict], expected: str) -> None:
+    header = builders.a_header([builders.BASE, *verdicts], workloads=["oltp_read_only"], threads=[1])
+    (block,) = header.blocks
+    ratios = {R: 0.9, G: 1.1, E: 1.0, Q: 0.99}
+    found = {builders.BASE: Verdict.UNJUDGED} | verdicts
+    cells = tuple(
+        CellComparison(
+            cell=cell, base=block.cells[0], verdict=found[cell.server], figures=None, p_value=None,
+            ratio=an_interval(ratios[found[cell.server]], 0.025) if found[cell.server] in ratios else None,
+            per_start=(), reason="", warnings=(),
+        )
+        for cell in block.cells
+    )  # fmt: skip
+    comparison = Comparison(header=header, end=None, policy=header.profile.policy, cells=cells)
+    said = wording.overall(comparison).text
+    assert plain(said) == expected.replace("BASE", builders.BASE)
+
+
+def test_the_worst_comes_first() -> None:
+    comparison = a_comparison_of((E, 1.0), (R, 0.9), (F, None), (R, 0.7), (Q, 0.97))
+    judged = [c for c in comparison.cells if c.cell != c.base]
+    assert [c.cell.threads for c in wording.worst_first(judged)] == [4, 2, 3, 5, 1]
+
+
+OPTIONS = {"range_size": 10, "delta": 2}
+
+
+@pytest.mark.parametrize(
+    ("changes", "workload", "expected"),
+    [
+        ({}, None, ""),
+        ({}, "oltp_read_only", ""),
+        ({"load": Load(protocol="prepared")}, None, "prepared statements"),
+        ({"load": Load(protocol="prepared")}, "oltp_read_only", "prepared statements"),
+        ({"load": Load(protocol="prepared")}, "bulk_insert", ""),
+        ({"load": Load(rate=250)}, None, "250 transactions/s with poisson arrivals"),
+        ({"load": Load(think_s=0.5, think="exponential")}, None, "exponential think time of 0.5 s"),
+        ({"load": Load(reconnect=True)}, None, "lost connections opened again"),
+        ({"options": OPTIONS}, None, "range_size = 10, delta = 2"),
+        ({"options": OPTIONS}, "oltp_read_only", "range_size = 10"),
+        ({"distribution": Uniform()}, None, "uniform rows"),
+        ({"distribution": Zipfian(exponent=1.5)}, None, "zipfian rows exponent = 1.5"),
+    ],
+)
+def test_conditions_are_said_where_they_are_not_the_usual(
+    changes: dict[str, object], workload: str | None, expected: str
+) -> None:
+    header = builders.a_header()
+    profile = msgspec.structs.replace(header.profile, **changes)
+    prepared = profile.load.protocol
+    records = (
+        builders.a_record("oltp_read_only", protocol=prepared, options={"range_size": 10}),
+        builders.a_record("bulk_insert"),
+    )
+    header = msgspec.structs.replace(header, profile=profile, workloads=records)
+    assert wording.conditions(header, workload) == expected
+
+
+def test_advice_says_how_many_more_cells_it_takes() -> None:
+    comparison = builders.a_comparison()
+    said = plain(wording.advice(msgspec.structs.replace(comparison, policy=Policy(false_alarms_max=0.05))))
+    assert said.startswith(
+        "These verdicts advise, and fail nothing: nothing is known of the rate of false alarms"
+    )
+    assert "73 A/A cells without one would show that it is at most 5 %; shootout doctor --calibrate" in said
+    assert wording.advice(comparison) == ""  # a policy that never advises
+    share = Interval(estimate=0.05, low=0.01, high=0.236)
+    known = FalseAlarms(alarms=1, cells=20, share=share)
+    gate = Policy(false_alarms_max=0.05)
+    said = wording.advice(msgspec.structs.replace(comparison, policy=gate, false_alarms=known))
+    assert "1 of 20 A/A cells on this runner gave a false alarm, so their rate may be up to 23.6 %" in plain(
+        said
+    )
+    assert "90 A/A cells more without one" in plain(said)
+    alone = builders.a_comparison(builders.a_run(builders.a_header([builders.BASE])))
+    assert wording.advice(msgspec.structs.replace(alone, policy=Policy(false_alarms_max=0.05))) == ""
+
+
+def test_a_regression_that_fails_nothing_says_why() -> None:
+    comparison = builders.a_comparison()
+    gate = msgspec.structs.replace(comparison, policy=Policy(false_alarms_max=0.05))
+    cell = wording.worst_first(comparison.cells)[0]
+    assert cell.verdict is Verdict.REGRESSED
+    assert wording.excuse(cell, comparison) == ""
+    assert wording.excuse(cell, gate) == wording.advice(gate) != ""
+    known = Acknowledgement(
+        workload="*", server="*", at_most=0.5, expires=date(2027, 3, 31), owner="ann", reason="bug 1"
+    )
+    acknowledged = msgspec.structs.replace(cell, acknowledged=known)
+    assert wording.excuse(acknowledged, comparison) == "acknowledged by ann until 2027-03-31: bug 1"
+
+
+def test_a_test_report_has_what_the_table_has() -> None:
+    base, head, *_ = compare.compare(builders.a_run()).cells
+    assert wording.properties(base) == {"verdict": "○ unjudged", "reason": "the base"}
+    said = wording.properties(head)
+    assert said.keys() == {"verdict", "change", "detectable", "reason"}
+    assert said["change"] == wording.decided_change(head)
+    assert said["detectable"] == wording.detectable(head) != ""
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "head", "share", "expected"),
+    [
+        ("update", 0.0006, 0.00093, 0.21,
+         "update: 930 µs of each transaction instead of 600 µs (+55.0 %), about +21.0 % of its time"),
+        ("sum_range", 0.004, 0.002, -0.1,
+         "sum_range: 2.00 ms of each transaction instead of 4.00 ms (-50.0 %), about -10.0 % of its time"),
+        ("fsyncs", 0.0112, 0.0213, 0.002,
+         "fsyncs: 0.0213 for each transaction instead of 0.0112 (+90.2 %), roughly +0.2 % of its time"),
+        ("disk_written", 604.0, 906.0, 0.02,
+         "bytes written: 906 bytes for each transaction instead of 604 bytes (+50.0 %), "
+         "roughly +2.0 % of its time"),
+        ("lock_waits", 0.0, 0.5, 0.3,
+         "row lock waits: 0.500 for each transaction instead of 0, roughly +30.0 % of its time"),
+    ],
+)  # fmt: skip
+def test_a_cause_is_said_with_both_figures(
+    name: str, base: float, head: float, share: float, expected: str
+) -> None:
+    kind: Literal["work", "statement"] = "work" if name in metrics.TITLES else "statement"
+    by = an_interval(head - base, 0.0)
+    cause = Cause(kind=kind, name=name, base=base, head=head, difference=by, share=share)
+    assert plain(wording.cause(cause)) == expected
+
+
+def test_causes_have_a_title_that_claims_no_more_than_the_verdict() -> None:
+    regressed, equal = (a_comparison_of((verdict, 1.0)).cells[1] for verdict in (R, E))
+    assert wording.causes_title(regressed) == "Likely causes"
+    assert wording.causes_title(equal) == "Changed, though throughput does not tell"
+
+
+def test_a_lone_server_has_nothing_to_compare_with() -> None:
+    comparison = builders.a_comparison(builders.a_run(builders.a_header([builders.BASE])))
+    (headline,) = wording.headlines(comparison)
+    assert headline.text == f"{builders.BASE} was measured alone: there is nothing to compare with"
+
+
+@pytest.mark.parametrize(
+    ("scale", "kind", "expected"),
+    [
+        (Scale(), "sbtest", "4 tables of 25 000 rows, InnoDB, seed 1"),
+        (Scale(tables=1, rows=1, engine="MyISAM"), "sbtest", "1 table of 1 row, MyISAM, seed 1"),
+        (Scale(seed=7), "tpcc", "TPC-C with 1 warehouse, InnoDB, seed 7"),
+        (Scale(warehouses=1_200), "tpcc", "TPC-C with 1 200 warehouses, InnoDB, seed 1"),
+        (Scale(), "own", "the workload's own tables, InnoDB"),
+    ],
+)
+def test_datasets_are_said_in_words(scale: Scale, kind: DatasetKind, expected: str) -> None:
+    assert plain(wording.dataset(scale.of(kind))) == expected
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [(0, "0 B"), (999, "999 B"), (1_500, "1.50 kB"), (262_144_000, "262 MB"), (20 * 10**9, "20.0 GB")],
+)
+def test_sizes_have_a_unit_that_fits(size: int, expected: str) -> None:
+    assert plain(wording.size(size)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "shown"),
+    [
+        ("buffer_pool_bytes", "536870912", "512M"),
+        ("innodb_buffer_pool_chunk_size", "134217728", "128M"),
+        ("redo_capacity_bytes", "1073741824", "1G"),
+        ("redo_capacity_bytes", "104857601", "104857601"),
+        ("query_cache_bytes", "0", "0"),
+        ("query_cache_bytes", "5120", "5K"),
+        ("max_connections", "1024", "1024"),
+        ("flush_method", "O_DIRECT", "O_DIRECT"),
+    ],
+)
+def test_a_size_is_shown_in_a_unit_that_does_not_round_it(name: str, value: str, shown: str) -> None:
+    assert wording.setting(value, name) == shown

@@ -1,0 +1,140 @@
+import json
+import math
+import re
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shootout import cli
+from shootout.analysis import ledger
+from shootout.model.plan import Policy
+from shootout.model.run import Calibration, Trial
+from shootout.report import wording
+from shootout.runner import calibration, disk, doctor, interference, machine, preflight
+from tests.analysis.test_ledger import an_entry
+
+
+@pytest.mark.parametrize("spread", [0.003, 0.01, 0.03])
+@pytest.mark.parametrize("loss", doctor.CHANGES)
+def test_the_power_is_that_of_the_rule(loss: float, spread: float) -> None:
+    """By simulation of the rule: estimate beyond the bar, interval beyond zero, and again in two starts."""
+    policy, margin, starts = Policy(), 0.02, doctor.STARTS
+    rng = np.random.default_rng(3)
+    logs = rng.normal(math.log1p(-loss), spread, (20_000, starts))
+    means, errors = logs.mean(axis=1), logs.std(axis=1, ddof=1) / math.sqrt(starts)
+    bar = max(math.log1p(margin), 1.5 * 1.96 * spread / math.sqrt(starts))
+    again = rng.normal(math.log1p(-loss), spread, (20_000, policy.confirm_starts)).mean(axis=1)
+    flagged = float(np.mean((means <= -bar) & (means + 2.5706 * errors < 0) & (again <= -bar)))
+    assert doctor.power(loss, spread, margin, policy) == pytest.approx(flagged, abs=0.015)
+
+
+def test_power_without_noise_is_that_of_the_margin() -> None:
+    assert [doctor.power(loss, 0.0, 0.02, Policy()) for loss in (0.01, 0.03)] == [0, 1]
+
+
+def test_noise_is_told_for_each_kind_of_cell() -> None:
+    entries = [an_entry("r1"), an_entry("r2"), an_entry("r2", spread=0.03, threads=8)]
+    four, eight = doctor.noise(entries, Policy())
+    assert [(each.threads, each.runs) for each in (four, eight)] == [(4, 2), (8, 1)]
+    assert [four.spread, eight.spread] == pytest.approx([0.01, 0.03])
+    assert four.power["0.05"] > eight.power["0.05"]
+    assert [*four.power.values()] == sorted(four.power.values())
+
+
+def test_the_budget_is_used_up_by_runs_of_the_usual_length() -> None:
+    given: list[float] = []
+
+    def run(budget_s: float) -> int:
+        given.append(budget_s)
+        time.sleep(0.1)
+        return 3 if budget_s == 9 else len(given) % 2
+
+    cli.repeated(run, 0.35, 0.2)
+    assert 2 <= len(given) <= 3  # each takes a tenth of a second, or longer on a busy machine
+    assert given[0] == 0.2
+    assert given[-1] < 0.2
+    given.clear()
+    assert cli.repeated(run, 60, 9) == 3
+    assert given == [9]
+    given.clear()
+    assert cli.repeated(run, 0.01, 600) == 1  # one at least
+    assert len(given) == 1
+    assert 0 < given[0] <= 0.01
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interference, "SECONDS", 0.2)
+    monkeypatch.setattr(disk, "SECONDS", 0.1)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_the_doctor_tells_of_machine_and_noise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "processor" in text
+    assert "no A/A cell has been measured here yet" in text
+    ledger.keep(
+        tmp_path / "results" / ledger.FOLDER, machine.inspect(tmp_path).fingerprint, [an_entry(), an_entry()]
+    )
+    assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "false alarms: 0 in 2 A/A cells" in text
+    assert "a gate's verdicts count after 71 more without one" in text
+    assert "sees −5 %" in text
+    assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["noise"][0]["workload"] == "reads"
+    assert found["aa_cells_wanting"] == 71
+    findings = {finding["code"]: finding for finding in found["findings"]}
+    assert findings.keys() >= {
+        *("processor", "memory", "filesystem", "mount-options", "swap", "open-files", "free-space", "flush"),
+        *("stolen", "busy-processes", "tasks", "cpu-limit"),
+    }
+    assert all(finding["why"] for finding in findings.values() if not finding["fit"])
+    assert list(tmp_path.glob(".*")) == []
+
+
+@pytest.mark.usefixtures("hasty")
+def test_what_is_unfit_comes_with_its_reason_and_its_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(preflight, "SPACE_MIN_BYTES", 1 << 60)
+    assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path / "not" / "yet")]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    where = next(number for number, line in enumerate(lines) if line.startswith("! free space"))
+    assert lines[where].endswith(" GiB")
+    assert lines[where + 1].startswith("Each server of a run has a copy of its data")
+    assert lines[where + 2] == "$ shootout cache clear"
+    assert not (tmp_path / "not").exists()
+
+
+@pytest.mark.usefixtures("hasty")
+def test_the_doctor_tells_of_a_calibration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    usual, best = (
+        Trial(placement=name, slice_s=0.1, spread=spread, visits=24)
+        for name, spread in (("shared", 0.021), ("apart", 0.0087))
+    )
+    made = Calibration(
+        format=1,
+        runner=machine.inspect(tmp_path).fingerprint,
+        measured="2026-11-21T10:00:00+00:00",
+        server="mysql-8.0.12",
+        best=best,
+        trials=(usual, best),
+    )
+    calibration.keep(tmp_path / "results" / ledger.FOLDER, made)
+    assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "calibrated with mysql-8.0.12, 21 November 2026, 10:00 UTC" in text
+    rows = [
+        re.split(r"  +", line.strip())
+        for line in text.splitlines()
+        if " ms " in line and "one in" not in line
+    ]
+    assert rows == [
+        ["shared", "100 ms", f"2.1{wording.SPACE}%", "24", "usual"],
+        ["apart", "100 ms", f"0.9{wording.SPACE}%", "24", "used"],
+    ]

@@ -1,0 +1,250 @@
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import structs
+
+from shootout.document import fingerprint
+from shootout.errors import MeasureError
+from shootout.model.plan import PlacementName, Sampling
+from shootout.model.run import Calibration, Trial
+from shootout.runner import calibration, machine
+from tests.runner.recorded import a_host
+
+VDA = "sys/devices/pci0000:00/0000:00:02.0/virtio1/block/vda"
+
+
+def test_the_fingerprint_stays_and_says_what_machine_it_is(tmp_path: Path) -> None:
+    one, two = machine.inspect(tmp_path), machine.inspect(tmp_path / "not" / "yet" / "there")
+    assert one.fingerprint == two.fingerprint
+    assert len(one.fingerprint) == 12
+    assert one.cpus == len(os.sched_getaffinity(0))
+    assert one.memory_bytes > 2**28
+    assert one.disk in {"ssd", "disk", "unknown"}
+    assert "/" not in one.filesystem
+    assert set(one.placement.client) | set(one.placement.servers) == os.sched_getaffinity(0)
+
+
+def test_a_fingerprint_outlives_a_reboot(tmp_path: Path) -> None:
+    """Another kernel keeps other memory for itself, and finds its disks and CPUs as it likes."""
+    kvm = machine.inspect(Path("/data"), a_host("kvm", tmp_path / "before"))
+    again = {
+        "proc/meminfo": "MemTotal: 24590112 kB\nMemAvailable: 20000000 kB",
+        "proc/self/status": "Name: python\nCpus_allowed_list:\t0,1",
+        "proc/stat": "cpu 1 0 0 0 0 0 0 0",
+        "sys/devices/system/clocksource/clocksource0/available_clocksource": "kvm-clock tsc",
+        f"{VDA}/queue/rotational": "0",  # as somebody has set it
+    }
+    assert (
+        machine.inspect(Path("/data"), a_host("kvm", tmp_path / "after", again)).fingerprint
+        == kvm.fingerprint
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "difference"),
+    [
+        ({"proc/self/status": "Cpus_allowed_list:\t0"}, "CPUs 2, now 1; cores 2, now 1"),
+        ({"proc/meminfo": "MemTotal: 16000000 kB"}, "memory 24 GiB, now 16 GiB"),
+        ({"sys/fs/cgroup/memory/job/memory.limit_in_bytes": "8589934592"}, "memory 24 GiB, now 8 GiB"),
+        ({"sys/fs/cgroup/cpu/cpu.cfs_quota_us": "150000"}, "CPU limit none, now 1.5"),
+        ({"sys/devices/system/cpu/cpu1/topology/core_id": "0"}, "cores 2, now 1"),
+        ({f"{VDA}/device/model": "Fast"}, "disk virtual, now virtual Fast"),
+        (
+            {"proc/cpuinfo": "cpu family : 25\nmodel : 1\nmodel name : AMD EPYC\nflags : hypervisor"},
+            "processor's family and model 25/17, now 25/1",
+        ),
+        (
+            {"proc/self/mountinfo": "27 1 254:0 / / rw - xfs /dev/vda rw"},
+            "file system ext4, now xfs",
+        ),
+    ],
+)
+def test_what_must_not_be_compared_differs_by_name(
+    tmp_path: Path, changes: dict[str, str | None], difference: str
+) -> None:
+    kvm = machine.inspect(Path("/data"), a_host("kvm", tmp_path / "one"))
+    other = machine.inspect(Path("/data"), a_host("kvm", tmp_path / "other", changes))
+    assert other.fingerprint != kvm.fingerprint
+    assert fingerprint.difference(kvm.facts, other.facts) == difference
+
+
+def test_another_placement_is_no_other_machine_and_differs_all_the_same(tmp_path: Path) -> None:
+    kvm = machine.inspect(Path("/data"), a_host("kvm", tmp_path))
+    other = structs.replace(kvm, placement=machine.placements((0, 1))["shared"])
+    assert fingerprint.difference(fingerprint.facts(kvm), fingerprint.facts(kvm)) == ""
+    assert fingerprint.difference(fingerprint.facts(kvm), fingerprint.facts(other)) == (
+        "placement load on CPU 0, servers on 1, now load on CPU 0, servers on 0,1"
+    )
+    assert fingerprint.difference({}, fingerprint.facts(kvm)) == ""  # of a run that did not keep them
+
+
+def test_what_makes_a_machine_unfit_is_a_doubt(tmp_path: Path) -> None:
+    runner = machine.inspect(Path("/srv"), a_host("metal", tmp_path))
+    codes = [warning.code for warning in runner.warnings]
+    assert codes[:3] == ["cpu-governor", "turbo", "smt"]
+    assert "virtual" not in codes
+    text = next(warning.text for warning in runner.warnings if warning.code == "swap")
+    assert text == "swap: 256 of 8192 MiB in use. What is swapped out is read back in the middle of a slice."
+
+
+def test_another_filesystem_is_another_fingerprint(tmp_path: Path) -> None:
+    assert machine.inspect(Path("/proc")).filesystem == "proc"
+    assert machine.inspect(Path("/proc")).fingerprint != machine.inspect(tmp_path).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("cpus", "client", "servers"),
+    [
+        ((3,), (3,), (3,)),
+        ((0, 1), (0,), (1,)),
+        ((0, 1, 2, 3), (0,), (1, 2, 3)),
+        (tuple(range(16)), (0, 1, 2, 3), tuple(range(4, 16))),
+    ],
+)
+def test_placement(cpus: tuple[int, ...], client: tuple[int, ...], servers: tuple[int, ...]) -> None:
+    assert machine.placement(cpus).of(8, writes=False) == (client, servers)
+
+
+@given(st.lists(st.integers(0, 511), min_size=1, max_size=256, unique=True))
+def test_a_reader_shares_a_cpu_and_all_others_stay_apart(cpus: list[int]) -> None:
+    place = machine.placement(cpus)
+    client, servers = place.of(1, writes=False)
+    assert client == servers
+    assert set(client) <= set(cpus)
+    client, servers = place.of(1, writes=True)
+    assert not set(client) & set(servers) or len(cpus) == 1
+    assert set(place.client) | set(place.servers) == set(cpus)
+    if len(cpus) > 1:
+        assert sorted(place.client + place.servers) == sorted(cpus)
+        assert len(place.client) <= len(place.servers)
+
+
+@given(st.lists(st.integers(0, 511), min_size=1, max_size=64, unique=True))
+def test_every_placement_is_another_and_the_one_asked_for_is_first(cpus: list[int]) -> None:
+    places = machine.placements(cpus)
+    for name in get_args(PlacementName):
+        first, *others = machine.placements(cpus, name).values()
+        assert first == machine.placement(cpus, name)
+        assert {str(first), *map(str, others)} == set(map(str, places.values()))
+    assert len(set(map(str, places.values()))) == len(places)
+    for place in places.values():
+        assert {*place.client, *place.servers} == set(cpus)
+        assert place.client
+        assert place.servers
+        assert place.single in cpus
+
+
+def test_the_placements_of_two_and_eight() -> None:
+    assert {name: (p.client, p.servers) for name, p in machine.placements((0, 1)).items()} == {
+        "apart": ((0,), (1,)),
+        "shared": ((0,), (0, 1)),
+        "free": ((0, 1), (0, 1)),
+    }
+    assert list(machine.placements((0, 1), "halves")) == ["halves", "shared", "free"]  # on two: apart
+    eight = tuple(range(8))
+    assert {name: (p.client, p.servers) for name, p in machine.placements(eight).items()} == {
+        "apart": ((0, 1), eight[2:]),
+        "shared": ((0, 1), eight),
+        "halves": (eight[:4], eight[4:]),
+        "free": (eight, eight),
+    }
+
+
+def test_a_calibration_is_used(tmp_path: Path) -> None:
+    runner = machine.inspect(tmp_path)
+    cpus = machine.cpus_of(runner.placement)
+    names = list(machine.placements(cpus))
+    assert machine.prepared(runner, Sampling(), tmp_path) == runner
+    asked = machine.prepared(runner, Sampling(placement="free"), tmp_path)
+    assert asked.placement == machine.placement(cpus, "free")
+    assert runner.sampling(Sampling()) == Sampling()
+    best = Trial(placement=names[-1], slice_s=0.25, spread=0.01, visits=9)
+    made = Calibration(
+        format=1,
+        runner=runner.fingerprint,
+        measured="2026-11-21T10:00:00+00:00",
+        server="s",
+        best=best,
+        trials=(best,),
+    )
+    calibration.keep(tmp_path, made)
+    used = machine.prepared(runner, Sampling(), tmp_path)
+    assert used.placement == machine.placements(cpus)[names[-1]]
+    assert used.calibration == made
+    assert used.sampling(Sampling(measure_s=3.0)) == Sampling(measure_s=3.0, slice_s=0.25)
+    assert machine.prepared(runner, Sampling(calibrated=False), tmp_path) == runner
+    shares = bool(set(used.placement.client) & set(used.placement.servers))
+    assert ("shared-cpu" in {warning.code for warning in used.warnings}) == shares
+
+
+def test_placing_a_process_holds_all_its_threads() -> None:
+    cpu = min(os.sched_getaffinity(0))
+    code = "import threading; threading.Thread(target=input).start(); print('ready', flush=True)"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        machine.place(process.pid, {cpu})
+        tasks = [int(task.name) for task in Path(f"/proc/{process.pid}/task").iterdir()]
+        assert len(tasks) == 2
+        assert all(os.sched_getaffinity(task) == {cpu} for task in tasks)
+        process.communicate(b"\n")
+
+
+def test_holding_ends(tmp_path: Path) -> None:
+    before = os.sched_getaffinity(0)
+    with machine.hold({min(before)}):
+        assert os.sched_getaffinity(0) == {min(before)}
+        inherited = subprocess.run(
+            [sys.executable, "-c", "import os; print(os.sched_getaffinity(0))"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert inherited.stdout.strip() == str({min(before)})
+    assert os.sched_getaffinity(0) == before
+
+
+def test_what_the_kernel_counts_for_another_process(tmp_path: Path) -> None:
+    work = f"""
+import os, time
+with open({str(tmp_path / "out")!r}, "wb") as file:
+    file.write(bytes(1 << 20)); file.flush(); os.fsync(file.fileno())
+while time.process_time() < 0.3: pass
+for _ in range(50): time.sleep(0.001)
+print(time.process_time(), flush=True)
+time.sleep(60)
+"""
+    with subprocess.Popen([sys.executable, "-c", work], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            own = float(process.stdout.readline())
+            assert machine.process_cpu_s(process.pid) == pytest.approx(own, abs=0.02)
+            assert machine.context_switches(process.pid) >= 50
+            assert machine.bytes_written(process.pid) >= 1 << 20
+        finally:
+            process.kill()
+
+
+def test_cpu_time_is_finer_than_a_tick() -> None:
+    seen = set()
+    until = time.monotonic() + 0.005
+    while time.monotonic() < until:
+        seen.add(machine.process_cpu_s(os.getpid()))
+    assert len(seen) > 10
+
+
+def test_a_process_that_is_gone() -> None:
+    with subprocess.Popen(["true"]) as process:
+        process.wait()
+    for count in (machine.process_cpu_s, machine.context_switches, machine.bytes_written):
+        with pytest.raises(MeasureError, match=f"process {process.pid} is gone"):
+            count(process.pid)

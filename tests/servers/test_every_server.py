@@ -1,0 +1,203 @@
+"""Every server of the catalogue, from its first start to its end; `large` ones only in `make test-servers`.
+
+SHOOTOUT_TEST_TREES=DIR:DIR adds trees that are not in the catalogue.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import pymysql
+import pytest
+
+from shootout._engine import Engine
+from shootout.inputs import workload
+from shootout.measure import dataset, managed
+from shootout.measure.dataset import SCHEMAS, Template
+from shootout.model.plan import Dataset, Load
+from shootout.model.value import Protocol
+from shootout.servers import catalogue, instances, reference
+from shootout.servers.accounts import LOAD_USER
+from shootout.servers.native import Tree
+from shootout.servers.program import is_mysql_since
+from tests.runs import until
+
+pytestmark = pytest.mark.real
+
+# Small downloads, and of every way to initialise and to be run one.
+IN_EVERY_RUN = ("mysql-5.6.24", "mysql-5.7.22", "mysql-8.0.12", "mariadb-10.1.23", "mariadb-10.11")
+TREES = [f"path:{each}" for each in os.environ.get("SHOOTOUT_TEST_TREES", "").split(":") if each]
+SBTEST, TPCC = Dataset(tables=2, rows=5_007, seed=5), Dataset(kind="tpcc")
+OWN_ACCOUNTS = {  # that versions make for themselves: nobody can log in with them
+    ("mariadb.sys", "localhost"),
+    ("mysql.infoschema", "localhost"),
+    ("mysql.session", "localhost"),
+    ("mysql.sys", "localhost"),
+}
+LISTENING = "0A"
+UNCLEAN = re.compile(r"(?i)not shut ?down normally|crash recovery|apply batch|recovering after a crash")
+SLICE_S, TIMEOUT_S = 0.5, 30.0
+CHECKSUM = pytest.StashKey[str]()
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server, and a template of its with both datasets."""
+
+    program: Tree
+    options: dict[str, str]
+    template: Template
+
+
+def names() -> Iterator[object]:
+    for name in (*catalogue.load(), *TREES):
+        small = name in IN_EVERY_RUN or name in TREES
+        yield pytest.param(name, marks=() if small else pytest.mark.large)
+
+
+def options(program: Tree) -> dict[str, str]:
+    """Little files, and a fixed character set."""
+    chosen = {"innodb-buffer-pool-size": "128M", "innodb-flush-log-at-trx-commit": "2", "skip-log-bin": ""}
+    if is_mysql_since(program.family, program.version, (8, 0, 30)):
+        chosen["innodb-redo-log-capacity"] = "64M"
+    else:
+        chosen["innodb-log-file-size"] = "32M"
+    return chosen
+
+
+@pytest.fixture(scope="module", params=names())
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Server:
+    program = managed.program_of(reference.parse(request.param))
+    assert isinstance(program, Tree)
+    chosen = options(program)
+    cache = tmp_path_factory.mktemp("cache")
+    return Server(program, chosen, dataset.template(program, chosen, [SBTEST, TPCC], cache))
+
+
+@pytest.fixture(scope="module")
+def home(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An instance directory with the datasets in it."""
+    directory = tmp_path_factory.mktemp("home") / "i"
+    server.template.copy_to(directory)
+    return directory
+
+
+def drive(instance: instances.Instance, name: str, tables: Dataset, protocol: Protocol = "text") -> None:
+    """Load the server for a moment."""
+    program = workload.compile(name, workload.load(name), tables, Load(protocol=protocol))
+    engine = Engine(msgspec.json.encode(program), 1, 1)
+    managed.connect(engine, instance, SCHEMAS[tables.kind], 4)
+    taken = engine.slice(0, 0.0, SLICE_S, TIMEOUT_S)
+    assert taken.completed > 0
+    assert taken.writes > 0
+
+
+def assert_counted(instance: instances.Instance) -> None:
+    """What counts the server's work never goes back, not even in a server at rest."""
+    until(lambda: instance.status()["Threads_connected"] == 1)  # one that just leaves may count twice
+    before = instance.status()
+    time.sleep(SLICE_S)
+    after = instance.status()
+    assert {name for name in before if managed.is_counted(name) and after[name] < before[name]} == set()
+
+
+def listening(pid: int) -> set[str]:
+    """The TCP addresses at which a process listens, as the kernel writes them."""
+    sockets = set()
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            kind, _, number = str(descriptor.readlink()).partition(":")
+            if kind == "socket":
+                sockets.add(number.strip("[]"))
+    found = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == LISTENING and fields[9] in sockets:
+                found.add(fields[1])
+    return found
+
+
+def test_rows_are_as_they_were_generated(server: Server, request: pytest.FixtureRequest) -> None:
+    known = request.session.stash.setdefault(CHECKSUM, server.template.checksum)
+    assert server.template.checksum == known
+
+
+def test_it_runs_from_a_copy_of_its_template(server: Server, home: Path) -> None:
+    with instances.start(server.program, home, server.options) as instance:
+        assert re.match(rf"{'.'.join(map(str, server.program.version))}(\D|$)", instance.version)
+        assert listening(instance.pid) == {f"0100007F:{instance.port:04X}"}
+        for tables in (SBTEST, TPCC):
+            dataset.verify(instance, tables)
+            dataset.warm(instance, tables)
+        for protocol in ("text", "prepared"):
+            drive(instance, "oltp_read_write", SBTEST, protocol)
+        drive(instance, "tpcc", TPCC)
+        assert_counted(instance)
+    assert instance._process.poll() == 0
+    assert not instance.socket.exists()
+    before = (home / "error.log").stat().st_size
+    with instances.start(server.program, home, server.options):
+        pass
+    assert UNCLEAN.search((home / "error.log").read_text(errors="replace")[before:]) is None
+
+
+def test_nobody_gets_in_without_a_password(server: Server, home: Path) -> None:
+    with instances.start(server.program, home, server.options) as instance:
+        accounts = set(instance.query("SELECT User, Host FROM mysql.user"))
+        assert accounts - OWN_ACCOUNTS == {("root", "localhost"), (LOAD_USER, "localhost")}
+        for user in ("root", LOAD_USER, "", "nobody"):
+            with pytest.raises(pymysql.MySQLError, match="Access denied"):
+                instance.connect(user=user, password="")
+        schemas = {name for (name,) in instance.query("SHOW DATABASES")}
+        assert "test" not in schemas
+
+
+def test_every_storage_engine_holds_the_rows(server: Server, tmp_path: Path) -> None:
+    engines = ["MyISAM"]
+    plugins = server.program.files.plugins
+    if server.program.family == "mariadb":
+        engines.append("Aria")
+    if plugins and (plugins / "ha_rocksdb.so").exists():
+        engines.append("RocksDB")
+    for engine in engines:
+        tables = msgspec.structs.replace(SBTEST, engine=engine)
+        chosen = dataset.with_engines(server.options, server.program.family, [tables])
+        made = dataset.template(server.program, chosen, [tables], tmp_path / "cache")
+        made.copy_to(tmp_path / engine)
+        with instances.start(server.program, tmp_path / engine, chosen) as instance:
+            dataset.verify(instance, tables)
+            dataset.warm(instance, tables)
+            drive(instance, "oltp_read_write", tables)
+
+
+def test_it_dies_with_its_parent_and_recovers(server: Server, home: Path) -> None:
+    script = f"""
+import time
+from pathlib import Path
+from shootout.servers import instances
+from shootout.servers.native import Tree
+tree = Tree.inspect(Path({str(server.program.files.top)!r}))
+instance = instances.start(tree, Path({str(home)!r}), {server.options!r})
+print(instance.pid, flush=True)
+time.sleep(60)
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        process = int(parent.stdout.readline())
+        parent.send_signal(signal.SIGKILL)
+    began_s = time.monotonic()
+    until(lambda: not Path(f"/proc/{process}/exe").exists(), seconds=5)
+    assert time.monotonic() - began_s < 5
+    with instances.start(server.program, home, server.options) as instance:
+        assert instance.query(f"SELECT COUNT(*) FROM {SCHEMAS['sbtest']}.sbtest2") == ((SBTEST.rows,),)

@@ -1,0 +1,129 @@
+"""What killed runs left behind is found and cleared away, and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shootout import paths
+from shootout.errors import InputError
+from shootout.servers import catalogue, config, instances, leftovers
+from shootout.servers.fetch import packages
+from shootout.servers.leftovers import workplace
+from shootout.servers.native import Tree
+from shootout.servers.store import locked
+from tests.runs import until
+
+pytestmark = pytest.mark.real
+
+NAME = "mysql-5.7.22"
+OPTIONS = {"innodb-log-file-size": "8M", "skip-log-bin": ""}
+SOON_S = 5.0
+
+
+@pytest.fixture(scope="module")
+def tree() -> Tree:
+    return Tree.inspect(packages.fetch(NAME, catalogue.load()[NAME], paths.cache_folder()))
+
+
+@pytest.fixture(scope="module")
+def initialised(tree: Tree, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("initialised") / "i"
+    instances.initialise(tree, directory, OPTIONS)
+    return directory
+
+
+@pytest.fixture
+def survivor(tree: Tree, initialised: Path, tmp_path: Path) -> Iterator[tuple[Path, subprocess.Popen[bytes]]]:
+    """The directory of a run that is gone, and its server, which nothing tied to that run."""
+    run = tmp_path / "instances" / "gone"
+    shutil.copytree(initialised, run / "0")
+    run.with_suffix(".lock").touch()
+    placed = {"socket": "s", "pid-file": "p", "skip-networking": ""}  # below its data directory
+    file = config.write(tree, run / "0", OPTIONS, placed)
+    with subprocess.Popen([tree.name, f"--defaults-file={file}"], stderr=subprocess.DEVNULL) as process:
+        try:
+            until(lambda: (run / "0" / "data" / "p").exists() or process.poll() is not None)
+            yield run, process
+        finally:
+            process.kill()
+
+
+def test_a_server_that_survived_its_run_is_ended(
+    survivor: tuple[Path, subprocess.Popen[bytes]], tmp_path: Path
+) -> None:
+    _, process = survivor
+    assert process.poll() is None
+    with workplace(tmp_path, "next") as directory:
+        assert process.wait(SOON_S) == -9
+        assert list((tmp_path / "instances").iterdir()) == [directory.with_suffix(".lock"), directory]
+    assert list((tmp_path / "instances").iterdir()) == []
+
+
+def test_what_another_process_runs_is_left_alone(
+    survivor: tuple[Path, subprocess.Popen[bytes]], tmp_path: Path
+) -> None:
+    run, process = survivor
+    with locked(run.with_suffix(".lock")), workplace(tmp_path, "next"):
+        assert process.poll() is None
+        assert (run / "0" / "my.cnf").exists()
+
+
+def test_a_server_elsewhere_is_not_ours(
+    survivor: tuple[Path, subprocess.Popen[bytes]], tmp_path: Path
+) -> None:
+    run, process = survivor
+    leftovers.end_servers(run.with_name("gon"))  # the beginning of its name
+    leftovers.end_servers(run / "1")
+    assert process.poll() is None
+
+
+def test_an_instance_that_was_left_running_gives_way(
+    tree: Tree, survivor: tuple[Path, subprocess.Popen[bytes]]
+) -> None:
+    run, process = survivor
+    with instances.start(tree, run / "0", OPTIONS) as again:
+        assert process.wait(SOON_S) == -9
+        assert again.query("SELECT 1") == ((1,),)
+
+
+def test_the_socket_of_a_killed_run_is_cleared_away(tree: Tree, initialised: Path, tmp_path: Path) -> None:
+    deep = tmp_path / ("a long name " * 8) / "i"
+    shutil.copytree(initialised, deep)
+    script = f"""
+import os
+from pathlib import Path
+from shootout.servers import instances
+from shootout.servers.native import Tree
+tree = Tree.inspect(Path({str(tree.files.top)!r}))
+instance = instances.start(tree, Path({str(deep)!r}), {OPTIONS!r})
+print(instance.socket.parent, flush=True)
+os.kill(os.getpid(), 9)
+"""
+    done = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=False)
+    folder = Path(done.stdout.strip())
+    assert folder.parent == Path(tempfile.gettempdir())
+    assert folder.is_dir()
+    with instances.start(tree, deep, OPTIONS) as instance, workplace(tmp_path, "next"):
+        assert folder.is_dir()  # the instance is in use again, if from another folder
+        assert instance.socket.parent.is_dir()
+    with workplace(tmp_path, "next"):
+        assert not folder.exists()
+
+
+def test_a_run_that_is_still_going_on_keeps_its_place(tmp_path: Path) -> None:
+    with (
+        workplace(tmp_path, "run") as directory,
+        pytest.raises(InputError, match=r"^run is still going on, in another process$"),
+        workplace(tmp_path, "run"),
+    ):
+        pass
+    assert not directory.exists()
+    with workplace(tmp_path, "run") as again:
+        assert again == directory
