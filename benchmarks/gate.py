@@ -23,7 +23,7 @@ from shootout._engine import Histogram
 from shootout.analysis import compare
 from shootout.document import journal
 from shootout.measure import plan
-from shootout.measure.managed import Contender
+from shootout.measure.managed import ManagedServer
 from shootout.measure.rounds import RAMP_CYCLES, WARMUP_SLICE_SHARE, WINDOW_CYCLES
 from shootout.model.run import RunDocument
 from shootout.report import judgement_cache, wording
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def warm() -> None:
     """Fetch the server and load what it needs, as an earlier gate would have."""
     made = plan.make(plan.Selection(profile="gate", servers=SERVER, threads=THREADS))
-    Contender.find(made, SERVER).load()
+    ManagedServer.find(made, SERVER).load()
 
 
 def gate(out: Path, budget_min: float) -> tuple[dict[str, float], RunDocument]:
@@ -104,7 +104,7 @@ def loaded_s(read: RunDocument) -> tuple[float, float]:
     share = WARMUP_SLICE_SHARE
     measuring_s = warmup_s = 0.0
     for start in read.starts:
-        every = (*start.samples, *([start.twin] if start.twin else []))
+        every = (*start.samples, *([start.aa_control] if start.aa_control else []))
         latency_s = max(Histogram.decode(samples.latencies).mean_s for samples in every)
         ramp_s, window_s = RAMP_CYCLES * latency_s, WINDOW_CYCLES * latency_s
         once_s = max(share * sampling.ramp_s, ramp_s) + max(share * sampling.slice_s, window_s)

@@ -22,7 +22,7 @@ from rich.table import Table
 from shootout._engine import Engine
 from shootout.measure import plan
 from shootout.measure.dataset import SCHEMAS
-from shootout.measure.managed import Contender, connect
+from shootout.measure.managed import ManagedServer, connect
 from shootout.report import wording
 from shootout.runner import machine
 from shootout.runner.host import Host
@@ -113,8 +113,8 @@ def running(labels: Sequence[str], workload: str, threads: int) -> Iterator[Benc
         place = machine.placement(Host().by_core({0, 1}))
         instances: list[Instance] = []
         for label in made.servers:
-            contender = Contender.find(made, label)
-            instance = contender.start(contender.load(), home / str(len(instances)), place.servers)
+            managed_server = ManagedServer.find(made, label)
+            instance = managed_server.start(managed_server.load(), home / str(len(instances)), place.servers)
             held.callback(instance.kill)
             instances.append(instance)
         for instance in instances:

@@ -254,7 +254,7 @@ def _starts(header: RunHeader, week: int) -> Iterator[StartRecord]:
             order = tuple(tuple(dice.sample(range(len(SERVERS)), len(SERVERS))) for _ in range(rounds))
             yield StartRecord(
                 block=block.key, start=start, order=order, samples=samples,
-                twin=_moved(base, SERVERS[0], dice.choice(noise)),
+                aa_control=_moved(base, SERVERS[0], dice.choice(noise)),
             )  # fmt: skip
 
 
@@ -279,12 +279,16 @@ def _comparison(header: RunHeader, end: EndRecord, week: int) -> Comparison:
             cells.append(
                 _cell(replace(some, cell=cell, base=base.cell), level(block, cell.server, week), dice)
             )
-    twins = []
+    aa_controls = []
     for block in header.blocks:
-        twin = replace(block.cells[0], server=f"{SERVERS[0]} again")
-        twins.append(_cell(replace(some, cell=twin, base=block.cells[0]), 0.0, dice))
+        aa_control = replace(block.cells[0], server=f"{SERVERS[0]} again")
+        aa_controls.append(_cell(replace(some, cell=aa_control, base=block.cells[0]), 0.0, dice))
     return Comparison(
-        header=header, end=end, policy=header.profile.policy, cells=tuple(cells), twins=tuple(twins)
+        header=header,
+        end=end,
+        policy=header.profile.policy,
+        cells=tuple(cells),
+        aa_controls=tuple(aa_controls),
     )
 
 
@@ -312,7 +316,7 @@ def _cell(some: CellComparison, at: float, dice: random.Random) -> CellCompariso
 
 
 def _entries(comparison: Comparison) -> Sequence[LedgerEntry]:
-    return ledger.of(comparison.header, comparison.twins)
+    return ledger.of(comparison.header, comparison.aa_controls)
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ def test_a_gates_load_is_its_slices_with_their_ramps() -> None:
     header = builders.a_header()
     profile = structs.replace(header.profile, sampling=Sampling(slice_s=0.1, ramp_s=0.02))
     samples = structs.replace(builders.a_samples(rounds=10), warmup_rounds=16)
-    start = structs.replace(builders.a_start(header.blocks[0], 1, (samples, samples)), twin=samples)
+    start = structs.replace(builders.a_start(header.blocks[0], 1, (samples, samples)), aa_control=samples)
     read = RunDocument(
         header=structs.replace(header, profile=profile), starts=(start, start), failures=(), end=None
     )

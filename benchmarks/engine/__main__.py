@@ -26,7 +26,7 @@ from benchmarks.engine.clients import Load, Ours, Sysbench
 from benchmarks.engine.targets import memory_rows, other_lines, point_rows, targets
 from benchmarks.engine.values import Point, Report, Turn
 from shootout.measure import plan
-from shootout.measure.managed import Contender
+from shootout.measure.managed import ManagedServer
 from shootout.paths import REPORTS
 from shootout.runner import machine
 from shootout.runner.host import Host
@@ -49,7 +49,7 @@ def main() -> None:
     given = options()
     console = Console(width=150, highlight=False)
     made = plan.make(plan.Selection(servers=SERVER, workloads=",".join(WORKLOADS), threads="1"))
-    contender = Contender.find(made, SERVER)
+    managed_server = ManagedServer.find(made, SERVER)
     (tables,) = made.loaded
     cpus = Host().cpus
     place = machine.placement(cpus, "shared")  # a server on few CPUs would be all that is measured
@@ -60,7 +60,7 @@ def main() -> None:
     )
     with ExitStack() as held:
         home = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="shootout-")))
-        instance = held.enter_context(contender.start(contender.load(held), home, place.servers))
+        instance = held.enter_context(managed_server.start(managed_server.load(held), home, place.servers))
         password = clients.prepare(instance, tables)
         for workload in given.workloads:
             for protocol in given.protocols:
@@ -85,9 +85,9 @@ def main() -> None:
             with machine.hold(client, batch=False):
                 report = keep(report, cursor=costs.cursor(instance, tables, 3.0))
     if "loading" in given.costs:
-        report = keep(report, loading=costs.load_rows(contender, ROWS, 3, place.servers))
+        report = keep(report, loading=costs.load_rows(managed_server, ROWS, 3, place.servers))
     if "restore" in given.costs:
-        report = keep(report, restore=costs.restore(contender, ROWS, 5, place.servers))
+        report = keep(report, restore=costs.restore(managed_server, ROWS, 5, place.servers))
     show(report, console)
 
 

@@ -19,7 +19,7 @@ from benchmarks.engine.clients import Load
 from benchmarks.engine.values import Loading, Memory, Restore, Turn, loading
 from shootout.measure import dataset
 from shootout.measure.dataset import SCHEMAS
-from shootout.measure.managed import Contender
+from shootout.measure.managed import ManagedServer
 from shootout.model.plan import Dataset
 from shootout.servers import instances
 from shootout.servers.instances import Instance
@@ -50,13 +50,13 @@ def memory(instance: Instance, password: str, protocol: str, connections: int, t
     )
 
 
-def load_rows(contender: Contender, rows: int, turns: int, cpus: Sequence[int]) -> Loading:
+def load_rows(managed_server: ManagedServer, rows: int, turns: int, cpus: Sequence[int]) -> Loading:
     """The same table on the same server, by us and by `sysbench prepare`, in random order of each pair."""
     table = Dataset(tables=1, rows=rows)
     with tempfile.TemporaryDirectory(prefix="shootout-") as home:
-        instances.initialise(contender.program, Path(home), contender.compiled.options)
-        options = {**contender.compiled.options, **dataset.LOADING}
-        with instances.start(contender.program, Path(home), options, cpus=cpus) as instance:
+        instances.initialise(managed_server.program, Path(home), managed_server.compiled.options)
+        options = {**managed_server.compiled.options, **dataset.LOADING}
+        with instances.start(managed_server.program, Path(home), options, cpus=cpus) as instance:
             password = clients.account(instance)
             prepare = [*clients.arguments(WORKLOAD, instance, password, table), "prepare"]
 
@@ -76,16 +76,18 @@ def load_rows(contender: Contender, rows: int, turns: int, cpus: Sequence[int]) 
     return loading(rows, seconds[ours], seconds[theirs])
 
 
-def restore(contender: Contender, rows: int, times: int, cpus: Sequence[int]) -> Restore:
+def restore(managed_server: ManagedServer, rows: int, times: int, cpus: Sequence[int]) -> Restore:
     """From the cached data to a server that answers, again and again."""
     with ExitStack() as held:
-        template = replace(contender, datasets=(Dataset(tables=1, rows=rows),)).load(held)
+        template = replace(managed_server, datasets=(Dataset(tables=1, rows=rows),)).load(held)
         seconds = []
         for _ in range(times):
             with tempfile.TemporaryDirectory(prefix="shootout-") as home:
                 began = time.monotonic()
                 template.copy_to(Path(home))
-                with instances.start(contender.program, Path(home), contender.compiled.options, cpus=cpus):
+                with instances.start(
+                    managed_server.program, Path(home), managed_server.compiled.options, cpus=cpus
+                ):
                     seconds.append(time.monotonic() - began)
     return Restore(rows=rows, seconds=tuple(seconds))
 

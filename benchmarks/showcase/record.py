@@ -78,7 +78,9 @@ def _silent(record: StartRecord) -> StartRecord:
         return replace(samples, statements={})
 
     return replace(
-        record, samples=tuple(map(silent, record.samples)), twin=record.twin and silent(record.twin)
+        record,
+        samples=tuple(map(silent, record.samples)),
+        aa_control=record.aa_control and silent(record.aa_control),
     )
 
 

@@ -294,9 +294,9 @@ def power(records: Records) -> Iterator[str]:
 
 @contextmanager
 def slowed(log: Path) -> Iterator[None]:
-    """While the injector runs: beside the first server, and its twin, the others lose a share each."""
+    """While the injector runs: beside the first server, and its A/A control, the others lose a share each."""
     heads = [f"{place}={1 - (1 - loss) * (1 - STOPPED)}" for place, loss in enumerate(LOSSES, 1)]
-    told = [f"0={STOPPED}", f"twin={STOPPED}", *heads]
+    told = [f"0={STOPPED}", f"control={STOPPED}", *heads]
     command = [sys.executable, "-m", "benchmarks.verdicts.injector", str(cache_folder()), str(log), *told]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(command, env=environment)

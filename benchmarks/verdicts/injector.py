@@ -2,7 +2,7 @@
 
     python -m benchmarks.verdicts.injector CACHE LOG PLACE=SHARE…
 
-PLACE: the server's place in its run, from 0, or `twin`. Runs until it is killed, finds the servers by their
+PLACE: the server's place in its run, from 0, or `control`. Runs until it is killed, finds the servers by their
 pid files, and writes for each life of a server the share of it for which it was stopped. It must be allowed
 to run before all others (SCHED_FIFO), or a stop would last as long as the scheduler likes.
 

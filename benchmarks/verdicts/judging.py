@@ -33,7 +33,7 @@ def pair(document: RunDocument, base: str, head: str) -> RunDocument:
         }
         order = tuple(tuple(numbers[n] for n in turns if n in numbers) for turns in each.order)
         samples = tuple(found[label] for label in wanted if label in found)
-        return structs.replace(each, samples=samples, order=order, twin=None)
+        return structs.replace(each, samples=samples, order=order, aa_control=None)
 
     header = structs.replace(
         document.header,
@@ -143,7 +143,9 @@ def bare(document: RunDocument) -> RunDocument:
 
     starts = tuple(
         structs.replace(
-            start, samples=tuple(map(less, start.samples)), twin=less(start.twin) if start.twin else None
+            start,
+            samples=tuple(map(less, start.samples)),
+            aa_control=less(start.aa_control) if start.aa_control else None,
         )
         for start in document.starts
     )

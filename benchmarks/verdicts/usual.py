@@ -23,7 +23,7 @@ from shootout.analysis import stats
 from shootout.errors import MeasureError
 from shootout.measure import plan
 from shootout.measure.dataset import SCHEMAS
-from shootout.measure.managed import Contender, connect
+from shootout.measure.managed import ManagedServer, connect
 from shootout.model.value import Value
 from shootout.runner import machine
 from shootout.runner.host import Host
@@ -114,8 +114,8 @@ def two(server: str, workload: str, threads: int) -> Iterator[Two]:
         instances: list[Instance] = []
         passwords = []
         for label in made.servers:
-            contender = Contender.find(made, label)
-            instance = contender.start(contender.load(), home / str(len(instances)), cpus)
+            managed_server = ManagedServer.find(made, label)
+            instance = managed_server.start(managed_server.load(), home / str(len(instances)), cpus)
             held.callback(instance.kill)
             connect(engine, instance, SCHEMAS["sbtest"], threads)
             passwords.append(_account(instance))

@@ -43,7 +43,7 @@ def loaded_s(starts: Iterable[StartRecord], sampling: Sampling) -> float:
     """About how long these starts loaded servers: ramps and windows, those of the warm-up half as long."""
     windows_s = 0.0
     for start in starts:
-        for samples in (*start.samples, *([start.twin] if start.twin else [])):
+        for samples in (*start.samples, *([start.aa_control] if start.aa_control else [])):
             windows_s += sum(samples.window_s) * (1 + samples.warmup_rounds / len(samples.window_s) / 2)
     return windows_s * (1 + sampling.ramp_s / sampling.slice_s)
 

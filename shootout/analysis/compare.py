@@ -51,14 +51,14 @@ def compare(
     if base is not None and base not in labels:
         raise InputError(f"unknown server {base!r}, not in run {header.run}{toml.hint(base, labels)}")
     figures.require_readable(document)
-    cells, twins = shrinkage.moderated(
-        _pairs(document, policy, base), _twins(document, policy), policy.confidence
+    cells, aa_controls = shrinkage.moderated(
+        _pairs(document, policy, base), _aa_controls(document, policy), policy.confidence
     )
-    p_values = _adjusted([*cells, *twins])
+    p_values = _adjusted([*cells, *aa_controls])
     known = [entry for entry in history if entry.run < header.run]
     noise = ledger.by_kind(known)
-    of_twins = tuple(_judged(document, policy, pair, p_values, noise) for pair in twins)
-    known += ledger.of(header, of_twins)
+    of_aa_controls = tuple(_judged(document, policy, pair, p_values, noise) for pair in aa_controls)
+    known += ledger.of(header, of_aa_controls)
     noise = ledger.by_kind(known)
     judged = tuple(
         acknowledgements.applied(
@@ -74,7 +74,7 @@ def compare(
         cells=judged,
         curves=curves.compare(cells, policy),
         laws=curves.laws(judged),
-        twins=of_twins,
+        aa_controls=of_aa_controls,
         false_alarms=ledger.false_alarms(known, policy),
     )
 
@@ -95,11 +95,13 @@ def others(
         for number, cell in enumerate(heads[:-1], 1):
             wanted.setdefault(cell.server, set()).update(heads[number:])
     known = [entry for entry in history if entry.run < header.run]
-    noise = ledger.by_kind([*known, *ledger.of(header, comparison.twins)])
-    of_twins = _twins(document, policy)
+    noise = ledger.by_kind([*known, *ledger.of(header, comparison.aa_controls)])
+    of_aa_controls = _aa_controls(document, policy)
     for base, heads_ in wanted.items():
-        cells, twins = shrinkage.moderated(_pairs(document, policy, base), of_twins, policy.confidence)
-        p_values = _adjusted([*cells, *twins])
+        cells, aa_controls = shrinkage.moderated(
+            _pairs(document, policy, base), of_aa_controls, policy.confidence
+        )
+        p_values = _adjusted([*cells, *aa_controls])
         for pair in cells:
             if pair.cell in heads_ and pair.base.server == base:
                 yield _verdict(header, policy, pair, p_values, noise)[0]
@@ -162,10 +164,10 @@ def _pairs(document: RunDocument, policy: Policy, base: str | None) -> list[Pair
     return [pair for block in blocks for pair in pairs.of_block(document, block, policy, base)]
 
 
-def _twins(document: RunDocument, policy: Policy) -> list[Pair]:
+def _aa_controls(document: RunDocument, policy: Policy) -> list[Pair]:
     """Every A/A cell."""
-    twins = (pairs.of_twin(document, block, policy) for block in document.header.blocks)
-    return [twin for twin in twins if twin is not None]
+    aa_controls = (pairs.of_aa_control(document, block, policy) for block in document.header.blocks)
+    return [aa_control for aa_control in aa_controls if aa_control is not None]
 
 
 def _adjusted(compared: Iterable[Pair]) -> dict[Key, float]:

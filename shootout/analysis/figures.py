@@ -18,7 +18,7 @@ def require_readable(document: RunDocument) -> None:
     """Raise InputError, naming the place, where a histogram of the document cannot be read."""
     run = document.header.run
     for record in document.starts:
-        for samples in (*record.samples, *([record.twin] if record.twin else [])):
+        for samples in (*record.samples, *([record.aa_control] if record.aa_control else [])):
             where = f"run {run}: start {record.start} of {record.block}, {samples.server}"
             for what, text in {"latencies": samples.latencies, **samples.statements}.items():
                 try:

@@ -91,22 +91,26 @@ def learn(folder: Path, entries: Iterable[LedgerEntry]) -> None:
         keep(folder, fingerprint, of_runner)
 
 
-def of(header: RunHeader, twins: Iterable[CellComparison]) -> tuple[LedgerEntry, ...]:
+def of(header: RunHeader, aa_controls: Iterable[CellComparison]) -> tuple[LedgerEntry, ...]:
     """The entries that a run adds: those of its A/A cells that could be judged."""
-    parts = ((header.part(twin.cell), twin) for twin in twins if len(twin.per_start) > 1)
+    parts = (
+        (header.part(aa_control.cell), aa_control)
+        for aa_control in aa_controls
+        if len(aa_control.per_start) > 1
+    )
     return tuple(
         LedgerEntry(
             run=part.run,
             runner=part.runner.fingerprint,
-            workload=twin.cell.workload,
-            dataset=twin.cell.dataset,
-            threads=twin.cell.threads,
-            verdict=twin.verdict,
-            starts=len(twin.per_start),
-            spreads={each.metric: each.spread for each in twin.judged},
-            margin=next((each.margin for each in twin.judged if each.metric == THROUGHPUT), None),
+            workload=aa_control.cell.workload,
+            dataset=aa_control.cell.dataset,
+            threads=aa_control.cell.threads,
+            verdict=aa_control.verdict,
+            starts=len(aa_control.per_start),
+            spreads={each.metric: each.spread for each in aa_control.judged},
+            margin=next((each.margin for each in aa_control.judged if each.metric == THROUGHPUT), None),
         )
-        for part, twin in parts
+        for part, aa_control in parts
     )
 
 
@@ -128,16 +132,16 @@ def spreads(entries: Iterable[LedgerEntry], cell: Cell, runner: str = "") -> dic
 
     `runner`: the fingerprint of the machine that it is about, where the entries are of several.
     """
-    freedom: Counter[str] = Counter()
+    df: Counter[str] = Counter()
     squares: Counter[str] = Counter()
     for entry in entries:
         if runner and entry.runner and entry.runner != runner:
             continue
         if kind(entry) == kind(cell):
             for metric, spread in entry.spreads.items():
-                freedom[metric] += entry.starts - 1
+                df[metric] += entry.starts - 1
                 squares[metric] += (entry.starts - 1) * spread**2  # type: ignore[assignment]
-    return {metric: math.sqrt(squares[metric] / freedom[metric]) for metric in freedom}
+    return {metric: math.sqrt(squares[metric] / df[metric]) for metric in df}
 
 
 def wanting(known: FalseAlarms | None, policy: Policy) -> int:

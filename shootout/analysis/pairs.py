@@ -92,24 +92,28 @@ def of_block(document: RunDocument, block: Block, policy: Policy, base: str | No
         )
 
 
-def of_twin(document: RunDocument, block: Block, policy: Policy) -> Pair | None:
+def of_aa_control(document: RunDocument, block: Block, policy: Policy) -> Pair | None:
     """The block's A/A cell: its first server beside a second instance of it; None where there was none."""
     base, *_ = block.servers
-    records = [record for record in document.starts if record.block == block.key and record.twin is not None]
-    twins = {record.start: record.twin for record in records if record.twin is not None}
+    records = [
+        record for record in document.starts if record.block == block.key and record.aa_control is not None
+    ]
+    aa_controls = {record.start: record.aa_control for record in records if record.aa_control is not None}
     starts = of_server(records, base)
-    if not twins.keys() & starts.keys():
+    if not aa_controls.keys() & starts.keys():
         return None
     confirming = {record.start for record in records if record.confirming}
     return Pair(
         cell=block.cell(f"{base} again"),
         base=block.cell(base),
-        starts=twins,
+        starts=aa_controls,
         base_starts=starts,
         failure=None,
         base_failure=None,
-        throughput=throughput(starts, twins, policy),
-        judged=tuple(_changes(starts, twins, confirming, judged_metrics(document.header, policy), policy)),
+        throughput=throughput(starts, aa_controls, policy),
+        judged=tuple(
+            _changes(starts, aa_controls, confirming, judged_metrics(document.header, policy), policy)
+        ),
         replaces="",
     )
 

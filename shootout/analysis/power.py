@@ -25,7 +25,7 @@ def flagged(
     policy: Policy,
     *,
     comparisons: int,
-    freedom: float | None = None,
+    df: float | None = None,
     rounds: stats.Noise | None = None,
 ) -> float:
     """The share of runs that flag a true `change`, the logarithm's, where starts differ by `spread`.
@@ -38,14 +38,14 @@ def flagged(
     and Balakrishnan, "Continuous Univariate Distributions", chapter 31). Needs two starts. `freedom`:
     degrees of freedom of the spread that a run sees; by default those of its starts.
     """
-    freedom = starts - 1 if freedom is None else freedom
+    df = starts - 1 if df is None else df
     if spread == 0:
         return float(change >= bar)
     error = spread / math.sqrt(starts)
     among = 1 - (1 - policy.confidence) / comparisons
-    reach = stats.Noise(error, freedom).reach(among)
+    reach = stats.Noise(error, df).reach(among)
     least = bar if rounds is None else max(bar, rounds.reach(among))
-    found = float(ndtr((change - np.maximum(least, reach * _seen(freedom))) / error).mean())
+    found = float(ndtr((change - np.maximum(least, reach * _seen(df))) / error).mean())
     if not policy.confirm_starts:
         return found
     return found * float(ndtr((change - bar) / (spread / math.sqrt(policy.confirm_starts))))
@@ -58,7 +58,7 @@ def detectable(
     policy: Policy,
     comparisons: int,
     *,
-    freedom: float | None = None,
+    df: float | None = None,
     rounds: stats.Noise | None = None,
 ) -> float:
     """The smallest change of the logarithm that `POWER` of such runs flag, as `flagged` has it."""
@@ -66,9 +66,7 @@ def detectable(
         return bar
 
     def surplus(change: float) -> float:
-        share = flagged(
-            change, spread, starts, bar, policy, comparisons=comparisons, freedom=freedom, rounds=rounds
-        )
+        share = flagged(change, spread, starts, bar, policy, comparisons=comparisons, df=df, rounds=rounds)
         return share - POWER
 
     most, step = bar, spread
@@ -78,8 +76,8 @@ def detectable(
 
 
 @cache
-def _seen(freedom: float) -> NDArray[np.float64]:
+def _seen(df: float) -> NDArray[np.float64]:
     """What an estimated standard deviation may be of the true one: as likely each, in order."""
     places = (np.arange(_POINTS) + 0.5) / _POINTS
-    spreads: NDArray[np.float64] = np.sqrt(2 * gammaincinv(freedom / 2, places) / freedom)
+    spreads: NDArray[np.float64] = np.sqrt(2 * gammaincinv(df / 2, places) / df)
     return spreads

@@ -35,14 +35,14 @@ Values = NDArray[np.float64]
 
 
 def moderated(
-    cells: Sequence[Pair], twins: Sequence[Pair], confidence: float
+    cells: Sequence[Pair], aa_controls: Sequence[Pair], confidence: float
 ) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
     """Cells and A/A cells with moderated effects, each metric by itself over all blocks of the run.
 
     An A/A cell is one head more where there are two others: how often verdicts are wrong is to be seen from
     verdicts made alike. A block's only head stays as it is, and so does the A/A cell beside it.
     """
-    pairs = [*cells, *twins]
+    pairs = [*cells, *aa_controls]
     heads = Counter(pair.base for pair in cells if pair.throughput is not None)
     blocks = [pair.base if heads[pair.base] >= HEADS_MIN else pair.cell for pair in pairs]
     effects = [_effects(pair) for pair in pairs]
@@ -72,10 +72,10 @@ def over_blocks(effects: Sequence[Effect], blocks: Sequence[Hashable], confidenc
     # What a few starts say of the base's noise is a guess: a block takes the run's where that is worse.
     shared = np.maximum([each.shared for each in found], np.mean([each.shared for each in found]))
     found = [each._replace(shared=float(of_block)) for each, of_block in zip(found, shared, strict=True)]
-    freedom = prior_freedom(found)
+    df = prior_df(found)
     for each, block in zip(lending, found, strict=True):
-        variances, freedoms = lent(block, freedom)
-        for number, variance, of_head in zip(each, variances.tolist(), freedoms.tolist(), strict=True):
+        variances, dfs = lent(block, df)
+        for number, variance, of_head in zip(each, variances.tolist(), dfs.tolist(), strict=True):
             effect = effects[number]
             error = effect.error * math.sqrt(variance) / effect.spread
             moderated_[number] = stats.with_error(effect, error, of_head, confidence)
@@ -86,11 +86,11 @@ class Block(NamedTuple):
     """What is known of its heads' spreads."""
 
     variances: Values  # of one start's log-ratio, each head's own
-    freedoms: Values  # degrees of freedom of each
+    dfs: Values  # degrees of freedom of each
     shared: float  # correlation of two heads' variances: the base's noise is in both
 
 
-def prior_freedom(blocks: Sequence[Block]) -> float:
+def prior_df(blocks: Sequence[Block]) -> float:
     """How many degrees of freedom one head's true variance is worth as a guess at another's; inf: any number.
 
     Smyth's equations for moments of log-variances (his section 6.2), with the variances inside blocks: those
@@ -100,7 +100,7 @@ def prior_freedom(blocks: Sequence[Block]) -> float:
     """
     squares = within = sampling = fourth = 0.0
     for block in blocks:
-        halves = block.freedoms / 2
+        halves = block.dfs / 2
         logs = np.log(block.variances) - psi(halves) + np.log(halves)
         free = len(logs) - 1
         within += free
@@ -123,7 +123,7 @@ def inverse_trigamma(value: float) -> float:
 def _block(effects: Sequence[Effect]) -> Block:
     return Block(
         variances=np.array([each.spread**2 for each in effects]),
-        freedoms=np.array([each.freedom for each in effects], dtype=float),
+        dfs=np.array([each.df for each in effects], dtype=float),
         shared=max(SHARED_MIN, _correlation(effects) ** 2),
     )
 
@@ -144,7 +144,7 @@ def _correlation(effects: Sequence[Effect]) -> float:
     return min(1.0, max(0.0, (between - inside) / whole)) if whole > 0 else 1.0
 
 
-def lent(block: Block, freedom: float) -> tuple[Values, Values]:
+def lent(block: Block, df: float) -> tuple[Values, Values]:
     """Each head's variance and its degrees of freedom, with what the other heads lend it.
 
     m - 1 variances with d degrees of freedom each that correlate by c have a mean as variable as that of one
@@ -154,26 +154,26 @@ def lent(block: Block, freedom: float) -> tuple[Values, Values]:
     such a variance's ratio to the truth.) What is noisier than the others beyond chance keeps its own, and
     lends nothing as long as another does. Nor does anything borrow that gains no degrees of freedom by it.
     """
-    own, of_own = block.variances, block.freedoms
+    own, of_own = block.variances, block.dfs
     known, prior = _others(block, np.ones(len(own), dtype=bool))
     outlying = own > fdtri(of_own, known, OUTLYING) * prior
     rest, of_rest = _others(block, ~outlying)
     known, prior = np.where(rest > 0, rest, known), np.where(rest > 0, of_rest, prior)
-    lent = np.minimum(known, freedom)
+    lent = np.minimum(known, df)
     variances = (of_own * own + lent * prior) / (of_own + lent)
-    freedoms = (of_own + lent) ** 2 / (of_own + lent + 2 * block.shared * lent)
-    alone = outlying | (freedoms <= of_own)
-    return np.where(alone, own, variances), np.where(alone, of_own, freedoms)
+    dfs = (of_own + lent) ** 2 / (of_own + lent + 2 * block.shared * lent)
+    alone = outlying | (dfs <= of_own)
+    return np.where(alone, own, variances), np.where(alone, of_own, dfs)
 
 
 def _others(block: Block, lending: NDArray[np.bool_]) -> tuple[Values, Values]:
     """Degrees of freedom and mean of what the lending ones have for each head; without any there are none."""
-    weights = np.where(lending, block.freedoms, 0.0)
+    weights = np.where(lending, block.dfs, 0.0)
     sums = weights * block.variances
     lenders = lending.sum() - lending  # beside each head
-    freedoms = (weights.sum() - weights) / (1 + np.maximum(lenders - 1, 0) * block.shared)
+    dfs = (weights.sum() - weights) / (1 + np.maximum(lenders - 1, 0) * block.shared)
     means = (sums.sum() - sums) / np.where(lenders > 0, weights.sum() - weights, 1.0)
-    return np.where(lenders > 0, freedoms, 0.0), means
+    return np.where(lenders > 0, dfs, 0.0), means
 
 
 def _effects(pair: Pair) -> dict[tuple[str, str], Effect]:

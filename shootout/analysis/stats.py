@@ -33,7 +33,7 @@ class Effect(NamedTuple):
     p_value: float
     per_start: tuple[float, ...]  # what each start gave by itself
     error: float  # standard error of the estimate
-    freedom: float  # degrees of freedom of the error
+    df: float  # degrees of freedom of the error
     spread: float  # standard deviation of one start, as these starts show it; 0 with one start
 
 
@@ -41,17 +41,17 @@ class Noise(NamedTuple):
     """The standard error of an estimate, as one source of noise explains it."""
 
     error: float
-    freedom: float  # degrees of freedom of the error
+    df: float  # degrees of freedom of the error
 
     def p_value(self, estimate: float) -> float:
         """Two-sided, of an estimate that is this noise alone (Student's t)."""
         if self.error > 0:
-            return float(2 * stdtr(self.freedom, -abs(estimate) / self.error))
+            return float(2 * stdtr(self.df, -abs(estimate) / self.error))
         return 1.0 if estimate == 0 else 0.0
 
     def reach(self, confidence: float) -> float:
         """How far from zero an estimate of this noise alone lies at most, with this confidence."""
-        return quantile(confidence, self.freedom) * self.error
+        return quantile(confidence, self.df) * self.error
 
 
 def trimmed_mean(values: Sequence[float], trim: float) -> float:
@@ -112,11 +112,11 @@ def rounds_effect(values: Sequence[float], trim: float, confidence: float) -> Ef
     """
     centre = trimmed_mean(values, trim)
     if len(values) < 2:
-        return Effect(centre, -np.inf, np.inf, 1.0, (centre,), np.inf, freedom=1, spread=0.0)
+        return Effect(centre, -np.inf, np.inf, 1.0, (centre,), np.inf, df=1, spread=0.0)
     inflation = inefficiency(_winsorized(values, trim).tolist())
-    freedom = _independent(len(values), trim, inflation)
+    df = _independent(len(values), trim, inflation)
     error = trimmed_standard_error(values, trim) * float(np.sqrt(inflation))
-    return _effect(centre, error, freedom, confidence, (centre,))
+    return _effect(centre, error, df, confidence, (centre,))
 
 
 def ratio_of_starts(log_ratios: Sequence[Sequence[float]], trim: float, confidence: float) -> Effect:
@@ -152,10 +152,10 @@ def rounds_noise(log_ratios: Sequence[Sequence[float]], trim: float) -> Noise | 
     winsorized = [_winsorized(rounds, trim) for rounds in log_ratios]
     inflation = inefficiency(np.concatenate([each - each.mean() for each in winsorized]).tolist())
     squares = inflation * np.array([trimmed_standard_error(rounds, trim) ** 2 for rounds in log_ratios])
-    freedoms = np.array([_independent(len(rounds), trim, inflation) for rounds in log_ratios])
+    dfs = np.array([_independent(len(rounds), trim, inflation) for rounds in log_ratios])
     total = float(squares.sum())
-    freedom = total**2 / float((squares**2 / freedoms).sum()) if total > 0 else float(freedoms.sum())
-    return Noise(math.sqrt(total) / len(log_ratios), freedom)
+    df = total**2 / float((squares**2 / dfs).sum()) if total > 0 else float(dfs.sum())
+    return Noise(math.sqrt(total) / len(log_ratios), df)
 
 
 def mirrored(effect: Effect) -> Effect:
@@ -164,9 +164,9 @@ def mirrored(effect: Effect) -> Effect:
     return effect._replace(estimate=-effect.estimate, low=-effect.high, high=-effect.low, per_start=per_start)
 
 
-def with_error(effect: Effect, error: float, freedom: float, confidence: float) -> Effect:
+def with_error(effect: Effect, error: float, df: float, confidence: float) -> Effect:
     """The same estimate, of which the error is known from more than its own starts."""
-    found = _effect(effect.estimate, error, freedom, confidence, effect.per_start)
+    found = _effect(effect.estimate, error, df, confidence, effect.per_start)
     return found._replace(spread=effect.spread)
 
 
@@ -200,8 +200,8 @@ def difference(
     mean, variance = float(np.mean(now)), float(np.var(now, ddof=1)) / len(now)
     total = variance + then_error**2
     parts = variance**2 / (len(now) - 1) + then_error**4 / (then_starts - 1)
-    freedom = total**2 / parts if parts > 0 else float(len(now) + then_starts - 2)
-    return _effect(mean - then, math.sqrt(total), freedom, confidence, tuple(each - then for each in now))
+    df = total**2 / parts if parts > 0 else float(len(now) + then_starts - 2)
+    return _effect(mean - then, math.sqrt(total), df, confidence, tuple(each - then for each in now))
 
 
 def curve_effects(
@@ -305,15 +305,15 @@ def settling(values: Sequence[float], slowest: float, ahead: float) -> Settling:
         reach = 2.5 * 1.4826 * float(np.median(np.abs(series - fitted)))
         kept = np.clip(series, fitted - reach, fitted + reach)
     sizes, misses = _fits(kept, shapes)
-    best, freedom = _best(misses), count - 3
+    best, df = _best(misses), count - 3
     squares = (misses**2).sum(axis=1)
     inflation = inefficiency(misses[best].tolist())
     spreads = shapes.std(axis=1) * math.sqrt(count)
-    errors = np.sqrt(squares / freedom * inflation) / spreads * rests
-    near = squares <= squares[best] * (1 + quantile(0.95, freedom) ** 2 * inflation / freedom)
+    errors = np.sqrt(squares / df * inflation) / spreads * rests
+    near = squares <= squares[best] * (1 + quantile(0.95, df) ** 2 * inflation / df)
     left, error = float((sizes * rests)[best]), float(errors[best])
-    most = float((np.abs(sizes * rests) + quantile(0.9, freedom) * errors)[near].max())
-    return Settling(left, error, most, shown=abs(left) > quantile(SURE, freedom) * error)
+    most = float((np.abs(sizes * rests) + quantile(0.9, df) * errors)[near].max())
+    return Settling(left, error, most, shown=abs(left) > quantile(SURE, df) * error)
 
 
 def _fits(series: NDArray[np.float64], shapes: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
@@ -342,16 +342,16 @@ def _independent(rounds: int, trim: float, inflation: float) -> float:
     return max(1.0, (rounds - 2 * int(trim * rounds)) / inflation - 1)
 
 
-def quantile(confidence: float, freedom: float = math.inf) -> float:
+def quantile(confidence: float, df: float = math.inf) -> float:
     """How many standard errors Student's interval reaches to each side; endless freedom: the normal one's."""
     end = (1 + confidence) / 2
-    return float(ndtri(end) if freedom == math.inf else stdtrit(freedom, end))
+    return float(ndtri(end) if df == math.inf else stdtrit(df, end))
 
 
 def _effect(
-    estimate: float, error: float, freedom: float, confidence: float, per_start: tuple[float, ...]
+    estimate: float, error: float, df: float, confidence: float, per_start: tuple[float, ...]
 ) -> Effect:
-    noise = Noise(error, freedom)
+    noise = Noise(error, df)
     half, p_value = noise.reach(confidence), noise.p_value(estimate)
     spread = error * math.sqrt(len(per_start)) if len(per_start) > 1 else 0.0
-    return Effect(estimate, estimate - half, estimate + half, p_value, per_start, error, freedom, spread)
+    return Effect(estimate, estimate - half, estimate + half, p_value, per_start, error, df, spread)

@@ -138,10 +138,10 @@ def _detectable(change: Change, policy: Policy, bar: float, comparisons: int) ->
     """
     if len(change.first.per_start) < 2:
         return None
-    starts, freedom = len(change.first.per_start), change.first.freedom
+    starts, df = len(change.first.per_start), change.first.df
     error = max(change.first.error, change.rounds.error if change.rounds else 0.0)
     spread = error * math.sqrt(starts)  # with what other heads lend it
-    found = power.detectable(spread, starts, bar, policy, comparisons, freedom=freedom, rounds=change.rounds)
+    found = power.detectable(spread, starts, bar, policy, comparisons, df=df, rounds=change.rounds)
     change_ = min(found, DETECTABLE_MAX)
     return -math.expm1(-change_) if change.metric == THROUGHPUT else math.expm1(change_)
 

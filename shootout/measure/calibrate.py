@@ -25,8 +25,8 @@ from shootout.document import journal
 from shootout.errors import MeasureError
 from shootout.measure.campaign import LANES_MAX
 from shootout.measure.dataset import Template
-from shootout.measure.hooks import Ground
-from shootout.measure.managed import Contender, connect
+from shootout.measure.hooks import Hooks
+from shootout.measure.managed import ManagedServer, connect
 from shootout.measure.plan import Plan, Selection, make
 from shootout.measure.rounds import ANSWER_TIMEOUT_S, RAMP_CYCLES, WINDOW_CYCLES, WINDOW_MAX_S, orders
 from shootout.model.plan import Block
@@ -71,13 +71,13 @@ def calibrate(plan: Plan, results: Path, budget_s: float, observe: Callable[[Pro
     label = next(iter(plan.servers))
     with workplace(cache_folder(), run, plan.data) as directory, ExitStack() as held:
         runner = machine.inspect(directory)
-        contender = Contender.find(plan, label, held=held)
-        template = contender.load(held)
+        managed_server = ManagedServer.find(plan, label, held=held)
+        template = managed_server.load(held)
         sampling = plan.profile.sampling
         placements = machine.placements(machine.cpus_of(runner.placement), sampling.placement)
         blocks = [block for block in plan.blocks if block.threads > 1] or list(plan.blocks)
         generator = random.Random(f"{plan.seed}/calibration")
-        bench = _Bench(plan, placements, generator, contender, template, directory)
+        bench = _Bench(plan, placements, generator, managed_server, template, directory)
         visits: list[Visit] = []
         ends_s = time.monotonic() + budget_s
         for start in range(1, STARTS + 1):
@@ -92,7 +92,7 @@ def calibrate(plan: Plan, results: Path, budget_s: float, observe: Callable[[Pro
         format=1,
         runner=runner.fingerprint,
         measured=datetime.now(UTC).isoformat(timespec="seconds"),
-        server=contender.reference.text,
+        server=managed_server.reference.text,
         best=calibration.best(found),
         trials=found,
     )
@@ -107,7 +107,7 @@ class _Bench:
     plan: Plan
     placements: Mapping[str, Placement]  # the profile's first
     generator: random.Random
-    contender: Contender
+    managed_server: ManagedServer
     template: Template
     directory: Path
 
@@ -120,7 +120,7 @@ class _Bench:
             for name in ("one", "two"):
                 home = self.directory / name
                 running.callback(shutil.rmtree, home, ignore_errors=True)
-                pair.append(self.contender.start(self.template, home, servers))
+                pair.append(self.managed_server.start(self.template, home, servers))
                 running.callback(pair[-1].kill)
             yield pair
 
@@ -128,9 +128,9 @@ class _Bench:
         """Visit every placement and slice length of a block again and again. Raises MeasureError."""
         program = self.plan.programs[block.workload]
         workload, dataset = self.plan.workloads[block.workload], self.plan.datasets[block.workload]
-        grounds = [Ground(instance, workload, dataset) for instance in pair]
-        for ground in grounds:
-            ground.set_up(block.threads)
+        both_hooks = [Hooks(instance, workload, dataset) for instance in pair]
+        for hooks in both_hooks:
+            hooks.set_up(block.threads)
         sampling = self.plan.profile.sampling.isolated(writes=program.writes, ours=True)
         pids = [instance.pid for instance in pair if instance.pid is not None]
         loads: dict[str, _Load] = {}
@@ -138,8 +138,8 @@ class _Bench:
             client, servers = place.of(block.threads, writes=program.writes)
             lanes = min(LANES_MAX, len(client))
             engine = Engine(msgspec.json.encode(program), self.generator.getrandbits(64), lanes)
-            for ground in grounds:
-                connect(engine, ground.instance, ground.schema, block.threads)
+            for hooks in both_hooks:
+                connect(engine, hooks.instance, hooks.schema, block.threads)
             loads[name] = _Load(
                 engine, client, servers, pids, batch=block.threads > 1, stops_idle=sampling.stops_idle
             )

@@ -28,9 +28,9 @@ from shootout.analysis import budget, compare, ledger
 from shootout.document import journal, resume
 from shootout.errors import InputError, MeasureError
 from shootout.measure.dataset import Loaded
-from shootout.measure.external import Resident
-from shootout.measure.hooks import Ground
-from shootout.measure.managed import Contender, Entrant, absent_record, connect, subject
+from shootout.measure.external import ExternalServer
+from shootout.measure.hooks import Hooks
+from shootout.measure.managed import ManagedServer, ServerUnderTest, absent_record, connect, subject
 from shootout.measure.plan import Plan
 from shootout.measure.rounds import measure_block
 from shootout.measure.signals import interrupting
@@ -54,7 +54,7 @@ from shootout.servers.running import Running
 
 Observe = Callable[[Progress], None]
 
-TWIN = ""  # the label of the A/A cell's second instance; no server has it
+AA_CONTROL = ""  # the label of the A/A cell's second instance; no server has it
 LANES_MAX = 4  # engine threads; one drives some hundred thousand transactions a second
 
 
@@ -144,8 +144,8 @@ class _Campaign:
     observe: Observe
     journal: journal.Journal = field(init=False)
     started: str = field(default_factory=_now)
-    ready: dict[str, tuple[Entrant[Any], Loaded]] = field(default_factory=dict)  # by label
-    again: tuple[Contender, Any] | None = None  # the base, to be started a second time
+    ready: dict[str, tuple[ServerUnderTest[Any], Loaded]] = field(default_factory=dict)  # by label
+    again: tuple[ManagedServer, Any] | None = None  # the base, to be started a second time
     records: dict[str, ServerRecord] = field(default_factory=dict)  # by label
     starts: dict[str, list[StartRecord]] = field(default_factory=dict)  # by block
     half_widths: dict[str, float] = field(default_factory=dict)  # by block; missing: not known yet
@@ -173,25 +173,27 @@ class _Campaign:
 
     def prepare(self) -> None:
         """Find, initialise and load every server, and see that all hold the same rows."""
-        residents: list[Resident] = []
-        contender: Entrant[Any]
+        external_servers: list[ExternalServer] = []
+        managed_server: ServerUnderTest[Any]
         for index, (label, reference) in enumerate(self.plan.servers.items()):
             self.observe(Progress(stage="prepare", detail=label))
             if label in self.plan.absent:
                 self.records[label] = absent_record(label, reference, self.plan.profile.settings)
                 continue
             if reference.source == "dsn":
-                contender = Resident.find(self.plan, label, self.held, residents)
-                residents.append(contender)
+                managed_server = ExternalServer.find(self.plan, label, self.held, external_servers)
+                external_servers.append(managed_server)
             else:
                 port = None if self.plan.port is None else self.plan.port + index
-                contender = Contender.find(self.plan, label, port, self.held, partial(self._tell, label))
-            self._meet(contender.record())
+                managed_server = ManagedServer.find(
+                    self.plan, label, port, self.held, partial(self._tell, label)
+                )
+            self._meet(managed_server.record())
             try:
-                loaded = contender.load(self.held)
-                self.ready[label] = contender, loaded
-                if label == self.base and isinstance(contender, Contender):
-                    self.again = replace(contender, port=None), loaded
+                loaded = managed_server.load(self.held)
+                self.ready[label] = managed_server, loaded
+                if label == self.base and isinstance(managed_server, ManagedServer):
+                    self.again = replace(managed_server, port=None), loaded
             except MeasureError as error:
                 self._fail_server(label, 0, str(error))  # before the first start
 
@@ -277,7 +279,7 @@ class _Campaign:
         )
         seen = {
             (cell.cell.workload, cell.cell.threads)
-            for cell in (*so_far.cells, *so_far.twins)
+            for cell in (*so_far.cells, *so_far.aa_controls)
             if cell.verdict in (Verdict.REGRESSED, Verdict.IMPROVED)
         }
         return [block for block in self.plan.blocks if (block.workload, block.threads) in seen]
@@ -317,10 +319,15 @@ class _Campaign:
         self._show("start", start, detail=", ".join(needed))
         with ExitStack() as held:
             instances = {}
-            starting = [*needed, *([TWIN] if self.again and any(map(self._has_twin, blocks)) else [])]
+            starting = [
+                *needed,
+                *([AA_CONTROL] if self.again and any(map(self._has_aa_control, blocks)) else []),
+            ]
             # At random: who is started last has idled for less.
             for label in generator.sample(starting, len(starting)):
-                instance = self._start_twin() if label == TWIN else self._start_server(label, start)
+                instance = (
+                    self._start_aa_control() if label == AA_CONTROL else self._start_server(label, start)
+                )
                 if instance is not None:
                     held.callback(instance.kill)  # its data directory is thrown away
                     instances[label] = instance
@@ -329,52 +336,54 @@ class _Campaign:
                 servers = [label for label in self._servers(block) if label in instances]
                 # Without the base this start could judge nothing: the block waits for the next one.
                 if servers[:1] == self._servers(block)[:1]:
-                    twins = [TWIN] if TWIN in instances and self._has_twin(block) else []
-                    taking_part = {label: instances[label] for label in (*servers, *twins)}
+                    aa_controls = (
+                        [AA_CONTROL] if AA_CONTROL in instances and self._has_aa_control(block) else []
+                    )
+                    taking_part = {label: instances[label] for label in (*servers, *aa_controls)}
                     record = self._one_block(block, start, taking_part, generator)
                     if record is not None:
                         self._keep(structs.replace(record, confirming=confirming))
                 instances = {label: each for label, each in instances.items() if each.alive()}
-        for label in (*needed, TWIN):
+        for label in (*needed, AA_CONTROL):
             shutil.rmtree(self._home(label), ignore_errors=True)
 
     # --- A/A cells ----------------------------------------------------------------------------------
 
     @property
     def base(self) -> str:
-        """The server that a twin is made of: the first that is here."""
+        """The server that A/A controls are instances of: the first that is here."""
         return next(label for label in self.plan.servers if label not in self.plan.absent)
 
-    def _has_twin(self, block: Block) -> bool:
-        return block.key in self.plan.twins and self._servers(block)[:1] == [self.base]
+    def _has_aa_control(self, block: Block) -> bool:
+        return block.key in self.plan.aa_controls and self._servers(block)[:1] == [self.base]
 
-    def _start_twin(self) -> Running | None:
+    def _start_aa_control(self) -> Running | None:
         """A second instance of the base; one that fails is done without."""
         assert self.again is not None
-        contender, template = self.again
+        managed_server, template = self.again
         try:
-            return contender.start(template, self._home(TWIN), self.runner.placement.servers)
+            return managed_server.start(template, self._home(AA_CONTROL), self.runner.placement.servers)
         except MeasureError:
             return None
 
     def _in_order(self, blocks: Sequence[Block], generator: random.Random) -> list[Block]:
         """Reads before writes, whose purging would go on beside them; at random apart from that.
 
-        Of either those with a twin come first: it takes part in no others, and rows that were written before,
+        Of either those with an A/A control come first: it takes part in no others, and rows that were written before,
         or caches that were used, would tell it from the base (updates of an index were 4 to 8 % slower).
         """
 
         def place(block: Block) -> tuple[bool, bool]:
-            return self.plan.programs[block.workload].writes, not self._has_twin(block)
+            return self.plan.programs[block.workload].writes, not self._has_aa_control(block)
 
         return sorted(generator.sample(blocks, len(blocks)), key=place)
 
     def _start_server(self, label: str, start: int) -> Running | None:
-        contender, template = self.ready[label]
+        managed_server, template = self.ready[label]
         try:
-            instance = contender.start(template, self._home(label), self.runner.placement.servers)
+            instance = managed_server.start(template, self._home(label), self.runner.placement.servers)
             if label not in self.met:
-                self._meet(contender.record(template, instance))
+                self._meet(managed_server.record(template, instance))
                 self.met.add(label)
         except MeasureError as error:
             self._fail_server(label, start, str(error))
@@ -392,9 +401,9 @@ class _Campaign:
             try:
                 if instance.ours and instance.pid is not None:
                     machine.place(instance.pid, servers)
-                ground = self._ground(block, instance)
-                ground.set_up(block.threads)
-                connect(engine, instance, ground.schema, block.threads)
+                hooks = self._hooks(block, instance)
+                hooks.set_up(block.threads)
+                connect(engine, instance, hooks.schema, block.threads)
             except MeasureError as error:
                 self._fail_cell(block.cell(label), start, str(error))
                 continue
@@ -418,17 +427,21 @@ class _Campaign:
         for each in subjects:
             if each.label not in measured.failures:
                 try:
-                    self._ground(block, instances[each.label]).check()
+                    self._hooks(block, instances[each.label]).check()
                 except MeasureError as error:
                     self._fail_cell(block.cell(each.label), start, str(error))
         return measured.record
 
     def _keep(self, record: StartRecord) -> None:
         """Keep what a start gave; the A/A cell's samples stand apart from those of the servers."""
-        twins = [structs.replace(each, server=self.base) for each in record.samples if each.server == TWIN]
-        samples = tuple(each for each in record.samples if each.server != TWIN)
+        aa_controls = [
+            structs.replace(each, server=self.base) for each in record.samples if each.server == AA_CONTROL
+        ]
+        samples = tuple(each for each in record.samples if each.server != AA_CONTROL)
         spent_s = round(time.monotonic() - self.began_s, 3)
-        record = structs.replace(record, samples=samples, twin=next(iter(twins), None), spent_s=spent_s)
+        record = structs.replace(
+            record, samples=samples, aa_control=next(iter(aa_controls), None), spent_s=spent_s
+        )
         self.journal.keep(record)
         self._learn(record)
 
@@ -444,8 +457,8 @@ class _Campaign:
         else:
             self.records[record.label] = record
 
-    def _ground(self, block: Block, instance: Running) -> Ground:
-        return Ground(instance, self.plan.workloads[block.workload], self.plan.datasets[block.workload])
+    def _hooks(self, block: Block, instance: Running) -> Hooks:
+        return Hooks(instance, self.plan.workloads[block.workload], self.plan.datasets[block.workload])
 
     # --- what is kept, and shown --------------------------------------------------------------------
 
@@ -457,14 +470,14 @@ class _Campaign:
                 self._fail_cell(block.cell(label), start, reason)
 
     def _fail_cell(self, cell: Cell, start: int, reason: str) -> None:
-        if cell.server != TWIN and cell not in self.failed:
+        if cell.server != AA_CONTROL and cell not in self.failed:
             self.failed.add(cell)
             self.failures.append(FailureRecord(cell=cell, start=start, reason=reason))
             self.journal.keep(self.failures[-1])
 
     def _home(self, label: str) -> Path:
         """The server's instance directory; its name is short, as a socket's path must be."""
-        return self.directory / ("twin" if label == TWIN else str(list(self.plan.servers).index(label)))
+        return self.directory / ("control" if label == AA_CONTROL else str(list(self.plan.servers).index(label)))
 
     def _tell(self, label: str, words: str) -> None:
         self.observe(Progress(stage="prepare", detail=f"{label}: {words}"))

@@ -27,7 +27,7 @@ AS_FOUND = "as found"  # in place of a settings profile's name
 
 
 @dataclass
-class Resident:
+class ExternalServer:
     """All that it takes to measure on the server.
 
     Its starts are no restarts, which no account may ask for: each is a new set of connections, and what a
@@ -50,7 +50,7 @@ class Resident:
     visits: int = 0
 
     @classmethod
-    def find(cls, plan: Plan, label: str, held: ExitStack, others: Sequence[Resident]) -> Self:
+    def find(cls, plan: Plan, label: str, held: ExitStack, others: Sequence[ExternalServer]) -> Self:
         """Log in, and see that it can be used; `others` are the run's residents before this one.
 
         What killed runs have left there is removed. When `held` is closed the server is as it was.

@@ -20,7 +20,7 @@ STATEMENT_TIMEOUT_S = 600.0  # of a workload's setup, or a check
 
 
 @dataclass(frozen=True)
-class Ground:
+class Hooks:
     """A workload's tables on a running server."""
 
     instance: Running

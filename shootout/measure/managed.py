@@ -50,7 +50,7 @@ FLOWS_AMONG_LEVELS = ("_pages_flushed", "_pages_read", "_pages_written", "_pages
 L = TypeVar("L", bound=Loaded)
 
 
-class Entrant(Protocol[L]):
+class ServerUnderTest(Protocol[L]):
     """A server of a run, as measuring sees it, whether or not it has to be started."""
 
     def load(self, held: ExitStack | None = None) -> L:
@@ -64,7 +64,7 @@ class Entrant(Protocol[L]):
 
 
 @dataclass(frozen=True)
-class Contender:
+class ManagedServer:
     """All that it takes to start the server."""
 
     label: str

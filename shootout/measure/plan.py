@@ -36,7 +36,7 @@ from shootout.servers import cache, reference
 from shootout.settings import profiles
 
 BUDGET_MAX_MIN = 10_080.0  # a week
-TWIN_SLICES = 11  # of the run's servers, for each of an A/A cell
+AA_CONTROL_SLICES = 11  # of the run's servers, for each of an A/A cell
 PORTS = range(1024, 65_536)
 
 _SEEDS = range(2**32)
@@ -141,7 +141,7 @@ class Plan:
         return matrix.blocks(self.cells)
 
     @property
-    def twins(self) -> frozenset[str]:
+    def aa_controls(self) -> frozenset[str]:
         """The keys of the blocks that get an A/A cell, drawn by the seed: at most a tenth of the time.
 
         So of slices it is less: their instance has to be started, too.
@@ -151,7 +151,7 @@ class Plan:
         slices = sum(len(set(block.servers) - self.absent) for block in blocks)
         generator = random.Random(f"{self.seed}/twins")
         return frozenset(
-            block.key for block in generator.sample(blocks, min(slices // TWIN_SLICES, len(blocks)))
+            block.key for block in generator.sample(blocks, min(slices // AA_CONTROL_SLICES, len(blocks)))
         )
 
     @property

@@ -217,7 +217,7 @@ class StartRecord(Value, tag="start", tag_field="record"):
     order: tuple[tuple[int, ...], ...]  # for each round, the block's servers in the order of their slices
     samples: tuple[Samples, ...]  # in the block's order
     confirming: bool = False  # made to see again what the starts before it showed
-    twin: Samples | None = None  # the base's, on another instance of the same server: a hidden A/A cell
+    aa_control: Samples | None = field(default=None, name="twin")  # a second instance of the base
     spent_s: float | None = None  # of the budget, when it was over; None: before format 4
 
 

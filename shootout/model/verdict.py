@@ -186,7 +186,7 @@ class Comparison(Value):
     cells: tuple[CellComparison, ...]  # block by block, the base's cell first in each
     curves: tuple[CurveComparison, ...] = ()
     laws: tuple[ScalingLaw, ...] = ()  # of the curves that have enough cells for one
-    twins: tuple[CellComparison, ...] = ()  # A/A cells, judged like the others and hidden among them
+    aa_controls: tuple[CellComparison, ...] = ()  # A/A cells, judged like the others and hidden among them
     false_alarms: FalseAlarms | None = None  # of this runner, this run included; None: no A/A cell yet
 
 

@@ -208,7 +208,7 @@ def outline(comparison: Comparison) -> Outline:
     """A comparison in a few words."""
     header, end = comparison.header, comparison.end
     asked = [c for c in comparison.cells if c.cell != c.base or c.verdict is not Verdict.UNJUDGED]
-    twins = (*comparison.twins, *compare.again(header, comparison.cells))
+    aa_controls = (*comparison.aa_controls, *compare.again(header, comparison.cells))
     return Outline(
         run=header.run,
         started=header.started,
@@ -225,7 +225,7 @@ def outline(comparison: Comparison) -> Outline:
         verdicts={verdict: sum(c.verdict is verdict for c in asked) for verdict in wording.WORST_FIRST},
         complete=end is not None and not end.interrupted,
         said=_said(comparison.cells),
-        entries=ledger.of(header, twins),
+        entries=ledger.of(header, aa_controls),
     )
 
 
@@ -240,7 +240,7 @@ def gist(comparison: Comparison) -> Comparison:
             workloads=(),
         ),
         cells=tuple(map(_gist, comparison.cells)),
-        twins=(),
+        aa_controls=(),
         curves=(),
         laws=(),
     )

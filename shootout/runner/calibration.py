@@ -88,7 +88,7 @@ def trials(visits: Sequence[Visit], usual: tuple[str, float]) -> tuple[Trial, ..
             of_block = [visit for visit in its if visit.block == block]
             noise = sum((visit.log_ratio - levels[visit.start, block]) ** 2 for visit in of_block)
             took_s = statistics.fmean(visit.took_s for visit in of_block)
-            spreads.append(math.sqrt(took_s * max(noise, _NOISE_MIN) / _freedom(len(of_block), len(kinds))))
+            spreads.append(math.sqrt(took_s * max(noise, _NOISE_MIN) / _df(len(of_block), len(kinds))))
         spread = math.exp(statistics.fmean(map(math.log, spreads)))
         found.append(
             Trial(placement=placement, slice_s=slice_s, spread=float(f"{spread:.4g}"), visits=len(its))
@@ -106,12 +106,12 @@ def best(found: Sequence[Trial]) -> Trial:
     bar = float(ndtri(1 - ERROR / max(len(others), 1)))
 
     def is_better(other: Trial) -> bool:
-        error = math.sqrt(sum(2 / _freedom(each.visits, len(found)) for each in (usual, other)))
+        error = math.sqrt(sum(2 / _df(each.visits, len(found)) for each in (usual, other)))
         return 2 * math.log(usual.spread / other.spread) > bar * error
 
     return min(filter(is_better, others), key=lambda trial: trial.spread, default=usual)
 
 
-def _freedom(visits: int, kinds: int) -> float:
+def _df(visits: int, kinds: int) -> float:
     """Degrees of freedom of some visits, less their share of the levels that were taken out."""
     return visits * (1 - 1 / kinds)

@@ -113,8 +113,8 @@ def test_a_start_takes_as_long_as_its_slices() -> None:
     base, head = (structs.replace(builders.a_samples(), warmup_rounds=rounds) for rounds in (16, 20))
     start = builders.a_start(builders.a_block(), 1, (base, head))
     assert budget.loaded_s([start, start], Sampling()) == pytest.approx(2 * 1.2 * (1.5 + 0.8 + 1.5 + 1.0))
-    twin = structs.replace(start, twin=base)
-    assert budget.loaded_s([twin], Sampling()) == pytest.approx(1.2 * (2.3 + 2.5 + 2.3))
+    aa_control = structs.replace(start, aa_control=base)
+    assert budget.loaded_s([aa_control], Sampling()) == pytest.approx(1.2 * (2.3 + 2.5 + 2.3))
 
 
 def test_a_block_stands_where_its_starts_have_brought_it() -> None:

@@ -448,12 +448,12 @@ def test_what_another_cell_shows_is_no_floor_of_this_one() -> None:
     assert (head.verdict, head.judged[0].floor) == (Verdict.REGRESSED, None)
 
 
-def with_twins(starts: Sequence[StartRecord], change_percent: float) -> list[StartRecord]:
+def with_aa_controls(starts: Sequence[StartRecord], change_percent: float) -> list[StartRecord]:
     """A second instance of `a` in each start, so much faster."""
-    twins = [each.samples[1] for each in starts_of(change_percent)]
+    aa_controls = [each.samples[1] for each in starts_of(change_percent)]
     return [
-        msgspec.structs.replace(each, twin=msgspec.structs.replace(twin, server="a"))
-        for each, twin in zip(starts, twins, strict=True)
+        msgspec.structs.replace(each, aa_control=msgspec.structs.replace(aa_control, server="a"))
+        for each, aa_control in zip(starts, aa_controls, strict=True)
     ]
 
 
@@ -468,20 +468,24 @@ def test_a_change_that_no_steady_start_confirms_is_no_verdict() -> None:
 
 def test_an_a_a_cell_is_confirmed_like_the_others() -> None:
     """It looked slower; after fresh starts it does not: no false alarm."""
-    first = with_twins(starts_of(0), -10)
-    assert compare.compare(a_document(first)).twins[0].verdict is Verdict.REGRESSED
+    first = with_aa_controls(starts_of(0), -10)
+    assert compare.compare(a_document(first)).aa_controls[0].verdict is Verdict.REGRESSED
     for later, verdict in ((0, Verdict.INCONCLUSIVE), (-10, Verdict.REGRESSED)):
-        again = with_twins(confirming(starts_of(0)), later)
-        (twin,) = compare.compare(a_document(first + again)).twins
-        assert twin.verdict is verdict
-        assert twin.judged[0].confirmed is (later != 0)
+        again = with_aa_controls(confirming(starts_of(0)), later)
+        (aa_control,) = compare.compare(a_document(first + again)).aa_controls
+        assert aa_control.verdict is verdict
+        assert aa_control.judged[0].confirmed is (later != 0)
 
 
 def test_an_a_a_cell_is_judged_like_the_others_but_not_one_of_them() -> None:
-    found = compare.compare(a_document(with_twins(starts_of(-10), 0.5)))
+    found = compare.compare(a_document(with_aa_controls(starts_of(-10), 0.5)))
     assert [cell.cell.server for cell in found.cells] == ["a", "b"]
-    (twin,) = found.twins
-    assert (twin.cell.server, twin.base.server, twin.verdict) == ("a again", "a", Verdict.EQUIVALENT)
+    (aa_control,) = found.aa_controls
+    assert (aa_control.cell.server, aa_control.base.server, aa_control.verdict) == (
+        "a again",
+        "a",
+        Verdict.EQUIVALENT,
+    )
     assert found.cells[1].judged[0].floor is not None
     assert found.false_alarms is not None
     assert (found.false_alarms.alarms, found.false_alarms.cells) == (0, 1)
@@ -489,8 +493,8 @@ def test_an_a_a_cell_is_judged_like_the_others_but_not_one_of_them() -> None:
 
 def test_a_false_alarm_is_counted() -> None:
     history = [an_entry(0.005), an_entry(0.006, verdict=Verdict.IMPROVED)]
-    found = compare.compare(a_document(with_twins(starts_of(0), -10)), history=history)
-    assert found.twins[0].verdict is Verdict.REGRESSED
+    found = compare.compare(a_document(with_aa_controls(starts_of(0), -10)), history=history)
+    assert found.aa_controls[0].verdict is Verdict.REGRESSED
     assert found.false_alarms is not None
     assert (found.false_alarms.alarms, found.false_alarms.cells) == (2, 3)
     assert compare.exit_code(found) == 0  # nothing was done to a server
@@ -525,9 +529,9 @@ def test_a_server_that_is_named_twice_is_an_a_a_cell_too() -> None:
 
 
 def test_a_run_judged_again_does_not_count_twice() -> None:
-    document = a_document(with_twins(starts_of(0), 0))
+    document = a_document(with_aa_controls(starts_of(0), 0))
     first = compare.compare(document)
-    again = compare.compare(document, history=ledger.of(document.header, first.twins))
+    again = compare.compare(document, history=ledger.of(document.header, first.aa_controls))
     assert again == first
 
 

@@ -59,9 +59,9 @@ def test_without_a_bar_it_is_the_non_central_t(change: float, starts: int) -> No
 def test_a_spread_that_other_heads_have_shown_too_sees_more() -> None:
     """The non-central t of the degrees of freedom, and not of the starts."""
     expected = 1 - nctdtr(5.1, 0.05 / (0.03 / math.sqrt(3)), stats.quantile(0.95, 5.1))
-    found = power.flagged(0.05, 0.03, 3, 0.0, ONCE, comparisons=1, freedom=5.1)
+    found = power.flagged(0.05, 0.03, 3, 0.0, ONCE, comparisons=1, df=5.1)
     assert found == pytest.approx(expected, abs=0.005)
-    least = [power.detectable(0.03, 3, MARGIN, ONCE, 112, freedom=freedom) for freedom in (2, 5.1)]
+    least = [power.detectable(0.03, 3, MARGIN, ONCE, 112, df=df) for df in (2, 5.1)]
     assert least[1] < 0.4 * least[0]
 
 

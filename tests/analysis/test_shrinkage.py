@@ -26,8 +26,8 @@ Values = NDArray[np.float64]
 SURE = 0.95
 
 
-def a_block(variances: Sequence[float], freedom: float = 2, shared: float = 0.25) -> shrinkage.Block:
-    return shrinkage.Block(np.array(variances), np.full(len(variances), float(freedom)), shared)
+def a_block(variances: Sequence[float], df: float = 2, shared: float = 0.25) -> shrinkage.Block:
+    return shrinkage.Block(np.array(variances), np.full(len(variances), float(df)), shared)
 
 
 def an_effect(*starts: float) -> Effect:
@@ -61,19 +61,19 @@ def test_how_alike_heads_are_by_moments_of_log_variances() -> None:
     differing = math.exp(math.sqrt(2 * math.pi**2 / 6))
     blocks = [a_block([scale, differing * scale]) for scale in np.geomspace(1e-6, 1e-2, 44)]
     beyond = math.pi**2 / 6 * (1 + 1.28155 * math.sqrt(0.1) - 0.75)
-    assert polygamma(1, shrinkage.prior_freedom(blocks) / 2) == pytest.approx(beyond, rel=1e-5)
+    assert polygamma(1, shrinkage.prior_df(blocks) / 2) == pytest.approx(beyond, rel=1e-5)
 
 
 def test_heads_that_differ_by_less_than_chance_could_all_be_one() -> None:
-    assert shrinkage.prior_freedom([a_block([1.0, 1.01]) for _ in range(100)]) == math.inf
+    assert shrinkage.prior_df([a_block([1.0, 1.01]) for _ in range(100)]) == math.inf
 
 
 def test_a_variance_and_its_degrees_of_freedom_by_smyths_formula() -> None:
     """With endless freedom and nothing shared the others count by all their own: 4 of 3 heads with 2 each."""
     block = a_block([1.0, 2.0, 3.0], shared=0.0)
-    variances, freedoms = shrinkage.lent(block, math.inf)
+    variances, dfs = shrinkage.lent(block, math.inf)
     assert variances.tolist() == pytest.approx([(4 * 2.5 + 2 * 1) / 6, 2.0, (4 * 1.5 + 2 * 3) / 6])
-    assert freedoms.tolist() == pytest.approx([6, 6, 6])
+    assert dfs.tolist() == pytest.approx([6, 6, 6])
     half = shrinkage.lent(block, 2)
     assert half[0].tolist() == pytest.approx([(2.5 + 1) / 2, 2.0, (1.5 + 3) / 2])
     assert half[1].tolist() == pytest.approx([4, 4, 4])
@@ -81,10 +81,10 @@ def test_a_variance_and_its_degrees_of_freedom_by_smyths_formula() -> None:
 
 def test_what_a_shared_base_takes_off() -> None:
     """Nine heads with 2 each: eight others are worth 16 / 2.75; with its own a head has less than 6."""
-    _, freedoms = shrinkage.lent(a_block([1.0] * 9), math.inf)
+    _, dfs = shrinkage.lent(a_block([1.0] * 9), math.inf)
     known = 16 / 2.75
-    assert freedoms == pytest.approx((2 + known) ** 2 / (2 + 1.5 * known))
-    assert 5.69 < freedoms[0] < 6
+    assert dfs == pytest.approx((2 + known) ** 2 / (2 + 1.5 * known))
+    assert 5.69 < dfs[0] < 6
 
 
 @pytest.mark.parametrize(("heads", "starts"), [(2, 3), (4, 3), (9, 3), (9, 6)])
@@ -96,13 +96,13 @@ def test_degrees_of_freedom_are_what_a_pooled_variance_has(heads: int, starts: i
     known = (heads - 1) * (starts - 1) / (1 + (heads - 2) / 4)
     prior = (own.sum(axis=1) - own[:, 0]) / (heads - 1)
     pooled = ((starts - 1) * own[:, 0] + known * prior) / (starts - 1 + known)
-    _, freedoms = shrinkage.lent(a_block([1.0] * heads, starts - 1), math.inf)
-    assert 2 * pooled.mean() ** 2 / pooled.var() == pytest.approx(freedoms[0], rel=0.04)
+    _, dfs = shrinkage.lent(a_block([1.0] * heads, starts - 1), math.inf)
+    assert 2 * pooled.mean() ** 2 / pooled.var() == pytest.approx(dfs[0], rel=0.04)
 
 
 def test_a_noisy_head_keeps_to_itself() -> None:
-    variances, freedoms = shrinkage.lent(a_block([1.0, 1.0, 1.0, 100.0]), math.inf)
-    assert (variances[3], freedoms[3]) == (100, 2)
+    variances, dfs = shrinkage.lent(a_block([1.0, 1.0, 1.0, 100.0]), math.inf)
+    assert (variances[3], dfs[3]) == (100, 2)
     assert variances[:3] == pytest.approx(1)  # nor do the others borrow from it
     alone, _ = shrinkage.lent(a_block([1.0, 100.0]), math.inf)
     assert alone[0] > 1  # there is no other
@@ -114,7 +114,7 @@ def test_beside_a_noisy_base_there_is_nothing_to_borrow() -> None:
     noise = rng.normal(0, 0.02, (40, 4))
     effects = [an_effect(*(of_base + rng.normal(0, 1e-4, 4))) for of_base in noise.tolist() for _ in range(6)]
     found = shrinkage.over_blocks(effects, [number // 6 for number in range(240)], SURE)
-    assert max(effect.freedom for effect in found) < 3.1
+    assert max(effect.df for effect in found) < 3.1
 
 
 # --- properties -------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def test_more_is_known_than_before_and_never_more_than_there_is(
         if heads == 1:
             assert found == effect
         most = (starts - 1) * (1 + (heads - 1) / (1 + (heads - 2) / 4)) if heads > 1 else starts - 1
-        assert starts - 1 <= found.freedom <= most
+        assert starts - 1 <= found.df <= most
         assert (found.estimate, found.per_start, found.spread) == (
             effect.estimate,
             effect.per_start,
@@ -174,7 +174,7 @@ def test_what_has_no_spread_neither_lends_nor_borrows() -> None:
     found = shrinkage.over_blocks(effects, "bbbb", SURE)
     assert (found[0], found[3]) == (effects[0], effects[3])
     assert found[1:3] == shrinkage.over_blocks(effects[1:3], "bb", SURE)
-    assert found[1].freedom > 2
+    assert found[1].df > 2
     one_start = stats.ratio_of_starts([[0.1, 0.2, 0.3]], 0.2, SURE)
     assert shrinkage.over_blocks([one_start, one_start], "bb", SURE) == [one_start, one_start]
 
@@ -190,11 +190,11 @@ def a_run_of(heads: int, starts: int = 3, confirming: int = 0) -> RunDocument:
     records = []
     for start in range(1, 1 + starts + confirming):
         for block in blocks:
-            *samples, twin = (
+            *samples, aa_control = (
                 a_sample(server, [1000 * math.exp(rng.normal(0, 0.02))] * 10) for server in (*servers, "a")
             )
             record = a_start(start, *samples, block=block)
-            records.append(msgspec.structs.replace(record, twin=twin, confirming=start > starts))
+            records.append(msgspec.structs.replace(record, aa_control=aa_control, confirming=start > starts))
     return a_document(records, blocks=blocks)
 
 
@@ -208,7 +208,7 @@ def half_width(cell: CellComparison) -> float:
 def test_a_gates_only_head_and_its_a_a_cell_stay_as_they_are() -> None:
     found = compare.compare(a_run_of(1))
     cells = [cell for cell in found.cells if cell.cell != cell.base]
-    assert [half_width(cell) for cell in (*cells, *found.twins)] == pytest.approx([1.0] * 10)
+    assert [half_width(cell) for cell in (*cells, *found.aa_controls)] == pytest.approx([1.0] * 10)
 
 
 @pytest.mark.parametrize("base", [None, "c"])
@@ -223,8 +223,8 @@ def test_intervals_of_heads_rest_on_more_than_their_own_starts(base: str | None)
         assert math.log(cell.ratio.estimate) == pytest.approx(logs.mean())
         assert cell.judged[0].spread == pytest.approx(logs.std(ddof=1))  # a ledger keeps the cell's own
     # An A/A cell is a head like the others, unless these are compared with another base than its own.
-    of_twins = [half_width(twin) for twin in found.twins]
-    assert (np.ptp(of_twins) < 1e-9) == (base is not None)
+    of_aa_controls = [half_width(aa_control) for aa_control in found.aa_controls]
+    assert (np.ptp(of_aa_controls) < 1e-9) == (base is not None)
 
 
 def test_two_starts_rest_on_one_difference_only_where_nobody_lends() -> None:
@@ -245,16 +245,16 @@ def test_whole_and_confirming_starts_are_moderated_each_by_themselves() -> None:
     cells = [
         pair for block in document.header.blocks for pair in pairs.of_block(document, block, policy, None)
     ]
-    heads, twins = shrinkage.moderated(cells, [], SURE)
-    assert twins == ()
+    heads, aa_controls = shrinkage.moderated(cells, [], SURE)
+    assert aa_controls == ()
     for before, after in zip(cells, heads, strict=True):
         for own, change in zip(before.judged, after.judged, strict=True):
             assert own.again is not None
             assert change.again is not None
-            assert [each.freedom for each in (own.first, own.again, own.whole)] == [2, 1, 4]
+            assert [each.df for each in (own.first, own.again, own.whole)] == [2, 1, 4]
             assert change.again.estimate == own.again.estimate
             assert after.throughput == change.whole
-    gained = [change for pair in heads for change in pair.judged if change.first.freedom > 2]
+    gained = [change for pair in heads for change in pair.judged if change.first.df > 2]
     assert len(gained) > 12
 
 
@@ -351,7 +351,7 @@ def test_many_heads_of_few_starts_tell_more_together() -> None:
     found = shrinkage.over_blocks(effects, [number // 8 for number in range(112)], SURE)
     asked = 1 - 0.05 / 112
     before, after = (
-        float(np.median([stats.quantile(asked, each.freedom) * each.error for each in of]))
+        float(np.median([stats.quantile(asked, each.df) * each.error for each in of]))
         for of in (effects, found)
     )
     assert after < before / 2.5

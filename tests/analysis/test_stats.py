@@ -147,7 +147,7 @@ def test_the_noise_of_rounds_is_that_of_their_trimmed_means() -> None:
     one = stats.rounds_effect(rounds, 0.2, 0.95)
     four = stats.rounds_noise([rounds] * 4, 0.2)
     assert four is not None
-    assert four == pytest.approx((one.error / 2, 4 * one.freedom))
+    assert four == pytest.approx((one.error / 2, 4 * one.df))
     assert four.p_value(four.reach(0.95)) == pytest.approx(0.05)
     assert stats.rounds_noise([rounds, (0.1,)], 0.2) is None
     still = stats.rounds_noise([(0.5, 0.5)] * 3, 0.1)

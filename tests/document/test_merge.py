@@ -56,10 +56,15 @@ def records_of(block: Block) -> list[StartRecord | FailureRecord]:
         if block == BLOCKS[4] and start == 3:
             found.append(FailureRecord(cell=block.cell(HEAD), start=3, reason="it died"))
             samples = samples[:1]
-        twin = a_sample(block, start, "twin") if block == BLOCKS[0] else None
-        twin = structs.replace(twin, server=BASE) if twin else None
+        aa_control = a_sample(block, start, "control") if block == BLOCKS[0] else None
+        aa_control = structs.replace(aa_control, server=BASE) if aa_control else None
         record = StartRecord(
-            block=block.key, start=start, order=((0, 1),) * 8, samples=samples, twin=twin, spent_s=1.0
+            block=block.key,
+            start=start,
+            order=((0, 1),) * 8,
+            samples=samples,
+            aa_control=aa_control,
+            spent_s=1.0,
         )
         found.append(record)
     return found
@@ -279,7 +284,7 @@ def test_each_runner_learns_from_its_own_blocks(whole: RunDocument, tmp_path: Pa
     comparison = compare.compare(whole)
     assert {series.runner: {series.workload for series in found} for found in [history.series([comparison])]
             for series in found}.keys() == {"runner0", "runner1"}  # fmt: skip
-    ledger.learn(tmp_path, ledger.of(whole.header, comparison.twins))
+    ledger.learn(tmp_path, ledger.of(whole.header, comparison.aa_controls))
     (entry,) = ledger.read(tmp_path, "runner0")
     assert (entry.run, entry.threads) == ("20261120T024100Z-000000", 1)
     assert ledger.read(tmp_path, "runner1") == ()
@@ -293,7 +298,7 @@ def test_a_noise_floor_is_that_of_the_runner(whole: RunDocument) -> None:
     block = BLOCKS[1]  # of runner0
     noisy = [
         structs.replace(
-            ledger.of(whole.header, compare.compare(whole).twins)[0],
+            ledger.of(whole.header, compare.compare(whole).aa_controls)[0],
             run="0",
             threads=block.threads,
             spreads={"throughput": 0.5},

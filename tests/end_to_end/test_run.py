@@ -149,7 +149,7 @@ def test_one_server_by_its_id_again_and_by_its_path(lab: Lab, tmp_path: Path) ->
             assert ratio["low"] <= ratio["estimate"] <= ratio["high"]
 
 
-def test_a_twin_is_measured_where_it_has_done_as_much_as_its_base(lab: Lab, tmp_path: Path) -> None:
+def test_an_aa_control_is_measured_where_it_has_done_as_much_as_its_base(lab: Lab, tmp_path: Path) -> None:
     """Its blocks come first of those that read, or write: rows written in others would tell them apart."""
     matrix = ("--workloads", "oltp_point_select,oltp_read_write", "--threads", "1,2,3")
     done = lab.run(*a_run(lab, tmp_path, *matrix, "--seed", "1"))
@@ -158,9 +158,9 @@ def test_a_twin_is_measured_where_it_has_done_as_much_as_its_base(lab: Lab, tmp_
     for number in (1, 2):
         of_start = [each for each in starts if each.start == number]
         assert len(of_start) == 6
-        (twin,) = (each for each in of_start if each.twin is not None)
-        alike = [each for each in of_start if ("write" in each.block) == ("write" in twin.block)]
-        assert alike.index(twin) == 0
+        (aa_control,) = (each for each in of_start if each.aa_control is not None)
+        alike = [each for each in of_start if ("write" in each.block) == ("write" in aa_control.block)]
+        assert alike.index(aa_control) == 0
 
 
 def test_rows_that_differ_are_not_measured(lab: Lab, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from shootout._engine import Engine
 from shootout.inputs import workload
 from shootout.measure import dataset
 from shootout.measure.dataset import SCHEMAS
-from shootout.measure.hooks import Ground
+from shootout.measure.hooks import Hooks
 from shootout.measure.managed import connect
 from shootout.model.plan import Load, Scale
 from shootout.model.value import Protocol
@@ -163,17 +163,17 @@ def test_the_prepared_protocol_has_the_same_statements(
 def test_bulk_insert_writes_the_same_text_and_rows(server: Instance) -> None:
     schema, rows = SCHEMAS["own"], 500
     chosen = workload.adjusted(workload.load("bulk_insert"), {"rows_per_insert": rows}, None)
-    ground = Ground(server, chosen, SCALE.of("own"))
+    hooks = Hooks(server, chosen, SCALE.of("own"))
     table = f"SELECT COUNT(*), MIN(id), MAX(id), SUM(id = k) FROM {schema}.sbtest1"
 
-    ground.set_up(threads=1)
+    hooks.set_up(threads=1)
     forget(server)
     count = send(server, "bulk_insert", {"rows_per_insert": rows}, "prepared")  # it keeps to text
     sent = logged(server, LOAD_USER, "Query")
     assert len(sent) == count
     assert server.query(table) == ((count * rows, 1, count * rows, count * rows),)
 
-    ground.set_up(threads=1)
+    hooks.set_up(threads=1)
     forget(server)
     sysbench(server, schema, f"--events={rows}", "bulk_insert", "run")
     assert logged(server, USER, "Query") == sent[:1]

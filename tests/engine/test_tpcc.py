@@ -15,7 +15,7 @@ from shootout.errors import MeasureError
 from shootout.inputs import workload
 from shootout.measure import dataset
 from shootout.measure.dataset import SCHEMAS
-from shootout.measure.hooks import Ground
+from shootout.measure.hooks import Hooks
 from shootout.measure.managed import connect
 from shootout.model.plan import Dataset, Load
 from shootout.model.program import Program
@@ -94,7 +94,7 @@ def a_program(name: str = HEAD, protocol: Protocol = "text") -> Program:
 
 
 def check(instance: Instance, name: str) -> None:
-    Ground(instance, WORKLOAD, DATASETS[name]).check()
+    Hooks(instance, WORKLOAD, DATASETS[name]).check()
 
 
 def load(instance: Instance, program: Program) -> Slice:

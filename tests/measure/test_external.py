@@ -20,7 +20,7 @@ from shootout.document import journal
 from shootout.errors import MeasureError
 from shootout.inputs import workload
 from shootout.measure import dataset, plan
-from shootout.measure.external import Resident
+from shootout.measure.external import ExternalServer
 from shootout.measure.managed import connect
 from shootout.measure.plan import Selection
 from shootout.model.plan import Dataset
@@ -419,25 +419,27 @@ def test_each_start_begins_on_the_rows_of_a_fresh_load(lab: Lab, server: Instanc
         return set(found)
 
     with ExitStack() as held:
-        resident = Resident.find(made, label, held, [])
-        loaded = resident.load(held)
+        external_server = ExternalServer.find(made, label, held, [])
+        loaded = external_server.load(held)
         fresh = tables()
         assert len(fresh) == 3  # two, and the mark
         for _ in range(2):
-            with resident.start(loaded, Path(), ()) as visit:
+            with external_server.start(loaded, Path(), ()) as visit:
                 assert tables() == fresh
                 visit.query("SELECT COUNT(*) FROM shootout.sbtest1")
-        with resident.start(loaded, Path(), ()) as visit:
+        with external_server.start(loaded, Path(), ()) as visit:
             visit.query("DELETE FROM shootout.sbtest2 WHERE id = 7")
-        with resident.start(loaded, Path(), ()) as visit:
+        with external_server.start(loaded, Path(), ()) as visit:
             again = tables()
             assert not again & fresh
             assert visit.query("SELECT COUNT(*) FROM shootout.sbtest2") == ((500,),)
             visit.query("CREATE TABLE shootout.more (a INT)")
-        with resident.start(loaded, Path(), ()):
+        with external_server.start(loaded, Path(), ()):
             assert len(tables()) == 3
             assert not tables() & again
-        assert resident.record(loaded).checksum == dataset.verify_all(resident.server, resident.datasets)
+        assert external_server.record(loaded).checksum == dataset.verify_all(
+            external_server.server, external_server.datasets
+        )
 
 
 @pytest.mark.parametrize("mode", ["", "NO_BACKSLASH_ESCAPES"])

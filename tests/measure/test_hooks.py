@@ -12,7 +12,7 @@ from shootout import paths
 from shootout.errors import MeasureError
 from shootout.measure import dataset
 from shootout.measure.dataset import SCHEMAS
-from shootout.measure.hooks import Ground
+from shootout.measure.hooks import Hooks
 from shootout.model.plan import Dataset, Scale
 from shootout.model.workload import Check, Step, Transaction, Workload, WorkloadStatement
 from shootout.servers import catalogue, instances, running
@@ -39,7 +39,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
         yield instance
 
 
-def a_ground(server: Instance, *setup: str, checks: tuple[str, ...] = (), tables: Dataset = OWN) -> Ground:
+def the_hooks(server: Instance, *setup: str, checks: tuple[str, ...] = (), tables: Dataset = OWN) -> Hooks:
     steps = (Step(statements=(WorkloadStatement(name="s", sql="DO 1"),)),)
     made = Workload(
         title="t",
@@ -49,13 +49,13 @@ def a_ground(server: Instance, *setup: str, checks: tuple[str, ...] = (), tables
         setup=setup,
         checks=tuple(Check(name=f"check{number}", sql=sql) for number, sql in enumerate(checks)),
     )
-    return Ground(server, made, tables)
+    return Hooks(server, made, tables)
 
 
 def test_a_schema_of_its_own_is_empty_before(server: Instance) -> None:
-    ground = a_ground(server, "CREATE TABLE t{thread} (a INT)", "INSERT INTO t1 VALUES (1)")
+    hooks = the_hooks(server, "CREATE TABLE t{thread} (a INT)", "INSERT INTO t1 VALUES (1)")
     for _ in range(2):  # of the second time, too
-        ground.set_up(threads=2)
+        hooks.set_up(threads=2)
         tables = server.query(
             "SELECT table_name, engine, table_rows FROM information_schema.tables "
             f"WHERE table_schema = '{SCHEMAS['own']}' ORDER BY 1"
@@ -65,39 +65,39 @@ def test_a_schema_of_its_own_is_empty_before(server: Instance) -> None:
 
 def test_other_datasets_are_added_to(server: Instance) -> None:
     sbtest = Scale(tables=1, rows=10).of("sbtest")
-    a_ground(server, "CREATE TABLE more SELECT * FROM sbtest1", tables=sbtest).set_up(threads=1)
+    the_hooks(server, "CREATE TABLE more SELECT * FROM sbtest1", tables=sbtest).set_up(threads=1)
     assert server.query("SELECT COUNT(*) FROM shootout.more") == ((10,),)
 
 
 def test_a_setup_that_fails_says_where(server: Instance) -> None:
-    ground = a_ground(server, "CREATE TABLE t (a INT)", "INSERT INTO t VALUES (1, 2)")
+    hooks = the_hooks(server, "CREATE TABLE t (a INT)", "INSERT INTO t VALUES (1, 2)")
     with pytest.raises(MeasureError, match=r"^setup: INSERT INTO t VALUES \(1, 2\): .*Column count"):
-        ground.set_up(threads=1)
+        hooks.set_up(threads=1)
 
 
 def test_a_check_that_gives_a_row_shows_it(server: Instance) -> None:
     checks = ("SELECT a FROM t WHERE a > 2", "SELECT a, a * 2 AS twice FROM t ORDER BY a", "SELECT 1")
-    ground = a_ground(server, "CREATE TABLE t (a INT)", "INSERT INTO t VALUES (1), (2)", checks=checks)
-    ground.set_up(threads=1)
+    hooks = the_hooks(server, "CREATE TABLE t (a INT)", "INSERT INTO t VALUES (1), (2)", checks=checks)
+    hooks.set_up(threads=1)
     expected = "check check1: expected no row, found a = 1, twice = 2"
     with pytest.raises(MeasureError, match=f"^{re.escape(expected)}$"):
-        ground.check()
+        hooks.check()
     server.query(f"DELETE FROM {SCHEMAS['own']}.t")
     with pytest.raises(MeasureError, match=r"^check check2: expected no row, found 1 = 1$"):
-        ground.check()
+        hooks.check()
 
 
 def test_checks_that_hold_are_silent(server: Instance) -> None:
-    ground = a_ground(server, "CREATE TABLE t (a INT)", checks=("SELECT a FROM t", "SELECT 1 FROM t"))
-    ground.set_up(threads=1)
-    ground.check()
+    hooks = the_hooks(server, "CREATE TABLE t (a INT)", checks=("SELECT a FROM t", "SELECT 1 FROM t"))
+    hooks.set_up(threads=1)
+    hooks.check()
 
 
 def test_a_check_that_cannot_be_asked_says_why(server: Instance) -> None:
-    ground = a_ground(server, checks=("SELECT * FROM nowhere",))
-    ground.set_up(threads=1)
+    hooks = the_hooks(server, checks=("SELECT * FROM nowhere",))
+    hooks.set_up(threads=1)
     with pytest.raises(MeasureError, match=r"^check check0: .*nowhere' doesn't exist"):
-        ground.check()
+        hooks.check()
 
 
 def test_a_server_that_stands_still_holds_nobody_up(
@@ -105,14 +105,14 @@ def test_a_server_that_stands_still_holds_nobody_up(
 ) -> None:
     """As one that is stopped, or waits for a disk that is gone: it takes connections, and is silent."""
     monkeypatch.setattr(running, "QUERY_TIMEOUT_S", 0.5)
-    ground = a_ground(server, "CREATE TABLE t (a INT)", checks=("SELECT a FROM t",))
-    ground.set_up(threads=1)
+    hooks = the_hooks(server, "CREATE TABLE t (a INT)", checks=("SELECT a FROM t",))
+    hooks.set_up(threads=1)
     with standing_still(server.pid):
         began_s = time.monotonic()
         with pytest.raises(MeasureError, match="timed out"):
-            ground.set_up(threads=1)
+            hooks.set_up(threads=1)
         with pytest.raises(MeasureError, match="timed out"):
-            ground.check()
+            hooks.check()
         with pytest.raises(MeasureError, match=r"SELECT 1: .*timed out"):
             server.query("SELECT 1", 0.5)
         assert time.monotonic() - began_s < 10

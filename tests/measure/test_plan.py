@@ -160,7 +160,7 @@ def test_what_is_not_here_is_absent_or_stood_in_for(tmp_path: Path) -> None:
     assert made.absent == {"path:mysql-5.0"}
     assert {cell.server for cell in made.cells} == set(made.servers)
     assert made.profile.servers == (f"path:{tmp_path}/mysql-5.0", f"{BASE}@defaults", HEAD)
-    assert len(made.twins) == 0  # of four slices
+    assert len(made.aa_controls) == 0  # of four slices
     selected = made.only({cell for cell in made.cells if cell.threads == 64})
     assert [block.threads for block in selected.blocks] == [64]
     with pytest.raises(
@@ -182,7 +182,7 @@ def test_a_tree_that_is_here_is_measured_itself(tmp_path: Path) -> None:
 
 
 def test_a_a_cells_take_a_twelfth_of_the_slices_at_most() -> None:
-    for servers, threads, twins in (
+    for servers, threads, aa_controls in (
         ((BASE, HEAD), "1,2,3,4,5", 0),
         ((BASE, HEAD), "1,2,3,4,5,6", 1),
         ((BASE, HEAD), "1,2,3,4,5,6,7,8,9,10,11", 2),
@@ -190,8 +190,8 @@ def test_a_a_cells_take_a_twelfth_of_the_slices_at_most() -> None:
     ):
         asked = Selection(servers=",".join(servers), workloads="oltp_read_only", threads=threads, seed="1")
         made = plan.make(asked)
-        assert len(made.twins) == twins <= (len(servers) * len(made.blocks) + twins) / 12
-        assert made.twins == plan.make(asked).twins
+        assert len(made.aa_controls) == aa_controls <= (len(servers) * len(made.blocks) + aa_controls) / 12
+        assert made.aa_controls == plan.make(asked).aa_controls
 
 
 def test_a_run_without_any_server_is_refused(tmp_path: Path) -> None:
@@ -409,7 +409,11 @@ def test_shards_have_the_blocks_of_the_whole_run() -> None:
     for shard in shards:
         assert shard.planned is not None
         assert shard.planned.blocks == whole.blocks
-        assert (shard.twins, shard.records, shard.digests) == (whole.twins, whole.records, whole.digests)
+        assert (shard.aa_controls, shard.records, shard.digests) == (
+            whole.aa_controls,
+            whole.records,
+            whole.digests,
+        )
         assert list(shard.servers) == list(whole.servers)
 
 

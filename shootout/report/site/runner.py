@@ -57,7 +57,7 @@ class Measured:
         return tuple(cell for cell in self.run.cells if cell.runner == self.runner.fingerprint)
 
     @cached_property
-    def twins(self) -> tuple[LedgerEntry, ...]:
+    def aa_controls(self) -> tuple[LedgerEntry, ...]:
         """Its A/A cells."""
         return tuple(entry for entry in self.run.outline.entries if entry.runner == self.runner.fingerprint)
 
@@ -74,7 +74,7 @@ class Measured:
     @property
     def alarms(self) -> int:
         """How many of its A/A cells were called changed."""
-        return sum(entry.verdict in ALARMS for entry in self.twins)
+        return sum(entry.verdict in ALARMS for entry in self.aa_controls)
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class RunnerPage:
     def entries(self) -> tuple[LedgerEntry, ...]:
         """What its A/A cells have shown, the oldest run first."""
         oldest_first = reversed(self.measured)
-        return tuple(entry for each in oldest_first for entry in each.twins)
+        return tuple(entry for each in oldest_first for entry in each.aa_controls)
 
     @cached_property
     def false_alarms(self) -> FalseAlarms | None:

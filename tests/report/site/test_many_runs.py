@@ -66,11 +66,11 @@ def a_week(number: int, drop: float = 0.08, fingerprint: str = "5e7c0f2a91d4") -
             floor=None, detectable=0.02, confirmed=None,
         )  # fmt: skip
         cells.append(replace(cell, ratio=ratio, verdict=verdict, judged=(judged,), reason="as measured"))
-    twin = replace(
+    aa_control = replace(
         cells[1], cell=replace(cells[1].cell, server=f"{builders.BASE} again"), per_start=(1.0, 1.004),
         verdict=Verdict.REGRESSED if number == 3 else Verdict.EQUIVALENT,
     )  # fmt: skip
-    return judgement_cache.held(document, replace(comparison, cells=tuple(cells), twins=(twin,)))
+    return judgement_cache.held(document, replace(comparison, cells=tuple(cells), aa_controls=(aa_control,)))
 
 
 @pytest.fixture(scope="module")
