@@ -1,6 +1,6 @@
 """The pictures and tables of docs/showcase.md, of the run that the profile of that name has recorded.
 
-After `make demo-site`: `python -m benchmarks.showcase.tables` copies pictures to docs/ and prints the tables.
+Usage: `make demo-site`, then `python -m benchmarks.showcase.tables`: copies the pictures, prints the tables.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python -m benchmarks.verdicts.injector CACHE LOG PLACE=SHARE…
 
-PLACE: the server's place in its run, from 0, or `control`. Runs until it is killed, finds the servers by their
-pid files, and writes for each life of a server the share of it for which it was stopped. It must be allowed
-to run before all others (SCHED_FIFO), or a stop would last as long as the scheduler likes.
+PLACE: the server's place in its run, from 0, or `control`. Runs until it is killed, finds the servers by
+their pid files, and writes for each life of a server the share of it for which it was stopped. It needs the
+right to run before all others (SCHED_FIFO); without it a stop would last as long as the scheduler likes.
 
 Servers that are to be compared are all stopped, as often, and differ in how long: beside a base that was left
 alone, heads that wrote were 1 to 5 % faster than their stops explain, short or long. The period is that of a

@@ -369,8 +369,8 @@ class _Campaign:
     def _in_order(self, blocks: Sequence[Block], generator: random.Random) -> list[Block]:
         """Reads before writes, whose purging would go on beside them; at random apart from that.
 
-        Of either those with an A/A control come first: it takes part in no others, and rows that were written before,
-        or caches that were used, would tell it from the base (updates of an index were 4 to 8 % slower).
+        Of each kind, blocks with an A/A control come first. The control takes part in no other block, so
+        earlier writes or warm caches would tell it from the base (index updates were 4 to 8 % slower).
         """
 
         def place(block: Block) -> tuple[bool, bool]:
@@ -477,7 +477,8 @@ class _Campaign:
 
     def _home(self, label: str) -> Path:
         """The server's instance directory; its name is short, as a socket's path must be."""
-        return self.directory / ("control" if label == AA_CONTROL else str(list(self.plan.servers).index(label)))
+        place = "control" if label == AA_CONTROL else str(list(self.plan.servers).index(label))
+        return self.directory / place
 
     def _tell(self, label: str, words: str) -> None:
         self.observe(Progress(stage="prepare", detail=f"{label}: {words}"))
