@@ -25,26 +25,26 @@ impl fmt::Display for Address {
 }
 
 impl Address {
-    /// Reads a socket's path, which begins with "/", or "host:port". A name is resolved, to IPv4 if it can be:
-    /// servers often listen on that alone.
+    /// Parses a socket path, which begins with "/", or "host:port". Prefers a name's IPv4 address: servers often
+    /// listen on IPv4 alone.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.starts_with('/') {
             return Ok(Self::Unix(text.into()));
         }
         let found = text.to_socket_addrs().map_err(|error| format!("{text}: {error}"))?;
         let first = found.min_by_key(SocketAddr::is_ipv6);
-        first.map(Self::Tcp).ok_or_else(|| format!("{text}: a host without an address"))
+        first.map(Self::Tcp).ok_or_else(|| format!("{text}: the host has no address"))
     }
 
-    /// Nobody reads along: a password may be sent as it is.
+    /// Whether a password may be sent in clear.
     pub fn is_secure(&self) -> bool {
         matches!(self, Self::Unix(_))
     }
 
-    /// A non-blocking socket, and whether it is connected already. If not, it is once it can be written to, and
-    /// `connected` gives no error.
+    /// Opens a non-blocking socket; true if it is connected already. Otherwise wait until it is writable, then
+    /// call `connected`.
     ///
-    /// `ErrorKind::WouldBlock`: more connections wait to be accepted than the server lets; try again.
+    /// `ErrorKind::WouldBlock`: the server's accept queue is full; try again.
     pub fn connect_nonblocking(&self) -> io::Result<(OwnedFd, bool)> {
         let open = |family| {
             socket_with(family, SocketType::STREAM, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)
@@ -71,7 +71,7 @@ impl Address {
     }
 }
 
-/// How connecting ended, once the socket can be written to.
+/// The outcome of connecting, once the socket is writable.
 pub fn connected(socket: &OwnedFd) -> io::Result<()> {
     Ok(sockopt::socket_error(socket)??)
 }
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_a_path_or_a_host_with_a_port() {
+    fn an_address_is_a_socket_path_or_host_and_port() {
         assert_eq!(Address::parse("/run/a.sock"), Ok(Address::Unix("/run/a.sock".into())));
         let local = Address::parse("127.0.0.1:3306").unwrap();
         assert_eq!(local, Address::Tcp(([127, 0, 0, 1], 3306).into()));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tcp_server_is_connected_to_without_delay() {
+    fn tcp_connections_set_nodelay() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (socket, done) = Address::Tcp(listener.local_addr().unwrap()).connect_nonblocking().unwrap();
         if !done {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_listening_is_an_error() {
+    fn a_closed_port_refuses_the_connection() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let gone = Address::Tcp(listener.local_addr().unwrap());
         drop(listener);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_file_takes_as_many_as_wait_in_its_queue() {
+    fn a_full_accept_queue_would_block() {
         let directory = std::env::temp_dir().join(format!("shootout-address-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let path = directory.join("a.sock");

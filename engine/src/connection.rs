@@ -1,4 +1,4 @@
-//! One connection: how it comes up, its walk through the program, and when a transaction is complete.
+//! One connection: login, its position in the program, and the end of each transaction.
 
 use std::fmt;
 use std::io;
@@ -9,29 +9,30 @@ use rustix::net::{SendFlags, send};
 
 use crate::address::{self, Address};
 use crate::login::{Account, Login};
+use crate::packet::seal;
 use crate::parameter::{Draws, Escapes, Value, Values};
 use crate::program::{Program, Statement, Step, Transaction};
 use crate::random::Stream;
-use crate::wire::{Asked, Malformed, Outcome, Reply, begin_execute, begin_prepare, begin_query, finish};
+use crate::wire::{Malformed, Outcome, Reply, Request, begin_execute, begin_prepare, begin_query};
 
-/// Record changed by another, duplicate key, lock wait timeout, deadlock: part of an OLTP load. Rolled back,
-/// counted, tried again.
+/// Errors that belong to an OLTP load (record changed, duplicate key, lock wait timeout, deadlock): counted,
+/// rolled back and retried.
 pub const RETRIED: [u16; 4] = [1020, 1062, 1205, 1213];
-/// The server is full, shuts down, or has ended the session: what a new connection may help against.
+/// Errors that a new connection may cure: the server is full, shuts down or has ended the session.
 const ENDED: [u16; 11] = [1040, 1053, 1152, 1158, 1159, 1160, 1161, 1317, 1927, 3169, 4031];
-/// The client library's own numbers, for what the server does not say itself.
+// The client library's error numbers, for failures that the server does not report.
 const NO_SOCKET: u16 = 2002;
 const NO_HOST: u16 = 2003;
 const LOST: u16 = 2013;
 const UNSUPPORTED_PREPARED: u16 = 1295;
 
-/// Why a slice could not go on.
+/// Why a slice stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The server's error code; 0 where it gave none.
+    /// The server's error code, or 0.
     pub code: u16,
     pub message: String,
-    /// What a new connection may help against, counted under this number.
+    /// Set where a new connection may help: the error number to count it under.
     pub lost: Option<u16>,
 }
 
@@ -54,7 +55,7 @@ impl Failure {
 
     fn unreachable(address: &Address, error: &io::Error) -> Self {
         let code = if address.is_secure() { NO_SOCKET } else { NO_HOST };
-        // Without a descriptor left a new attempt is as vain as this one.
+        // Out of file descriptors, a retry fails as well.
         let lost = (error.raw_os_error() != Some(Errno::MFILE.raw_os_error())).then_some(code);
         Self { code, message: format!("{address}: {error}"), lost }
     }
@@ -66,26 +67,25 @@ impl From<Malformed> for Failure {
     }
 }
 
-/// Where all connections of a server go.
+/// The server's address, and the account that every connection uses.
 pub struct Target {
     pub address: Address,
     pub account: Account,
 }
 
 impl fmt::Debug for Target {
-    /// Without the password.
+    /// Omits the password.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Target").field("address", &self.address).finish_non_exhaustive()
     }
 }
 
-/// How far a connection is.
 #[derive(Debug)]
 enum Stage {
     Down,
     Connecting,
     LoggingIn(Box<Login>),
-    /// Waits for the number of this handle's statement.
+    /// Preparing the statement of this handle.
     Preparing(usize),
     Up,
 }
@@ -96,7 +96,7 @@ impl Stage {
     }
 }
 
-/// What the reply that just came belongs to.
+/// The command in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     Nothing,
@@ -106,10 +106,10 @@ enum At {
     Rollback,
 }
 
-/// A statement, as the server knows it.
+/// How a statement is sent.
 #[derive(Clone, Copy, Debug)]
 enum Handle {
-    /// Not at all: it takes this one as text only.
+    /// As text: the server cannot prepare it.
     Text,
     Prepared {
         id: u32,
@@ -117,20 +117,20 @@ enum Handle {
     },
 }
 
-/// What bytes from the server led to.
+/// The effect of bytes from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// More must come.
+    /// The reply is incomplete.
     Waiting,
-    /// The connection is up, and idle.
+    /// The connection is up and idle.
     Ready,
-    /// A command of this kind was answered; the next one is on its way.
+    /// A command of this kind was answered, and the next one sent.
     Answered { kind: usize },
-    /// The same, and it was the transaction's last: the connection is idle.
+    /// A transaction's last command, of this kind, was answered: the connection is idle.
     Finished { kind: usize },
-    /// The server refused with a code that is retried; the transaction is being rolled back.
+    /// The server refused with a retried code, and the rollback was sent.
     Refused { code: u16 },
-    /// The transaction was rolled back: the connection is idle.
+    /// The transaction is rolled back: the connection is idle.
     RolledBack,
 }
 
@@ -150,16 +150,17 @@ pub struct Connection {
     table: u64,
     values: Values,
     handles: Vec<Handle>,
-    /// When the transaction was to begin, and when it began: nanoseconds of the lane's clock, as all times here.
+    /// The transaction's intended and actual start; all times here are nanoseconds of the lane's clock.
     pub intended: u64,
     pub began: u64,
-    /// When the command in flight was sent; when the one was that was answered last, and when that came.
+    /// When the command in flight was sent.
     pub sent: u64,
-    pub asked: u64,
+    /// When the last answered command was sent, and when its answer came.
+    pub requested: u64,
     pub answered: u64,
-    /// What the socket did not take yet.
+    /// Bytes that the socket has not accepted yet.
     unsent: Vec<u8>,
-    /// How often it was lost since it finished a transaction.
+    /// Losses since the last finished transaction.
     pub attempts: u32,
 }
 
@@ -183,14 +184,14 @@ impl Connection {
             intended: 0,
             began: 0,
             sent: 0,
-            asked: 0,
+            requested: 0,
             answered: 0,
             unsent: Vec::new(),
             attempts: 0,
         }
     }
 
-    /// The socket of a connection that is not down.
+    /// None while the connection is down.
     pub fn socket(&self) -> Option<BorrowedFd<'_>> {
         self.socket.as_ref().map(AsFd::as_fd)
     }
@@ -199,8 +200,8 @@ impl Connection {
         matches!(self.stage, Stage::Down)
     }
 
-    /// On its way up.
-    pub fn is_coming(&self) -> bool {
+    /// Connecting, logging in or preparing.
+    pub fn is_pending(&self) -> bool {
         !matches!(self.stage, Stage::Down | Stage::Up)
     }
 
@@ -217,9 +218,9 @@ impl Connection {
         &mut self.draws.stream
     }
 
-    // --- coming up and going down ----------------------------------------------------------------
+    // --- opening and closing -----------------------------------------------------------------------
 
-    /// Opens a socket; false where the server has no room for it at the moment.
+    /// Opens a socket; false while the server's accept queue is full.
     pub fn open(&mut self, target: &Target, now: u64) -> Result<bool, Failure> {
         let (socket, done) = match target.address.connect_nonblocking() {
             Ok(opened) => opened,
@@ -232,7 +233,7 @@ impl Connection {
         Ok(true)
     }
 
-    /// Goes on once the socket can be written to.
+    /// Continues once the socket is writable.
     pub fn writable(&mut self, target: &Target) -> Result<(), Failure> {
         if let (Stage::Connecting, Some(socket)) = (&self.stage, &self.socket) {
             address::connected(socket).map_err(|error| Failure::unreachable(&target.address, &error))?;
@@ -242,7 +243,7 @@ impl Connection {
         self.transmit(&unsent)
     }
 
-    /// Closes the socket. What was under way is not counted anywhere.
+    /// Closes the socket. The command in flight is counted nowhere.
     pub fn close(&mut self) {
         self.socket = None;
         self.stage = Stage::Down;
@@ -251,9 +252,9 @@ impl Connection {
         self.handles.clear();
     }
 
-    // --- what the server says ----------------------------------------------------------------------
+    // --- reading -----------------------------------------------------------------------------------
 
-    /// Takes in what the server sent.
+    /// Processes bytes from the server.
     pub fn feed(
         &mut self,
         program: &Program,
@@ -263,7 +264,7 @@ impl Connection {
         scratch: &mut Vec<u8>,
     ) -> Result<Progress, Failure> {
         if let Stage::Connecting = self.stage {
-            // Who speaks is connected: the greeting may come together with the news of it.
+            // The greeting may arrive together with the event that reports the connection.
             self.stage = Stage::login(target);
         }
         if let Stage::LoggingIn(login) = &mut self.stage {
@@ -280,13 +281,13 @@ impl Connection {
             };
         }
         let Some(outcome) = self.reply.feed(bytes)? else { return Ok(Progress::Waiting) };
-        (self.asked, self.answered) = (self.sent, now());
+        (self.requested, self.answered) = (self.sent, now());
         if let Stage::Preparing(handle) = self.stage {
             self.handles.push(match outcome {
                 Outcome::Prepared(id) => Handle::Prepared { id, bound: false },
                 Outcome::Refused { code: UNSUPPORTED_PREPARED, .. } => Handle::Text,
                 Outcome::Refused { code, message } => return Err(Failure::of_server(code, message)),
-                Outcome::Done => return Err(Malformed("not an answer to a statement to prepare").into()),
+                Outcome::Done => return Err(Malformed("a prepare command answered by OK").into()),
             });
             return self.prepare(program, handle + 1, scratch);
         }
@@ -306,7 +307,7 @@ impl Connection {
         self.stage = Stage::Preparing(handle);
         begin_prepare(scratch);
         program.write_template(handle, scratch);
-        self.send(Asked::Preparation, 0, self.answered, scratch)?;
+        self.send(Request::Preparation, 0, self.answered, scratch)?;
         Ok(Progress::Waiting)
     }
 
@@ -322,18 +323,18 @@ impl Connection {
             Outcome::Refused { code, .. } if RETRIED.contains(&code) && self.at != At::Rollback => Some(code),
             Outcome::Refused { code, message } => return Err(Failure::of_server(code, message)),
             Outcome::Prepared(_) => {
-                return Err(Malformed("a prepared statement that was not asked for").into());
+                return Err(Malformed("an unexpected prepared statement").into());
             }
         };
         if !self.is_busy() || self.has_unsent() {
-            return Err(Malformed("an answer to what was not asked").into());
+            return Err(Malformed("an unexpected reply").into());
         }
         if let Some(code) = refused {
-            // Without a frame too: a workload may open transactions by statements of its own.
+            // Even without a frame: a workload's own statements may open transactions.
             self.at = At::Rollback;
             begin_query(scratch);
             scratch.extend_from_slice(b"ROLLBACK");
-            self.send(Asked::Query, 0, now, scratch)?;
+            self.send(Request::Query, 0, now, scratch)?;
             return Ok(Progress::Refused { code });
         }
         let transaction = self.transaction(program);
@@ -378,9 +379,9 @@ impl Connection {
         }
     }
 
-    // --- the walk through the program ----------------------------------------------------------------
+    // --- stepping through the program ----------------------------------------------------------------
 
-    /// Begins a new transaction, which was to begin at `intended`; `scratch` is room for the text.
+    /// Begins a new transaction that was due at `intended`; `scratch` is a reusable text buffer.
     pub fn begin(
         &mut self,
         program: &Program,
@@ -393,7 +394,7 @@ impl Connection {
         self.attempt(program, now, scratch)
     }
 
-    /// Begins the transaction, or the one that was rolled back again: its time runs on.
+    /// Begins the chosen transaction, or restarts it after a rollback; its time runs on.
     pub fn attempt(&mut self, program: &Program, now: u64, scratch: &mut Vec<u8>) -> Result<(), Failure> {
         program.draw_transaction(self.transaction, &mut self.draws, &mut self.values);
         (self.step, self.repetition, self.statement) = (0, 0, 0);
@@ -433,7 +434,7 @@ impl Connection {
         self.enter_step(program)
     }
 
-    /// Enters this step, or the next one that is sent at all; false where there is none.
+    /// Enters the first step from this one on that is sent at all; false at the transaction's end.
     fn enter_step(&mut self, program: &Program) -> bool {
         while let Some(step) = self.transaction(program).steps.get(self.step) {
             self.repetitions = step.repeat(&self.values);
@@ -456,24 +457,24 @@ impl Connection {
         now: u64,
         scratch: &mut Vec<u8>,
     ) -> Result<(), Failure> {
-        let asked = match self.handles.get_mut(statement.handle(self.table)) {
+        let request = match self.handles.get_mut(statement.handle(self.table)) {
             Some(Handle::Prepared { id, bound }) => {
                 begin_execute(*id, scratch);
                 *bound = program.write_values(statement, *bound, &self.values, scratch);
-                Asked::Execution
+                Request::Execution
             }
             Some(Handle::Text) | None => {
                 begin_query(scratch);
                 program.write(statement, self.table, &self.values, self.escapes, scratch);
-                Asked::Query
+                Request::Query
             }
         };
-        self.send(asked, statement.into.len(), now, scratch)
+        self.send(request, statement.into.len(), now, scratch)
     }
 
-    fn send(&mut self, asked: Asked, wanted: usize, now: u64, packet: &mut [u8]) -> Result<(), Failure> {
-        finish(packet)?;
-        self.reply.restart(asked, wanted);
+    fn send(&mut self, request: Request, wanted: usize, now: u64, packet: &mut [u8]) -> Result<(), Failure> {
+        seal(packet, 0)?;
+        self.reply.restart(request, wanted);
         self.sent = now;
         self.transmit(packet)
     }
@@ -484,7 +485,7 @@ impl Connection {
         while done < bytes.len() {
             match send(socket, &bytes[done..], SendFlags::NOSIGNAL) {
                 Ok(taken) => done += taken,
-                // A connection that the server closed is left to the reading side, which finds its last words.
+                // On a closed connection the read side finds the server's final error.
                 Err(Errno::AGAIN | Errno::PIPE | Errno::CONNRESET) => {
                     self.unsent = bytes[done..].to_vec();
                     break;

@@ -1,4 +1,4 @@
-//! Which rows a dataset has: its description in JSON, and the generator of its kind.
+//! A dataset's description in JSON, and the row generator for each kind.
 
 use serde::Deserialize;
 
@@ -6,7 +6,7 @@ use crate::rows::{Field, Table, Tables};
 use crate::sbtest::Sbtest;
 use crate::tpcc::Tpcc;
 
-/// A dataset as the suite writes it down (model.Dataset), as far as its kind shapes rows.
+/// The part of shootout's `Dataset` that determines rows.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Dataset {
@@ -15,7 +15,7 @@ enum Dataset {
     Own {},
 }
 
-/// No tables: the workload makes its own.
+/// No tables: the workload creates its own.
 struct Own;
 
 impl Tables for Own {
@@ -26,7 +26,7 @@ impl Tables for Own {
     fn write(&self, _table: usize, _unit: u64, _row: &mut dyn FnMut(&[Field<'_>])) {}
 }
 
-/// The rows of a dataset that is described in JSON.
+/// The row generator for a dataset described in JSON.
 pub fn parse(json: &[u8]) -> Result<Box<dyn Tables>, String> {
     let dataset: Dataset = serde_json::from_slice(json).map_err(|error| error.to_string())?;
     Ok(match dataset {

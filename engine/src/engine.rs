@@ -1,4 +1,4 @@
-//! All servers of a block: each one's connections spread over lanes, a thread for each lane.
+//! All servers of a block. Each server's connections spread over lanes, one thread per lane.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::connection::{Failure, Target};
-use crate::lane::{Course, LOOK_AROUND, Lane, Tally, Task};
+use crate::lane::{CHECK_INTERVAL, Course, Lane, Tally, Task};
 use crate::program::Program;
 
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct Engine {
 struct Server {
     target: Target,
     lanes: Vec<Lane>,
-    /// Set by a slice that failed; its connections, in the middle of something, were closed.
+    /// Set once a slice failed; its connections were closed.
     failure: Option<Failure>,
 }
 
@@ -30,20 +30,20 @@ impl Engine {
         Self { program, seed, workers: workers.max(1), servers: Vec::new() }
     }
 
-    /// How many servers are connected.
+    /// The number of connected servers.
     pub fn servers(&self) -> usize {
         self.servers.len()
     }
 
-    /// Brings up `connections` to one server; returns its number.
+    /// Opens `connections` to one server; returns the server's number. `keep_going` is as for `slice`.
     ///
-    /// Equal positions get equal random numbers on every server, so that servers are asked for the same rows.
+    /// Connections in equal positions draw equal random numbers, so all servers are asked for the same rows.
     pub fn connect(
         &mut self,
         target: Target,
         connections: usize,
         timeout: Duration,
-        look_around: &dyn Fn() -> bool,
+        keep_going: &dyn Fn() -> bool,
     ) -> Result<usize, Failure> {
         let mut lanes = Vec::new();
         let workers = self.workers.min(connections);
@@ -53,12 +53,12 @@ impl Engine {
             let mut lane = Lane::new(&self.program, self.seed, &numbers, connections as u64)?;
             let abandoned = AtomicBool::new(false);
             let task =
-                Task { program: &self.program, target: &target, timeout, abandoned: &abandoned, look_around };
+                Task { program: &self.program, target: &target, timeout, abandoned: &abandoned, keep_going };
             let connected = lane.connect(task);
             lanes.push(lane);
             if let Err(failure) = connected {
                 let up: usize = lanes.iter().map(Lane::up).sum();
-                let message = format!("{up} of {connections} connections were made: {}", failure.message);
+                let message = format!("{up} of {connections} connections opened: {}", failure.message);
                 return Err(Failure { message, ..failure });
             }
         }
@@ -66,13 +66,14 @@ impl Engine {
         Ok(self.servers.len() - 1)
     }
 
-    /// Loads one server for one slice. `look_around` runs on the calling thread now and then.
+    /// Loads one server for one slice. `keep_going` runs on the calling thread every `CHECK_INTERVAL`, and ends
+    /// the slice by returning false.
     pub fn slice(
         &mut self,
         server: usize,
         course: Course,
         timeout: Duration,
-        look_around: &dyn Fn() -> bool,
+        keep_going: &dyn Fn() -> bool,
     ) -> Result<Tally, Failure> {
         let program = &self.program;
         let Some(server) = self.servers.get_mut(server) else {
@@ -92,19 +93,19 @@ impl Engine {
             for lane in others {
                 let (done, abandoned) = (done.clone(), &abandoned);
                 scope.spawn(move || {
-                    let task = Task { program, target, timeout, abandoned, look_around: &|| true };
+                    let task = Task { program, target, timeout, abandoned, keep_going: &|| true };
                     done.send(lane.run(task, start, course)).ok()
                 });
             }
             drop(done);
-            let task = Task { program, target, timeout, abandoned: &abandoned, look_around };
+            let task = Task { program, target, timeout, abandoned: &abandoned, keep_going };
             let mut results = vec![own.run(task, start, course)];
             loop {
-                match ended.recv_timeout(LOOK_AROUND) {
+                match ended.recv_timeout(CHECK_INTERVAL) {
                     Ok(result) => results.push(result),
                     Err(RecvTimeoutError::Disconnected) => return results,
                     Err(RecvTimeoutError::Timeout) => {
-                        if !abandoned.load(Ordering::Relaxed) && !look_around() {
+                        if !abandoned.load(Ordering::Relaxed) && !keep_going() {
                             abandoned.store(true, Ordering::Relaxed);
                             results.push(Err(Failure::interrupted()));
                         }

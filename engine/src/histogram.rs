@@ -1,4 +1,4 @@
-//! Latencies: HDR histograms that merge without loss and travel as text.
+//! Latencies: HDR histograms that merge without loss and are stored as text.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,7 +8,7 @@ const LOWEST_NS: u64 = 100;
 const HIGHEST_NS: u64 = 3_600_000_000_000;
 const DIGITS: u8 = 3;
 
-/// Nanoseconds with three significant digits, 100 ns to one hour; longer ones count as one hour.
+/// Nanoseconds with three significant digits, from 100 ns to one hour; longer values count as one hour.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram(hdrhistogram::Histogram<u32>);
 
@@ -50,7 +50,7 @@ impl Histogram {
         seconds(self.0.max())
     }
 
-    /// The middle of every non-empty bucket in seconds, and its count.
+    /// The midpoint in seconds and the count of every non-empty bucket.
     pub fn buckets(&self) -> Vec<(f64, u64)> {
         self.0
             .iter_recorded()
@@ -61,7 +61,7 @@ impl Histogram {
             .collect()
     }
 
-    /// `HdrHistogram` V2, deflated, base64: any implementation of it can read this.
+    /// HdrHistogram's own V2 format, deflated, in base64.
     pub fn encode(&self) -> String {
         let mut bytes = Vec::new();
         V2DeflateSerializer::new().serialize(&self.0, &mut bytes).expect("writing to memory cannot fail");
@@ -89,7 +89,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn text_brings_back_the_same(values in prop::collection::vec(0u64..10_000_000_000, 0..200)) {
+        fn encoding_round_trips(values in prop::collection::vec(0u64..10_000_000_000, 0..200)) {
             let mut histogram = Histogram::default();
             for &value in &values {
                 histogram.record(value);
@@ -99,7 +99,7 @@ mod tests {
         }
 
         #[test]
-        fn merging_is_recording_all(
+        fn adding_equals_recording_all(
             left in prop::collection::vec(0u64..1_000_000_000, 0..100),
             right in prop::collection::vec(0u64..1_000_000_000, 0..100),
         ) {
@@ -117,7 +117,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_read_or_refused(text in ".{0,300}") {
+        fn any_text_decodes_or_fails(text in ".{0,300}") {
             let _ = Histogram::decode(&text);
         }
     }

@@ -1,4 +1,4 @@
-//! One thread's share of a server's connections: the epoll loop, and what it counts.
+//! One thread's share of a server's connections: the epoll loop and its counters.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -21,25 +21,25 @@ use crate::pace::Arrivals;
 use crate::program::{Effect, Program};
 use crate::random::Stream;
 
-/// Edge-triggered: one wake-up for a reply, and none for the room that our own requests leave in the socket.
+/// Edge-triggered: one wake-up per reply, and none for writability.
 const WATCHED: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
 const CLOSED: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFlags::ERR);
-/// The ticker's number among the connections'.
+/// The ticker's epoll key; connections use their indexes.
 const TICK: usize = usize::MAX;
 const READ_SIZE: usize = 64 * 1024;
-/// How often one connection is read from in a row, so that a long result does not keep the others waiting.
+/// Reads from one connection in a row, so that a long result does not starve the others.
 const READS_MAX: usize = 64;
-/// How many connections of a lane come up at once: enough to keep a server busy, less than it lets wait.
-const COMING_MAX: usize = 32;
-/// Before a connection is tried once more: where the server's queue is full, and after attempts that failed.
+/// Connections that a lane opens at once: enough to keep a server busy, fewer than its accept queue holds.
+const PENDING_MAX: usize = 32;
+/// Nanoseconds before the next attempt: with a full accept queue, and after the first and later failures.
 const RETRY_FULL: u64 = 1_000_000;
 const RETRY_FIRST: u64 = 10_000_000;
 const RETRY_LAST: u64 = 1_000_000_000;
-/// How often an idle loop looks for a time-out or a signal. More than two of these between looks is time in which
-/// this thread stood still, and perhaps the whole machine: no silence of the server's.
-pub const LOOK_AROUND: Duration = Duration::from_millis(100);
+/// How often an idle loop checks for time-outs and signals. A gap of more than two intervals means that this
+/// thread was stalled, perhaps with the whole machine: the excess does not count as the server's silence.
+pub const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A slice's course in time, from its start.
+/// A slice's phases, from its start.
 #[derive(Clone, Copy, Debug)]
 pub struct Course {
     pub ramp: Duration,
@@ -49,8 +49,8 @@ pub struct Course {
 /// What one slice counted.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// Transactions in the window. One that crosses an edge counts by the share of its time inside, which
-    /// leaves the expectation as it is and takes away the rounding to whole transactions.
+    /// Transactions in the window. One that crosses an edge counts by the share of its time inside: the same
+    /// expectation, without rounding to whole transactions.
     pub transactions: f64,
     pub completed: u64,
     pub reads: u64,
@@ -96,50 +96,50 @@ impl Window {
         self.from <= moment && moment <= self.to
     }
 
-    /// The share of the time from `began` to `ended` that lies inside.
+    /// The share of `began` to `ended` that lies inside the window.
     fn share(self, began: u64, ended: u64) -> f64 {
         let inside = ended.min(self.to).saturating_sub(began.max(self.from));
         if ended > began { inside as f64 / (ended - began) as f64 } else { f64::from(self.holds(ended)) }
     }
 }
 
-/// Some connections of one server, driven by one thread at a time.
+/// Some of a server's connections, driven by one thread.
 #[derive(Debug)]
 pub struct Lane {
     poll: OwnedFd,
     ticker: OwnedFd,
-    /// What all times here are counted from.
+    /// The origin of all times.
     clock: Instant,
     connections: Vec<Connection>,
-    /// The share of the server's connections that are here.
+    /// This lane's share of the server's connections.
     share: f64,
     stream: Stream,
-    /// Connections to be brought up, and how many are on their way.
+    /// Connections to open, and the number being opened.
     down: VecDeque<usize>,
-    coming: usize,
-    /// When to do something about a connection: bring it up again, or begin its next transaction.
+    pending: usize,
+    /// When to reopen a connection or begin its next transaction.
     timers: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Idle connections, while transactions begin at times of their own.
+    /// Idle connections of an open loop.
     free: VecDeque<usize>,
     incoming: Vec<u8>,
     outgoing: Vec<u8>,
 }
 
-/// What a lane runs, and against whom.
+/// What a lane runs, and against which server.
 #[derive(Clone, Copy)]
 pub struct Task<'a> {
     pub program: &'a Program,
     pub target: &'a Target,
-    /// Longest wait for one answer, and for the last transaction after the window.
+    /// Longest wait for one reply, and for the last transaction after the window.
     pub timeout: Duration,
-    /// Tells the lanes of one server that one of them has failed.
+    /// Set when any lane of the server has failed.
     pub abandoned: &'a AtomicBool,
-    /// Called now and then; ends all by returning false.
-    pub look_around: &'a dyn Fn() -> bool,
+    /// Called every `CHECK_INTERVAL`; returning false ends the slice.
+    pub keep_going: &'a dyn Fn() -> bool,
 }
 
 impl Lane {
-    /// Of a server's `connections`, those whose numbers are given; their random numbers are made from these.
+    /// A lane for the given `numbers` of a server's `connections`; each number seeds its connection's draws.
     pub fn new(program: &Program, seed: u64, numbers: &[u64], connections: u64) -> Result<Self, Failure> {
         let poll = epoll::create(CreateFlags::CLOEXEC).map_err(Failure::without_code)?;
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
@@ -156,7 +156,7 @@ impl Lane {
             share: numbers.len() as f64 / connections as f64,
             stream: Stream::new(!seed, numbers.first().copied().unwrap_or(0)),
             down: (0..numbers.len()).collect(),
-            coming: 0,
+            pending: 0,
             timers: BinaryHeap::new(),
             free: VecDeque::new(),
             incoming: vec![0; READ_SIZE],
@@ -164,12 +164,12 @@ impl Lane {
         })
     }
 
-    /// How many connections are up.
+    /// The number of open connections.
     pub fn up(&self) -> usize {
-        self.connections.iter().filter(|connection| !connection.is_down() && !connection.is_coming()).count()
+        self.connections.iter().filter(|connection| !connection.is_down() && !connection.is_pending()).count()
     }
 
-    /// Brings all connections up. Any that cannot be had is a failure.
+    /// Opens all connections; fails if any cannot be opened.
     pub fn connect(&mut self, task: Task<'_>) -> Result<(), Failure> {
         let mut slice = Slice::new(task, self.clock, Window { from: 0, to: 0 });
         slice.opening = true;
@@ -182,7 +182,7 @@ impl Lane {
         let from = start + course.ramp;
         let window = Window { from: from.as_nanos() as u64, to: (from + course.window).as_nanos() as u64 };
         let mut slice = Slice::new(task, self.clock, window);
-        // From the common start, however late this thread comes to it.
+        // All lanes count from the common start, however late their threads begin.
         slice.arrivals = task.program.pace.arrivals(self.share, start.as_nanos() as u64, self.stream.split());
         let cpu_before = thread_cpu_s();
         let result = self.begin(&mut slice).and_then(|()| self.drive(&mut slice));
@@ -196,14 +196,14 @@ impl Lane {
         result.map(|()| slice.tally)
     }
 
-    /// Lets every connection do its first step of a slice.
+    /// Takes every connection's first step of a slice.
     fn begin(&mut self, slice: &mut Slice<'_>) -> Result<(), Failure> {
         let pace = slice.task.program.pace;
         for index in 0..self.connections.len() {
             let now = slice.now();
             if self.connections[index].is_down() {
                 self.timers.push(Reverse((now, index)));
-            } else if !self.connections[index].is_coming() {
+            } else if !self.connections[index].is_pending() {
                 let lead = pace.lead(self.connections[index].stream());
                 if let Err(failure) = self.next(slice, index, now, lead) {
                     self.lose(slice, index, failure)?;
@@ -214,13 +214,13 @@ impl Lane {
     }
 
     fn drive(&mut self, slice: &mut Slice<'_>) -> Result<(), Failure> {
-        self.tick(LOOK_AROUND)?;
+        self.tick(CHECK_INTERVAL)?;
         let result = self.work(slice);
         self.tick(Duration::ZERO)?;
         result
     }
 
-    /// Sets the ticker's interval; zero: it stands still.
+    /// Sets the ticker's interval; zero stops it.
     fn tick(&self, interval: Duration) -> Result<(), Failure> {
         let interval = Timespec { tv_sec: 0, tv_nsec: i64::from(interval.subsec_nanos()) };
         let times = Itimerspec { it_interval: interval, it_value: interval };
@@ -231,7 +231,7 @@ impl Lane {
     fn work(&mut self, slice: &mut Slice<'_>) -> Result<(), Failure> {
         let mut events: Vec<Event> = Vec::with_capacity(self.connections.len().clamp(1, 1024));
         let mut patience = slice.task.timeout.as_nanos() as u64;
-        let mut looked = slice.now();
+        let mut checked = slice.now();
         loop {
             self.catch_up(slice)?;
             if self.is_over(slice) {
@@ -245,7 +245,7 @@ impl Lane {
             for event in &events {
                 let (index, flags) = (event.data.u64() as usize, event.flags);
                 if index == TICK {
-                    // The next tick comes only once this one was read.
+                    // Reading clears the tick.
                     read(&self.ticker, &mut [0; 8]).map_err(Failure::without_code)?;
                     continue;
                 }
@@ -254,13 +254,13 @@ impl Lane {
                 }
             }
             let now = slice.now();
-            if now - looked > LOOK_AROUND.as_nanos() as u64 {
-                patience += (now - looked).saturating_sub(2 * LOOK_AROUND.as_nanos() as u64);
-                looked = now;
+            if now - checked > CHECK_INTERVAL.as_nanos() as u64 {
+                patience += (now - checked).saturating_sub(2 * CHECK_INTERVAL.as_nanos() as u64);
+                checked = now;
                 if slice.task.abandoned.load(Ordering::Relaxed) {
                     return Ok(());
                 }
-                if !(slice.task.look_around)() {
+                if !(slice.task.keep_going)() {
                     return Err(Failure::interrupted());
                 }
                 self.end_silence(slice, now, patience)?;
@@ -268,7 +268,7 @@ impl Lane {
         }
     }
 
-    /// Does what the time has come for: sockets to open, transactions to begin.
+    /// Opens the sockets and begins the transactions that are due.
     fn catch_up(&mut self, slice: &mut Slice<'_>) -> Result<(), Failure> {
         if let Some(&Reverse((first, _))) = self.timers.peek() {
             let now = slice.now();
@@ -283,13 +283,13 @@ impl Lane {
                 next = self.timers.peek().map(|&Reverse((due, _))| due);
             }
         }
-        while self.coming < COMING_MAX
+        while self.pending < PENDING_MAX
             && let Some(index) = self.down.pop_front()
         {
             let now = slice.now();
             match self.connections[index].open(slice.task.target, now) {
                 Ok(true) => {
-                    self.coming += 1;
+                    self.pending += 1;
                     self.add(index)?;
                 }
                 Ok(false) => {
@@ -310,14 +310,14 @@ impl Lane {
 
     fn is_over(&self, slice: &Slice<'_>) -> bool {
         if slice.opening {
-            return self.down.is_empty() && self.coming == 0 && self.timers.is_empty();
+            return self.down.is_empty() && self.pending == 0 && self.timers.is_empty();
         }
         slice.running == 0 && !slice.is_backlogged() && slice.now() >= slice.window.to
     }
 
-    /// Time until there is something to do that no event tells; None: there is nothing.
+    /// Time until work that no event announces; None if there is none.
     ///
-    /// The ticker sees to it that the lane looks around all the same: a time-out at each wait would cost more.
+    /// The ticker still wakes the lane every `CHECK_INTERVAL`: a time-out on each wait would cost more.
     fn wait(&self, slice: &Slice<'_>) -> Option<Timespec> {
         let timer = self.timers.peek().map(|&Reverse((due, _))| due);
         let backlogged = slice.is_backlogged();
@@ -325,34 +325,37 @@ impl Lane {
         let arrival = arrival.map(|arrivals| arrivals.due);
         let end = (slice.running == 0 && !backlogged && !slice.opening).then_some(slice.window.to);
         let next = [timer, arrival, end].into_iter().flatten().min();
-        let left = next?.saturating_sub(slice.now()).min(LOOK_AROUND.as_nanos() as u64 - 1);
+        let left = next?.saturating_sub(slice.now()).min(CHECK_INTERVAL.as_nanos() as u64 - 1);
         Some(Timespec { tv_sec: 0, tv_nsec: left as i64 })
     }
 
-    /// Takes care that no wait is endless.
+    /// Gives up connections that have waited too long.
     fn end_silence(&mut self, slice: &mut Slice<'_>, now: u64, patience: u64) -> Result<(), Failure> {
         let waited = slice.task.timeout.as_secs_f64();
         for index in 0..self.connections.len() {
             let connection = &self.connections[index];
-            let waits = connection.is_busy() || connection.is_coming();
+            let waits = connection.is_busy() || connection.is_pending();
             if waits && now.saturating_sub(connection.sent) > patience {
                 self.lose(slice, index, Failure::lost(format!("no answer within {waited} s")))?;
             }
         }
-        // With a full queue none is on its way, and none may ever be.
-        if slice.opening && self.coming == 0 && now.saturating_sub(slice.progressed) > patience {
+        // While the accept queue is full no connection is pending, and none may ever be.
+        if slice.opening && self.pending == 0 && now.saturating_sub(slice.progressed) > patience {
             return Err(Failure::lost(format!("no answer within {waited} s")));
         }
-        // The last that was waited for may just have been given up.
+        // The loop above may have given up the last transaction.
         if !slice.opening && now > slice.window.to + patience && !self.is_over(slice) {
-            let what =
-                if slice.running > 0 { "a transaction did not end" } else { "transactions still waited" };
-            return Err(Failure::without_code(format!("{what} within {waited} s after the slice")));
+            let what = if slice.running > 0 {
+                "a transaction did not end"
+            } else {
+                "transactions were still queued"
+            };
+            return Err(Failure::without_code(format!("{what} {waited} s after the slice")));
         }
         Ok(())
     }
 
-    /// A connection is lost: it is brought up again where the program wants that, else all is.
+    /// Counts a lost connection and schedules its reopening; fails the slice unless the program reconnects.
     fn lose(&mut self, slice: &mut Slice<'_>, index: usize, failure: Failure) -> Result<(), Failure> {
         let connection = &mut self.connections[index];
         let Some(code) = failure.lost.filter(|_| slice.task.program.reconnect && !slice.opening) else {
@@ -360,7 +363,7 @@ impl Lane {
         };
         *slice.tally.errors.entry(code).or_default() += 1;
         slice.running -= usize::from(connection.is_busy());
-        self.coming -= usize::from(connection.is_coming());
+        self.pending -= usize::from(connection.is_pending());
         if !connection.is_busy() {
             self.free.retain(|&free| free != index);
             self.timers.retain(|&Reverse((_, waiting))| waiting != index);
@@ -377,7 +380,7 @@ impl Lane {
     }
 
     fn serve(&mut self, slice: &mut Slice<'_>, index: usize, flags: EventFlags) -> Result<(), Failure> {
-        // Reading comes first: what the server says before it closes is worth more than a failed send.
+        // Read first: the server's final error says more than a failed send.
         if flags.intersects(CLOSED | EventFlags::IN) {
             self.receive(slice, index, flags.intersects(CLOSED))?;
         }
@@ -408,12 +411,12 @@ impl Lane {
             if complete {
                 self.answered(slice, index, &progress)?;
             }
-            // A short read took all there was: the next byte is a new edge. An end that is there already is none.
+            // A short read emptied the socket, so the next byte is a new edge; an end already seen is not.
             if (complete || length < self.incoming.len()) && !closed {
                 return self.watch_unsent(index);
             }
         }
-        // The others' turn; then this is told again.
+        // Let the other connections in, and rearm the event.
         self.watch(index)
     }
 
@@ -423,7 +426,7 @@ impl Lane {
         match *progress {
             Progress::Waiting => Ok(()),
             Progress::Ready => {
-                self.coming -= 1;
+                self.pending -= 1;
                 slice.progressed = now;
                 if slice.opening {
                     return Ok(());
@@ -432,11 +435,11 @@ impl Lane {
                 self.next(slice, index, now, lead)
             }
             Progress::Answered { kind } => {
-                slice.count(kind, connection.asked, now);
+                slice.count(kind, connection.requested, now);
                 Ok(())
             }
             Progress::Finished { kind } => {
-                slice.count(kind, connection.asked, now);
+                slice.count(kind, connection.requested, now);
                 slice.complete(connection, now);
                 let think = program.pace.think(connection.stream());
                 self.next(slice, index, now, think)
@@ -447,7 +450,7 @@ impl Lane {
             }
             Progress::RolledBack => {
                 slice.tally.other += 1;
-                // After the window it is given up: what is refused for ever must not keep the slice alive.
+                // Give it up after the window: an endless refusal must not keep the slice alive.
                 if now < slice.window.to {
                     connection.attempt(program, now, &mut self.outgoing)
                 } else {
@@ -458,7 +461,7 @@ impl Lane {
         }
     }
 
-    /// An idle connection begins its next transaction: now, after a pause, or when one arrives.
+    /// Schedules an idle connection's next transaction: now, after a pause, or at the next arrival.
     fn next(&mut self, slice: &mut Slice<'_>, index: usize, now: u64, pause: u64) -> Result<(), Failure> {
         if slice.arrivals.is_some() {
             self.free.push_back(index);
@@ -470,7 +473,7 @@ impl Lane {
         Ok(())
     }
 
-    /// Begins a transaction that was to begin at `intended`, unless the window was over by then.
+    /// Begins a transaction due at `intended`, unless that is after the window.
     fn start(&mut self, slice: &mut Slice<'_>, index: usize, intended: u64, now: u64) -> Result<(), Failure> {
         if intended >= slice.window.to {
             return Ok(());
@@ -486,7 +489,7 @@ impl Lane {
         if self.connections[index].has_unsent() { self.watch(index) } else { Ok(()) }
     }
 
-    /// Waits for room in the socket while there is something unsent, and only then.
+    /// Watches for writability only while bytes are unsent.
     fn watch(&self, index: usize) -> Result<(), Failure> {
         let connection = &self.connections[index];
         let Some(socket) = connection.socket() else { return Ok(()) };
@@ -498,20 +501,20 @@ impl Lane {
     fn add(&self, index: usize) -> Result<(), Failure> {
         let connection = &self.connections[index];
         let Some(socket) = connection.socket() else { return Ok(()) };
-        // The room that a new socket has tells that it is connected.
+        // A new socket turns writable when it is connected.
         epoll::add(&self.poll, socket, EventData::new_u64(index as u64), WATCHED | EventFlags::OUT)
             .map_err(Failure::without_code)
     }
 }
 
-/// One run of a lane: its clock and its tally.
+/// One run of a lane.
 struct Slice<'a> {
     task: Task<'a>,
     clock: Instant,
     window: Window,
-    /// Connections are brought up, and nothing else is done.
+    /// Opens connections only.
     opening: bool,
-    /// When one last came up, or the slice began.
+    /// When a connection last opened, or the slice began.
     progressed: u64,
     arrivals: Option<Arrivals>,
     /// Connections with a transaction in flight.
@@ -529,12 +532,12 @@ impl<'a> Slice<'a> {
         self.clock.elapsed().as_nanos() as u64
     }
 
-    /// Whether transactions of this slice wait for a connection.
+    /// Whether arrivals of this slice are still to begin.
     fn is_backlogged(&self) -> bool {
         self.arrivals.as_ref().is_some_and(|arrivals| arrivals.due < self.window.to)
     }
 
-    /// A free connection for the transaction that is due, if there are both.
+    /// A free connection for the transaction that is due, if there is one of each.
     fn take_arrival(&self, free: &mut VecDeque<usize>) -> Option<usize> {
         let arrivals = self.arrivals.as_ref()?;
         if free.is_empty() || arrivals.due >= self.window.to || arrivals.due > self.now() {
@@ -547,8 +550,7 @@ impl<'a> Slice<'a> {
         self.running -= 1;
         self.tally.completed += 1;
         self.tally.transactions += self.window.share(connection.began, now);
-        // Of an open loop all transactions are looked at that were to begin in the window: none is left out for
-        // being late.
+        // An open loop records every transaction that was due in the window, however late it ended.
         let moment = if self.arrivals.is_some() { connection.intended } else { now };
         if self.window.holds(moment) {
             self.tally.latencies.record(now - connection.intended);
@@ -590,7 +592,7 @@ mod tests {
     }
 
     proptest! {
-        /// Back-to-back transactions, however long, fill a window with as many as their mean time allows.
+        /// Back-to-back transactions of any length sum to the window divided by their length.
         #[test]
         fn shares_add_up(first in 0u64..50, length in 1u64..60) {
             let total: f64 = (0..400u64)

@@ -1,12 +1,12 @@
-//! Where a series changes its level, by least absolute deviations. What is asked for, and the literature, is
-//! in `shootout/changes.py`; here is what would take too long there.
+//! Change points of a series by least absolute deviations: the inner loops of
+//! `shootout/analysis/change_points.py`, which gives the method and the literature.
 
-/// The indexes at which a new level begins, so that the absolute deviations from each piece's median, and the
-/// penalty for each cut, sum up to the least there is. Each piece holds at least `shortest` values.
+/// The indexes at which a new level begins: the cuts that minimise the absolute deviations from each piece's
+/// median plus `penalty` per cut. Each piece has at least `shortest` values.
 pub fn cuts(values: &[f64], penalty: f64, shortest: usize) -> Vec<usize> {
     let mut levels: Vec<Level> =
         sorted(values).into_iter().map(|value| Level { value, cost: f64::INFINITY, begin: 0 }).collect();
-    // By how many values there are: the least cost, and where its newest piece begins.
+    // For each number of values: the least cost, and where its last piece begins.
     let mut best = vec![(f64::INFINITY, 0); values.len() + 1];
     best[0].0 = 0.0;
     for end in 1..=values.len() {
@@ -35,19 +35,19 @@ pub fn cuts(values: &[f64], penalty: f64, shortest: usize) -> Vec<usize> {
     found
 }
 
-/// A value of the series as the level of the newest piece.
+/// A value of the series as the level of the last piece.
 struct Level {
     value: f64,
-    /// Of the values so far.
+    /// Least cost of the values so far.
     cost: f64,
-    /// Where the piece begins.
+    /// Where the last piece begins.
     begin: usize,
 }
 
-/// How much less the absolute deviations are with the best single cut, for each order of the values.
+/// What the best single cut takes off the absolute deviations, for each order of the values.
 ///
 /// # Panics
-/// Where an order has an index that no value has, or one twice.
+/// If an order is not a permutation of the indexes.
 pub fn saved(values: &[f64], orders: &[Vec<usize>], shortest: usize) -> Vec<f64> {
     let mut by_size: Vec<usize> = (0..values.len()).collect();
     by_size.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
@@ -67,26 +67,26 @@ pub fn saved(values: &[f64], orders: &[Vec<usize>], shortest: usize) -> Vec<f64>
     if values.len() < 2 * shortest { vec![0.0; orders.len()] } else { orders.iter().map(of_order).collect() }
 }
 
-/// The sum of absolute deviations from their median of the first values, by how many these are.
+/// The absolute deviations of the first n values from their median, for every n.
 ///
-/// `ranks`: the values in their order, each by its place among all of them, which are `ascending`. Backwards:
-/// the values, linked in the order of their size, lose the newest one again and again. That takes its
-/// distance from the middle off the sum, and moves the middle by one link at most.
+/// `ranks`: the values in their order, as indexes into `ascending`. Works backwards: from a list linked by size
+/// it removes the newest value again and again, which takes that value's distance from the middle off the sum
+/// and moves the middle by at most one link.
 fn growing(ascending: &[f64], ranks: &[usize]) -> Vec<f64> {
     let count = ranks.len();
     let half = count / 2;
     let mut sums = vec![0.0; count + 1];
     sums[count] = ascending[count - half..].iter().sum::<f64>() - ascending[..half].iter().sum::<f64>();
 
-    // Links are places in `ascending` plus one: at 0 and at the end is nothing.
+    // Links are indexes into `ascending` plus one; 0 and the last are sentinels.
     let value = |link: usize| ascending[link - 1];
     let mut before: Vec<usize> = (0..count + 2).map(|link| link.saturating_sub(1)).collect();
     let mut after: Vec<usize> = (1..count + 3).collect();
-    let mut middle = half + 1; // of an even number: the upper of both
+    let mut middle = half + 1; // the upper one of an even number
     for left in (1..count).rev() {
         let gone = ranks[left] + 1;
         let (smaller, larger) = (before[gone], after[gone]);
-        // Of an even number the sum goes by either of both in the middle: by the one that is left.
+        // An even number has two middles, which give the same sum: take the one that stays.
         let odd_stay = left % 2 == 1;
         if odd_stay && gone >= middle {
             middle = before[middle];
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_are_those_of_the_definition() {
+    fn running_sums_match_the_definition() {
         let values = [3.0, 1.0, 4.0, 1.5, 9.0, 2.5, 6.0];
         let ranks = [3, 0, 4, 1, 6, 2, 5];
         for (count, sum) in growing(&sorted(&values), &ranks).into_iter().enumerate() {
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_cut_where_it_is() {
+    fn a_step_is_found() {
         let values = [1.0, 1.1, 0.9, 1.0, 2.0, 2.1, 1.9, 2.0];
         assert_eq!(cuts(&values, 1.0, 3), [4]);
         assert!(cuts(&values, 5.0, 3).is_empty());
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_short_has_no_cut() {
+    fn short_series_have_no_cut() {
         for count in 0..6 {
             let values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
             assert!(cuts(&values[..count], 0.0, 3).is_empty());

@@ -1,9 +1,9 @@
-//! The load engine: drives open connections of MySQL-family servers with epoll, one slice at a time.
+//! The load engine: drives open connections to MySQL-family servers with epoll, one slice at a time.
 //!
-//! `program` (what to send) and `wire` (what comes back) meet in `connection`, one state machine for each
-//! connection; `lane` runs many of them on one thread at a `pace` and counts; `engine` joins the lanes of a
-//! server. `address` and `login` open connections. The `rows` of a `dataset` are what `load` fills tables with.
-//! `levels` finds changes in series of results. `python` is the only module that knows Python.
+//! `program` (what to send) and `wire` (what comes back) meet in `connection`, one state machine per connection.
+//! `lane` runs many of them on one thread at a `pace` and counts; `engine` joins a server's lanes. `address` and
+//! `login` open connections. `load` fills tables with the `rows` of a `dataset`. `levels` finds change points in
+//! a series of results. Only `python` knows Python.
 
 pub mod address;
 pub mod connection;

@@ -1,8 +1,8 @@
-//! Fills a dataset's tables: rows go to the server as they are made, so memory does not grow with the tables.
+//! Fills a dataset's tables. Rows are generated while they are sent, so memory does not grow with the tables.
 //!
-//! Each worker has a connection of its own and sends whole tables, or ranges of one, by LOAD DATA LOCAL INFILE,
-//! a new statement every now and then: one huge transaction would only make undo. Whatever file a server asks
-//! for, it gets these rows. Where a server takes no files, they go in by INSERT, many at a time.
+//! Each worker has its own connection and sends whole tables, or ranges of one, by LOAD DATA LOCAL INFILE. It
+//! starts a new statement every 64 MiB: one huge transaction would only create undo. Whatever file the server
+//! asks for, it gets these rows. Where LOAD DATA LOCAL is off, multi-row INSERTs send them.
 
 use std::cmp::Reverse;
 use std::io::ErrorKind;
@@ -19,51 +19,51 @@ use rustix::net::{SendFlags, send};
 
 use crate::address::connected;
 use crate::connection::{Failure, Target};
-use crate::lane::LOOK_AROUND;
+use crate::lane::CHECK_INTERVAL;
 use crate::login::Login;
 use crate::packet::{Assembler, HEADER, Packet, seal};
 use crate::parameter::{Escapes, quote};
 use crate::rows::{Field, Table, Tables};
-use crate::wire::{Malformed, Outcome, length_encoded, refusal};
+use crate::wire::{COM_QUERY, Malformed, Outcome, ok_body, refusal};
 
 const PACKET: usize = 256 * 1024;
-/// After this much a statement ends, and its transaction with it.
+/// A statement, and its transaction, ends after this many bytes.
 const STATEMENT: usize = 64 * 1024 * 1024;
-/// No INSERT gets longer, however much the server takes.
+/// Longest INSERT, whatever the server accepts.
 const INSERT: usize = 1024 * 1024;
-/// What servers want to spare of the packets that they take.
+/// Bytes that a packet stays below the server's limit.
 const SPARE: usize = 64;
 const READ_SIZE: usize = 4096;
-const COM_QUERY: u8 = 0x03;
-/// What loads fast and takes rows as they are; known to every version. Without `unique_checks` as well MariaDB
-/// from 10.6 on would lock each empty table as a whole, and of two streams into one roll one back.
+/// Fast loading of unchanged rows, in every version. `unique_checks` stays on: without it MariaDB from 10.6 on
+/// locks an empty table as a whole, and rolls back one of two streams into it.
 const SESSION: &str = "SET SESSION autocommit = 1, unique_checks = 1, foreign_key_checks = 0, \
                        sql_mode = 'NO_AUTO_VALUE_ON_ZERO'";
 const NO_BINARY_LOG: &str = "SET SESSION sql_log_bin = 0";
-/// Not every account may leave the binary log out.
+/// Some accounts may not bypass the binary log.
 const ACCESS_DENIED: u16 = 1227;
 
-/// How rows get into a server.
+/// How rows are loaded.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Way {
-    /// By INSERT, in packets of at most so many bytes, the server's `max_allowed_packet`; none: by LOAD DATA LOCAL.
+pub struct LoadOptions {
+    /// INSERT with packets of at most this many bytes, the server's `max_allowed_packet`; None: LOAD DATA LOCAL.
     pub insert: Option<usize>,
-    /// Into the server's binary log too, which others may follow; else past it, where the account may do that.
+    /// Write to the binary log, for replicas; otherwise bypass it where the account may.
     pub logged: bool,
 }
 
-/// Fills the tables, which exist and are empty; returns the number of rows. `timeout` is the longest wait for a
-/// sign of life; `look_around` runs on the calling thread now and then and ends the load by returning false.
+/// Fills the tables, which exist and are empty; returns the number of rows. `timeout` is the longest silence of
+/// the server; `keep_going` runs on the calling thread every `CHECK_INTERVAL`, and ends the load by returning
+/// false.
 ///
-/// With no more workers than tables each table is filled by one connection, in the order of its rows: its pages
-/// are laid out the same way every time.
+/// With at most as many workers as tables, one connection fills each table in row order, so its pages are laid
+/// out the same way every time.
 pub fn load(
     target: &Target,
     timeout: Duration,
     dataset: &dyn Tables,
     workers: usize,
-    way: Way,
-    look_around: &dyn Fn() -> bool,
+    options: LoadOptions,
+    keep_going: &dyn Fn() -> bool,
 ) -> Result<u64, Failure> {
     let tables = dataset.tables();
     let jobs = jobs(&tables, workers.max(1));
@@ -71,13 +71,13 @@ pub fn load(
     let queue = Mutex::new(jobs.into_iter());
     let failure = OnceLock::new();
     let work = || -> Result<u64, Failure> {
-        let mut session = Session::open(target, timeout, way, &failure)?;
+        let mut session = Session::open(target, timeout, options, &failure)?;
         let mut rows = 0;
         loop {
             let job = queue.lock().expect("never held across a panic").next();
             let Some(job) = job else { return Ok(rows) };
             let table = &tables[job.table];
-            rows += match way.insert {
+            rows += match options.insert {
                 Some(longest) => session.insert(dataset, table, job, longest)?,
                 None => session.fill(dataset, table, job)?,
             };
@@ -88,19 +88,19 @@ pub fn load(
         for _ in 0..sessions {
             let (done, work, failure) = (done.clone(), &work, &failure);
             scope.spawn(move || match work() {
-                Ok(rows) => done.send(rows).expect("waited for below"),
-                // The first is the cause of all others.
+                Ok(rows) => done.send(rows).expect("the receiver outlives its senders"),
+                // The first failure causes all others.
                 Err(other) => failure.set(other).unwrap_or_default(),
             });
         }
         drop(done);
         let mut total = 0;
         loop {
-            match ended.recv_timeout(LOOK_AROUND) {
+            match ended.recv_timeout(CHECK_INTERVAL) {
                 Ok(rows) => total += rows,
                 Err(RecvTimeoutError::Disconnected) => return total,
                 Err(RecvTimeoutError::Timeout) => {
-                    if failure.get().is_none() && !look_around() {
+                    if failure.get().is_none() && !keep_going() {
                         failure.set(Failure::interrupted()).unwrap_or_default();
                     }
                 }
@@ -110,14 +110,14 @@ pub fn load(
     failure.into_inner().map_or(Ok(rows), Err)
 }
 
-/// Some units of a table.
+/// A range of a table's units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Job {
     table: usize,
     units: Range<u64>,
 }
 
-/// Whole tables where there are enough of them for all workers, else as many ranges of each; the large ones
+/// Whole tables if there are enough for all workers, otherwise one range per worker of each. Large tables come
 /// first, so that no worker begins one when the others are done.
 fn jobs(tables: &[Table], workers: usize) -> Vec<Job> {
     let mut order: Vec<usize> = (0..tables.len()).collect();
@@ -131,13 +131,13 @@ fn jobs(tables: &[Table], workers: usize) -> Vec<Job> {
     order.into_iter().flat_map(cut).filter(|job| !job.units.is_empty()).collect()
 }
 
-/// One connection that sends a command and waits for its end.
+/// A connection that sends one command at a time and waits for its end.
 struct Session<'a> {
     socket: OwnedFd,
-    /// Number of the next packet, from either side.
+    /// The next packet's number, whichever side sends it.
     sequence: u8,
     timeout: Duration,
-    /// Set where another worker failed, or the whole load was interrupted.
+    /// Set once any worker failed or the load was interrupted.
     failure: &'a OnceLock<Failure>,
 }
 
@@ -145,7 +145,7 @@ impl<'a> Session<'a> {
     fn open(
         target: &Target,
         timeout: Duration,
-        way: Way,
+        options: LoadOptions,
         failure: &'a OnceLock<Failure>,
     ) -> Result<Self, Failure> {
         let Target { address, account } = target;
@@ -165,7 +165,7 @@ impl<'a> Session<'a> {
             connected(&session.socket).map_err(lost)?;
         }
         let mut login = Login::new(address.is_secure());
-        if way.insert.is_none() {
+        if options.insert.is_none() {
             login = login.with_local_files();
         }
         let mut incoming = [0; READ_SIZE];
@@ -182,7 +182,7 @@ impl<'a> Session<'a> {
             }
         }
         session.execute(SESSION)?;
-        if way.logged {
+        if options.logged {
             return Ok(session);
         }
         match session.execute(NO_BINARY_LOG) {
@@ -191,7 +191,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Sends a job's rows, some statements of them; returns their number.
+    /// Sends a job's rows by LOAD DATA LOCAL; returns their number.
     fn fill(&mut self, dataset: &dyn Tables, table: &Table, job: Job) -> Result<u64, Failure> {
         let statement = statement(table);
         let (mut units, mut total) = (job.units, 0);
@@ -199,7 +199,7 @@ impl<'a> Session<'a> {
         while !units.is_empty() {
             self.query(&statement)?;
             if self.reply()?.first() != Some(&0xFB) {
-                return Err(Malformed("no request for the rows").into());
+                return Err(Malformed("no request for the local file").into());
             }
             let (mut sent, mut rows) = (0, 0);
             while sent < STATEMENT && !units.is_empty() {
@@ -216,13 +216,13 @@ impl<'a> Session<'a> {
                 self.send(&mut lines)?;
             }
             self.send(&mut [0; HEADER])?;
-            self.taken(table, rows)?;
+            self.confirm(table, rows)?;
             total += rows;
         }
         Ok(total)
     }
 
-    /// The same by INSERT, in packets of at most `longest` bytes where a row is not longer.
+    /// Sends a job's rows by INSERT, in packets of at most `longest` bytes unless one row is longer.
     fn insert(
         &mut self,
         dataset: &dyn Tables,
@@ -234,7 +234,7 @@ impl<'a> Session<'a> {
         let head = insert_head(table);
         let mut packet = head.clone();
         let (mut rows, mut total) = (0, 0);
-        // Of one unit: its rows, and where each ends.
+        // One unit's rows, and where each ends.
         let (mut made, mut ends) = (Vec::new(), Vec::new());
         for unit in job.units {
             made.clear();
@@ -268,22 +268,22 @@ impl<'a> Session<'a> {
     fn send_insert(&mut self, table: &Table, packet: &mut [u8], rows: u64) -> Result<u64, Failure> {
         self.sequence = 0;
         self.send(packet)?;
-        self.taken(table, rows)?;
+        self.confirm(table, rows)?;
         Ok(rows)
     }
 
-    /// Waits for the end of a statement that brought so many rows.
-    fn taken(&mut self, table: &Table, rows: u64) -> Result<(), Failure> {
-        let (taken, words) = done(&self.reply()?)?;
-        if taken == rows {
+    /// Waits for the end of a statement that sent `rows` rows.
+    fn confirm(&mut self, table: &Table, rows: u64) -> Result<(), Failure> {
+        let (stored, message) = read_ok(&self.reply()?)?;
+        if stored == rows {
             return Ok(());
         }
-        Err(Failure::without_code(format!("{} took {taken} of {rows} rows: {words}", table.name)))
+        Err(Failure::without_code(format!("{} stored {stored} of {rows} rows: {message}", table.name)))
     }
 
     fn execute(&mut self, statement: &str) -> Result<(), Failure> {
         self.query(statement)?;
-        done(&self.reply()?)?;
+        read_ok(&self.reply()?)?;
         Ok(())
     }
 
@@ -292,7 +292,7 @@ impl<'a> Session<'a> {
         self.send(&mut [&[0, 0, 0, 0, COM_QUERY], statement.as_bytes()].concat())
     }
 
-    /// The payload of the only packet that answers, unless the server has more to say at once: why it ends.
+    /// The payload of the only packet of a reply. If an error packet follows it at once, that is the failure.
     fn reply(&mut self) -> Result<Vec<u8>, Failure> {
         let mut assembler = Assembler::default();
         let mut incoming = [0; READ_SIZE];
@@ -316,9 +316,9 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Sends a packet; its first bytes are left for the header.
+    /// Sends a packet whose first bytes are reserved for the header.
     fn send(&mut self, packet: &mut [u8]) -> Result<(), Failure> {
-        self.go_on()?;
+        self.check_failure()?;
         seal(packet, self.sequence)?;
         self.sequence = self.sequence.wrapping_add(1);
         self.transmit(packet)
@@ -330,14 +330,14 @@ impl<'a> Session<'a> {
                 Ok(taken) => bytes = &bytes[taken..],
                 Err(Errno::AGAIN) => self.wait(PollFlags::OUT)?,
                 Err(Errno::INTR) => {}
-                // What the server said before it closed is worth more.
-                Err(error) => return Err(self.last_words().unwrap_or_else(|| lost(error))),
+                // The server's final error says more.
+                Err(error) => return Err(self.pending_error().unwrap_or_else(|| lost(error))),
             }
         }
         Ok(())
     }
 
-    fn last_words(&self) -> Option<Failure> {
+    fn pending_error(&self) -> Option<Failure> {
         let mut incoming = [0; READ_SIZE];
         let length = read(&self.socket, &mut incoming[..]).ok()?;
         let packet = Assembler::default().take(&mut &incoming[..length]).ok()??;
@@ -356,19 +356,19 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn go_on(&self) -> Result<(), Failure> {
+    fn check_failure(&self) -> Result<(), Failure> {
         if self.failure.get().is_some() { Err(Failure::interrupted()) } else { Ok(()) }
     }
 
-    /// Waits for the socket; of a machine that stands still meanwhile, two looks at most count as the server's silence.
+    /// Waits for the socket. A stall of this machine counts as at most two intervals of the server's silence.
     fn wait(&self, what: PollFlags) -> Result<(), Failure> {
-        let tick = Timespec { tv_sec: 0, tv_nsec: i64::from(LOOK_AROUND.subsec_nanos()) };
+        let tick = Timespec { tv_sec: 0, tv_nsec: i64::from(CHECK_INTERVAL.subsec_nanos()) };
         let mut waited = Duration::ZERO;
         while waited < self.timeout {
-            self.go_on()?;
-            let looked = Instant::now();
+            self.check_failure()?;
+            let checked = Instant::now();
             match poll(&mut [PollFd::new(&self.socket, what)], Some(&tick)) {
-                Ok(0) | Err(Errno::INTR) => waited += looked.elapsed().min(2 * LOOK_AROUND),
+                Ok(0) | Err(Errno::INTR) => waited += checked.elapsed().min(2 * CHECK_INTERVAL),
                 Ok(_) => return Ok(()),
                 Err(error) => return Err(Failure::without_code(error)),
             }
@@ -381,7 +381,7 @@ fn lost(error: Errno) -> Failure {
     Failure::lost(format!("lost the connection: {error}"))
 }
 
-/// What an error packet says.
+/// The failure that an error packet reports.
 fn refused(payload: &[u8]) -> Option<Failure> {
     match (payload.first(), refusal(payload)) {
         (Some(0xFF), Ok(Outcome::Refused { code, message })) => Some(Failure::of_server(code, message)),
@@ -389,21 +389,20 @@ fn refused(payload: &[u8]) -> Option<Failure> {
     }
 }
 
-/// How many rows an OK packet counts, and its words.
-fn done(payload: &[u8]) -> Result<(u64, String), Malformed> {
-    const STATUS_AND_WARNINGS: usize = 4;
-    let [0, rest @ ..] = payload else { return Err(Malformed("no end of a statement")) };
-    let (rows, rest) = length_encoded(rest)?;
-    let (_insert_id, rest) = length_encoded(rest)?;
-    let words = match rest.get(STATUS_AND_WARNINGS..).unwrap_or_default() {
-        // Servers put its length before it, whatever the documents say.
-        [length, words @ ..] if usize::from(*length) == words.len() => words,
-        words => words,
+/// An OK packet's row count and message.
+fn read_ok(payload: &[u8]) -> Result<(u64, String), Malformed> {
+    const WARNINGS: usize = 2;
+    let [0, rest @ ..] = payload else { return Err(Malformed("no OK at a statement's end")) };
+    let (rows, _status, rest) = ok_body(rest)?;
+    let message = match rest.get(WARNINGS..).unwrap_or_default() {
+        // Contrary to the manual, servers put its length before it.
+        [length, message @ ..] if usize::from(*length) == message.len() => message,
+        message => message,
     };
-    Ok((rows, String::from_utf8_lossy(words).into_owned()))
+    Ok((rows, String::from_utf8_lossy(message).into_owned()))
 }
 
-/// Servers before MySQL 5.0.38 and 5.1.17 read rows in the schema's character set, and cannot be told another.
+/// Before MySQL 5.0.38 and 5.1.17 servers always read rows in the schema's character set.
 fn statement(table: &Table) -> String {
     format!(
         "LOAD DATA LOCAL INFILE '{name}' INTO TABLE `{name}` /*!50117 CHARACTER SET binary */ ({columns})",
@@ -417,13 +416,13 @@ fn columns(table: &Table) -> String {
     quoted.join(",")
 }
 
-/// An INSERT's packet up to its first row.
+/// An INSERT packet up to its first row.
 fn insert_head(table: &Table) -> Vec<u8> {
     let text = format!("INSERT INTO `{}` ({}) VALUES ", table.name, columns(table));
     [&[0, 0, 0, 0, COM_QUERY], text.as_bytes()].concat()
 }
 
-/// Appends a row as INSERT takes it.
+/// Appends a row for INSERT.
 fn tuple(fields: &[Field<'_>], out: &mut Vec<u8>) {
     let mut digits = itoa::Buffer::new();
     let mut before = b'(';
@@ -433,13 +432,13 @@ fn tuple(fields: &[Field<'_>], out: &mut Vec<u8>) {
         match field {
             Field::Null => out.extend_from_slice(b"NULL"),
             Field::Integer(number) => out.extend_from_slice(digits.format(*number).as_bytes()),
-            Field::Text(text) => quote(text, Escapes::Backslash, out), // SESSION lets it
+            Field::Text(text) => quote(text, Escapes::Backslash, out), // as SESSION's sql_mode allows
         }
     }
     out.push(b')');
 }
 
-/// Appends a row as LOAD DATA reads it by default.
+/// Appends a row in LOAD DATA's default format.
 fn line(fields: &[Field<'_>], out: &mut Vec<u8>) {
     let mut digits = itoa::Buffer::new();
     for field in fields {
@@ -482,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_a_line_that_load_data_reads_back() {
+    fn load_data_lines_are_escaped() {
         let mut lines = Vec::new();
         line(&[Field::Integer(-5), Field::Null, Field::Text(b""), Field::Text(b"plain")], &mut lines);
         line(&[Field::Text(b"\\N"), Field::Text(b"tab\tnew\nzero\0back\\")], &mut lines);
@@ -491,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_a_tuple_that_insert_reads_back() {
+    fn insert_tuples_are_quoted() {
         let mut rows = Vec::new();
         tuple(&[Field::Integer(-5), Field::Null, Field::Text(b"")], &mut rows);
         tuple(&[Field::Text(b"it's\\")], &mut rows);
@@ -501,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_go_whole_to_few_workers_the_large_ones_first() {
+    fn few_workers_get_whole_tables_largest_first() {
         let expected = [(1, 0..9), (2, 0..9), (0, 0..5)].map(|(table, units)| Job { table, units });
         assert_eq!(jobs(&tables(&[5, 9, 9]), 3), expected);
         assert_eq!(jobs(&tables(&[5, 0]), 1), [Job { table: 0, units: 0..5 }]);
@@ -509,18 +508,18 @@ mod tests {
     }
 
     #[test]
-    fn an_ok_packet_tells_its_rows_and_words() {
+    fn an_ok_packet_has_a_row_count_and_a_message() {
         for length in [&b""[..], b"\x0A"] {
             let payload = [&[0, 5, 0, 2, 0, 2, 0], length, b"Records: 7"].concat();
-            assert_eq!(done(&payload), Ok((5, "Records: 7".into())));
+            assert_eq!(read_ok(&payload), Ok((5, "Records: 7".into())));
         }
-        assert_eq!(done(&[0, 0xFC, 0x10, 0x27, 0, 2, 0, 0, 0]), Ok((10_000, String::new())));
-        assert!(done(&[0xFE, 0, 0]).is_err());
-        assert!(done(&[0, 5]).is_err());
+        assert_eq!(read_ok(&[0, 0xFC, 0x10, 0x27, 0, 2, 0, 0, 0]), Ok((10_000, String::new())));
+        assert!(read_ok(&[0xFE, 0, 0]).is_err());
+        assert!(read_ok(&[0, 5]).is_err());
     }
 
     proptest! {
-        /// Every unit is in one job, and neighbours stay in order.
+        /// Every unit is in exactly one job, in order.
         #[test]
         fn jobs_cover_all_units_once(units in prop::collection::vec(0u64..1000, 0..6), workers in 1usize..20) {
             let jobs = jobs(&tables(&units), workers);

@@ -1,14 +1,15 @@
-//! The login: what a client answers to a server's greeting, until the server says OK or no.
+//! The login handshake, from the server's greeting to its OK or error.
 //!
-//! Protocol 4.1 without TLS and compression, for servers from MySQL 4.1 on; passwords by `mysql_native_password`
-//! and `caching_sha2_password`. A codec only: bytes in, bytes out. It remembers one packet of at most 64 KiB.
+//! Protocol 4.1 without TLS or compression, for servers from MySQL 4.1 on; authentication by
+//! `mysql_native_password` and `caching_sha2_password`. A pure codec: bytes in, bytes out. It buffers one packet
+//! of at most 64 KiB.
 
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 use crate::packet::{Assembler, Packet, write};
 use crate::parameter::Escapes;
-use crate::wire::{Malformed, Outcome, length_encoded, refusal};
+use crate::wire::{Malformed, Outcome, ok_body, refusal};
 
 const LONG_PASSWORD: u32 = 1;
 const LONG_FLAG: u32 = 1 << 2;
@@ -20,24 +21,24 @@ const SECURE_CONNECTION: u32 = 1 << 15;
 const MULTI_RESULTS: u32 = 1 << 17;
 const PLUGIN_AUTH: u32 = 1 << 19;
 const NEEDED: u32 = PROTOCOL_41 | SECURE_CONNECTION;
-/// What servers before MySQL 5.5 take, and do not say so.
-const UNSAID: u32 = LOCAL_FILES | MULTI_RESULTS;
+/// Capabilities that servers before MySQL 5.5 have without advertising them.
+const UNADVERTISED: u32 = LOCAL_FILES | MULTI_RESULTS;
 
 const UTF8_GENERAL_CI: u8 = 33;
 const UTF8MB4_GENERAL_CI: u8 = 45;
 const UTF8MB4_SINCE: [u32; 3] = [5, 5, 3];
-/// Longest packet that we say we take; results are read in pieces, whatever their size.
+/// Longest packet that the client announces to accept; it reads results of any size in pieces.
 const LONGEST_PACKET: u32 = 1 << 30;
 const SALT: usize = 20;
-/// The session's status: its sql_mode has NO_BACKSLASH_ESCAPES.
+/// Status flag: the session's sql_mode has NO_BACKSLASH_ESCAPES.
 const NO_BACKSLASH_ESCAPES: u16 = 1 << 9;
 
-// What MySQL's own client says in these cases.
+// The MySQL client library's error numbers.
 const OLD_PASSWORD: u16 = 2049;
 const UNKNOWN_PLUGIN: u16 = 2059;
 const PLUGIN_FAILED: u16 = 2061;
 
-/// Who logs in, and where to; an empty schema is none.
+/// Who logs in, and the default schema; an empty one is none.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Account {
     pub user: String,
@@ -67,11 +68,11 @@ impl Plugin {
         }
     }
 
-    /// Proves that we know the password, without telling it.
-    fn proof(self, password: &[u8], salt: &[u8]) -> Vec<u8> {
+    /// The challenge response, which proves the password without revealing it.
+    fn scramble(self, password: &[u8], salt: &[u8]) -> Vec<u8> {
         match self {
             Self::Native if password.is_empty() => Vec::new(),
-            // So that no empty packet answers a switch.
+            // So that the response to an authentication switch is never an empty packet.
             Self::CachingSha2 if password.is_empty() => vec![0],
             Self::Native => {
                 let once = Sha1::digest(password);
@@ -92,12 +93,12 @@ impl Plugin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expect {
     Greeting,
-    /// OK, an error, or what this way of proving a password says in between.
+    /// OK, an error, or a step of this authentication plugin.
     Answer(Plugin),
     Nothing,
 }
 
-/// One connection's login, from the server's first byte to its last word.
+/// One connection's login, from the server's first byte to its OK or error.
 #[derive(Clone, Debug)]
 pub struct Login {
     secure: bool,
@@ -109,7 +110,7 @@ pub struct Login {
 }
 
 impl Login {
-    /// `secure`: nobody can read along, so a server that asks for the password itself may have it.
+    /// `secure`: the password may be sent in clear.
     pub fn new(secure: bool) -> Self {
         Self {
             secure,
@@ -121,19 +122,19 @@ impl Login {
         }
     }
 
-    /// Lets statements ask for data that we send.
+    /// Allows LOAD DATA LOCAL.
     #[must_use]
     pub fn with_local_files(self) -> Self {
         Self { wanted: self.wanted | LOCAL_FILES, ..self }
     }
 
-    /// What the session that the server let us into reads in string literals.
+    /// How the session reads string literals.
     pub fn escapes(&self) -> Escapes {
         self.escapes
     }
 
-    /// Reads what came and appends to `out` what is to be sent. `Some` at the end: the server let us in, or it
-    /// refused; a server that asks for what we cannot do gets MySQL's own client codes (2049, 2059, 2061).
+    /// Processes bytes from the server and appends the response to `out`. `Some` ends the login: accepted or
+    /// refused. Unsupported authentication is a refusal with the client library's code (2049, 2059, 2061).
     pub fn feed(
         &mut self,
         mut bytes: &[u8],
@@ -141,7 +142,7 @@ impl Login {
         out: &mut Vec<u8>,
     ) -> Result<Option<Outcome>, Malformed> {
         while let Some(packet) = self.packets.take(&mut bytes)? {
-            // An error may come at any time, also from a server that gives up and has lost count.
+            // An error may come at any time, and with any packet number.
             if packet.payload.first() == Some(&0xFF) {
                 self.expect = Expect::Nothing;
                 return refusal(&packet.payload).map(Some);
@@ -174,7 +175,7 @@ impl Login {
                 self.send(&answer, out)?;
             }
             (Expect::Answer(_), [0x00, rest @ ..]) => {
-                if status(rest)? & NO_BACKSLASH_ESCAPES != 0 {
+                if ok_body(rest)?.1 & NO_BACKSLASH_ESCAPES != 0 {
                     self.escapes = Escapes::None;
                 }
                 return Ok(Some(Outcome::Done));
@@ -182,28 +183,29 @@ impl Login {
             (Expect::Answer(_), [0xFE]) => {
                 return Ok(Some(cannot(
                     OLD_PASSWORD,
-                    "the account's password is stored as before MySQL 4.1",
+                    "the account's password has the format used before MySQL 4.1",
                 )));
             }
             (Expect::Answer(_), [0xFE, switch @ ..]) => {
-                let (name, data) = text(switch).ok_or(Malformed("a switch to no plugin"))?;
+                let (name, data) =
+                    text(switch).ok_or(Malformed("an authentication switch without a plugin"))?;
                 let Some(plugin) = Plugin::by_name(name) else {
                     return Ok(Some(cannot(
                         UNKNOWN_PLUGIN,
                         &format!(
-                            "the account needs the authentication plugin {}; known are mysql_native_password \
-                             and caching_sha2_password",
+                            "the account needs the authentication plugin {}; supported are \
+                             mysql_native_password and caching_sha2_password",
                             String::from_utf8_lossy(name)
                         ),
                     )));
                 };
                 let salt = data.get(..SALT).ok_or(Malformed("a salt cut short"))?;
                 self.expect = Expect::Answer(plugin);
-                self.send(&plugin.proof(account.password.as_bytes(), salt), out)?;
+                self.send(&plugin.scramble(account.password.as_bytes(), salt), out)?;
             }
-            // The server remembers the password and has checked the proof.
+            // The server has the password cached and accepted the response.
             (Expect::Answer(Plugin::CachingSha2), [0x01, 0x03]) => {}
-            // It does not, and wants the password itself.
+            // Not cached: it asks for the password itself.
             (Expect::Answer(Plugin::CachingSha2), [0x01, 0x04]) if self.secure => {
                 let mut password = account.password.clone().into_bytes();
                 password.push(0);
@@ -212,8 +214,8 @@ impl Login {
             (Expect::Answer(Plugin::CachingSha2), [0x01, 0x04]) => {
                 return Ok(Some(cannot(
                     PLUGIN_FAILED,
-                    "the server asks for the password itself (caching_sha2_password), which must not be sent \
-                     over TCP in clear; log in over its socket once, or use mysql_native_password",
+                    "caching_sha2_password asks for the password itself, which is never sent in clear over TCP: \
+                     log in once through the server's socket, or use mysql_native_password",
                 )));
             }
             (Expect::Nothing, _) => return Err(Malformed("bytes after a login's end")),
@@ -227,11 +229,11 @@ impl Login {
             return Err(Malformed("a name with a zero byte in it"));
         }
         let with_schema = if account.schema.is_empty() { 0 } else { CONNECT_WITH_DB };
-        let capabilities = (self.wanted | with_schema) & (greeting.capabilities | UNSAID);
-        // A plugin that we do not have may be the server's default, and not the account's.
+        let capabilities = (self.wanted | with_schema) & (greeting.capabilities | UNADVERTISED);
+        // An unsupported plugin here is the server's default, not necessarily the account's.
         let plugin = Plugin::by_name(greeting.plugin).unwrap_or(Plugin::Native);
         self.expect = Expect::Answer(plugin);
-        let proof = plugin.proof(account.password.as_bytes(), &greeting.salt);
+        let scramble = plugin.scramble(account.password.as_bytes(), &greeting.salt);
         let mut answer = Vec::with_capacity(128);
         answer.extend_from_slice(&capabilities.to_le_bytes());
         answer.extend_from_slice(&LONGEST_PACKET.to_le_bytes());
@@ -239,8 +241,8 @@ impl Login {
         answer.extend_from_slice(&[0; 23]);
         answer.extend_from_slice(account.user.as_bytes());
         answer.push(0);
-        answer.push(proof.len() as u8);
-        answer.extend_from_slice(&proof);
+        answer.push(scramble.len() as u8);
+        answer.extend_from_slice(&scramble);
         if capabilities & CONNECT_WITH_DB != 0 {
             answer.extend_from_slice(account.schema.as_bytes());
             answer.push(0);
@@ -263,13 +265,13 @@ impl Login {
     }
 }
 
-/// What a server says first.
+/// The server's first packet.
 #[derive(Debug, PartialEq, Eq)]
 struct Greeting<'a> {
     version: [u32; 3],
     capabilities: u32,
     salt: [u8; SALT],
-    /// Empty where the server knows of none.
+    /// Empty if the server has no plugins.
     plugin: &'a [u8],
 }
 
@@ -282,7 +284,7 @@ impl<'a> Greeting<'a> {
         const SALT_GAP: usize = 3 + 2 + 1 + 10;
         let (&protocol, rest) = payload.split_first().ok_or(SHORT)?;
         if protocol != 10 {
-            return Err(Malformed("a greeting of another protocol than version 10"));
+            return Err(Malformed("a greeting that is not of protocol version 10"));
         }
         let (version, rest) = text(rest).ok_or(SHORT)?;
         let (_, rest) = rest.split_at_checked(THREAD).ok_or(SHORT)?;
@@ -301,7 +303,7 @@ impl<'a> Greeting<'a> {
         let plugin = if capabilities & PLUGIN_AUTH == 0 {
             &[]
         } else {
-            // Behind the salt's closing zero; some servers leave out the name's own.
+            // After the salt's terminating zero; some servers omit the name's own.
             let name = rest.get(1..).ok_or(SHORT)?;
             text(name).map_or(name, |(name, _)| name)
         };
@@ -309,7 +311,7 @@ impl<'a> Greeting<'a> {
     }
 }
 
-/// The numbers a version begins with; 0 for those that it lacks.
+/// The first three numbers of a version; 0 where one is missing.
 fn version_numbers(text: &[u8]) -> [u32; 3] {
     let mut numbers = [0; 3];
     for (number, part) in numbers.iter_mut().zip(text.split(|&byte| byte == b'.')) {
@@ -320,18 +322,10 @@ fn version_numbers(text: &[u8]) -> [u32; 3] {
     numbers
 }
 
-/// A text that a zero ends, and what follows.
+/// A zero-terminated text, and the rest.
 fn text(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = bytes.iter().position(|&byte| byte == 0)?;
     Some((&bytes[..end], &bytes[end + 1..]))
-}
-
-/// A session's status, in what follows an OK.
-fn status(ok: &[u8]) -> Result<u16, Malformed> {
-    let (_rows, rest) = length_encoded(ok)?;
-    let (_insert_id, rest) = length_encoded(rest)?;
-    let [low, high, ..] = rest else { return Err(Malformed("an OK cut short")) };
-    Ok(u16::from_le_bytes([*low, *high]))
 }
 
 fn cannot(code: u16, message: &str) -> Outcome {
@@ -345,7 +339,7 @@ mod tests {
     use proptest::prelude::*;
 
     const SALT_BYTES: &[u8; SALT] = b"abcdefghijklmnopqrst";
-    const ALL: u32 = 0x000A_FFFF & !(1 << 11); // as a 5.7 server without TLS
+    const ALL: u32 = 0x000A_FFFF & !(1 << 11); // those of a 5.7 server without TLS
 
     fn account() -> Account {
         Account { user: "u".into(), password: "secret".into(), schema: "s".into() }
@@ -389,7 +383,7 @@ mod tests {
     const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
 
     #[test]
-    fn an_ok_tells_what_literals_mean() {
+    fn the_ok_packet_sets_escapes() {
         for (status, escapes) in [(2, Escapes::Backslash), (0x202, Escapes::None)] {
             let (mut login, mut out) = (Login::new(false), Vec::new());
             let [low, high] = u16::to_le_bytes(status);
@@ -403,15 +397,15 @@ mod tests {
         [b"\xFE", plugin.as_bytes(), b"\0", b"ABCDEFGHIJKLMNOPQRST", b"\0"].concat()
     }
 
-    /// Plays a server that says these packets; gives the outcome, and what it was sent.
+    /// The outcome of a login against a server that sends these packets, and the client's packets.
     fn play(
         secure: bool,
         account: &Account,
-        said: &[(u8, &[u8])],
+        server: &[(u8, &[u8])],
     ) -> (Result<Option<Outcome>, Malformed>, Vec<Packet>) {
         let (mut login, mut out) = (Login::new(secure), Vec::new());
         let stream: Vec<u8> =
-            said.iter().flat_map(|(sequence, payload)| packet(*sequence, payload)).collect();
+            server.iter().flat_map(|(sequence, payload)| packet(*sequence, payload)).collect();
         let result = login.feed(&stream, account, &mut out);
         (result, packets(&out))
     }
@@ -425,18 +419,18 @@ mod tests {
         bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
     }
 
-    // Both by PyMySQL's scramble functions, for "secret" and this salt.
-    const NATIVE_PROOF: &str = "8817c50fa779daef010ee7577825b0847df9842e";
-    const SHA2_PROOF: &str = "c76e2898612a4cf042c77fa8c4702c4c64c0c2c557c53c4d75595aaa6abae809";
+    // From PyMySQL's scramble functions, for "secret" and this salt.
+    const NATIVE_SCRAMBLE: &str = "8817c50fa779daef010ee7577825b0847df9842e";
+    const SHA2_SCRAMBLE: &str = "c76e2898612a4cf042c77fa8c4702c4c64c0c2c557c53c4d75595aaa6abae809";
 
     #[test]
-    fn proofs_are_those_of_other_clients() {
-        assert_eq!(hex(&Plugin::Native.proof(b"secret", SALT_BYTES)), NATIVE_PROOF);
-        assert_eq!(hex(&Plugin::CachingSha2.proof(b"secret", SALT_BYTES)), SHA2_PROOF);
+    fn scrambles_match_other_clients() {
+        assert_eq!(hex(&Plugin::Native.scramble(b"secret", SALT_BYTES)), NATIVE_SCRAMBLE);
+        assert_eq!(hex(&Plugin::CachingSha2.scramble(b"secret", SALT_BYTES)), SHA2_SCRAMBLE);
     }
 
     #[test]
-    fn an_answer_names_the_user_the_proof_the_schema_and_the_plugin() {
+    fn the_response_has_user_scramble_schema_and_plugin() {
         let (result, sent) = play(false, &account(), &[(0, &native()), (2, OK)]);
         assert_eq!(result, Ok(Some(Outcome::Done)));
         let mut expected = Vec::new();
@@ -445,23 +439,23 @@ mod tests {
         expected.extend_from_slice(&[0, 0, 0, 0x40, 45]);
         expected.extend_from_slice(&[0; 23]);
         expected.extend_from_slice(b"u\0\x14");
-        expected.extend_from_slice(&Plugin::Native.proof(b"secret", SALT_BYTES));
+        expected.extend_from_slice(&Plugin::Native.scramble(b"secret", SALT_BYTES));
         expected.extend_from_slice(b"s\0mysql_native_password\0");
         assert_eq!(sent, [Packet { sequence: 1, payload: expected }]);
     }
 
     #[test]
-    fn without_a_schema_none_is_named() {
+    fn an_empty_schema_is_left_out() {
         let nowhere = Account { schema: String::new(), ..account() };
         let (_, sent) = play(false, &nowhere, &[(0, &native())]);
         assert_eq!(sent[0].payload[0] & CONNECT_WITH_DB as u8, 0);
         assert!(sent[0].payload.ends_with(
-            &[&Plugin::Native.proof(b"secret", SALT_BYTES), Plugin::Native.name(), b"\0"].concat()
+            &[&Plugin::Native.scramble(b"secret", SALT_BYTES), Plugin::Native.name(), b"\0"].concat()
         ));
     }
 
     #[test]
-    fn local_files_are_offered_only_when_asked_for() {
+    fn local_files_are_opt_in() {
         for (login, offered) in [(Login::new(true), false), (Login::new(true).with_local_files(), true)] {
             let (mut login, mut out) = (login, Vec::new());
             login.feed(&packet(0, &native()), &account(), &mut out).unwrap();
@@ -470,15 +464,15 @@ mod tests {
     }
 
     #[test]
-    fn what_an_old_server_takes_without_saying_so_is_offered_to_it() {
+    fn old_servers_get_capabilities_they_do_not_advertise() {
         let (mut login, mut out) = (Login::new(true).with_local_files(), Vec::new());
         login.feed(&packet(0, &greeting("5.0.21-max", 0xA22C, "")), &account(), &mut out).unwrap();
         let offered = u32::from_le_bytes(packets(&out)[0].payload[..4].try_into().unwrap());
-        assert_eq!(offered, 0xA22C & !(1 << 5) | LOCAL_FILES | MULTI_RESULTS); // all that it said but compression
+        assert_eq!(offered, 0xA22C & !(1 << 5) | LOCAL_FILES | MULTI_RESULTS); // all that it advertised except compression
     }
 
     #[test]
-    fn an_empty_password_is_proven_by_nothing() {
+    fn an_empty_password_has_an_empty_scramble() {
         let open = Account { password: String::new(), ..account() };
         let (_, sent) = play(false, &open, &[(0, &native())]);
         assert!(sent[0].payload.ends_with(b"u\0\0s\0mysql_native_password\0"));
@@ -487,13 +481,15 @@ mod tests {
     }
 
     #[test]
-    fn a_server_without_plugins_gets_a_native_proof_and_its_own_character_set() {
+    fn a_server_without_plugins_gets_a_native_scramble_and_its_character_set() {
         let old = greeting("5.1.73", 0xA7DF, "");
         let (result, sent) = play(false, &account(), &[(0, &old), (2, OK)]);
         assert_eq!(result, Ok(Some(Outcome::Done)));
         assert_eq!(sent[0].payload[8], UTF8_GENERAL_CI);
         assert!(
-            sent[0].payload.ends_with(&[&Plugin::Native.proof(b"secret", SALT_BYTES), &b"s\0"[..]].concat())
+            sent[0]
+                .payload
+                .ends_with(&[&Plugin::Native.scramble(b"secret", SALT_BYTES), &b"s\0"[..]].concat())
         );
         for (version, charset) in
             [("5.5.2-m2", 33), ("5.5.3", 45), ("5.5.5-10.11.2-MariaDB", 45), ("8", 45), ("?", 33)]
@@ -504,51 +500,51 @@ mod tests {
     }
 
     #[test]
-    fn a_default_plugin_that_is_unknown_is_not_yet_the_accounts() {
+    fn an_unknown_default_plugin_is_no_error() {
         let unknown = greeting("8.4.0", ALL, "authentication_ldap_simple");
         let (_, sent) = play(false, &account(), &[(0, &unknown)]);
         assert!(sent[0].payload.ends_with(b"mysql_native_password\0"));
     }
 
     #[test]
-    fn a_switch_is_followed_with_the_new_salt() {
+    fn an_authentication_switch_uses_the_new_salt() {
         for (plugin, name) in
             [(Plugin::Native, "mysql_native_password"), (Plugin::CachingSha2, "caching_sha2_password")]
         {
             let (result, sent) = play(false, &account(), &[(0, &native()), (2, &switch(name)), (4, OK)]);
             assert_eq!(result, Ok(Some(Outcome::Done)));
-            let proof = plugin.proof(b"secret", b"ABCDEFGHIJKLMNOPQRST");
-            assert_eq!(sent[1..], [Packet { sequence: 3, payload: proof }]);
+            let scramble = plugin.scramble(b"secret", b"ABCDEFGHIJKLMNOPQRST");
+            assert_eq!(sent[1..], [Packet { sequence: 3, payload: scramble }]);
         }
     }
 
     #[test]
-    fn a_remembered_password_needs_only_its_proof() {
+    fn a_cached_password_needs_only_its_scramble() {
         let (result, sent) = play(false, &account(), &[(0, &sha2()), (2, &[1, 3]), (3, OK)]);
         assert_eq!((result, sent.len()), (Ok(Some(Outcome::Done)), 1));
     }
 
     #[test]
-    fn the_password_itself_is_sent_where_nobody_reads_along_and_nowhere_else() {
+    fn the_password_is_sent_in_clear_only_on_secure_connections() {
         let (result, sent) = play(true, &account(), &[(0, &sha2()), (2, &[1, 4]), (4, OK)]);
         assert_eq!(result, Ok(Some(Outcome::Done)));
         assert_eq!(sent[1..], [Packet { sequence: 3, payload: b"secret\0".to_vec() }]);
         let (result, sent) = play(false, &account(), &[(0, &sha2()), (2, &[1, 4])]);
         assert!(matches!(result, Ok(Some(Outcome::Refused { code: PLUGIN_FAILED, .. }))), "{result:?}");
         assert_eq!(sent.len(), 1);
-        // A server whose way to prove a password has no such question does not get it.
+        // mysql_native_password has no such request.
         let (result, sent) = play(true, &account(), &[(0, &native()), (2, &[1, 4])]);
         assert_eq!(result, Err(Malformed("no answer to a login")));
         assert_eq!(sent.len(), 1);
     }
 
     #[test]
-    fn what_a_server_refuses_is_told_in_its_words() {
+    fn a_refusal_carries_the_servers_message() {
         let denied = Outcome::Refused { code: 1045, message: "Access denied for user".into() };
         let (result, _) =
             play(false, &account(), &[(0, &native()), (2, b"\xFF\x15\x04#28000Access denied for user")]);
         assert_eq!(result, Ok(Some(denied)));
-        // Before its greeting a server knows nothing of its client: no SQL state.
+        // Before its greeting a server does not know the client's protocol: no SQL state.
         let full = Outcome::Refused { code: 1040, message: "Too many connections".into() };
         for sequence in [0, 1] {
             let (result, sent) = play(false, &account(), &[(sequence, b"\xFF\x10\x04Too many connections")]);
@@ -557,10 +553,10 @@ mod tests {
     }
 
     #[test]
-    fn what_we_cannot_do_is_said() {
+    fn unsupported_authentication_is_explained() {
         for (asked, code, words) in [
             (vec![0xFE], OLD_PASSWORD, "before MySQL 4.1"),
-            (switch("client_ed25519"), UNKNOWN_PLUGIN, "plugin client_ed25519; known"),
+            (switch("client_ed25519"), UNKNOWN_PLUGIN, "plugin client_ed25519; supported"),
         ] {
             let (result, sent) = play(true, &account(), &[(0, &native()), (2, &asked)]);
             let Ok(Some(Outcome::Refused { code: found, message })) = result else { panic!("{result:?}") };
@@ -570,11 +566,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_login_is_refused() {
+    fn malformed_logins_fail() {
         let old_protocol = [&[9], &native()[1..]].concat();
         let no_passwords = greeting("4.0.30", 0x2C, "");
         let short_salt = [&b"\xFEmysql_native_password\0"[..], b"short\0"].concat();
-        for said in [
+        for server in [
             &[(0, &[][..])][..],
             &[(0, &[10])],
             &[(0, &old_protocol)],
@@ -589,26 +585,26 @@ mod tests {
             &[(0, &native()), (2, OK), (3, OK)],
             &[(0, b"\xFF\x10")],
         ] {
-            let (result, _) = play(true, &account(), said);
-            assert!(result.is_err(), "{said:?}");
+            let (result, _) = play(true, &account(), server);
+            assert!(result.is_err(), "{server:?}");
         }
         let (result, sent) = play(true, &Account { user: "a\0b".into(), ..account() }, &[(0, &native())]);
         assert_eq!((result, sent.len()), (Err(Malformed("a name with a zero byte in it")), 0));
     }
 
     #[test]
-    fn a_login_ends_even_if_the_server_never_ends_it() {
+    fn an_endless_login_fails() {
         let again = switch("mysql_native_password");
-        let mut said: Vec<(u8, &[u8])> = vec![(0, &[])];
+        let mut server: Vec<(u8, &[u8])> = vec![(0, &[])];
         let first = native();
-        said[0].1 = &first;
-        said.extend((2..=254).step_by(2).map(|sequence| (sequence, &again[..])));
-        let (result, _) = play(true, &account(), &said);
+        server[0].1 = &first;
+        server.extend((2..=254).step_by(2).map(|sequence| (sequence, &again[..])));
+        let (result, _) = play(true, &account(), &server);
         assert_eq!(result, Err(Malformed("a login without end")));
     }
 
     #[test]
-    fn after_its_end_nothing_more_is_taken() {
+    fn bytes_after_the_end_fail() {
         let (mut login, mut out) = (Login::new(true), Vec::new());
         let stream = [packet(0, &native()), packet(2, OK)].concat();
         assert_eq!(login.feed(&stream, &account(), &mut out), Ok(Some(Outcome::Done)));
@@ -616,7 +612,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_packet_is_refused_before_it_comes() {
+    fn a_long_packet_fails_at_its_header() {
         let mut login = Login::new(true);
         let header = [1, 0, 1, 0];
         assert!(login.feed(&header, &account(), &mut Vec::new()).is_err());
@@ -624,7 +620,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused(
+        fn any_bytes_are_read_or_fail(
             greeted in any::<bool>(),
             mut stream in prop::collection::vec(any::<u8>(), 0..2000),
             short in any::<bool>(),
@@ -634,25 +630,25 @@ mod tests {
                 login.feed(&packet(0, &sha2()), &account(), &mut out).unwrap();
             }
             if short && stream.len() >= 4 {
-                // Mostly a whole packet, in its turn.
+                // Usually a whole packet with the right number.
                 let header = [stream[0] % 64, 0, 0, login.sequence];
                 stream[..4].copy_from_slice(&header);
             }
             let _ = login.feed(&stream, &account(), &mut out);
-            prop_assert!(login.packets.kept() <= packet::LONGEST + 4);
+            prop_assert!(login.packets.buffered() <= packet::LONGEST + 4);
             prop_assert!(out.len() < 2 * stream.len() + 500);
         }
 
         #[test]
-        fn cutting_the_stream_changes_nothing(
+        fn splitting_the_stream_changes_nothing(
             end in prop::sample::select(vec![OK, b"\xFF\x15\x04#28000Access denied"]),
             cuts in prop::collection::vec(0usize..500, 0..12),
         ) {
-            let said: [(u8, &[u8]); 5] = [
+            let server: [(u8, &[u8]); 5] = [
                 (0, &native()), (2, &switch("caching_sha2_password")), (4, &[1, 4]), (6, &[1, 3]), (7, end),
             ];
-            let (whole, sent_whole) = play(true, &account(), &said);
-            let stream: Vec<u8> = said.iter().flat_map(|(sequence, payload)| packet(*sequence, payload)).collect();
+            let (whole, sent_whole) = play(true, &account(), &server);
+            let stream: Vec<u8> = server.iter().flat_map(|(sequence, payload)| packet(*sequence, payload)).collect();
             let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut % stream.len()).collect();
             cuts.sort_unstable();
             let (mut login, mut out, mut from, mut outcome) = (Login::new(true), Vec::new(), 0, None);

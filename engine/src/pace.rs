@@ -1,16 +1,16 @@
-//! When transactions begin: as soon as the last one has ended, after some thought, or at their own times.
+//! When transactions begin: at once, after a think time, or at a given rate.
 
 use serde::Deserialize;
 
 use crate::random::Stream;
 
-/// How a load is paced; rates and times as the workload program gives them.
+/// How a load is paced, as in the workload program.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Pace {
-    /// Each connection begins its next transaction `think_s` after its last one.
+    /// Each connection begins its next transaction `think_s` after its last one ends.
     Closed { think_s: f64, exponential: bool },
-    /// Transactions arrive whether the server keeps up or not: `rate` in a second, over all connections.
+    /// `rate` transactions per second arrive over all connections, whether the server keeps up or not.
     Open { rate: f64, poisson: bool },
 }
 
@@ -24,14 +24,16 @@ impl Pace {
     pub fn check(&self) -> Result<(), String> {
         match *self {
             Self::Closed { think_s, .. } if !(0.0..=86_400.0).contains(&think_s) => {
-                Err(format!("a think time of {think_s} s"))
+                Err(format!("impossible think time: {think_s} s"))
             }
-            Self::Open { rate, .. } if !(rate.is_finite() && rate > 0.0) => Err(format!("a rate of {rate}")),
+            Self::Open { rate, .. } if !(rate.is_finite() && rate > 0.0) => {
+                Err(format!("impossible rate: {rate}"))
+            }
             _ => Ok(()),
         }
     }
 
-    /// Nanoseconds from a transaction's end to the next one's begin; 0: at once.
+    /// Nanoseconds from a transaction's end to the next one's start.
     pub fn think(&self, stream: &mut Stream) -> u64 {
         match *self {
             Self::Closed { think_s, .. } if think_s <= 0.0 => 0,
@@ -40,37 +42,37 @@ impl Pace {
         }
     }
 
-    /// Nanoseconds before the first transaction: somewhere in a time of thought, as in the middle of a load.
+    /// Nanoseconds before the first transaction: the rest of a think time, as in the middle of a load.
     pub fn lead(&self, stream: &mut Stream) -> u64 {
         let think = self.think(stream);
-        // What is left of an exponential time is distributed as the whole of it.
+        // Exponential times have no memory.
         let fixed = matches!(self, Self::Closed { exponential: false, .. });
         if fixed && think > 0 { stream.below(think) } else { think }
     }
 
-    /// The arrivals of a slice that begins at `now`, for a lane that has the `share` of all connections.
+    /// The arrivals of a slice that begins at `now`, for a lane with this `share` of all connections.
     pub fn arrivals(&self, share: f64, now: u64, mut stream: Stream) -> Option<Arrivals> {
         let &Self::Open { rate, poisson } = self else { return None };
         let gap_s = 1.0 / (rate * share);
         let first = nanoseconds(gap_s, poisson, &mut stream);
-        // Lanes of evenly spaced arrivals must not all begin theirs at the same moment.
+        // With even spacing, lanes must not all begin at the same moment.
         let first = if poisson { first } else { stream.below(first) };
         Some(Arrivals { gap_s, poisson, due: now.saturating_add(first), stream })
     }
 }
 
-/// The intended starts of an open loop, one after the other.
+/// The intended starts of an open loop.
 #[derive(Debug)]
 pub struct Arrivals {
     gap_s: f64,
     poisson: bool,
-    /// When the next transaction is to begin: nanoseconds of the lane's clock. May lie in the past.
+    /// When the next transaction is due, in nanoseconds of the lane's clock; may be in the past.
     pub due: u64,
     stream: Stream,
 }
 
 impl Arrivals {
-    /// Goes on to the next arrival; gives the one that was due.
+    /// Advances to the next arrival; returns the one that was due.
     pub fn take(&mut self) -> u64 {
         let due = self.due;
         self.due = due.saturating_add(nanoseconds(self.gap_s, self.poisson, &mut self.stream));
@@ -95,23 +97,23 @@ mod tests {
     }
 
     #[test]
-    fn uniform_arrivals_keep_their_distance() {
+    fn uniform_arrivals_are_evenly_spaced() {
         let dues = arrivals(Pace::Open { rate: 1000.0, poisson: false }, 0.5, 10);
         assert!((4_999..=5_001).contains(&dues.len()), "{}", dues.len());
         assert!(dues.windows(2).all(|pair| pair[1] - pair[0] == 2_000_000));
     }
 
     #[test]
-    fn poisson_arrivals_come_at_the_rate_and_at_random() {
+    fn poisson_arrivals_have_the_rate_and_exponential_gaps() {
         let dues = arrivals(Pace::Open { rate: 1000.0, poisson: true }, 1.0, 100);
         assert!((98_500..101_500).contains(&dues.len()), "{}", dues.len());
         let short = dues.windows(2).filter(|pair| pair[1] - pair[0] < 1_000_000).count();
-        // 1 - 1/e of exponential gaps are shorter than the mean.
+        // A fraction of 1 - 1/e of exponential gaps is shorter than the mean.
         assert!((0.62..0.645).contains(&(short as f64 / dues.len() as f64)), "{short}");
     }
 
     #[test]
-    fn thought_takes_its_time() {
+    fn think_times_have_their_mean() {
         let mut stream = Stream::new(1, 1);
         assert_eq!(Pace::default().think(&mut stream), 0);
         let fixed = Pace::Closed { think_s: 0.25, exponential: false };

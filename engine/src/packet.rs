@@ -1,16 +1,16 @@
-//! Whole packets of the MySQL protocol, for the few exchanges that are not a load: login and bulk load.
+//! Whole packets of the MySQL protocol, for login and bulk load.
 
 use crate::wire::Malformed;
 
 pub const HEADER: usize = 4;
-/// Longest payload that is taken; what is read here is far shorter.
+/// Longest payload accepted; expected ones are far shorter.
 pub const LONGEST: usize = 64 * 1024;
 
-/// Puts one packet at a time together from the pieces in which it comes.
+/// Assembles packets from a stream that arrives in pieces.
 #[derive(Clone, Debug, Default)]
 pub struct Assembler {
-    /// Header and payload, as far as they came.
-    kept: Vec<u8>,
+    /// The part of the next packet received so far.
+    buffered: Vec<u8>,
 }
 
 /// A packet's payload and its number in the exchange.
@@ -21,49 +21,49 @@ pub struct Packet {
 }
 
 impl Assembler {
-    /// Takes from `bytes` what belongs to the packet under way; gives it once it is whole.
+    /// Consumes the next packet's bytes from `bytes`; returns the packet once it is complete.
     pub fn take(&mut self, bytes: &mut &[u8]) -> Result<Option<Packet>, Malformed> {
         self.fill(HEADER, bytes);
-        let [a, b, c, sequence, ..] = self.kept[..] else { return Ok(None) };
+        let [a, b, c, sequence, ..] = self.buffered[..] else { return Ok(None) };
         let length = u32::from_le_bytes([a, b, c, 0]) as usize;
         if length > LONGEST {
-            return Err(Malformed("a packet of more than 64 KiB where a short one belongs"));
+            return Err(Malformed("a packet of more than 64 KiB in place of a short one"));
         }
         self.fill(HEADER + length, bytes);
-        if self.kept.len() < HEADER + length {
+        if self.buffered.len() < HEADER + length {
             return Ok(None);
         }
-        let payload = self.kept.split_off(HEADER);
-        self.kept.clear();
+        let payload = self.buffered.split_off(HEADER);
+        self.buffered.clear();
         Ok(Some(Packet { sequence, payload }))
     }
 
-    /// How many bytes are kept for a packet that is not whole yet.
     #[cfg(test)]
-    pub fn kept(&self) -> usize {
-        self.kept.len()
+    pub fn buffered(&self) -> usize {
+        self.buffered.len()
     }
 
     fn fill(&mut self, length: usize, bytes: &mut &[u8]) {
-        let missing = length.saturating_sub(self.kept.len());
+        let missing = length.saturating_sub(self.buffered.len());
         let (taken, rest) = bytes.split_at(missing.min(bytes.len()));
-        self.kept.extend_from_slice(taken);
+        self.buffered.extend_from_slice(taken);
         *bytes = rest;
     }
 }
 
-/// Appends a packet to `out`; its payload is shorter than 16 MiB.
+/// Appends a packet to `out`. The payload must be shorter than 16 MiB.
 pub fn write(sequence: u8, payload: &[u8], out: &mut Vec<u8>) {
     let [a, b, c, _] = (payload.len() as u32).to_le_bytes();
     out.extend_from_slice(&[a, b, c, sequence]);
     out.extend_from_slice(payload);
 }
 
-/// Writes a packet's header into its first bytes, which were left for it.
+/// Writes the header into a packet's first bytes, which are reserved for it; fails from 16 MiB on, which would
+/// need a second packet.
 pub fn seal(packet: &mut [u8], sequence: u8) -> Result<(), Malformed> {
     let length = packet.len() - HEADER;
     if length >= 0xFF_FFFF {
-        return Err(Malformed("a packet of 16 MiB or more"));
+        return Err(Malformed("a command of 16 MiB or more"));
     }
     packet[..HEADER].copy_from_slice(&(length as u32).to_le_bytes());
     packet[HEADER - 1] = sequence;
@@ -86,7 +86,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn packets_come_out_as_they_went_in(
+        fn assembling_round_trips(
             payloads in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..300), 0..8),
             piece in 1usize..50,
         ) {
@@ -106,11 +106,11 @@ mod tests {
         }
 
         #[test]
-        fn nothing_long_is_kept(header in any::<[u8; HEADER]>(), length in 0..2 * LONGEST) {
+        fn the_buffer_is_bounded(header in any::<[u8; HEADER]>(), length in 0..2 * LONGEST) {
             let stream = [&header[..], &vec![header[0]; length]].concat();
             let (mut assembler, mut bytes) = (Assembler::default(), &stream[..]);
             while let Ok(Some(_)) = assembler.take(&mut bytes) {}
-            prop_assert!(assembler.kept() <= HEADER + LONGEST);
+            prop_assert!(assembler.buffered() <= HEADER + LONGEST);
         }
     }
 }

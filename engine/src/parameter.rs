@@ -1,20 +1,20 @@
-//! What is filled into statements: how each parameter is drawn, and how it is written.
+//! Statement parameters: how each is drawn and written.
 
 use serde::Deserialize;
 
 use crate::random::{Rows, Stream};
 use crate::tpcc::last_name;
 
-/// The types that values have in prepared statements.
+// Parameter types of prepared statements.
 const LONGLONG: u8 = 0x08;
 const NEWDECIMAL: u8 = 0xF6;
 const VAR_STRING: u8 = 0xFD;
 
-/// When a parameter is drawn.
+/// How often a parameter is drawn.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Per {
-    /// For each repetition of the step that needs it.
+    /// For each repetition of the step that uses it.
     #[default]
     Repetition,
     Transaction,
@@ -43,21 +43,21 @@ pub enum Source {
         min: i64,
         max: i64,
     },
-    /// TPC-C, clause 2.1.6: a non-uniform number.
+    /// A non-uniform number (TPC-C, clause 2.1.6).
     Nurand {
         a: i64,
         c: i64,
         min: i64,
         max: i64,
     },
-    /// In `percent` % another number than that of `of`, where there is one.
+    /// The number of `of`, or in `percent` % another one from `min` to `max` if there is one.
     Remote {
         of: usize,
         min: i64,
         max: i64,
         percent: u64,
     },
-    /// TPC-C, clause 4.3.2.3: the name that a number from 0 to 999 stands for.
+    /// The last name for a number from 0 to 999 (TPC-C, clause 4.3.2.3).
     LastName {
         of: usize,
     },
@@ -68,9 +68,9 @@ pub enum Source {
     Sequence,
     /// The connection's own number, from 1.
     Thread,
-    /// Which repetition of the step this is, from 1.
+    /// The number of the step's repetition, from 1.
     Repetition,
-    /// What a statement before has read.
+    /// A value that an earlier statement read.
     Result {
         number: bool,
     },
@@ -84,7 +84,7 @@ impl Source {
         }
     }
 
-    /// Draws a number; None for what is not drawn. `values` holds what it is computed from, `rows` the table's.
+    /// Draws a number; None for a result. `values` holds the parameters that it depends on.
     pub fn draw(&self, repetition: u32, rows: &Rows, draws: &mut Draws, values: &Values) -> Option<i64> {
         let number = |of: usize| if let Value::Number(number) = values[of] { number } else { 0 };
         let stream = &mut draws.stream;
@@ -104,7 +104,7 @@ impl Source {
             Self::Remote { of, min, max, percent } => {
                 let own = number(of);
                 if min < max && stream.below(100) < percent {
-                    // One of the others, each equally likely.
+                    // Uniform over the other numbers.
                     let other = stream.between(min, max - 1);
                     if other >= own { other + 1 } else { other }
                 } else {
@@ -140,7 +140,7 @@ impl Source {
         }
     }
 
-    /// Appends a value as a prepared statement takes it; nothing for NULL, which is a bit elsewhere.
+    /// Appends a prepared statement's value; nothing for NULL, which is a bit in the bitmap.
     pub fn write_binary(&self, value: &Value, out: &mut Vec<u8>) {
         match value {
             Value::Null => {}
@@ -163,13 +163,13 @@ impl Source {
         }
     }
 
-    /// Whether its numbers are numbers to the server, too.
+    /// Whether the server gets a number; otherwise a text generated from one.
     fn is_number(&self) -> bool {
         !matches!(self, Self::LastName { .. } | Self::Text { .. } | Self::Result { .. })
     }
 }
 
-/// A parameter's value. Generated texts are the number that makes them.
+/// A parameter's value. A generated text is stored as the number that generates it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     Number(i64),
@@ -180,13 +180,13 @@ pub enum Value {
 /// One for each parameter.
 pub type Values = Vec<Value>;
 
-/// What numbers a connection draws from, and who it is.
+/// A connection's random stream and counters.
 #[derive(Debug)]
 pub struct Draws {
     pub stream: Stream,
     pub number: u64,
     pub sequence: i64,
-    /// Its own part of a table, and what stands before it.
+    /// Its own share of a table, and the number of rows before it.
     pub share: Option<(Rows, i64)>,
 }
 
@@ -194,7 +194,7 @@ fn integer(bytes: &[u8]) -> Option<i64> {
     std::str::from_utf8(bytes).ok()?.parse().ok()
 }
 
-/// The text that `number` stands for.
+/// Appends the text that `number` generates.
 fn generate(source: &Source, number: i64, out: &mut Vec<u8>) {
     match source {
         Source::LastName { .. } => {
@@ -207,12 +207,12 @@ fn generate(source: &Source, number: i64, out: &mut Vec<u8>) {
     }
 }
 
-/// What a session reads in a string literal, by its sql_mode.
+/// How a session reads string literals, by its sql_mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Escapes {
     #[default]
     Backslash,
-    /// NO_BACKSLASH_ESCAPES: but for quotes each byte stands for itself.
+    /// NO_BACKSLASH_ESCAPES: only quotes are escaped, by doubling.
     None,
 }
 
@@ -230,7 +230,7 @@ pub fn quote(bytes: &[u8], escapes: Escapes, out: &mut Vec<u8>) {
     out.push(b'\'');
 }
 
-/// Appends what `write` writes, after its length-encoded length.
+/// Appends the output of `write`, prefixed with its length-encoded length.
 fn length_prefixed(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let at = out.len();
     write(out);
@@ -260,22 +260,22 @@ fn length_prefixed(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     out.splice(at..at, prefix[..width].iter().copied());
 }
 
-/// Whether parameters can be drawn in their order.
+/// Checks that parameters can be drawn in order.
 pub fn check(parameters: &[Parameter]) -> Result<(), String> {
     for (index, parameter) in parameters.iter().enumerate() {
         if let Some(of) = parameter.source.of() {
             if of >= index {
-                return Err(format!("parameter {index} is computed from a later one"));
+                return Err(format!("parameter {index} depends on a later one"));
             }
             if parameter.per == Per::Transaction && parameters[of].per == Per::Repetition {
-                return Err(format!("parameter {index} lasts longer than what it is computed from"));
+                return Err(format!("parameter {index} is drawn less often than the one it depends on"));
             }
             if matches!(parameters[of].source, Source::Text { .. } | Source::Result { .. }) {
-                return Err(format!("parameter {index} is computed from what is no number when it is drawn"));
+                return Err(format!("parameter {index} depends on one that is not a number"));
             }
         }
         if let Source::RangeEnd { size: ..=0, .. } = parameter.source {
-            return Err(format!("parameter {index}: a range of no rows"));
+            return Err(format!("parameter {index}: size is not positive"));
         }
         if let Source::Integer { min, max }
         | Source::Nurand { min, max, .. }
@@ -303,7 +303,7 @@ mod tests {
         Draws { stream: Stream::new(3, number), number, sequence: 0, share: None }
     }
 
-    /// Draws so often, computed from these values.
+    /// `times` draws that depend on these values.
     fn drawn(source: &Source, times: usize, values: &[i64]) -> Vec<i64> {
         let (rows, mut draws) = (Distribution::Uniform.over(10), draws(4));
         let values: Values = values.iter().map(|&number| Value::Number(number)).collect();
@@ -327,11 +327,11 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_nurand_are_in_their_range_and_not_even() {
-        // Customers, as TPC-C, clause 2.1.6, draws them.
+    fn nurand_is_in_range_and_non_uniform() {
+        // Customer numbers of TPC-C, clause 2.1.6.
         let numbers = drawn(&Source::Nurand { a: 1023, c: 259, min: 1, max: 3000 }, 100_000, &[]);
         assert!(numbers.iter().all(|number| (1..=3000).contains(number)));
-        // As often as counting all pairs of draws says: x | y for x to 1023 and y from 1 to 3000.
+        // Expected shares from counting all pairs: x | y for x to 1023 and y from 1 to 3000.
         let mut times = vec![0u64; 3001];
         for x in 0..=1023i64 {
             for y in 1..=3000 {
@@ -363,7 +363,7 @@ mod tests {
         }
 
         #[test]
-        fn a_remote_number_is_in_the_range_and_never_the_own(min in -5i64..5, span in 1i64..6, own in 0i64..6) {
+        fn a_remote_number_is_in_range_and_not_its_own(min in -5i64..5, span in 1i64..6, own in 0i64..6) {
             let (max, own) = (min + span, min + own.min(span));
             let others = drawn(&Source::Remote { of: 0, min, max, percent: 100 }, 50, &[own]);
             prop_assert!(others.iter().all(|&number| number != own && (min..=max).contains(&number)));
@@ -376,9 +376,9 @@ mod tests {
                 .clamp(i64::MIN.into(), i64::MAX.into()) as i64);
         }
 
-        /// A quoted text is read back by the server's rules: the text, whatever is in it.
+        /// The server's rules read a quoted text back unchanged.
         #[test]
-        fn quoting_loses_nothing(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+        fn quoting_round_trips(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
             let mut out = Vec::new();
             let source = Source::Result { number: false };
             source.write_text(&Value::Bytes(bytes.clone()), Escapes::Backslash, &mut out);
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_are_remote_as_asked_and_each_other_as_often() {
+    fn remote_numbers_have_their_share_and_are_uniform() {
         let remote = |percent| drawn(&Source::Remote { of: 0, min: 1, max: 5, percent }, 100_000, &[3]);
         assert!(remote(0).iter().all(|&number| number == 3));
         let numbers = remote(15);
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_drawn_is_refused() {
+    fn impossible_parameters_are_refused() {
         let parameter = |per, source| Parameter { per, source };
         let number = || parameter(Per::Repetition, Source::Integer { min: 0, max: 0 });
         let computed = |of, per| parameter(per, Source::RangeEnd { of, size: 1 });
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_made_of_three_syllables() {
+    fn last_names_have_three_syllables() {
         for (number, name) in [
             (0, "BARBARBAR"),
             (1, "BARBAROUGHT"),
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_counts_and_knows_its_number() {
+    fn sequence_thread_and_repetition_count() {
         assert_eq!(drawn(&Source::Sequence, 3, &[]), [1, 2, 3]);
         assert_eq!(drawn(&Source::Thread, 2, &[]), [5, 5]);
         let (rows, mut draws) = (Distribution::Uniform.over(1), draws(0));
@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_the_rows_has_its_own_bounds() {
+    fn own_shares_stay_in_their_rows() {
         let mut draws = Draws { share: Some((Distribution::Uniform.over(26), 24)), ..draws(0) };
         let rows = Distribution::Uniform.over(100);
         let source = Source::RowId { own_share: true };
@@ -488,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_written_as_their_kind_wants() {
+    fn values_are_written_by_their_type() {
         let (number, words) = (Source::Result { number: true }, Source::Result { number: false });
         let bytes = |bytes: &[u8]| Value::Bytes(bytes.to_vec());
         assert_eq!(text(&number, &bytes(b"-12.50")), "-12.50");
@@ -513,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_takes_as_many_bytes_as_it_needs() {
+    fn lengths_are_length_encoded() {
         for (length, head) in [
             (0, &[0][..]),
             (0xFA, &[0xFA]),

@@ -1,4 +1,4 @@
-//! What a connection sends: a workload program, read from JSON and laid out for running.
+//! The workload program: parsed from JSON, laid out for execution.
 
 use serde::Deserialize;
 
@@ -25,42 +25,42 @@ pub struct Kind {
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum WrittenPiece {
+enum RawPiece {
     Literal(String),
     Reference(i64),
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenStatement {
+struct RawStatement {
     kind: usize,
-    pieces: Vec<WrittenPiece>,
+    pieces: Vec<RawPiece>,
     #[serde(default)]
     into: Vec<usize>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenStep {
+struct RawStep {
     repeat: u32,
     #[serde(default)]
     repeat_of: Option<usize>,
-    statements: Vec<WrittenStatement>,
+    statements: Vec<RawStatement>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenTransaction {
+struct RawTransaction {
     weight: u64,
     begin: bool,
     #[serde(default)]
     rollback: bool,
-    steps: Vec<WrittenStep>,
+    steps: Vec<RawStep>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct RawProgram {
     tables: u64,
     rows: u64,
     distribution: Distribution,
@@ -72,7 +72,7 @@ struct Written {
     reconnect: bool,
     kinds: Vec<Kind>,
     parameters: Vec<Parameter>,
-    transactions: Vec<WrittenTransaction>,
+    transactions: Vec<RawTransaction>,
 }
 
 #[derive(Debug)]
@@ -91,9 +91,9 @@ impl Piece {
 #[derive(Debug)]
 pub struct Statement {
     pub kind: usize,
-    /// The parameters that take its first row's columns.
+    /// The parameters that receive its first row's columns.
     pub into: Vec<usize>,
-    /// Where its handles begin among all of a connection's, one for each table that it can name.
+    /// Its first handle; it has one for each table that it can name.
     handle: usize,
     pieces: Vec<Piece>,
 }
@@ -107,24 +107,24 @@ impl Statement {
         self.pieces.iter().any(|piece| matches!(piece, Piece::Table))
     }
 
-    /// Which of the connection's handles stands for it on this table.
+    /// Its handle for this table.
     pub fn handle(&self, table: u64) -> usize {
         self.handle + if self.names_table() { table as usize - 1 } else { 0 }
     }
 }
 
-/// Statements that share a table; they are sent again and again, each time with parameters drawn afresh.
+/// Statements on one table, sent repeatedly with freshly drawn parameters.
 #[derive(Debug)]
 pub struct Step {
     repeat: u32,
     repeat_of: Option<usize>,
     pub statements: Vec<Statement>,
-    /// The parameters of each repetition, each after those that it is computed from.
+    /// The parameters of each repetition, each after the one it depends on.
     draws: Vec<usize>,
 }
 
 impl Step {
-    /// How often it is sent; may be 0 where a parameter says so.
+    /// The number of repetitions; may be 0 if a parameter gives it.
     pub fn repeat(&self, values: &Values) -> u32 {
         match self.repeat_of.map(|index| &values[index]) {
             Some(Value::Number(number)) => u32::try_from(*number).unwrap_or(0),
@@ -136,16 +136,16 @@ impl Step {
 
 #[derive(Debug)]
 pub struct Transaction {
-    /// BEGIN, and COMMIT or ROLLBACK; none: every statement commits itself.
+    /// BEGIN, and COMMIT or ROLLBACK; None: autocommit.
     pub frame: Option<(Statement, Statement)>,
     pub steps: Vec<Step>,
-    /// The parameters of the whole transaction.
+    /// The parameters drawn once per transaction.
     draws: Vec<usize>,
-    /// Parameters that its statements fill: NULL until then.
+    /// The parameters that its statements fill; NULL until then.
     results: Vec<usize>,
 }
 
-/// A workload program; never changes, shared by all connections.
+/// A workload program, shared by all connections.
 #[derive(Debug)]
 pub struct Program {
     tables: u64,
@@ -158,25 +158,25 @@ pub struct Program {
     pub kinds: Vec<Kind>,
     parameters: Vec<Parameter>,
     pub transactions: Vec<Transaction>,
-    /// Running totals of the transactions' weights.
+    /// Cumulative weights of the transactions.
     weights: Vec<u64>,
-    /// How many handles a connection has.
+    /// The number of a connection's handles.
     handles: usize,
 }
 
 impl Program {
     pub fn parse(json: &[u8]) -> Result<Self, Error> {
-        let written: Written = serde_json::from_slice(json).map_err(|error| error.to_string())?;
-        if written.tables == 0 || written.rows == 0 || written.transactions.is_empty() {
-            return Err("tables, rows and transactions must not be zero".into());
+        let raw: RawProgram = serde_json::from_slice(json).map_err(|error| error.to_string())?;
+        if raw.tables == 0 || raw.rows == 0 || raw.transactions.is_empty() {
+            return Err("tables, rows or transactions: expected at least one".into());
         }
-        parameter::check(&written.parameters)?;
-        written.pace.check()?;
-        check_distribution(&written.distribution)?;
-        let mut layout = Layout { written: &written, handles: 0 };
+        parameter::check(&raw.parameters)?;
+        raw.pace.check()?;
+        check_distribution(&raw.distribution)?;
+        let mut layout = Layout { raw: &raw, handles: 0 };
         let mut weights = Vec::<u64>::new();
         let mut transactions = Vec::new();
-        for transaction in &written.transactions {
+        for transaction in &raw.transactions {
             let before = weights.last().copied().unwrap_or(0);
             weights.push(before.checked_add(transaction.weight).ok_or("the weights are too large")?);
             transactions.push(layout.transaction(transaction)?);
@@ -185,8 +185,7 @@ impl Program {
             return Err("all weights are zero".into());
         }
         let handles = layout.handles;
-        let Written { tables, rows, distribution, prepared, pace, reconnect, kinds, parameters, .. } =
-            written;
+        let RawProgram { tables, rows, distribution, prepared, pace, reconnect, kinds, parameters, .. } = raw;
         let drawn_rows = distribution.over(rows);
         Ok(Self {
             tables,
@@ -208,7 +207,7 @@ impl Program {
     pub fn draws(&self, seed: u64, number: u64, connections: u64) -> Draws {
         let own = |parameter: &Parameter| matches!(parameter.source, Source::RowId { own_share: true });
         let share = self.parameters.iter().any(own).then(|| {
-            // As sysbench cuts it: both ends inside, so that neighbours share a row.
+            // As in sysbench, shares include both ends, so that neighbours share a row.
             let cut =
                 |number: u64| (u128::from(self.rows) * u128::from(number) / u128::from(connections)) as u64;
             let (first, last) = (cut(number), cut(number + 1));
@@ -217,7 +216,7 @@ impl Program {
         Draws { stream: Stream::new(seed, number), number, sequence: 0, share }
     }
 
-    /// The index of the next transaction to run.
+    /// Draws the index of the next transaction.
     pub fn choose(&self, draws: &mut Draws) -> usize {
         if let [_] = self.weights[..] {
             return 0;
@@ -226,7 +225,7 @@ impl Program {
         self.weights.partition_point(|&total| total <= point)
     }
 
-    /// A table's number, from 1.
+    /// Draws a table's number, from 1.
     pub fn table(&self, draws: &mut Draws) -> u64 {
         if self.tables == 1 { 1 } else { draws.stream.below(self.tables) + 1 }
     }
@@ -235,12 +234,12 @@ impl Program {
         vec![Value::Null; self.parameters.len()]
     }
 
-    /// How many statements a connection prepares.
+    /// The number of statements that a connection prepares.
     pub fn handles(&self) -> usize {
         if self.prepared { self.handles } else { 0 }
     }
 
-    /// Appends the text to prepare for a handle, a question mark for each parameter.
+    /// Appends the text to prepare for a handle, with a question mark for each parameter.
     pub fn write_template(&self, handle: usize, out: &mut Vec<u8>) {
         let statements = self.transactions.iter().flat_map(|transaction| {
             let frame = transaction.frame.iter().flat_map(|(begin, end)| [begin, end]);
@@ -259,7 +258,7 @@ impl Program {
         }
     }
 
-    /// Draws what holds for a whole transaction.
+    /// Draws a transaction's parameters and resets its results.
     pub fn draw_transaction(&self, transaction: usize, draws: &mut Draws, values: &mut Values) {
         let transaction = &self.transactions[transaction];
         for &index in &transaction.results {
@@ -268,7 +267,7 @@ impl Program {
         self.draw(&transaction.draws, 0, draws, values);
     }
 
-    /// Draws what repetition `number` (from 0) of `step` needs.
+    /// Draws the parameters of repetition `number` (from 0) of `step`.
     pub fn draw_repetition(&self, step: &Step, number: u32, draws: &mut Draws, values: &mut Values) {
         self.draw(&step.draws, number, draws, values);
     }
@@ -302,9 +301,9 @@ impl Program {
         }
     }
 
-    /// Appends what follows the head of a COM_STMT_EXECUTE; `bound`: the server knows the types already.
+    /// Appends the body of a COM_STMT_EXECUTE; `bound`: the server knows the types already.
     ///
-    /// Returns whether it knows them for the next time.
+    /// Returns `bound` for the next execution.
     pub fn write_values(
         &self,
         statement: &Statement,
@@ -336,12 +335,12 @@ impl Program {
         for (source, value) in parameters() {
             source.write_binary(value, out);
         }
-        // What was read from rows may be of another type the next time.
+        // Results may have another type next time.
         !parameters().any(|(source, _)| matches!(source, Source::Result { .. }))
     }
 }
 
-/// Whether rows can be drawn so at all.
+/// Checks that rows can be drawn from the distribution.
 fn check_distribution(distribution: &Distribution) -> Result<(), Error> {
     let possible = match *distribution {
         Distribution::Uniform => true,
@@ -352,22 +351,22 @@ fn check_distribution(distribution: &Distribution) -> Result<(), Error> {
         Distribution::Pareto { h } => h > 0.0 && h < 1.0,
         Distribution::Zipfian { exponent } => (0.0..=100.0).contains(&exponent),
     };
-    if possible { Ok(()) } else { Err(format!("an impossible distribution: {distribution:?}")) }
+    if possible { Ok(()) } else { Err(format!("impossible distribution: {distribution:?}")) }
 }
 
-/// Lays out transactions, and gives handles to their statements.
+/// Lays out transactions and numbers their statements' handles.
 struct Layout<'w> {
-    written: &'w Written,
+    raw: &'w RawProgram,
     handles: usize,
 }
 
 impl Layout<'_> {
-    fn transaction(&mut self, transaction: &WrittenTransaction) -> Result<Transaction, Error> {
+    fn transaction(&mut self, transaction: &RawTransaction) -> Result<Transaction, Error> {
         let frame = if transaction.begin {
             let end = if transaction.rollback { "rollback" } else { "commit" };
             Some((self.frame("begin")?, self.frame(end)?))
         } else if transaction.rollback {
-            return Err("a transaction is rolled back that was not begun".into());
+            return Err("rollback without begin".into());
         } else {
             None
         };
@@ -379,7 +378,7 @@ impl Layout<'_> {
             .collect::<Result<Vec<_>, _>>()?;
         let fixed = |step: &Step| step.repeat_of.is_none();
         if !steps.iter().any(fixed) {
-            return Err("a transaction may send nothing".into());
+            return Err("a transaction without a step of fixed repetitions".into());
         }
         let statements = || steps.iter().flat_map(|step| &step.statements);
         let named = statements().flat_map(|statement| &statement.pieces).filter_map(Piece::parameter);
@@ -390,28 +389,26 @@ impl Layout<'_> {
     }
 
     fn frame(&mut self, name: &str) -> Result<Statement, Error> {
-        let kind = self.written.kinds.iter().position(|kind| kind.name == name);
-        let kind = kind.ok_or_else(|| format!("a transaction needs the kind {name}"))?;
+        let kind = self.raw.kinds.iter().position(|kind| kind.name == name);
+        let kind = kind.ok_or_else(|| format!("begin needs a kind named {name}"))?;
         self.with_handles(Statement::of_text(kind, &name.to_ascii_uppercase()))
     }
 
     fn with_handles(&mut self, mut statement: Statement) -> Result<Statement, Error> {
         statement.handle = self.handles;
-        let own = if statement.names_table() { self.written.tables as usize } else { 1 };
+        let own = if statement.names_table() { self.raw.tables as usize } else { 1 };
         self.handles = self.handles.checked_add(own).ok_or("too many tables")?;
         Ok(statement)
     }
 
-    fn step(&mut self, step: &WrittenStep) -> Result<Step, Error> {
+    fn step(&mut self, step: &RawStep) -> Result<Step, Error> {
         if step.statements.is_empty() {
             return Err("a step without statements".into());
         }
         if let Some(index) = step.repeat_of
             && self.parameter(index)?.per == Per::Repetition
         {
-            return Err(format!(
-                "parameter {index} says how often a step is sent, but is drawn for each time"
-            ));
+            return Err(format!("parameter {index} counts repetitions, but is drawn in each of them"));
         }
         let statements = step
             .statements
@@ -424,23 +421,22 @@ impl Layout<'_> {
         Ok(Step { repeat: step.repeat, repeat_of: step.repeat_of, statements, draws })
     }
 
-    fn statement(&mut self, statement: &WrittenStatement) -> Result<Statement, Error> {
-        let &WrittenStatement { kind, ref pieces, ref into } = statement;
-        if kind >= self.written.kinds.len() {
-            return Err(format!("there is no kind {kind}"));
+    fn statement(&mut self, statement: &RawStatement) -> Result<Statement, Error> {
+        let &RawStatement { kind, ref pieces, ref into } = statement;
+        if kind >= self.raw.kinds.len() {
+            return Err(format!("no such kind: {kind}"));
         }
         for &index in into {
             if !matches!(self.parameter(index)?.source, Source::Result { .. }) {
-                return Err(format!("parameter {index} takes no result"));
+                return Err(format!("parameter {index} is not a result"));
             }
         }
         let pieces = pieces.iter().map(|piece| {
             Ok(match *piece {
-                WrittenPiece::Literal(ref text) => Piece::Literal(text.clone().into_bytes()),
-                WrittenPiece::Reference(-1) => Piece::Table,
-                WrittenPiece::Reference(index) => {
-                    let index =
-                        usize::try_from(index).map_err(|_| format!("there is no parameter {index}"))?;
+                RawPiece::Literal(ref text) => Piece::Literal(text.clone().into_bytes()),
+                RawPiece::Reference(-1) => Piece::Table,
+                RawPiece::Reference(index) => {
+                    let index = usize::try_from(index).map_err(|_| format!("no such parameter: {index}"))?;
                     self.parameter(index)?;
                     Piece::Parameter(index)
                 }
@@ -451,15 +447,15 @@ impl Layout<'_> {
     }
 
     fn parameter(&self, index: usize) -> Result<&Parameter, Error> {
-        self.written.parameters.get(index).ok_or_else(|| format!("there is no parameter {index}"))
+        self.raw.parameters.get(index).ok_or_else(|| format!("no such parameter: {index}"))
     }
 
-    /// The named parameters and all that they are computed from.
+    /// The named parameters and all that they depend on.
     fn closure(&self, named: impl Iterator<Item = usize>) -> Vec<bool> {
-        let parameters = &self.written.parameters;
+        let parameters = &self.raw.parameters;
         let mut needed = vec![false; parameters.len()];
         named.for_each(|index| needed[index] = true);
-        // What another is computed from stands before it: one pass from the back finds all.
+        // Dependencies come first, so one pass from the back finds all.
         for index in (0..parameters.len()).rev() {
             if let (true, Some(of)) = (needed[index], parameters[index].source.of()) {
                 needed[of] = true;
@@ -472,7 +468,7 @@ impl Layout<'_> {
         let drawn = |parameter: &Parameter| {
             parameter.per == per && !matches!(parameter.source, Source::Result { .. })
         };
-        let parameters = self.written.parameters.iter().enumerate();
+        let parameters = self.raw.parameters.iter().enumerate();
         parameters.filter(|&(index, parameter)| needed[index] && drawn(parameter)).map(|(i, _)| i).collect()
     }
 }
@@ -484,7 +480,7 @@ pub mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A row is read twice, then written with a text, in one transaction.
+    /// One transaction: two range reads, then an update.
     pub const SAMPLE: &str = r#"{
         "tables": 3, "rows": 100, "distribution": {"type": "uniform"},
         "kinds": [{"name": "range", "effect": "read"}, {"name": "update", "effect": "write"},
@@ -520,7 +516,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_text_is_the_same_wherever_it_stands_in_a_repetition() {
+    fn a_text_is_the_same_throughout_a_repetition() {
         let program = Program::parse(SAMPLE.as_bytes()).unwrap();
         let (mut draws, mut values) = drawn(&program);
         let step = &program.transactions[0].steps[1];
@@ -531,12 +527,12 @@ pub mod tests {
     }
 
     #[test]
-    fn steps_that_repeat_zero_times_are_gone() {
+    fn steps_of_zero_repetitions_are_dropped() {
         assert_eq!(Program::parse(SAMPLE.as_bytes()).unwrap().transactions[0].steps.len(), 2);
     }
 
     #[test]
-    fn weights_are_kept() {
+    fn transactions_are_chosen_by_weight() {
         let two = SAMPLE.replace("\"transactions\": [", "\"transactions\": [{\"weight\": 3, \"begin\": false, \"steps\": [{\"repeat\": 1, \"statements\": [{\"kind\": 0, \"pieces\": [\"x\"]}]}]},");
         let program = Program::parse(two.as_bytes()).unwrap();
         let mut draws = program.draws(1, 1, 2);
@@ -545,7 +541,7 @@ pub mod tests {
     }
 
     #[test]
-    fn what_does_not_hold_together_is_refused() {
+    fn inconsistent_programs_are_refused() {
         for (from, to) in [
             ("\"of\": 0", "\"of\": 1"),
             ("\"kind\": 1,", "\"kind\": 9,"),
@@ -559,7 +555,7 @@ pub mod tests {
         }
     }
 
-    /// Everything that a program can have.
+    /// A program with every feature.
     const FULL: &str = r#"{
         "tables": 2, "rows": 100, "distribution": {"type": "special", "iterations": 12, "hot_range_percent": 1, "hot_percent": 75},
         "prepared": true, "pace": {"type": "open", "rate": 10.5, "poisson": true}, "reconnect": true,
@@ -583,11 +579,11 @@ pub mod tests {
                 {"repeat": 2, "statements": [{"kind": 0, "pieces": ["SELECT"]}]}]}]}"#;
 
     #[test]
-    fn a_program_may_have_everything() {
+    fn a_program_may_use_every_feature() {
         let program = Program::parse(FULL.as_bytes()).unwrap();
         assert!(program.prepared && program.reconnect);
         assert_eq!(program.pace, Pace::Open { rate: 10.5, poisson: true });
-        // Two for the SELECT that names a table, one for each other, BEGIN and end twice.
+        // Two for the SELECT that names a table, one for each other statement; BEGIN and the end twice.
         assert_eq!(program.handles(), 9);
         let template = |handle| {
             let mut text = Vec::new();
@@ -603,7 +599,7 @@ pub mod tests {
 
     #[test]
     fn own_shares_are_cut_as_in_sysbench() {
-        // rlen = 100 / 3 rows; a thread draws from rlen * number to rlen * (number + 1), cut off, both inside.
+        // rlen = 100 / 3 rows; a thread draws from rlen * number to rlen * (number + 1), truncated, inclusive.
         let uniform = FULL.replace(
             r#""type": "special", "iterations": 12, "hot_range_percent": 1, "hot_percent": 75"#,
             r#""type": "uniform""#,
@@ -617,14 +613,14 @@ pub mod tests {
             assert_eq!((found.first(), found.last()), (Some(&first), Some(&last)));
             assert_eq!(found.len() as i64, last - first + 1);
         }
-        // More connections than rows: each still has some.
+        // More connections than rows: each still has a share.
         let mut draws = program.draws(1, 299, 300);
         let row = program.parameters[0].source.draw(0, &program.drawn_rows, &mut draws, &program.values());
         assert!((99..=100).contains(&row.unwrap()), "{row:?}");
     }
 
     #[test]
-    fn what_cannot_be_run_is_refused() {
+    fn impossible_programs_are_refused() {
         for (from, to) in [
             ("\"iterations\": 12", "\"iterations\": 0"),
             ("\"hot_percent\": 75", "\"hot_percent\": 101"),
@@ -656,7 +652,7 @@ pub mod tests {
         }
     }
 
-    /// Where the numbers and words of a text are.
+    /// The positions of a text's numbers and words.
     fn tokens(text: &str) -> Vec<(usize, usize)> {
         let inside = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
         let bytes = text.as_bytes();

@@ -1,4 +1,4 @@
-//! The engine as the Python module `shootout._engine`; its types and errors are documented in `_engine.pyi`.
+//! The Python module `shootout._engine`; `_engine.pyi` documents its types and errors.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -15,14 +15,14 @@ use crate::engine;
 use crate::histogram;
 use crate::lane::Course;
 use crate::levels;
-use crate::load::{Way, load};
+use crate::load::{LoadOptions, load};
 use crate::login::Account;
 use crate::program::Program;
 use crate::rows::{self, Table, Tables};
 
 create_exception!(_engine, LoadError, PyException);
 
-/// Of a load: longest wait for a sign of life from the server.
+/// Longest silence of the server during a load.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[pyclass(module = "shootout._engine")]
@@ -128,7 +128,7 @@ impl Engine {
         let server = self.0.servers();
         let engine = &mut self.0;
         let result =
-            interruptible(py, |look_around| engine.connect(target, connections, timeout, look_around))?;
+            interruptible(py, |keep_going| engine.connect(target, connections, timeout, keep_going))?;
         result.map_err(|failure| load_error(server, failure))
     }
 
@@ -143,7 +143,7 @@ impl Engine {
         let course = Course { ramp: duration(ramp_s)?, window: duration(window_s)? };
         let timeout = duration(timeout_s)?;
         let engine = &mut self.0;
-        let result = interruptible(py, |look_around| engine.slice(server, course, timeout, look_around))?;
+        let result = interruptible(py, |keep_going| engine.slice(server, course, timeout, keep_going))?;
         let tally = result.map_err(|failure| load_error(server, failure))?;
         let wrap = |histogram| Py::new(py, Histogram(histogram));
         Ok(Slice {
@@ -161,16 +161,16 @@ impl Engine {
     }
 }
 
-/// Runs `work` without the interpreter's lock; what it is given looks for signals, and says when to stop.
+/// Runs `work` without the GIL, and passes it a function that checks for signals and is false after one.
 fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&dyn Fn() -> bool) -> T + Send) -> PyResult<T> {
     let signal = Mutex::new(None);
-    let look_around = || {
+    let keep_going = || {
         let raised = Python::attach(|py| py.check_signals()).err();
-        let go_on = raised.is_none();
+        let keep_going = raised.is_none();
         *signal.lock().expect("never held across a panic") = raised;
-        go_on
+        keep_going
     };
-    let result = py.detach(|| work(&look_around));
+    let result = py.detach(|| work(&keep_going));
     match signal.into_inner().expect("never held across a panic") {
         Some(raised) => Err(raised),
         None => Ok(result),
@@ -206,8 +206,8 @@ fn load_rows(
     let dataset = dataset_of(dataset)?;
     let address = Address::parse(address).map_err(PyValueError::new_err)?;
     let target = Target { address, account: Account { user, password, schema } };
-    let way = Way { insert: insert_bytes, logged };
-    interruptible(py, |look_around| load(&target, LOAD_TIMEOUT, &*dataset, workers, way, look_around))?
+    let options = LoadOptions { insert: insert_bytes, logged };
+    interruptible(py, |keep_going| load(&target, LOAD_TIMEOUT, &*dataset, workers, options, keep_going))?
         .map_err(|failure| load_error(0, failure))
 }
 
@@ -241,7 +241,7 @@ fn saved(values: Vec<f64>, orders: Vec<Vec<usize>>, shortest: usize) -> PyResult
             && order.iter().all(|&index| left.get_mut(index).is_some_and(std::mem::take))
     };
     if !orders.iter().all(fits) {
-        return Err(PyValueError::new_err("not an order of the values"));
+        return Err(PyValueError::new_err("an order is not a permutation of the indexes"));
     }
     Ok(levels::saved(&values, &orders, shortest))
 }

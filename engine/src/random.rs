@@ -15,7 +15,7 @@ impl Stream {
         Self(SplitMix64::seed_from_u64(family.next_u64()))
     }
 
-    /// A new stream, unrelated to what comes of this one.
+    /// A new stream, independent of this one.
     #[must_use]
     pub fn split(&mut self) -> Self {
         Self::new(self.bits(), 0)
@@ -42,8 +42,8 @@ impl Stream {
 
     /// Appends `pattern` with every `#` replaced by a digit and every `@` by a letter a to z.
     pub fn fill(&mut self, pattern: &[u8], out: &mut Vec<u8>) {
-        // A 64-bit draw is a fraction: its high word after a multiplication is the next digit. Twelve
-        // characters use at most 57 bits of it, so one draw serves a whole group of eleven digits.
+        // A 64-bit draw is a fraction: its high word after a multiplication is the next character. Twelve
+        // characters use at most 57 bits, so one draw serves a whole group of eleven digits.
         const PER_DRAW: u32 = 12;
         let (mut fraction, mut left) = (0, 0);
         for &byte in pattern {
@@ -65,33 +65,33 @@ impl Stream {
     }
 }
 
-/// How the rows of a table are hit; as in sysbench, whose parameters these are.
+/// How accesses spread over a table's rows, with sysbench's parameters.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Distribution {
     Uniform,
-    /// The mean of some uniform draws: a bell over the whole table.
+    /// The mean of `iterations` uniform draws: a bell over the whole table.
     Gaussian {
         iterations: u32,
     },
-    /// Most hits fall evenly on a small middle range, the others around it, bell-shaped.
+    /// Most accesses fall evenly on a small middle range, the others in a bell over the whole table.
     Special {
         iterations: u32,
         hot_range_percent: u32,
         hot_percent: u32,
     },
-    /// The first share `h` of the rows gets 1 - `h` of the hits, and so on within it.
+    /// The first share `h` of the rows gets 1 - `h` of the accesses, and so on within it.
     Pareto {
         h: f64,
     },
-    /// Row i is hit in proportion to 1 / i^`exponent`.
+    /// Row i is accessed in proportion to 1 / i^`exponent`.
     Zipfian {
         exponent: f64,
     },
 }
 
 impl Distribution {
-    /// Draws of row ids from 1 to `rows`, which must not be 0.
+    /// The distribution over row ids 1 to `rows`, which must not be 0.
     pub fn over(&self, rows: u64) -> Rows {
         let shape = match *self {
             Self::Uniform => Shape::Uniform,
@@ -107,7 +107,7 @@ impl Distribution {
     }
 }
 
-/// A distribution over a table of known size, its constants computed.
+/// A distribution over a table of known size, with its constants computed.
 #[derive(Clone, Debug)]
 pub struct Rows {
     rows: u64,
@@ -124,7 +124,7 @@ enum Shape {
 }
 
 impl Rows {
-    /// A row id.
+    /// Draws a row id.
     pub fn draw(&self, stream: &mut Stream) -> i64 {
         let rows = self.rows as f64;
         let index = match self.shape {
@@ -135,7 +135,7 @@ impl Rows {
                 if choice < cold_share {
                     (bell(iterations, stream) * (rows - 1.0)) as u64
                 } else {
-                    // As in sysbench, the draw that chose the hot range also chooses the place in it.
+                    // As in sysbench, one draw chooses the hot range and the place in it.
                     (choice * (hot + 1.0) + (rows - 1.0 - hot) / 2.0) as u64
                 }
             }
@@ -157,10 +157,10 @@ fn bell(iterations: u32, stream: &mut Stream) -> f64 {
 struct Zipf {
     rows: u64,
     exponent: f64,
-    /// The hat's integral at its ends: those of the first and behind the last row.
+    /// The hat's integral before the first and after the last row.
     lowest: f64,
     highest: f64,
-    /// Below this distance from the row's middle a draw is taken without a closer look.
+    /// A draw within this distance of the row's middle is accepted without a test.
     sure: f64,
 }
 
@@ -190,7 +190,7 @@ impl Zipf {
         (-self.exponent * x.ln()).exp()
     }
 
-    /// The integral of `height` from 1 to x: (x^(1 - e) - 1) / (1 - e), and ln x where e is 1.
+    /// The integral of `height` from 1 to x: (x^(1 - e) - 1) / (1 - e), or ln x if e is 1.
     fn integral(&self, x: f64) -> f64 {
         let rest = 1.0 - self.exponent;
         if rest.abs() < 1e-9 { x.ln() } else { (rest * x.ln()).exp_m1() / rest }
@@ -198,7 +198,7 @@ impl Zipf {
 
     fn inverse(&self, area: f64) -> f64 {
         let rest = 1.0 - self.exponent;
-        // Rounding may take the argument of the logarithm just below zero.
+        // Rounding may push the logarithm's argument just below zero.
         if rest.abs() < 1e-9 { area.exp() } else { ((rest * area).max(-1.0).ln_1p() / rest).exp() }
     }
 }
@@ -228,7 +228,7 @@ mod tests {
         }
 
         #[test]
-        fn filling_keeps_what_is_not_a_placeholder(seed: u64, pattern in "[#@a-z-]{0,200}") {
+        fn filling_replaces_only_placeholders(seed: u64, pattern in "[#@a-z-]{0,200}") {
             let mut text = Vec::new();
             Stream::new(seed, 1).fill(pattern.as_bytes(), &mut text);
             prop_assert_eq!(text.len(), pattern.len());
@@ -243,12 +243,12 @@ mod tests {
     }
 
     #[test]
-    fn special_hits_the_hot_range_as_often_as_asked() {
+    fn special_hits_the_hot_range_at_its_rate() {
         let mut stream = Stream::new(7, 0);
         let hot = (0..100_000)
             .filter(|_| (4_950..=5_051).contains(&SPECIAL.over(10_000).draw(&mut stream)))
             .count();
-        // Three quarters, and the middle percent's part of the bell (about 4.8 % of the rest).
+        // Three quarters, plus the bell's part in the middle percent (about 4.8 % of the rest).
         assert!((75_500..77_500).contains(&hot), "{hot} of 100000");
     }
 
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn pareto_keeps_its_promise() {
+    fn pareto_has_its_share() {
         let first_fifth = share(&Distribution::Pareto { h: 0.2 }, 10_000, |row| row <= 2_000);
         assert!((first_fifth - 0.8).abs() < 0.01, "{first_fifth}");
     }
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_are_even() {
+    fn digits_are_uniform() {
         let mut text = Vec::new();
         let mut stream = Stream::new(3, 0);
         for _ in 0..10_000 {

@@ -1,33 +1,32 @@
-//! Rows of a dataset's tables, each a function of the dataset alone: for the load, and for the checksum of what
-//! a server must hold afterwards.
+//! Rows of a dataset's tables, each a function of the dataset alone: for loading, and for the checksum of the
+//! loaded tables.
 
 /// One column's value in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field<'a> {
     Null,
     Integer(i64),
-    /// Everything else, as the server would print it.
+    /// Any other type, as the server prints it.
     Text(&'a [u8]),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     pub name: String,
-    /// In the order of a row's fields.
     pub columns: &'static [&'static str],
-    /// What its rows are made in: one row each, or some that belong together.
+    /// How many units its rows are generated in: single rows, or rows that belong together.
     pub units: u64,
 }
 
-/// A dataset's tables and what is in them.
+/// A dataset's tables and their rows.
 pub trait Tables: Sync {
     fn tables(&self) -> Vec<Table>;
 
-    /// Hands the rows of a table's unit (from 0) to `row`, in the order of the primary key, as units are.
+    /// Passes the rows of a table's unit (from 0) to `row`. Rows and units are in primary key order.
     fn write(&self, table: usize, unit: u64, row: &mut dyn FnMut(&[Field<'_>]));
 }
 
-/// How many rows a table's first `units` have, and the sum of `CRC32(CONCAT_WS('#', columns…))` over them.
+/// The number of rows in a table's first `units`, and their sum of `CRC32(CONCAT_WS('#', columns…))`.
 pub fn checksum(dataset: &dyn Tables, table: usize, units: u64) -> (u64, u64) {
     let (mut rows, mut sum) = (0, 0);
     let mut digits = itoa::Buffer::new();
@@ -69,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checksum_leaves_nulls_out_as_concat_ws_does() {
+    fn a_checksum_skips_nulls_as_concat_ws_does() {
         let few = Few(vec![
             vec![Field::Integer(-7), Field::Null, Field::Text(b"x")],
             vec![Field::Null, Field::Text(b""), Field::Integer(1)],

@@ -60,9 +60,9 @@ mod tests {
         assert_eq!(sum(1, 0).0, 100);
     }
 
-    /// Written down once: datasets of past runs must stay comparable.
+    /// Golden row: datasets of past runs must stay comparable.
     #[test]
-    fn the_generator_is_pinned() {
+    fn generated_rows_never_change() {
         Sbtest::new(1, 10_000, 1).write(0, 0, &mut |fields| {
             let [Field::Integer(id), Field::Integer(k), Field::Text(c), Field::Text(pad)] = fields else {
                 panic!("{fields:?}");

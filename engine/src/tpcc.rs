@@ -1,5 +1,4 @@
-//! Rows of TPC-C's nine tables as they stand before the first transaction (clause 4.3.3), each a function of
-//! (seed, table, unit) alone.
+//! The initial rows of TPC-C's nine tables (clause 4.3.3), each a function of (seed, table, unit) alone.
 
 use std::ops::RangeInclusive;
 
@@ -7,15 +6,15 @@ use crate::random::Stream;
 use crate::rows::{Field, Table, Tables};
 
 const ITEMS: u64 = 100_000;
-const DISTRICTS: u64 = 10; // of a warehouse
-const CUSTOMERS: u64 = 3_000; // of a district, and as many orders
-const DELIVERED: u64 = 2_100; // of them, the first ones
+const DISTRICTS: u64 = 10; // per warehouse
+const CUSTOMERS: u64 = 3_000; // per district, and as many orders
+const DELIVERED: u64 = 2_100; // orders per district, the first ones
 
-/// Of NURand where customers get their names. What workloads draw names with must differ from it by 65 to 119,
-/// but not by 96 or 112 (clause 2.1.6.1).
+/// NURand's constant for customers' names. The constant of workloads must differ from it by 65 to 119, but not
+/// by 96 or 112 (clause 2.1.6.1).
 const NAME_CONSTANT: u64 = 123;
 
-const LOADED_AT: &[u8] = b"2025-01-01 00:00:00"; // of everything: the same on every day
+const LOADED_AT: &[u8] = b"2025-01-01 00:00:00"; // fixed, so that rows are the same every day
 
 const WAREHOUSE: usize = 0;
 const DISTRICT: usize = 1;
@@ -26,11 +25,11 @@ const ORDERS: usize = 5;
 const ORDER_LINE: usize = 6;
 const ITEM: usize = 7;
 const STOCK: usize = 8;
-/// No table: who ordered what.
+/// A stream of its own for the orders' customers, not a table.
 const PERMUTATION: usize = 9;
 
 /// Names and columns, as in fixtures/datasets/tpcc.sql.
-#[rustfmt::skip] // or every column has a line
+#[rustfmt::skip] // to keep several columns on a line
 const TABLES: [(&str, &[&str]); 9] = [
     ("warehouse", &[
         "w_id", "w_name", "w_street_1", "w_street_2", "w_city", "w_state", "w_zip", "w_tax", "w_ytd",
@@ -66,19 +65,19 @@ const TABLES: [(&str, &[&str]); 9] = [
 const SYLLABLES: [&str; 10] =
     ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
 
-/// The three parts of the last name numbered 0 to 999 (clause 4.3.2.3).
+/// The three syllables of last name `number`, 0 to 999 (clause 4.3.2.3).
 pub fn last_name(number: u64) -> [&'static str; 3] {
     [number / 100, number / 10, number].map(|digits| SYLLABLES[(digits % 10) as usize])
 }
 
-/// A number between both ends, some far more often than others (clause 2.1.6).
+/// NURand (clause 2.1.6).
 fn non_uniform(a: u64, constant: u64, range: RangeInclusive<u64>, stream: &mut Stream) -> u64 {
     let (least, most) = range.into_inner();
     let either = stream.below(a + 1) | (least + stream.below(most - least + 1));
     (either + constant) % (most - least + 1) + least
 }
 
-/// The dataset of that many warehouses.
+/// The dataset of a number of warehouses.
 pub struct Tpcc {
     warehouses: u64,
     seed: u64,
@@ -176,10 +175,9 @@ impl Tpcc {
         }
     }
 
-    /// The customer of a district's order, both from 1: a permutation, so that each has one order.
+    /// The customer of a district's order, both from 1: a permutation, so that each customer has one order.
     fn customer_of(&self, district: u64, order: u64) -> u64 {
-        // A Feistel network permutes the numbers of 12 bits; to walk on until one is small enough leaves a
-        // permutation of those.
+        // A Feistel network permutes 12-bit numbers; cycle walking restricts it to the small enough ones.
         let mut stream = self.stream(PERMUTATION, district);
         let keys = [(); 4].map(|()| stream.bits());
         let mut place = order - 1;
@@ -276,17 +274,17 @@ fn stock(unit: u64, stream: &mut Stream, row: &mut Row) {
     row.data(stream);
 }
 
-/// Warehouse, district and number in it, all from 1, of a unit that districts have `each` of.
+/// A unit's warehouse, district and number within it, all from 1, with `each` units per district.
 fn in_district(unit: u64, each: u64) -> (u64, u64, u64) {
     (unit / (each * DISTRICTS) + 1, unit / each % DISTRICTS + 1, unit % each + 1)
 }
 
-/// An order's first draw, whichever table asks.
+/// An order's first draw, the same for ORDERS and ORDER_LINE.
 fn line_count(order: &mut Stream) -> u64 {
     between(5..=15, order)
 }
 
-/// Uniform, both ends included.
+/// Uniform, inclusive.
 fn between(range: RangeInclusive<u64>, stream: &mut Stream) -> u64 {
     let (least, most) = range.into_inner();
     least + stream.below(most - least + 1)
@@ -295,16 +293,16 @@ fn between(range: RangeInclusive<u64>, stream: &mut Stream) -> u64 {
 const COLUMNS_MAX: usize = 21; // customer's
 const TEXT_MAX: usize = 1_024; // customer needs 730
 
-/// A row in the making, on the stack: its fields, and their texts one after the other.
+/// A row under construction on the stack: its fields, and their texts in one buffer.
 struct Row {
-    fields: [Kept; COLUMNS_MAX],
+    fields: [Slot; COLUMNS_MAX],
     count: usize,
     text: [u8; TEXT_MAX],
     used: usize,
 }
 
 #[derive(Clone, Copy)]
-enum Kept {
+enum Slot {
     Null,
     Integer(i64),
     Text { from: usize, to: usize },
@@ -312,17 +310,17 @@ enum Kept {
 
 impl Row {
     fn new() -> Self {
-        Self { fields: [Kept::Null; COLUMNS_MAX], count: 0, text: [0; TEXT_MAX], used: 0 }
+        Self { fields: [Slot::Null; COLUMNS_MAX], count: 0, text: [0; TEXT_MAX], used: 0 }
     }
 
-    /// Gives the row away and begins the next.
+    /// Passes the row on and begins the next.
     fn hand_to(&mut self, take: &mut dyn FnMut(&[Field<'_>])) {
         let mut fields = [Field::Null; COLUMNS_MAX];
-        for (field, kept) in fields.iter_mut().zip(&self.fields[..self.count]) {
-            *field = match *kept {
-                Kept::Null => Field::Null,
-                Kept::Integer(number) => Field::Integer(number),
-                Kept::Text { from, to } => Field::Text(&self.text[from..to]),
+        for (field, slot) in fields.iter_mut().zip(&self.fields[..self.count]) {
+            *field = match *slot {
+                Slot::Null => Field::Null,
+                Slot::Integer(number) => Field::Integer(number),
+                Slot::Text { from, to } => Field::Text(&self.text[from..to]),
             };
         }
         take(&fields[..self.count]);
@@ -330,11 +328,11 @@ impl Row {
     }
 
     fn null(&mut self) {
-        self.keep(Kept::Null);
+        self.add(Slot::Null);
     }
 
     fn integer(&mut self, number: u64) {
-        self.keep(Kept::Integer(number as i64));
+        self.add(Slot::Integer(number as i64));
     }
 
     fn text(&mut self, text: &[u8]) {
@@ -345,19 +343,19 @@ impl Row {
         self.write(|row| texts.iter().for_each(|text| row.push(text.as_bytes())));
     }
 
-    /// A number of so many of its last decimal place.
+    /// A decimal, given as a multiple of its last place.
     fn decimal(&mut self, number: u64, places: u32) {
         let one = 10_u64.pow(places);
         self.write(|row| {
             row.push(itoa::Buffer::new().format(number / one).as_bytes());
-            // The leading 1 keeps the zeros behind the point, and makes room for it.
+            // The leading 1 preserves the zeros after the point, and becomes the point.
             let at = row.used;
             row.push(itoa::Buffer::new().format(one + number % one).as_bytes());
             row.text[at] = b'.';
         });
     }
 
-    /// Letters of both cases and digits: a random a-string (clause 4.3.2.2).
+    /// A random a-string (clause 4.3.2.2).
     fn alphanumeric(&mut self, length: RangeInclusive<u64>, stream: &mut Stream) {
         let length = between(length, stream);
         self.write(|row| row.push_alphanumeric(length as usize, stream));
@@ -385,7 +383,7 @@ impl Row {
         self.pattern(b"####11111", stream);
     }
 
-    /// What is said of an item or its stock: every tenth is original.
+    /// The data column of an item or its stock: every tenth is "ORIGINAL".
     fn data(&mut self, stream: &mut Stream) {
         const MARK: &[u8] = b"ORIGINAL";
         let from = self.used;
@@ -397,7 +395,7 @@ impl Row {
         }
     }
 
-    fn keep(&mut self, field: Kept) {
+    fn add(&mut self, field: Slot) {
         self.fields[self.count] = field;
         self.count += 1;
     }
@@ -405,7 +403,7 @@ impl Row {
     fn write(&mut self, text: impl FnOnce(&mut Self)) {
         let from = self.used;
         text(self);
-        self.keep(Kept::Text { from, to: self.used });
+        self.add(Slot::Text { from, to: self.used });
     }
 
     fn push(&mut self, bytes: &[u8]) {
@@ -415,7 +413,7 @@ impl Row {
 
     fn push_alphanumeric(&mut self, length: usize, stream: &mut Stream) {
         const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-        // As in Stream::fill, one draw is a fraction that serves a group: nine characters use 54 bits of it.
+        // As in Stream::fill, one draw serves a group: nine characters use 54 bits of it.
         const PER_DRAW: usize = 9;
         let end = self.used + length;
         for group in self.text[self.used..end].chunks_mut(PER_DRAW) {
@@ -442,7 +440,7 @@ mod tests {
         Tpcc::new(2, 1)
     }
 
-    /// The rows of some units, NULLs as none.
+    /// The rows of some units.
     fn rows(table: usize, units: std::ops::Range<u64>) -> Vec<Vec<Option<String>>> {
         let mut rows = Vec::new();
         for unit in units {
@@ -458,7 +456,7 @@ mod tests {
         rows
     }
 
-    /// A column of them, as numbers.
+    /// One column of the rows of some units.
     fn numbers(table: usize, units: std::ops::Range<u64>, column: &str) -> Vec<u64> {
         let at = TABLES[table].1.iter().position(|&name| name == column).unwrap();
         let number = |row: Vec<Option<String>>| row[at].as_ref().unwrap().replace('.', "").parse().unwrap();
@@ -470,7 +468,7 @@ mod tests {
         19 * each..20 * each
     }
 
-    /// Columns and their types, table by table, as the statements have them.
+    /// The tables' columns and types in the DDL.
     fn declared() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
         DDL.split("CREATE TABLE ")
             .skip(1)
@@ -488,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_as_declared() {
+    fn tables_match_the_ddl() {
         let declared = declared();
         assert_eq!(declared.len(), TABLES.len());
         for ((name, columns), (table, fields)) in declared.iter().zip(&TABLES) {
@@ -531,7 +529,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_go_up_from_unit_to_unit() {
+    fn primary_keys_ascend() {
         let keys: [(usize, u64, &[usize]); 6] = [
             (DISTRICT, 20, &[1, 0]),
             (CUSTOMER, 60_000, &[2, 1, 0]),
@@ -552,9 +550,9 @@ mod tests {
         assert_eq!(numbers(STOCK, 199_999..200_000, "s_w_id"), [2]);
     }
 
-    /// Clause 3.3.2, conditions 1 to 4, on one district or warehouse.
+    /// Clause 3.3.2, conditions 1 to 4, for one district or warehouse.
     #[test]
-    fn what_is_loaded_is_consistent() {
+    fn the_initial_rows_are_consistent() {
         let warehouse = numbers(WAREHOUSE, 1..2, "w_ytd")[0];
         assert_eq!(warehouse, numbers(DISTRICT, 10..20, "d_ytd").iter().sum::<u64>());
 
@@ -573,7 +571,7 @@ mod tests {
     }
 
     #[test]
-    fn orders_are_delivered_in_both_tables_or_in_none() {
+    fn orders_and_their_lines_agree_on_delivery() {
         let orders = rows(ORDERS, district_units(CUSTOMERS));
         let delivered: Vec<_> = orders.iter().map(|row| row[5].is_some()).collect();
         assert_eq!(delivered.iter().filter(|&&is| is).count() as u64, DELIVERED);
@@ -596,7 +594,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_as_the_clause_says() {
+    fn shares_match_the_specification() {
         let customers = rows(CUSTOMER, 0..30_000);
         let bad = customers.iter().filter(|row| row[13].as_deref() == Some("BC")).count();
         assert!((2_800..3_200).contains(&bad), "{bad}");
@@ -616,7 +614,7 @@ mod tests {
     }
 
     #[test]
-    fn workloads_draw_names_with_another_constant() {
+    fn workloads_use_an_allowed_nurand_constant() {
         let workload = include_str!("../../fixtures/workloads/tpcc.toml");
         let line = workload.lines().find(|line| line.starts_with("name = { type = \"nurand\"")).unwrap();
         let constant = line.split(" c = ").nth(1).unwrap().split(',').next().unwrap();
@@ -639,9 +637,9 @@ mod tests {
         }
     }
 
-    /// Written down once: datasets of past runs must stay comparable.
+    /// Golden checksums: datasets of past runs must stay comparable.
     #[test]
-    fn the_generator_is_pinned() {
+    fn generated_rows_never_change() {
         let units = |table| dataset().units(table).min(3_000);
         let found: Vec<_> =
             (0..TABLES.len()).map(|table| checksum(&dataset(), table, units(table))).collect();

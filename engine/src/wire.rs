@@ -1,34 +1,34 @@
-//! The client's side of the MySQL protocol, as far as a load needs it: sending commands, skimming replies.
+//! The client's side of the MySQL protocol as far as a load needs it: sending commands, skimming replies.
 //!
-//! A `Reply` reads the stream in whatever pieces it comes and keeps only what it must know: where the reply
-//! ends, whether the server said OK or an error, and of a first row the columns that are asked for. Other rows
-//! are skipped, never stored. No length from the wire is believed: nothing is allocated by it, and what breaks
-//! the protocol is an error, not a guess.
+//! A `Reply` reads a stream that arrives in arbitrary pieces. It finds the reply's end, OK or error, and the
+//! requested columns of the first row; it skips other rows without storing them. Lengths from the wire are never
+//! trusted for allocation, and any violation of the protocol is an error.
 
 use std::fmt;
 
-const COM_QUERY: u8 = 0x03;
+use crate::packet::HEADER;
+
+pub const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
-const HEADER: usize = 4;
 const LONGEST: u32 = 0xFF_FFFF;
 const MORE_RESULTS: u16 = 0x0008;
-/// Enough for an error's message; nearly all other packets are understood from their first bytes.
-const KEPT: usize = 512;
-/// Enough for a row whose columns are asked for.
-const KEPT_OF_ROW: usize = 64 * 1024;
+/// Enough for an error's message; the first bytes of nearly all other packets suffice.
+const HEAD_MAX: usize = 512;
+/// Longest row whose columns can be read.
+const ROW_MAX: usize = 64 * 1024;
 
-/// Starts a query packet in `out`; the statement's text follows, then `finish`.
+/// Starts a query packet in `out`; append the statement's text, then call `packet::seal`.
 pub fn begin_query(out: &mut Vec<u8>) {
     begin(COM_QUERY, out);
 }
 
-/// The same for a statement to prepare.
+/// Starts a packet that prepares a statement.
 pub fn begin_prepare(out: &mut Vec<u8>) {
     begin(COM_STMT_PREPARE, out);
 }
 
-/// The same for executing a prepared statement; its parameters' values follow.
+/// Starts a packet that executes a prepared statement; append the parameters' values.
 pub fn begin_execute(id: u32, out: &mut Vec<u8>) {
     const NO_CURSOR: u8 = 0;
     begin(COM_STMT_EXECUTE, out);
@@ -41,21 +41,11 @@ fn begin(command: u8, out: &mut Vec<u8>) {
     out.extend_from_slice(&[0, 0, 0, 0, command]);
 }
 
-/// Writes the packet's length. Fails for a command that would need more than one packet (16 MiB).
-pub fn finish(out: &mut [u8]) -> Result<(), Malformed> {
-    let length = out.len() - HEADER;
-    if length >= LONGEST as usize {
-        return Err(Malformed("a statement of 16 MiB or more"));
-    }
-    out[..3].copy_from_slice(&(length as u32).to_le_bytes()[..3]);
-    Ok(())
-}
-
 /// How the server ended a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Done,
-    /// The number that a prepared statement got.
+    /// A prepared statement's id.
     Prepared(u32),
     Refused {
         code: u16,
@@ -63,19 +53,19 @@ pub enum Outcome {
     },
 }
 
-/// What the protocol does not allow.
+/// A violation of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed(pub &'static str);
 
 impl fmt::Display for Malformed {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "not in the MySQL protocol: {}", self.0)
+        write!(formatter, "MySQL protocol error: {}", self.0)
     }
 }
 
-/// What a reply answers: rows are text after a query, and binary after an execution.
+/// The command a reply answers: rows are text after a query, binary after an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum Request {
     Query,
     Execution,
     Preparation,
@@ -84,11 +74,11 @@ pub enum Asked {
 #[derive(Clone, Copy, Debug)]
 enum Expect {
     First,
-    /// Columns of rows, and the packet that ends their list.
+    /// Definitions of a result's columns still to come.
     Columns(u64),
     ColumnsEnd,
     Rows,
-    /// Parameters and then columns of a prepared statement, of no interest.
+    /// Definitions of a prepared statement's parameters, then columns: skipped.
     Described {
         id: u32,
         left: u64,
@@ -100,7 +90,7 @@ enum Expect {
     },
 }
 
-// Types of columns, as definitions give them.
+// Column types.
 const TINY: u8 = 1;
 const SHORT_INT: u8 = 2;
 const LONG: u8 = 3;
@@ -114,42 +104,42 @@ const TIME: u8 = 11;
 const DATETIME: u8 = 12;
 const YEAR: u8 = 13;
 
-/// A column as its definition says.
+/// The part of a column's definition needed to read its values.
 #[derive(Clone, Copy, Debug)]
 struct Column {
     wire_type: u8,
     unsigned: bool,
 }
 
-/// A value as the server wrote it, or would write it in text; None: NULL.
+/// A value in the server's text format; None for NULL.
 pub type Read = Option<Vec<u8>>;
 
 /// The reply to one command, from its first byte to its last.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    asked: Asked,
-    /// How many columns of the first row are asked for, and what was read of them.
+    request: Request,
+    /// The number of the first row's columns to read, and their definitions.
     wanted: usize,
     columns: Vec<Column>,
-    /// How many columns a row has.
+    /// The number of a row's columns.
     count: u64,
     row: Option<Vec<Read>>,
     expect: Expect,
     sequence: u8,
     header: [u8; HEADER],
     header_len: usize,
-    /// Payload bytes still to come of the packet being read.
+    /// The current packet's payload bytes still to come.
     remaining: usize,
     length: u32,
-    /// The packet goes on one of 16 MiB - 1 bytes and means nothing of its own.
+    /// The current packet continues one of 16 MiB - 1 bytes.
     continuation: bool,
-    kept: Vec<u8>,
+    buffered: Vec<u8>,
 }
 
 impl Default for Reply {
     fn default() -> Self {
         Self {
-            asked: Asked::Query,
+            request: Request::Query,
             wanted: 0,
             columns: Vec::new(),
             count: 0,
@@ -161,30 +151,30 @@ impl Default for Reply {
             remaining: 0,
             length: 0,
             continuation: false,
-            kept: Vec::new(),
+            buffered: Vec::new(),
         }
     }
 }
 
 impl Reply {
-    /// Forgets everything, ready for the reply to a command; of its first row `wanted` columns are kept.
-    pub fn restart(&mut self, asked: Asked, wanted: usize) {
-        let mut kept = std::mem::take(&mut self.kept);
-        kept.clear();
-        *self = Self { asked, wanted, kept, ..Self::default() };
+    /// Resets for the reply to the next command; `wanted` is how many of the first row's columns to read.
+    pub fn restart(&mut self, request: Request, wanted: usize) {
+        let mut buffered = std::mem::take(&mut self.buffered);
+        buffered.clear();
+        *self = Self { request, wanted, buffered, ..Self::default() };
     }
 
-    /// The first row's columns that were asked for; None where there was no row.
+    /// The requested columns of the first row; None without a row.
     pub fn take_row(&mut self) -> Option<Vec<Read>> {
         self.row.take()
     }
 
-    /// How many bytes of a packet may matter.
+    /// How many of a packet's bytes may be needed.
     fn bound(&self) -> usize {
-        if self.wanted > 0 { KEPT_OF_ROW } else { KEPT }
+        if self.wanted > 0 { ROW_MAX } else { HEAD_MAX }
     }
 
-    /// Reads what came. `Some` when the reply is complete; bytes after its end are an error.
+    /// Processes bytes from the server. `Some` when the reply is complete; bytes after its end are an error.
     pub fn feed(&mut self, mut bytes: &[u8]) -> Result<Option<Outcome>, Malformed> {
         while !bytes.is_empty() {
             if self.header_len < HEADER {
@@ -202,20 +192,20 @@ impl Reply {
             bytes = rest;
             self.remaining -= taken;
             if self.remaining > 0 {
-                self.keep(payload);
+                self.buffer(payload);
                 break;
             }
             self.header_len = 0;
             let outcome = if self.continuation {
                 None
-            } else if self.kept.is_empty() {
+            } else if self.buffered.is_empty() {
                 self.packet(&payload[..payload.len().min(self.bound())])?
             } else {
-                self.keep(payload);
-                let mut kept = std::mem::take(&mut self.kept);
-                let outcome = self.packet(&kept);
-                kept.clear();
-                self.kept = kept;
+                self.buffer(payload);
+                let mut buffered = std::mem::take(&mut self.buffered);
+                let outcome = self.packet(&buffered);
+                buffered.clear();
+                self.buffered = buffered;
                 outcome?
             };
             self.continuation = self.length == LONGEST;
@@ -241,28 +231,24 @@ impl Reply {
         Ok(())
     }
 
-    fn keep(&mut self, payload: &[u8]) {
+    fn buffer(&mut self, payload: &[u8]) {
         if !self.continuation {
-            let room = self.bound() - self.kept.len();
-            self.kept.extend_from_slice(&payload[..payload.len().min(room)]);
+            let room = self.bound() - self.buffered.len();
+            self.buffered.extend_from_slice(&payload[..payload.len().min(room)]);
         }
     }
 
-    /// Takes in one packet by its first bytes; `self.length` is its whole length.
+    /// Processes one packet by its first bytes; `self.length` is its whole length.
     fn packet(&mut self, head: &[u8]) -> Result<Option<Outcome>, Malformed> {
         if head.first() == Some(&0xFF) {
             return refusal(head).map(Some);
         }
         let ends_here = head.first() == Some(&0xFE) && self.length < 9;
         match self.expect {
-            Expect::First if self.asked == Asked::Preparation => self.prepared(head),
+            Expect::First if self.request == Request::Preparation => self.prepared(head),
             Expect::First => match head.first() {
-                Some(0x00) => {
-                    let (_affected_rows, rest) = length_encoded(&head[1..])?;
-                    let (_insert_id, rest) = length_encoded(rest)?;
-                    Ok(self.end_of_result(status(rest)?))
-                }
-                Some(0xFB) => Err(Malformed("a request for a local file")),
+                Some(0x00) => Ok(self.end_of_result(ok_body(&head[1..])?.1)),
+                Some(0xFB) => Err(Malformed("an unexpected request for a local file")),
                 Some(_) => {
                     let (columns, _) = length_encoded(head)?;
                     if columns == 0 || columns > 0xFFFF {
@@ -313,14 +299,14 @@ impl Reply {
 
     fn prepared(&mut self, head: &[u8]) -> Result<Option<Outcome>, Malformed> {
         let [0x00, a, b, c, d, columns_low, columns_high, parameters_low, parameters_high, ..] = *head else {
-            return Err(Malformed("not an answer to a statement to prepare"));
+            return Err(Malformed("an unexpected reply to a prepare command"));
         };
         let columns = u64::from(u16::from_le_bytes([columns_low, columns_high]));
         let parameters = u64::from(u16::from_le_bytes([parameters_low, parameters_high]));
         Ok(self.describe(u32::from_le_bytes([a, b, c, d]), parameters, columns))
     }
 
-    /// Goes on with the first of two lists of a prepared statement that is not empty.
+    /// Expects the first non-empty list of definitions of a prepared statement.
     fn describe(&mut self, id: u32, first: u64, then: u64) -> Option<Outcome> {
         let (left, columns) = if first > 0 { (first, then) } else { (then, 0) };
         if left == 0 {
@@ -331,13 +317,13 @@ impl Reply {
     }
 
     fn read_row(&self, head: &[u8]) -> Result<Vec<Read>, Malformed> {
-        if self.length as usize > KEPT_OF_ROW {
-            return Err(Malformed("a row of more than 64 KiB, of which columns were to be read"));
+        if self.length as usize > ROW_MAX {
+            return Err(Malformed("a row of more than 64 KiB, too long to read columns from"));
         }
         if self.columns.len() < self.wanted {
-            return Err(Malformed("fewer columns than were to be read"));
+            return Err(Malformed("fewer columns than the statement reads"));
         }
-        if self.asked == Asked::Execution {
+        if self.request == Request::Execution {
             binary_row(&self.columns, self.count, head)
         } else {
             text_row(self.wanted, head)
@@ -354,7 +340,6 @@ impl Reply {
 }
 
 impl Column {
-    /// Reads a column's definition.
     fn read(definition: &[u8]) -> Result<Self, Malformed> {
         const UNSIGNED: u8 = 32;
         const SHORT: Malformed = Malformed("a column definition cut short");
@@ -362,7 +347,7 @@ impl Column {
         for _catalog_schema_table_table_column_column in 0..6 {
             rest = length_encoded_bytes(rest)?.1;
         }
-        // The length of what follows, character set, width, type, flags.
+        // Length of the rest, character set, width, type, flags.
         let &[_, _, _, _, _, _, _, wire_type, flags_low, _, ..] = rest else { return Err(SHORT) };
         Ok(Self { wire_type, unsigned: flags_low & UNSIGNED != 0 })
     }
@@ -383,10 +368,10 @@ fn text_row(wanted: usize, mut rest: &[u8]) -> Result<Vec<Read>, Malformed> {
     Ok(row)
 }
 
-/// The values of the first columns, of `count` in all, as a text row would have them.
+/// The first of a binary row's `count` columns, in text format.
 fn binary_row(columns: &[Column], count: u64, row: &[u8]) -> Result<Vec<Read>, Malformed> {
     const SHORT: Malformed = Malformed("a row cut short");
-    // A zero, then a bit for each column, after two that mean nothing.
+    // A zero byte, then the null bitmap: two unused bits, then one per column.
     let nulls = row.get(1..).ok_or(SHORT)?;
     let (nulls, mut rest) = nulls.split_at_checked((count as usize + 2).div_ceil(8)).ok_or(SHORT)?;
     let mut read = Vec::with_capacity(columns.len());
@@ -402,7 +387,7 @@ fn binary_row(columns: &[Column], count: u64, row: &[u8]) -> Result<Vec<Read>, M
             LONG | INT24 | FLOAT => 4,
             LONGLONG | DOUBLE => 8,
             DATE | DATETIME | TIMESTAMP | TIME => {
-                return Err(Malformed("a date or time to be read; let the statement cast it to CHAR"));
+                return Err(Malformed("a binary date or time, which is not read: cast it to CHAR"));
             }
             _ => {
                 let (bytes, after) = length_encoded_bytes(rest)?;
@@ -418,7 +403,7 @@ fn binary_row(columns: &[Column], count: u64, row: &[u8]) -> Result<Vec<Read>, M
     Ok(read)
 }
 
-/// A little-endian number of 1, 2, 4 or 8 bytes in decimal digits.
+/// Formats a little-endian number of 1, 2, 4 or 8 bytes.
 fn number(column: Column, bytes: &[u8]) -> String {
     let mut wide = [0; 8];
     wide[..bytes.len()].copy_from_slice(bytes);
@@ -441,7 +426,14 @@ fn status(bytes: &[u8]) -> Result<u16, Malformed> {
     }
 }
 
-/// A number of one to nine bytes, and what follows it.
+/// An OK packet's row count and status flags, and the rest: warnings and message.
+pub fn ok_body(body: &[u8]) -> Result<(u64, u16, &[u8]), Malformed> {
+    let (rows, rest) = length_encoded(body)?;
+    let (_insert_id, rest) = length_encoded(rest)?;
+    Ok((rows, status(rest)?, &rest[2..]))
+}
+
+/// A length-encoded number (one to nine bytes), and the rest.
 pub fn length_encoded(bytes: &[u8]) -> Result<(u64, &[u8]), Malformed> {
     const SHORT: Malformed = Malformed("a number cut short");
     let (&first, rest) = bytes.split_first().ok_or(SHORT)?;
@@ -450,7 +442,7 @@ pub fn length_encoded(bytes: &[u8]) -> Result<(u64, &[u8]), Malformed> {
         0xFC => 2,
         0xFD => 3,
         0xFE => 8,
-        0xFB | 0xFF => return Err(Malformed("a number that is none")),
+        0xFB | 0xFF => return Err(Malformed("an invalid length-encoded number")),
     };
     let (digits, rest) = rest.split_at_checked(width).ok_or(SHORT)?;
     let mut number = [0; 8];
@@ -458,14 +450,14 @@ pub fn length_encoded(bytes: &[u8]) -> Result<(u64, &[u8]), Malformed> {
     Ok((u64::from_le_bytes(number), rest))
 }
 
-/// A text behind its length, and what follows it.
+/// A length-encoded text, and the rest.
 fn length_encoded_bytes(bytes: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
     let (length, rest) = length_encoded(bytes)?;
     let length = usize::try_from(length).ok().filter(|&length| length <= rest.len());
     Ok(rest.split_at(length.ok_or(Malformed("a text longer than its packet"))?))
 }
 
-/// What an error packet says; the SQL state is missing where the server did not know its client yet.
+/// Reads an error packet. It has no SQL state if the server did not know its client yet.
 pub fn refusal(head: &[u8]) -> Result<Outcome, Malformed> {
     let [_, low, high, rest @ ..] = head else { return Err(Malformed("an error without a number")) };
     let message = match rest {
@@ -503,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_as_long_as_its_first_byte_says() {
+    fn length_encoded_numbers_are_read() {
         for (bytes, number) in [
             (&[0xFA][..], 250),
             (&[0xFC, 1, 2], 0x0201),
@@ -532,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_skipped_to_the_end_packet() {
+    fn rows_are_skipped() {
         let long_row = [b'x'; 3000];
         let stream = packets(&[&[2], COLUMN, COLUMN, END, b"\x01a\x01b", &long_row, &[0xFB], END]);
         assert_eq!(read(&stream), Ok(Some(Outcome::Done)));
@@ -545,13 +537,13 @@ mod tests {
     }
 
     #[test]
-    fn more_results_are_waited_for() {
+    fn all_results_are_read() {
         assert_eq!(read(&packets(&[OK_AND_MORE])), Ok(None));
         assert_eq!(read(&packets(&[OK_AND_MORE, OK])), Ok(Some(Outcome::Done)));
     }
 
     #[test]
-    fn an_error_carries_its_number_and_words() {
+    fn an_error_has_a_code_and_a_message() {
         let refused = Outcome::Refused { code: 1213, message: "Deadlock found".into() };
         assert_eq!(read(&packets(&[b"\xff\xbd\x04#40001Deadlock found"])), Ok(Some(refused.clone())));
         let among_rows = packets(&[&[1], COLUMN, END, b"\x01a", b"\xff\xbd\x04#40001Deadlock found"]);
@@ -559,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_of_the_longest_length_goes_on_in_the_next() {
+    fn a_packet_of_maximal_length_continues() {
         let mut row = vec![b'x'; LONGEST as usize];
         row[0] = 0xFD;
         let continued = [0xFE, 0, 0, 2, 0]; // looks like an end, is the row's rest
@@ -568,7 +560,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_the_protocol_is_refused() {
+    fn malformed_replies_fail() {
         for stream in [
             packets(&[b""]),
             packets(&[&[0xFB, b'/', b'e']]),
@@ -587,11 +579,11 @@ mod tests {
     fn restart_forgets_a_half_read_reply() {
         let mut reply = Reply::default();
         assert_eq!(reply.feed(&packets(&[&[1], COLUMN])[..9]), Ok(None));
-        reply.restart(Asked::Query, 0);
+        reply.restart(Request::Query, 0);
         assert_eq!(reply.feed(&packets(&[OK])), Ok(Some(Outcome::Done)));
     }
 
-    // --- rows of which columns are read ----------------------------------------------------------
+    // --- reading columns -------------------------------------------------------------------------
 
     const VAR_STRING: u8 = 0xFD;
     const NEWDECIMAL: u8 = 0xF6;
@@ -616,28 +608,28 @@ mod tests {
     }
 
     /// The first row as texts; `~` stands for NULL.
-    fn captured(asked: Asked, wanted: usize, stream: &[u8]) -> Result<Option<Vec<String>>, Malformed> {
+    fn captured(request: Request, wanted: usize, stream: &[u8]) -> Result<Option<Vec<String>>, Malformed> {
         let mut reply = Reply::default();
-        reply.restart(asked, wanted);
+        reply.restart(request, wanted);
         assert_eq!(reply.feed(stream)?, Some(Outcome::Done));
         let text = |read: Read| read.map_or("~".into(), |bytes| String::from_utf8(bytes).unwrap());
         Ok(reply.take_row().map(|row| row.into_iter().map(text).collect()))
     }
 
     #[test]
-    fn text_rows_give_what_is_asked_for_of_the_first() {
+    fn the_first_text_row_is_read() {
         let stream =
             result(&[(LONG, 0), (VAR_STRING, 0), (LONG, 0)], &[b"\x0212\xFB\x013", b"\x014\x015\x016"]);
-        let row = |wanted| captured(Asked::Query, wanted, &stream).unwrap();
+        let row = |wanted| captured(Request::Query, wanted, &stream).unwrap();
         assert_eq!(row(0), None);
         assert_eq!(row(1).unwrap(), ["12"]);
         assert_eq!(row(3).unwrap(), ["12", "~", "3"]);
-        assert_eq!(captured(Asked::Query, 1, &result(&[(LONG, 0)], &[])), Ok(None));
-        assert_eq!(captured(Asked::Query, 1, &packets(&[OK])), Ok(None));
+        assert_eq!(captured(Request::Query, 1, &result(&[(LONG, 0)], &[])), Ok(None));
+        assert_eq!(captured(Request::Query, 1, &packets(&[OK])), Ok(None));
     }
 
     #[test]
-    fn binary_rows_are_read_by_their_types() {
+    fn binary_values_are_read_by_type() {
         for (wire_type, flags, bytes, text) in [
             (TINY, SIGNED, &[0xFF][..], "-1"),
             (TINY, UNSIGNED, &[0xFF], "255"),
@@ -657,11 +649,11 @@ mod tests {
             (VAR_STRING, SIGNED, b"\0", ""),
             (VAR_STRING, SIGNED, b"\x02ab", "ab"),
         ] {
-            // Behind it another, so that it must take exactly its own.
+            // A second column follows, so that the first must consume exactly its own bytes.
             let row = [&[0, 0], bytes, b"\x03end"].concat();
             let stream = result(&[(wire_type, flags), (VAR_STRING, 0)], &[&row]);
             assert_eq!(
-                captured(Asked::Execution, 2, &stream).unwrap().unwrap(),
+                captured(Request::Execution, 2, &stream).unwrap().unwrap(),
                 [text, "end"],
                 "{wire_type}"
             );
@@ -669,57 +661,57 @@ mod tests {
     }
 
     #[test]
-    fn nulls_of_a_binary_row_are_bits() {
+    fn binary_nulls_are_read() {
         // Ten columns take two bytes of bits; the 1st, the 6th, the 7th and the 10th are NULL.
         let columns = [(TINY, SIGNED); 10];
         let row = [0, 0b1000_0100, 0b0000_1001, 2, 3, 4, 5, 8, 9];
-        let read = captured(Asked::Execution, 10, &result(&columns, &[&row])).unwrap().unwrap();
+        let read = captured(Request::Execution, 10, &result(&columns, &[&row])).unwrap().unwrap();
         assert_eq!(read, ["~", "2", "3", "4", "5", "~", "~", "8", "9", "~"]);
-        let first = captured(Asked::Execution, 2, &result(&columns, &[&row])).unwrap().unwrap();
+        let first = captured(Request::Execution, 2, &result(&columns, &[&row])).unwrap().unwrap();
         assert_eq!(first, ["~", "2"]);
     }
 
     #[test]
-    fn rows_that_cannot_be_read_are_refused_in_words() {
-        let refused = |asked, wanted, columns: &[(u8, u8)], row: &[u8]| {
-            captured(asked, wanted, &result(columns, &[row])).unwrap_err().0
+    fn unreadable_rows_fail_with_a_reason() {
+        let refused = |request, wanted, columns: &[(u8, u8)], row: &[u8]| {
+            captured(request, wanted, &result(columns, &[row])).unwrap_err().0
         };
-        let few = "fewer columns than were to be read";
-        assert_eq!(refused(Asked::Query, 2, &[(LONG, 0)], b"\x011"), few);
-        assert_eq!(refused(Asked::Execution, 2, &[(TINY, 0)], &[0, 0, 1]), few);
-        let long = "a row of more than 64 KiB, of which columns were to be read";
-        let mut row = vec![b'x'; KEPT_OF_ROW + 1];
+        let few = "fewer columns than the statement reads";
+        assert_eq!(refused(Request::Query, 2, &[(LONG, 0)], b"\x011"), few);
+        assert_eq!(refused(Request::Execution, 2, &[(TINY, 0)], &[0, 0, 1]), few);
+        let long = "a row of more than 64 KiB, too long to read columns from";
+        let mut row = vec![b'x'; ROW_MAX + 1];
         row[..2].copy_from_slice(b"\x01a");
-        assert_eq!(refused(Asked::Query, 1, &[(LONG, 0)], &row), long);
+        assert_eq!(refused(Request::Query, 1, &[(LONG, 0)], &row), long);
         for date in [DATE, TIME, DATETIME, TIMESTAMP] {
-            let words = "a date or time to be read; let the statement cast it to CHAR";
-            assert_eq!(refused(Asked::Execution, 1, &[(date, 0)], &[0, 0, 0]), words);
+            let words = "a binary date or time, which is not read: cast it to CHAR";
+            assert_eq!(refused(Request::Execution, 1, &[(date, 0)], &[0, 0, 0]), words);
         }
         let short = "a row cut short";
         for row in [&[][..], &[0], &[0, 0], &[0, 0, 1, 2, 3]] {
-            assert_eq!(refused(Asked::Execution, 1, &[(LONG, 0)], row), short);
+            assert_eq!(refused(Request::Execution, 1, &[(LONG, 0)], row), short);
         }
-        assert_eq!(refused(Asked::Query, 1, &[(LONG, 0)], b"\x05abc"), "a text longer than its packet");
+        assert_eq!(refused(Request::Query, 1, &[(LONG, 0)], b"\x05abc"), "a text longer than its packet");
     }
 
     #[test]
-    fn the_longest_row_is_read_whole_and_what_follows_it_is_skipped() {
-        let text = vec![b'x'; KEPT_OF_ROW - 3];
+    fn the_longest_row_is_read_and_later_rows_skipped() {
+        let text = vec![b'x'; ROW_MAX - 3];
         let mut row = b"\xFC\0\0".to_vec();
         row[1..3].copy_from_slice(&(text.len() as u16).to_le_bytes());
         row.extend_from_slice(&text);
-        let longer = vec![b'y'; 2 * KEPT_OF_ROW];
+        let longer = vec![b'y'; 2 * ROW_MAX];
         let stream = result(&[(VAR_STRING, 0)], &[&row, &longer]);
-        let read = captured(Asked::Query, 1, &stream).unwrap().unwrap();
+        let read = captured(Request::Query, 1, &stream).unwrap().unwrap();
         assert_eq!(read[0].as_bytes(), text);
     }
 
     #[test]
-    fn a_statement_is_prepared_whatever_it_describes() {
+    fn statements_of_any_shape_are_prepared() {
         let prepared = |columns: u8, parameters: u8| [0, 4, 3, 2, 1, columns, 0, parameters, 0, 0, 0, 0];
         let read = |payloads: &[&[u8]]| {
             let mut reply = Reply::default();
-            reply.restart(Asked::Preparation, 0);
+            reply.restart(Request::Preparation, 0);
             reply.feed(&packets(payloads))
         };
         let number = Ok(Some(Outcome::Prepared(0x0102_0304)));
@@ -734,30 +726,30 @@ mod tests {
         assert!(read(&[&prepared(0, 1), COLUMN, COLUMN]).is_err());
     }
 
-    /// Whether it is read, and what was: for each way to cut it the same.
+    /// The outcome, the first row and the most memory held when a reply is read in these pieces.
     fn read_in_pieces(
-        asked: Asked,
+        request: Request,
         wanted: usize,
         pieces: &[&[u8]],
     ) -> (Result<Option<Outcome>, Malformed>, Option<Vec<Read>>, usize) {
         let (mut reply, mut outcome, mut most) = (Reply::default(), Ok(None), 0);
-        reply.restart(asked, wanted);
+        reply.restart(request, wanted);
         for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
             if outcome != Ok(None) {
                 outcome = outcome.and(Err(Malformed("bytes after a reply's end")));
                 break;
             }
             outcome = reply.feed(piece);
-            most = most.max(reply.kept.capacity() + reply.columns.capacity() * size_of::<Column>());
+            most = most.max(reply.buffered.capacity() + reply.columns.capacity() * size_of::<Column>());
         }
         (outcome, reply.take_row(), most)
     }
 
-    fn asked() -> impl Strategy<Value = Asked> {
-        prop::sample::select(vec![Asked::Query, Asked::Execution, Asked::Preparation])
+    fn request() -> impl Strategy<Value = Request> {
+        prop::sample::select(vec![Request::Query, Request::Execution, Request::Preparation])
     }
 
-    /// Payloads that often are what a server says: counts, definitions, ends, rows.
+    /// Payloads that are often valid: counts, definitions, ends, rows.
     fn payload() -> impl Strategy<Value = Vec<u8>> {
         prop_oneof![
             Just(OK.to_vec()),
@@ -773,41 +765,41 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused(
+        fn any_bytes_are_read_or_fail(
             stream in prop::collection::vec(any::<u8>(), 0..2000),
-            asked in asked(),
+            request in request(),
             wanted in 0usize..5,
         ) {
-            let (_, _, most) = read_in_pieces(asked, wanted, &[&stream]);
-            prop_assert!(most <= 2 * KEPT_OF_ROW);
+            let (_, _, most) = read_in_pieces(request, wanted, &[&stream]);
+            prop_assert!(most <= 2 * ROW_MAX);
         }
 
         #[test]
-        fn any_packets_are_read_or_refused_the_same_however_they_are_cut(
+        fn splitting_packets_changes_nothing(
             payloads in prop::collection::vec(payload(), 0..10),
-            asked in asked(),
+            request in request(),
             wanted in 0usize..5,
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
         ) {
             let payloads: Vec<&[u8]> = payloads.iter().map(Vec::as_slice).collect();
             let stream = packets(&payloads);
-            let whole = read_in_pieces(asked, wanted, &[&stream]);
+            let whole = read_in_pieces(request, wanted, &[&stream]);
             let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(stream.len() + 1)).collect();
             cuts.extend([0, stream.len()]);
             cuts.sort_unstable();
             let pieces: Vec<&[u8]> = cuts.windows(2).map(|ends| &stream[ends[0]..ends[1]]).collect();
-            let cut = read_in_pieces(asked, wanted, &pieces);
+            let cut = read_in_pieces(request, wanted, &pieces);
             prop_assert_eq!(&cut.0, &whole.0);
             if whole.0.is_ok() {
                 prop_assert_eq!(cut.1, whole.1);
             }
-            // A vector may take twice of what it needs.
-            let bound = if wanted > 0 { KEPT_OF_ROW } else { KEPT };
+            // A vector may hold twice what it needs.
+            let bound = if wanted > 0 { ROW_MAX } else { HEAD_MAX };
             prop_assert!(cut.2.max(whole.2) <= 2 * bound + 64, "{}", cut.2.max(whole.2));
         }
 
         #[test]
-        fn what_the_server_wrote_is_what_is_read(
+        fn reading_a_row_round_trips(
             row in prop::collection::vec(prop::option::of(prop::collection::vec(any::<u8>(), 0..400)), 1..7),
             wanted in 1usize..7,
             binary: bool,
@@ -833,14 +825,14 @@ mod tests {
                 }
             }
             let stream = result(&vec![(VAR_STRING, 0); row.len()], &[&payload]);
-            let asked = if binary { Asked::Execution } else { Asked::Query };
-            let (outcome, read, _) = read_in_pieces(asked, wanted, &[&stream]);
+            let request = if binary { Request::Execution } else { Request::Query };
+            let (outcome, read, _) = read_in_pieces(request, wanted, &[&stream]);
             prop_assert_eq!(outcome, Ok(Some(Outcome::Done)));
             prop_assert_eq!(read.unwrap(), &row[..wanted]);
         }
 
         #[test]
-        fn cutting_the_stream_changes_nothing(
+        fn splitting_the_stream_changes_nothing(
             rows in prop::collection::vec(prop::collection::vec(0u8..0xFB, 1..700), 0..6),
             cuts in prop::collection::vec(0usize..5000, 0..12),
         ) {

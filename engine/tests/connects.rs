@@ -1,6 +1,6 @@
-//! How a server's connections come up, and what is said where they do not.
+//! Opening a server's connections, and the errors when that fails.
 
-mod played;
+mod fake;
 
 use std::os::unix::net::UnixListener;
 use std::thread;
@@ -10,91 +10,90 @@ use _engine::address::Address;
 use _engine::connection::{Failure, Target};
 use _engine::engine::Engine;
 
-use played::*;
+use fake::*;
 
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Connects, which must end soon.
+/// Connects within `SOON`; interrupted otherwise.
 fn attempt(target: Target, connections: usize, workers: usize) -> Result<Engine, Failure> {
     let began = Instant::now();
     let mut engine = Engine::new(program(false, "SELECT"), 1, workers);
-    // What would wait for ever is interrupted.
     let result = engine.connect(target, connections, PATIENCE, &|| began.elapsed() < SOON);
     assert!(began.elapsed() < SOON, "{result:?}");
     result.map(|_| engine)
 }
 
 #[test]
-fn a_full_server_says_so_and_how_many_it_took() {
-    // One lane after the other, so that the third comes when two are up.
-    let server = Server::of(vec![obliging(), obliging(), refusing(1040, "Too many connections")]);
+fn a_full_server_is_reported_with_the_connections_it_took() {
+    // Lanes connect one after the other: the third when two are open.
+    let server = Server::of(vec![all_ok(), all_ok(), refusing(1040, "Too many connections")]);
     let failure = attempt(server.target(), 3, 3).unwrap_err();
     assert_eq!(failure.code, 1040);
-    assert_eq!(failure.message, "2 of 3 connections were made: Too many connections");
+    assert_eq!(failure.message, "2 of 3 connections opened: Too many connections");
 }
 
 #[test]
 fn a_server_that_never_greets_is_given_up() {
-    let server = Server::of(vec![obliging(), unlogged(wait_for_end)]);
+    let server = Server::of(vec![all_ok(), before_login(wait_for_end)]);
     let failure = attempt(server.target(), 2, 1).unwrap_err();
-    assert_eq!(failure.message, "1 of 2 connections were made: no answer within 0.5 s");
+    assert_eq!(failure.message, "1 of 2 connections opened: no answer within 0.5 s");
 }
 
 #[test]
 fn a_server_that_never_accepts_is_given_up() {
-    let home = Home::new();
-    let _deaf = UnixListener::bind(home.socket()).unwrap();
-    let failure = attempt(target(home.socket()), 1, 1).unwrap_err();
-    assert_eq!(failure.message, "0 of 1 connections were made: no answer within 0.5 s");
+    let directory = TempDir::new();
+    let _deaf = UnixListener::bind(directory.socket()).unwrap();
+    let failure = attempt(target(directory.socket()), 1, 1).unwrap_err();
+    assert_eq!(failure.message, "0 of 1 connections opened: no answer within 0.5 s");
 }
 
 #[test]
 fn a_server_whose_queue_stays_full_is_given_up() {
-    let home = Home::new();
-    let listener = UnixListener::bind(home.socket()).unwrap();
+    let directory = TempDir::new();
+    let listener = UnixListener::bind(directory.socket()).unwrap();
     rustix::net::listen(&listener, 1).unwrap();
-    let address = Address::Unix(home.socket());
+    let address = Address::Unix(directory.socket());
     let _waiting: Vec<_> = std::iter::from_fn(|| address.connect_nonblocking().ok()).collect();
-    let failure = attempt(target(home.socket()), 2, 1).unwrap_err();
-    assert_eq!(failure.message, "0 of 2 connections were made: no answer within 0.5 s");
+    let failure = attempt(target(directory.socket()), 2, 1).unwrap_err();
+    assert_eq!(failure.message, "0 of 2 connections opened: no answer within 0.5 s");
 }
 
 #[test]
-fn a_short_queue_takes_all_in_the_end() {
+fn a_short_accept_queue_takes_all_connections() {
     const CONNECTIONS: usize = 40;
-    let home = Home::new();
-    let listener = UnixListener::bind(home.socket()).unwrap();
+    let directory = TempDir::new();
+    let listener = UnixListener::bind(directory.socket()).unwrap();
     rustix::net::listen(&listener, 1).unwrap();
     let server = Server::on(listener, |_| {
         thread::sleep(Duration::from_millis(2));
-        obliging()
+        all_ok()
     });
     let mut engine = Engine::new(program(false, "SELECT"), 1, 1);
     connect(&mut engine, &server, CONNECTIONS);
     let tally = slice(&mut engine, 0, TIMEOUT).unwrap();
     drop(engine);
-    let heard = server.heard();
-    assert_eq!(heard.len(), CONNECTIONS);
-    assert!(heard.iter().all(|commands| !commands.is_empty()));
-    assert_eq!(tally.completed, heard.concat().len() as u64);
+    let received = server.received();
+    assert_eq!(received.len(), CONNECTIONS);
+    assert!(received.iter().all(|commands| !commands.is_empty()));
+    assert_eq!(tally.completed, received.concat().len() as u64);
 }
 
 #[test]
 fn an_interrupt_ends_connecting() {
-    let server = Server::of(vec![unlogged(wait_for_end)]);
+    let server = Server::of(vec![before_login(wait_for_end)]);
     let began = Instant::now();
     let mut engine = Engine::new(program(false, "SELECT"), 1, 1);
     let failure = engine.connect(server.target(), 1, TIMEOUT, &|| false).unwrap_err();
-    assert_eq!(failure.message, "0 of 1 connections were made: a slice was interrupted");
+    assert_eq!(failure.message, "0 of 1 connections opened: a slice was interrupted");
     assert!(began.elapsed() < SOON);
 }
 
 #[test]
-fn nobody_there_is_said_with_the_address() {
-    let home = Home::new();
-    let failure = attempt(target(home.socket()), 1, 1).unwrap_err();
+fn an_unreachable_server_is_reported_with_its_address() {
+    let directory = TempDir::new();
+    let failure = attempt(target(directory.socket()), 1, 1).unwrap_err();
     assert_eq!(failure.code, 2002);
-    let socket = home.socket();
-    let words = format!("0 of 1 connections were made: {}: No such file or directory", socket.display());
-    assert!(failure.message.starts_with(&words), "{failure:?}");
+    let socket = directory.socket();
+    let message = format!("0 of 1 connections opened: {}: No such file or directory", socket.display());
+    assert!(failure.message.starts_with(&message), "{failure:?}");
 }

@@ -1,21 +1,19 @@
-//! Loads into servers that a thread plays, behind a socket file.
+//! Loading rows into fake servers.
 
-use std::io::{Read, Write};
+mod fake;
+
+use std::io::{self, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use _engine::address::Address;
 use _engine::connection::{Failure, Target};
-use _engine::load::{Way, load};
-use _engine::login::Account;
+use _engine::load::{LoadOptions, load};
 use _engine::rows::{Field, Table, Tables};
 
-/// Much longer than any load here may take, but for those that must time out.
-const TIMEOUT: Duration = Duration::from_secs(20);
+use fake::{OK, TIMEOUT, TempDir, error, log_in, packet, read_packet, target};
+
 const SOON: Duration = Duration::from_secs(10);
 const REFUSED: u16 = 1227;
 
@@ -41,130 +39,86 @@ impl Tables for Pairs {
     }
 }
 
-fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
-    let mut packet = (payload.len() as u32).to_le_bytes().to_vec();
-    packet[3] = sequence;
-    packet.extend_from_slice(payload);
-    packet
-}
-
-fn error(code: u16, words: &str) -> Vec<u8> {
-    [&[0xFF], &code.to_le_bytes()[..], b"#HY000", words.as_bytes()].concat()
-}
-
-fn greeting() -> Vec<u8> {
-    let capabilities = [0xFF, 0xF7, 8, 2, 0, 0x0A, 0x00, 21];
-    [
-        b"\x0A5.7.22\0\x01\0\0\0saltsalt\0",
-        &capabilities[..],
-        &[0; 10],
-        b"saltsaltsalt\0mysql_native_password\0",
-    ]
-    .concat()
-}
-
-fn read_packet(stream: &mut UnixStream) -> Option<(u8, Vec<u8>)> {
-    let mut header = [0; 4];
-    stream.read_exact(&mut header).ok()?;
-    let mut payload = vec![0; u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize];
-    stream.read_exact(&mut payload).ok()?;
-    Some((header[3], payload))
-}
-
-/// What a played server does with the rows of a statement.
+/// How a fake server handles a statement's rows.
 #[derive(Clone, Copy, PartialEq)]
-enum Manner {
-    Takes,
-    TakesOneLess,
+enum Behaviour {
+    Accepts,
+    LosesARow,
     RefusesStatements,
     RefusesRows,
     Closes,
-    ClosesWithWords,
+    ClosesWithError,
     IsSilent,
     StopsReading,
-    /// By replicas, which must be sent everything.
-    IsFollowed,
+    /// Its binary log must be written.
+    HasReplicas,
 }
 
-/// What was loaded: each statement with the rows it brought, in the order of their ends.
-type Heard = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
+/// Each statement and its rows, in the order of their ends.
+type Received = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
 
-struct Played {
+struct FakeServer {
     target: Target,
-    heard: Heard,
-    directory: PathBuf,
+    received: Received,
+    _directory: TempDir,
 }
 
-impl Drop for Played {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.directory).unwrap();
-    }
-}
-
-/// A server; `manner` is told the number of a connection.
-fn played(manner: impl Fn(usize) -> Manner + Send + 'static) -> Played {
-    static NUMBER: AtomicUsize = AtomicUsize::new(0);
-    let name = format!("shootout-load-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-    let directory = std::env::temp_dir().join(name);
-    std::fs::create_dir_all(&directory).unwrap();
-    let path = directory.join("s");
-    let listener = UnixListener::bind(&path).unwrap();
-    let heard = Heard::default();
-    let ours = Arc::clone(&heard);
+/// A server whose connections, by number, behave as `behaviour` says.
+fn fake_server(behaviour: impl Fn(usize) -> Behaviour + Send + 'static) -> FakeServer {
+    let directory = TempDir::new();
+    let listener = UnixListener::bind(directory.socket()).unwrap();
+    let received = Received::default();
+    let ours = Arc::clone(&received);
     thread::spawn(move || {
         for (number, stream) in listener.incoming().enumerate() {
-            let (heard, manner) = (Arc::clone(&ours), manner(number));
-            thread::spawn(move || serve(stream.unwrap(), manner, &heard));
+            let (received, behaviour) = (Arc::clone(&ours), behaviour(number));
+            thread::spawn(move || serve(stream.unwrap(), behaviour, &received));
         }
     });
-    Played { target: target(path), heard, directory }
+    FakeServer { target: target(directory.socket()), received, _directory: directory }
 }
 
-/// None at the connection's end.
-fn serve(mut stream: UnixStream, manner: Manner, heard: &Heard) -> Option<()> {
-    let ok = [0, 0, 0, 2, 0, 0, 0];
-    stream.write_all(&packet(0, &greeting())).ok()?;
-    read_packet(&mut stream)?;
-    stream.write_all(&packet(2, &ok)).ok()?;
+fn serve(mut stream: UnixStream, behaviour: Behaviour, received: &Received) -> io::Result<()> {
+    log_in(&mut stream)?;
     loop {
         let (_, statement) = read_packet(&mut stream)?;
         let statement = String::from_utf8(statement[1..].to_vec()).unwrap();
         if statement.contains("sql_log_bin") {
-            assert!(manner != Manner::IsFollowed);
-            stream.write_all(&packet(1, &error(REFUSED, "Access denied; you need SUPER"))).ok()?;
+            assert!(behaviour != Behaviour::HasReplicas);
+            stream.write_all(&packet(1, &error(REFUSED, "Access denied; you need SUPER")))?;
             continue;
         }
         if let Some((head, rows)) = statement.split_once(" VALUES ") {
-            let count = rows.matches("),(").count() + 1 - usize::from(manner == Manner::TakesOneLess);
-            heard.lock().unwrap().push((head.into(), rows.into()));
+            let count = rows.matches("),(").count() + 1 - usize::from(behaviour == Behaviour::LosesARow);
+            received.lock().unwrap().push((head.into(), rows.into()));
             let reply = [&[0, 0xFD], &(count as u32).to_le_bytes()[..3], &[0, 2, 0, 0, 0], b"Records: some"];
-            stream.write_all(&packet(1, &reply.concat())).ok()?;
+            stream.write_all(&packet(1, &reply.concat()))?;
             continue;
         }
         if !statement.starts_with("LOAD DATA LOCAL INFILE") {
             assert!(statement.starts_with("SET SESSION"), "{statement}");
-            stream.write_all(&packet(1, &ok)).ok()?;
+            stream.write_all(&packet(1, OK))?;
             continue;
         }
-        match manner {
-            Manner::RefusesStatements => {
-                stream.write_all(&packet(1, &error(1148, "The used command is not allowed"))).ok()?;
+        match behaviour {
+            Behaviour::RefusesStatements => {
+                stream.write_all(&packet(1, &error(1148, "The used command is not allowed")))?;
                 continue;
             }
-            Manner::IsSilent => {
+            Behaviour::IsSilent => {
                 thread::sleep(TIMEOUT);
-                return None;
+                return Ok(());
             }
-            // Whatever it asks for, it gets rows.
-            _ => stream.write_all(&packet(1, b"\xFB/etc/passwd")).ok()?,
+            // The client sends its rows, whatever the file.
+            _ => stream.write_all(&packet(1, b"\xFB/etc/passwd"))?,
         }
-        match manner {
-            Manner::ClosesWithWords => stream.write_all(&packet(3, &error(1053, "Server shutdown"))).ok()?,
-            Manner::StopsReading => thread::sleep(TIMEOUT),
+        match behaviour {
+            Behaviour::ClosesWithError => stream.write_all(&packet(3, &error(1053, "Server shutdown")))?,
+            Behaviour::StopsReading => thread::sleep(TIMEOUT),
             _ => {}
         }
-        if matches!(manner, Manner::Closes | Manner::ClosesWithWords) {
-            return None;
+        if matches!(behaviour, Behaviour::Closes | Behaviour::ClosesWithError) {
+            return Ok(());
         }
         let (mut rows, mut expected) = (Vec::new(), 2u8);
         let end = loop {
@@ -176,27 +130,27 @@ fn serve(mut stream: UnixStream, manner: Manner, heard: &Heard) -> Option<()> {
             }
             rows.extend(lines);
         };
-        let count =
-            rows.iter().filter(|&&byte| byte == b'\n').count() - usize::from(manner == Manner::TakesOneLess);
-        heard.lock().unwrap().push((statement, rows));
-        let reply = if manner == Manner::RefusesRows {
+        let count = rows.iter().filter(|&&byte| byte == b'\n').count()
+            - usize::from(behaviour == Behaviour::LosesARow);
+        received.lock().unwrap().push((statement, rows));
+        let reply = if behaviour == Behaviour::RefusesRows {
             error(1114, "The table 't0' is full")
         } else {
             [&[0, 0xFD], &(count as u32).to_le_bytes()[..3], &[0, 2, 0, 1, 0], b"Records: some  Skipped: 1"]
                 .concat()
         };
-        stream.write_all(&packet(end, &reply)).ok()?;
+        stream.write_all(&packet(end, &reply))?;
     }
 }
 
-fn target(path: PathBuf) -> Target {
-    let account = Account { user: "u".into(), password: "p".into(), schema: "s".into() };
-    Target { address: Address::Unix(path), account }
-}
-
-fn load_within(server: &Played, dataset: &Pairs, workers: usize, timeout: Duration) -> Result<u64, Failure> {
+fn load_within(
+    server: &FakeServer,
+    dataset: &Pairs,
+    workers: usize,
+    timeout: Duration,
+) -> Result<u64, Failure> {
     let began = Instant::now();
-    let result = load(&server.target, timeout, dataset, workers, Way::default(), &|| true);
+    let result = load(&server.target, timeout, dataset, workers, LoadOptions::default(), &|| true);
     assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
     result
 }
@@ -204,18 +158,18 @@ fn load_within(server: &Played, dataset: &Pairs, workers: usize, timeout: Durati
 const FEW: Pairs = Pairs { tables: 1, units: 1000, width: 100 };
 
 #[test]
-fn every_row_arrives_once_however_many_workers_send_them() {
+fn every_row_arrives_once_with_any_number_of_workers() {
     for (tables, workers) in [(1, 1), (1, 3), (3, 2), (3, 3), (2, 5)] {
-        let server = played(|_| Manner::Takes);
+        let server = fake_server(|_| Behaviour::Accepts);
         let dataset = Pairs { tables, ..FEW };
         assert_eq!(load_within(&server, &dataset, workers, TIMEOUT), Ok(2000 * tables as u64));
-        let heard = server.heard.lock().unwrap();
+        let received = server.received.lock().unwrap();
         if workers <= tables {
-            assert_eq!(heard.len(), tables);
+            assert_eq!(received.len(), tables);
         }
         for table in 0..tables {
             let mut lines: Vec<(u64, &str)> = Vec::new();
-            for (statement, rows) in heard.iter() {
+            for (statement, rows) in received.iter() {
                 let of_table = format!(
                     "LOAD DATA LOCAL INFILE 't{table}' INTO TABLE `t{table}` /*!50117 CHARACTER SET binary */ (`id`,`text`)"
                 );
@@ -237,18 +191,21 @@ fn every_row_arrives_once_however_many_workers_send_them() {
 #[test]
 fn a_dataset_without_tables_is_loaded_without_a_server() {
     let nobody = target("/nonexistent".into());
-    assert_eq!(load(&nobody, TIMEOUT, &Pairs { tables: 0, ..FEW }, 2, Way::default(), &|| true), Ok(0));
-    let failure = load(&nobody, TIMEOUT, &FEW, 2, Way::default(), &|| true).unwrap_err();
+    assert_eq!(
+        load(&nobody, TIMEOUT, &Pairs { tables: 0, ..FEW }, 2, LoadOptions::default(), &|| true),
+        Ok(0)
+    );
+    let failure = load(&nobody, TIMEOUT, &FEW, 2, LoadOptions::default(), &|| true).unwrap_err();
     assert_eq!(failure.message, "/nonexistent: No such file or directory (os error 2)");
 }
 
 #[test]
-fn a_large_table_is_sent_by_several_statements() {
-    let server = played(|_| Manner::Takes);
+fn a_large_table_takes_several_statements() {
+    let server = fake_server(|_| Behaviour::Accepts);
     let large = Pairs { tables: 1, units: 33, width: 1 << 20 };
     assert_eq!(load_within(&server, &large, 1, TIMEOUT), Ok(66));
     let rows: Vec<usize> = server
-        .heard
+        .received
         .lock()
         .unwrap()
         .iter()
@@ -258,33 +215,34 @@ fn a_large_table_is_sent_by_several_statements() {
 }
 
 #[test]
-fn what_a_server_refuses_is_told_in_its_words() {
-    for (manner, code, words) in [
-        (Manner::RefusesStatements, 1148, "The used command is not allowed"),
-        (Manner::RefusesRows, 1114, "The table 't0' is full"),
-        (Manner::ClosesWithWords, 1053, "Server shutdown"),
-        (Manner::Closes, 0, "lost the connection: Broken pipe (os error 32)"),
-        (Manner::TakesOneLess, 0, "t0 took 1999 of 2000 rows: Records: some  Skipped: 1"),
+fn a_refusal_carries_the_servers_message() {
+    for (behaviour, code, message) in [
+        (Behaviour::RefusesStatements, 1148, "The used command is not allowed"),
+        (Behaviour::RefusesRows, 1114, "The table 't0' is full"),
+        (Behaviour::ClosesWithError, 1053, "Server shutdown"),
+        (Behaviour::Closes, 0, "lost the connection: Broken pipe (os error 32)"),
+        (Behaviour::LosesARow, 0, "t0 stored 1999 of 2000 rows: Records: some  Skipped: 1"),
     ] {
-        let server = played(move |_| manner);
-        // Wide enough that a connection's end comes while rows are being sent.
-        let wide = if code == 1053 || words.starts_with("lost") { 5000 } else { 100 };
+        let server = fake_server(move |_| behaviour);
+        // Wide rows: the connection ends while they are being sent.
+        let wide = if code == 1053 || message.starts_with("lost") { 5000 } else { 100 };
         let failure = load_within(&server, &Pairs { width: wide, ..FEW }, 1, TIMEOUT).unwrap_err();
-        assert_eq!((failure.code, &failure.message[..]), (code, words));
+        assert_eq!((failure.code, &failure.message[..]), (code, message));
     }
 }
 
 #[test]
-fn a_failure_ends_the_other_workers_and_is_the_one_that_is_told() {
-    let server = played(|number| if number == 0 { Manner::RefusesStatements } else { Manner::IsSilent });
+fn a_failure_ends_the_other_workers_and_is_reported() {
+    let server =
+        fake_server(|number| if number == 0 { Behaviour::RefusesStatements } else { Behaviour::IsSilent });
     let failure = load_within(&server, &FEW, 4, TIMEOUT).unwrap_err();
     assert_eq!(failure.code, 1148);
 }
 
 #[test]
 fn silence_ends_a_load() {
-    for manner in [Manner::IsSilent, Manner::StopsReading] {
-        let server = played(move |_| manner);
+    for behaviour in [Behaviour::IsSilent, Behaviour::StopsReading] {
+        let server = fake_server(move |_| behaviour);
         let wide = Pairs { width: 5000, ..FEW };
         let failure = load_within(&server, &wide, 1, Duration::from_millis(300)).unwrap_err();
         assert_eq!(failure, Failure::without_code("no answer within 0.3 s"));
@@ -293,29 +251,30 @@ fn silence_ends_a_load() {
 
 #[test]
 fn an_interrupt_ends_a_load() {
-    let server = played(|_| Manner::StopsReading);
+    let server = fake_server(|_| Behaviour::StopsReading);
     let began = Instant::now();
     let wide = Pairs { width: 5000, ..FEW };
     let failure =
-        load(&server.target, TIMEOUT, &wide, 2, Way::default(), &|| began.elapsed() < SOON / 20).unwrap_err();
+        load(&server.target, TIMEOUT, &wide, 2, LoadOptions::default(), &|| began.elapsed() < SOON / 20)
+            .unwrap_err();
     assert_eq!(failure, Failure::interrupted());
     assert!(began.elapsed() < SOON);
 }
 
 #[test]
-fn rows_go_in_by_insert_in_packets_that_the_server_takes() {
+fn inserts_respect_the_packet_limit() {
     for (tables, workers, longest) in
         [(1, 1, 4096), (1, 3, 4096), (2, 2, 1024), (1, 1, usize::MAX), (1, 1, 0)]
     {
-        let server = played(|_| Manner::IsFollowed);
-        let way = Way { insert: Some(longest), logged: true };
+        let server = fake_server(|_| Behaviour::HasReplicas);
+        let options = LoadOptions { insert: Some(longest), logged: true };
         let dataset = Pairs { tables, ..FEW };
-        let loaded = load(&server.target, TIMEOUT, &dataset, workers, way, &|| true);
+        let loaded = load(&server.target, TIMEOUT, &dataset, workers, options, &|| true);
         assert_eq!(loaded, Ok(2000 * tables as u64));
-        let heard = server.heard.lock().unwrap();
+        let received = server.received.lock().unwrap();
         for table in 0..tables {
             let mut ids = Vec::new();
-            for (head, rows) in heard.iter() {
+            for (head, rows) in received.iter() {
                 if *head != format!("INSERT INTO `t{table}` (`id`,`text`)") {
                     continue;
                 }
@@ -331,16 +290,16 @@ fn rows_go_in_by_insert_in_packets_that_the_server_takes() {
             ids.sort_unstable();
             assert!(ids.into_iter().eq(0..2000));
         }
-        let each = 2000 * tables / heard.len();
+        let each = 2000 * tables / received.len();
         assert!(if longest == 0 { each == 1 } else { each > 5 }, "{each}");
     }
 }
 
 #[test]
-fn rows_that_an_insert_loses_are_missed() {
-    let server = played(|_| Manner::TakesOneLess);
-    let way = Way { insert: Some(4096), logged: false };
-    let failure = load(&server.target, TIMEOUT, &FEW, 1, way, &|| true).unwrap_err();
-    assert!(failure.message.starts_with("t0 took "), "{}", failure.message);
+fn rows_lost_by_an_insert_are_noticed() {
+    let server = fake_server(|_| Behaviour::LosesARow);
+    let options = LoadOptions { insert: Some(4096), logged: false };
+    let failure = load(&server.target, TIMEOUT, &FEW, 1, options, &|| true).unwrap_err();
+    assert!(failure.message.starts_with("t0 stored "), "{}", failure.message);
     assert!(failure.message.ends_with(" rows: Records: some"), "{}", failure.message);
 }

@@ -1,6 +1,6 @@
-//! Connections that are lost, while the program wants new ones: what is counted, and how hard it is tried.
+//! Lost connections of a program that reconnects: what is counted, and how often it retries.
 
-mod played;
+mod fake;
 
 use std::collections::BTreeMap;
 use std::net::Shutdown;
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use _engine::connection::Failure;
 use _engine::engine::Engine;
-use _engine::lane::{Course, Tally};
+use _engine::lane::Tally;
 use _engine::program::Program;
 
-use played::*;
+use fake::*;
 
 const LONG: Duration = Duration::from_millis(400);
 
@@ -27,25 +27,18 @@ fn close(stream: &mut UnixStream) {
     stream.shutdown(Shutdown::Both).unwrap_or_default();
 }
 
-/// Obliges until the command of this number, from 1, and then does this.
-fn obliging_until(number: usize, mut then: impl FnMut(&mut UnixStream) + Send + 'static) -> Role {
-    let mut heard = 0;
+/// Answers OK until command `number`, from 1, then calls `then`.
+fn ok_until(number: usize, mut then: impl FnMut(&mut UnixStream) + Send + 'static) -> Script {
+    let mut received = 0;
     serving(move |_, stream| {
-        heard += 1;
-        if heard == number { then(stream) } else { say(stream, &done()) }
+        received += 1;
+        if received == number { then(stream) } else { send(stream, &ok()) }
     })
 }
 
-/// The first connection's role, and an obliging one for all that come later.
-fn first_then_obliging(first: impl Fn() -> Role + Send + 'static) -> Server {
-    Server::new(move |number| if number == 0 { first() } else { obliging() })
-}
-
-fn run(engine: &mut Engine, window: Duration, timeout: Duration) -> Result<Tally, Failure> {
-    let began = Instant::now();
-    let result = engine.slice(0, Course { window, ..COURSE }, timeout, &|| began.elapsed() < SOON);
-    assert!(began.elapsed() < SOON, "{result:?}");
-    result
+/// A script for the first connection; all later ones get OK.
+fn first_then_ok(first: impl Fn() -> Script + Send + 'static) -> Server {
+    Server::new(move |number| if number == 0 { first() } else { all_ok() })
 }
 
 fn answers(tally: &Tally) -> u64 {
@@ -53,51 +46,48 @@ fn answers(tally: &Tally) -> u64 {
 }
 
 #[test]
-fn a_connection_lost_in_a_transaction_is_counted_once_and_another_goes_on() {
+fn a_lost_connection_is_counted_once_and_replaced() {
     for (number, whole) in [(1, 0), (5, 1), (9, 2)] {
-        let server = first_then_obliging(move || obliging_until(number, close));
-        let mut engine = Engine::new(reconnecting(true, "UPDATE"), 1, 1);
-        connect(&mut engine, &server, 1);
-        let tally = run(&mut engine, LONG / 2, TIMEOUT).unwrap();
-        drop(engine);
-        let heard = server.heard();
-        assert_eq!(heard.len(), 2);
+        let server = first_then_ok(move || ok_until(number, close));
+        let tally = run_once(reconnecting(true, "UPDATE"), &server, 1, LONG / 2, TIMEOUT).unwrap();
+        let received = server.received();
+        assert_eq!(received.len(), 2);
         assert_eq!(tally.errors, BTreeMap::from([(2013, 1)]));
-        // All were answered but the one that was lost.
-        assert_eq!(heard[0].len(), number);
-        assert_eq!(answers(&tally), (number - 1 + heard[1].len()) as u64);
-        assert_eq!(heard[1].len() % 3, 0);
-        assert!(!heard[1].is_empty());
-        assert_eq!(tally.completed, (whole + heard[1].len() / 3) as u64);
+        // All but the lost one were answered.
+        assert_eq!(received[0].len(), number);
+        assert_eq!(answers(&tally), (number - 1 + received[1].len()) as u64);
+        assert_eq!(received[1].len() % 3, 0);
+        assert!(!received[1].is_empty());
+        assert_eq!(tally.completed, (whole + received[1].len() / 3) as u64);
     }
 }
 
 #[test]
-fn others_go_on_meanwhile() {
-    let server = Server::new(|number| if number % 2 == 0 { obliging() } else { obliging_until(20, close) });
+fn other_connections_continue_after_a_loss() {
+    let server = Server::new(|number| if number % 2 == 0 { all_ok() } else { ok_until(20, close) });
     let mut engine = Engine::new(reconnecting(false, "UPDATE"), 1, 2);
     connect(&mut engine, &server, 6);
     let tally = run(&mut engine, LONG / 2, TIMEOUT).unwrap();
     drop(engine);
-    let heard = server.heard();
-    let lost = heard.iter().skip(1).step_by(2).filter(|commands| commands.len() == 20).count() as u64;
+    let received = server.received();
+    let lost = received.iter().skip(1).step_by(2).filter(|commands| commands.len() == 20).count() as u64;
     assert!(lost >= 3);
     assert_eq!(tally.errors, BTreeMap::from([(2013, lost)]));
-    assert_eq!(tally.completed, heard.concat().len() as u64 - lost);
+    assert_eq!(tally.completed, received.concat().len() as u64 - lost);
 }
 
 #[test]
-fn a_server_that_is_away_is_tried_again_with_growing_pauses() {
-    let home = Home::new();
+fn an_absent_server_is_retried_with_growing_pauses() {
+    let directory = TempDir::new();
     let away = Arc::new(AtomicBool::new(false));
     let leaving = Arc::clone(&away);
-    let server = Server::at(&home.socket(), move |_| {
+    let server = Server::at(&directory.socket(), move |_| {
         let leaving = Arc::clone(&leaving);
         serving(move |_, stream| {
             if leaving.load(Ordering::Relaxed) {
                 close(stream);
             } else {
-                say(stream, &done());
+                send(stream, &ok());
             }
         })
     });
@@ -111,7 +101,7 @@ fn a_server_that_is_away_is_tried_again_with_growing_pauses() {
     let tally = run(&mut engine, LONG, TIMEOUT).unwrap();
     assert!(began.elapsed() < 2 * LONG, "{:?}", began.elapsed());
     assert_eq!((tally.completed, answers(&tally)), (0, 0));
-    // At once, and 10, 30, 70, 150 and 310 ms later.
+    // Attempts at once, and 10, 30, 70, 150 and 310 ms later.
     assert_eq!(tally.errors.keys().collect::<Vec<_>>(), [&2002, &2013]);
     assert_eq!(tally.errors[&2013], 1);
     assert!((4..=6).contains(&tally.errors[&2002]), "{:?}", tally.errors);
@@ -120,153 +110,140 @@ fn a_server_that_is_away_is_tried_again_with_growing_pauses() {
     let tally = run(&mut engine, WINDOW, TIMEOUT).unwrap();
     assert_eq!((tally.completed, tally.errors), (0, BTreeMap::from([(2002, 1)])));
 
-    let server = Server::at(&home.socket(), |_| obliging());
+    let server = Server::at(&directory.socket(), |_| all_ok());
     let tally = run(&mut engine, LONG / 2, TIMEOUT).unwrap();
     drop(engine);
     assert_eq!(tally.errors, BTreeMap::new());
     assert!(tally.completed > 0);
-    assert_eq!(tally.completed, server.heard_texts().len() as u64);
+    assert_eq!(tally.completed, server.received_texts().len() as u64);
 }
 
 #[test]
-fn an_open_loop_waits_in_vain_without_spinning() {
-    let server = Server::of(vec![obliging_until(1, close)]);
+fn an_open_loop_without_connections_does_not_spin() {
+    let server = Server::of(vec![ok_until(1, close)]);
     let extra = r#""reconnect": true, "pace": {"type": "open", "rate": 100, "poisson": false},"#;
     let mut engine = Engine::new(program_with(extra, false, "UPDATE"), 1, 1);
     connect(&mut engine, &server, 1);
     drop(server);
     let (began, cpu_s) = (Instant::now(), thread_cpu_s());
     let failure = run(&mut engine, WINDOW, LONG).unwrap_err();
-    assert_eq!(failure.message, "transactions still waited within 0.4 s after the slice");
+    assert_eq!(failure.message, "transactions were still queued 0.4 s after the slice");
     assert!(began.elapsed() >= LONG);
     let cpu_s = thread_cpu_s() - cpu_s;
     assert!(cpu_s < 0.1, "{cpu_s}");
 }
 
 #[test]
-fn a_server_that_shuts_down_is_counted_under_its_own_number() {
+fn a_shutdown_is_counted_under_its_error() {
     let shut_down = |stream: &mut UnixStream| {
-        say(stream, &refused(1053, "Server shutdown in progress"));
+        send(stream, &refused(1053, "Server shutdown in progress"));
         close(stream);
     };
-    let server = first_then_obliging(move || obliging_until(2, shut_down));
+    let server = first_then_ok(move || ok_until(2, shut_down));
     let tally = one_slice(reconnecting(true, "UPDATE"), &server, 1, TIMEOUT).unwrap();
-    let heard = server.heard();
+    let received = server.received();
     assert_eq!(tally.errors, BTreeMap::from([(1053, 1)]));
-    assert_eq!(answers(&tally), (1 + heard[1].len()) as u64);
-    assert_eq!(tally.completed, (heard[1].len() / 3) as u64);
+    assert_eq!(answers(&tally), (1 + received[1].len()) as u64);
+    assert_eq!(tally.completed, (received[1].len() / 3) as u64);
 }
 
 #[test]
-fn a_full_server_is_counted_under_its_own_number() {
+fn a_full_server_is_counted_under_its_error() {
     let server = Server::new(|number| match number {
-        0 => obliging_until(3, close),
+        0 => ok_until(3, close),
         1 | 2 => refusing(1040, "Too many connections"),
-        _ => obliging(),
+        _ => all_ok(),
     });
-    let mut engine = Engine::new(reconnecting(false, "UPDATE"), 1, 1);
-    connect(&mut engine, &server, 1);
-    let tally = run(&mut engine, LONG, TIMEOUT).unwrap();
-    drop(engine);
+    let tally = run_once(reconnecting(false, "UPDATE"), &server, 1, LONG, TIMEOUT).unwrap();
     assert_eq!(tally.errors, BTreeMap::from([(1040, 2), (2013, 1)]));
-    assert_eq!(tally.completed, server.heard().concat().len() as u64 - 1);
+    assert_eq!(tally.completed, server.received().concat().len() as u64 - 1);
 }
 
 #[test]
-fn what_a_new_connection_does_not_help_against_ends_the_slice() {
+fn an_error_that_reconnecting_cannot_cure_ends_the_slice() {
     let syntax =
-        |stream: &mut UnixStream| say(stream, &refused(1064, "You have an error in your SQL syntax"));
-    let server = first_then_obliging(move || obliging_until(4, syntax));
+        |stream: &mut UnixStream| send(stream, &refused(1064, "You have an error in your SQL syntax"));
+    let server = first_then_ok(move || ok_until(4, syntax));
     let failure = one_slice(reconnecting(false, "UPDATE"), &server, 1, TIMEOUT).unwrap_err();
     assert_eq!(failure, Failure::of_server(1064, "You have an error in your SQL syntax".into()));
     assert_eq!(server.accepted(), 1);
 
-    let server =
-        Server::new(|number| if number == 0 { obliging_until(1, close) } else { refusing(1045, "no") });
+    let server = Server::new(|number| if number == 0 { ok_until(1, close) } else { refusing(1045, "no") });
     let failure = one_slice(reconnecting(false, "UPDATE"), &server, 1, TIMEOUT).unwrap_err();
     assert_eq!(failure, Failure::of_server(1045, "no".into()));
 }
 
 #[test]
 fn a_silent_connection_is_given_up_and_counted() {
-    // However the end of the wait falls to that of the slice.
+    // The wait may end before or after the slice.
     for timeout in [200, 240, 280].map(Duration::from_millis) {
-        let server = Server::new(|number| if number == 1 { silent() } else { obliging() });
-        let mut engine = Engine::new(reconnecting(false, "UPDATE"), 1, 1);
-        connect(&mut engine, &server, 2);
-        let tally = run(&mut engine, WINDOW / 4, timeout).unwrap();
-        drop(engine);
+        let server = Server::new(|number| if number == 1 { silent() } else { all_ok() });
+        let tally = run_once(reconnecting(false, "UPDATE"), &server, 2, WINDOW / 4, timeout).unwrap();
         assert_eq!(tally.errors, BTreeMap::from([(2013, 1)]));
-        assert_eq!(tally.completed, server.heard().concat().len() as u64);
+        assert_eq!(tally.completed, server.received().concat().len() as u64);
     }
 }
 
 #[test]
-fn a_connection_lost_in_thought_comes_back_with_thoughts_of_its_own() {
+fn a_connection_lost_while_thinking_thinks_again() {
     let service = Duration::from_millis(50);
     let answer = move |_: &Command, stream: &mut UnixStream| {
         thread::sleep(service);
-        say(stream, &done());
+        send(stream, &ok());
     };
     let forgetful = move || {
         serving(move |_, stream| {
-            say(stream, &done());
+            send(stream, &ok());
             thread::sleep(Duration::from_millis(5));
             close(stream);
         })
     };
     let server = Server::new(move |number| if number < 4 { forgetful() } else { serving(answer) });
     let think = r#""reconnect": true, "pace": {"type": "closed", "think_s": 0.04, "exponential": false},"#;
-    let mut engine = Engine::new(program_with(think, false, "SELECT"), 1, 1);
-    connect(&mut engine, &server, 4);
-    let tally = run(&mut engine, LONG, TIMEOUT).unwrap();
-    drop(engine);
+    let tally = run_once(program_with(think, false, "SELECT"), &server, 4, LONG, TIMEOUT).unwrap();
     assert_eq!(tally.errors, BTreeMap::from([(2013, 4)]));
-    let heard = server.heard();
-    assert_eq!(heard.len(), 8);
-    // The first four answered once, whatever they were sent before they closed.
-    let answered = heard[4..].concat().len() + 4;
+    let received = server.received();
+    assert_eq!(received.len(), 8);
+    // The first four answered once, however many commands they received.
+    let answered = received[4..].concat().len() + 4;
     assert_eq!(tally.completed, answered as u64);
-    // Thought and service take 90 ms: no connection may begin more often.
+    // Think time and service take 90 ms: no connection may begin more often.
     assert!(
-        heard.iter().all(|commands| commands.len() <= 5),
+        received.iter().all(|commands| commands.len() <= 5),
         "{:?}",
-        heard.iter().map(Vec::len).collect::<Vec<_>>()
+        received.iter().map(Vec::len).collect::<Vec<_>>()
     );
 }
 
 #[test]
-fn a_server_that_takes_all_and_answers_none_is_not_hammered() {
-    let server = Server::new(|_| obliging_until(1, close));
-    let mut engine = Engine::new(reconnecting(false, "UPDATE"), 1, 1);
-    connect(&mut engine, &server, 1);
-    let tally = run(&mut engine, LONG, TIMEOUT).unwrap();
-    drop(engine);
-    let heard = server.heard().concat().len() as u64;
-    assert_eq!(tally.errors, BTreeMap::from([(2013, heard)]));
-    assert!(heard < 10, "{heard}");
+fn a_server_that_answers_nothing_is_not_hammered() {
+    let server = Server::new(|_| ok_until(1, close));
+    let tally = run_once(reconnecting(false, "UPDATE"), &server, 1, LONG, TIMEOUT).unwrap();
+    let received = server.received().concat().len() as u64;
+    assert_eq!(tally.errors, BTreeMap::from([(2013, received)]));
+    assert!(received < 10, "{received}");
 }
 
 #[test]
-fn connections_that_wait_in_a_full_queue_are_opened_once() {
+fn connections_waiting_for_a_full_queue_open_once() {
     const CONNECTIONS: usize = 8;
-    let home = Home::new();
-    let server = Server::at(&home.socket(), |_| obliging_until(1, close));
+    let directory = TempDir::new();
+    let server = Server::at(&directory.socket(), |_| ok_until(1, close));
     let mut engine = Engine::new(reconnecting(false, "UPDATE"), 1, 1);
     connect(&mut engine, &server, CONNECTIONS);
     drop(server);
-    let listener = UnixListener::bind(home.socket()).unwrap();
+    let listener = UnixListener::bind(directory.socket()).unwrap();
     rustix::net::listen(&listener, 1).unwrap();
     for _ in 0..2 {
         let tally = run(&mut engine, WINDOW, TIMEOUT).unwrap();
         assert_eq!(tally.completed, 0);
     }
-    let server = Server::on(listener, |_| obliging());
+    let server = Server::on(listener, |_| all_ok());
     let tally = run(&mut engine, LONG, TIMEOUT).unwrap();
     assert_eq!(tally.errors, BTreeMap::new());
     drop(engine);
-    let heard = server.heard();
-    assert_eq!(heard.len(), CONNECTIONS);
-    assert!(heard.iter().all(|commands| !commands.is_empty()));
-    assert_eq!(tally.completed, heard.concat().len() as u64);
+    let received = server.received();
+    assert_eq!(received.len(), CONNECTIONS);
+    assert!(received.iter().all(|commands| !commands.is_empty()));
+    assert_eq!(tally.completed, received.concat().len() as u64);
 }

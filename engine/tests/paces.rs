@@ -1,6 +1,6 @@
-//! Loads that keep a rate, or think: how much is begun, when, and how long it is said to have taken.
+//! Rates and think times: how many transactions begin, when, and their latencies.
 
-mod played;
+mod fake;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use _engine::histogram::Histogram;
 use _engine::lane::{Course, Tally};
 use _engine::program::Program;
 
-use played::*;
+use fake::*;
 
 const LONG: Duration = Duration::from_millis(300);
 /// What a busy machine may add to a slice.
@@ -31,35 +31,41 @@ fn thinking(think_s: f64, exponential: bool) -> Program {
     paced(&format!(r#""type": "closed", "think_s": {think_s}, "exponential": {exponential}"#))
 }
 
-fn taking(service: Duration) -> Role {
+fn taking(service: Duration) -> Script {
     serving(move |_, stream| {
         thread::sleep(service);
-        say(stream, &done());
+        send(stream, &ok());
     })
 }
 
-/// How one slice went, and how many commands each connection was sent.
-struct Ran {
+/// One slice, and the number of commands on each connection.
+struct Outcome {
     result: Result<Tally, Failure>,
     took: Duration,
     cpu_s: f64,
-    heard: Vec<usize>,
+    received: Vec<usize>,
 }
 
-fn run(program: Program, roles: Vec<Role>, workers: usize, window: Duration, timeout: Duration) -> Ran {
-    let connections = roles.len();
-    let server = Server::of(roles);
+fn run(
+    program: Program,
+    scripts: Vec<Script>,
+    workers: usize,
+    window: Duration,
+    timeout: Duration,
+) -> Outcome {
+    let connections = scripts.len();
+    let server = Server::of(scripts);
     let mut engine = Engine::new(program, 1, workers);
     connect(&mut engine, &server, connections);
     let (began, cpu_s) = (Instant::now(), thread_cpu_s());
     let result = engine.slice(0, Course { window, ..COURSE }, timeout, &|| began.elapsed() < SOON);
     let (took, cpu_s) = (began.elapsed(), thread_cpu_s() - cpu_s);
     drop(engine);
-    let heard = server.heard().iter().map(Vec::len).collect();
-    Ran { result, took, cpu_s, heard }
+    let received = server.received().iter().map(Vec::len).collect();
+    Outcome { result, took, cpu_s, received }
 }
 
-/// The first of some attempts that fits, or the last: a busy machine can disturb one, but not make one fit.
+/// The first attempt that fits, or the last: a busy machine can spoil an attempt, but not make one fit.
 fn undisturbed<T>(attempt: impl Fn() -> T, fits: impl Fn(&T) -> bool) -> T {
     let attempts = std::iter::repeat_with(&attempt).take(9);
     attempts.into_iter().find(fits).unwrap_or_else(attempt)
@@ -70,32 +76,32 @@ fn longer_than(latencies: &Histogram, seconds: f64) -> u64 {
 }
 
 #[test]
-fn all_that_arrive_are_begun_and_counted() {
-    // 600 are to come; of those at random, five standard deviations more or less.
+fn all_arrivals_begin_and_count() {
+    // 600 are due; Poisson arrivals vary by five standard deviations.
     for (poisson, expected) in [(false, 598..=602), (true, 478..=722)] {
         for workers in [1, 2] {
-            let roles = std::iter::repeat_with(obliging).take(4).collect();
-            let ran = run(open(2000, poisson), roles, workers, LONG, TIMEOUT);
-            let tally = ran.result.unwrap();
+            let scripts = std::iter::repeat_with(all_ok).take(4).collect();
+            let outcome = run(open(2000, poisson), scripts, workers, LONG, TIMEOUT);
+            let tally = outcome.result.unwrap();
             assert!(expected.contains(&tally.completed), "{}", tally.completed);
-            assert_eq!(tally.completed, ran.heard.iter().sum::<usize>() as u64);
+            assert_eq!(tally.completed, outcome.received.iter().sum::<usize>() as u64);
             assert_eq!(tally.latencies.count(), tally.completed);
-            assert!(ran.took < LONG + SLACK, "{:?}", ran.took);
+            assert!(outcome.took < LONG + SLACK, "{:?}", outcome.took);
         }
     }
 }
 
 #[test]
 fn lanes_share_the_rate_by_their_connections() {
-    let roles = std::iter::repeat_with(obliging).take(3).collect();
-    let ran = run(open(2000, false), roles, 2, LONG, TIMEOUT);
-    // In the order of connecting: the first lane has two of three.
-    assert!((398..=402).contains(&(ran.heard[0] + ran.heard[1])), "{:?}", ran.heard);
-    assert!((198..=202).contains(&ran.heard[2]), "{:?}", ran.heard);
+    let scripts = std::iter::repeat_with(all_ok).take(3).collect();
+    let outcome = run(open(2000, false), scripts, 2, LONG, TIMEOUT);
+    // In connecting order: the first lane has two of three connections.
+    assert!((398..=402).contains(&(outcome.received[0] + outcome.received[1])), "{:?}", outcome.received);
+    assert!((198..=202).contains(&outcome.received[2]), "{:?}", outcome.received);
 }
 
 #[test]
-fn a_stall_shows_in_all_that_should_have_begun_meanwhile() {
+fn a_stall_shows_in_all_transactions_due_meanwhile() {
     let stalled = || {
         let mut number = 0;
         let stalling = serving(move |_, stream| {
@@ -103,7 +109,7 @@ fn a_stall_shows_in_all_that_should_have_begun_meanwhile() {
             if number == 20 {
                 thread::sleep(LONG);
             }
-            say(stream, &done());
+            send(stream, &ok());
         });
         let tally = run(open(200, false), vec![stalling], 1, 2 * LONG, TIMEOUT).result.unwrap();
         assert!((119..=121).contains(&tally.completed), "{}", tally.completed);
@@ -111,7 +117,7 @@ fn a_stall_shows_in_all_that_should_have_begun_meanwhile() {
         assert!(tally.latencies.max_s() >= 0.3);
         tally
     };
-    // One every 5 ms: those of the first 250 and 150 of the 300 ms waited longer than 50 and 150 ms.
+    // One every 5 ms: arrivals of the first 250 and 150 of the 300 ms waited longer than 50 and 150 ms.
     let waited = |tally: &Tally| [0.05, 0.15].map(|seconds| longer_than(&tally.latencies, seconds));
     let fits = |[some, much]: [u64; 2]| (47..=56).contains(&some) && (28..=36).contains(&much);
     let tally = undisturbed(stalled, |tally| fits(waited(tally)));
@@ -121,84 +127,84 @@ fn a_stall_shows_in_all_that_should_have_begun_meanwhile() {
 }
 
 #[test]
-fn what_waits_is_worked_off_after_the_window() {
+fn the_backlog_is_worked_off_after_the_window() {
     let service = Duration::from_millis(5);
-    let ran = run(open(400, false), vec![taking(service)], 1, LONG, TIMEOUT);
-    let tally = ran.result.unwrap();
+    let outcome = run(open(400, false), vec![taking(service)], 1, LONG, TIMEOUT);
+    let tally = outcome.result.unwrap();
     assert!((119..=121).contains(&tally.completed), "{}", tally.completed);
-    assert_eq!(tally.completed, ran.heard[0] as u64);
+    assert_eq!(tally.completed, outcome.received[0] as u64);
     assert_eq!(tally.latencies.count(), tally.completed);
-    assert!(ran.took >= service * 119, "{:?}", ran.took);
-    // By its end the last has waited for half of the time.
+    assert!(outcome.took >= service * 119, "{:?}", outcome.took);
+    // The last one waited half of the time.
     assert!(tally.latencies.max_s() >= 0.28, "{}", tally.latencies.max_s());
-    // In the window only what was done in it.
+    // The window counts only what was done in it.
     assert!(tally.transactions <= 60.0, "{}", tally.transactions);
 }
 
 #[test]
-fn what_cannot_be_worked_off_is_given_up() {
+fn a_backlog_that_stays_is_given_up() {
     let timeout = Duration::from_millis(400);
-    let ran = run(open(400, false), vec![taking(Duration::from_millis(20))], 1, LONG, timeout);
-    let failure = ran.result.unwrap_err();
-    assert!(failure.message.ends_with(" within 0.4 s after the slice"), "{failure:?}");
-    assert!(ran.took < LONG + 2 * timeout, "{:?}", ran.took);
+    let outcome = run(open(400, false), vec![taking(Duration::from_millis(20))], 1, LONG, timeout);
+    let failure = outcome.result.unwrap_err();
+    assert!(failure.message.ends_with(" 0.4 s after the slice"), "{failure:?}");
+    assert!(outcome.took < LONG + 2 * timeout, "{:?}", outcome.took);
 }
 
 #[test]
-fn what_is_refused_after_the_window_leaves_its_connection_to_those_that_wait() {
+fn a_refusal_after_the_window_frees_its_connection_for_the_backlog() {
     let mut number = 0;
     let refusing_once = serving(move |_, stream| {
         thread::sleep(Duration::from_millis(10));
         number += 1;
-        say(stream, &if number == 25 { refused(1213, "Deadlock found") } else { done() });
+        send(stream, &if number == 25 { refused(1213, "Deadlock found") } else { ok() });
     });
     // 50 arrive in the window, which ends before the server's 11th answer.
-    let ran = run(open(500, false), vec![refusing_once], 1, WINDOW, TIMEOUT);
-    let tally = ran.result.unwrap();
+    let outcome = run(open(500, false), vec![refusing_once], 1, WINDOW, TIMEOUT);
+    let tally = outcome.result.unwrap();
     assert_eq!(tally.errors, BTreeMap::from([(1213, 1)]));
-    // But for the one that was refused, and its ROLLBACK.
-    assert_eq!(tally.completed, ran.heard[0] as u64 - 2);
+    // All but the refused one and its ROLLBACK.
+    assert_eq!(tally.completed, outcome.received[0] as u64 - 2);
     assert!((48..=50).contains(&tally.completed), "{}", tally.completed);
 }
 
 #[test]
-fn waiting_for_the_last_takes_no_time_of_the_client() {
+fn waiting_for_the_last_reply_takes_no_client_cpu() {
     let mut number = 0;
     let slow = serving(move |_, stream| {
         number += 1;
         if number == 2 {
             thread::sleep(2 * LONG);
         }
-        say(stream, &done());
+        send(stream, &ok());
     });
-    let ran = run(open(100, false), vec![slow, obliging()], 1, WINDOW, TIMEOUT);
-    assert!(ran.took > LONG);
-    assert!(ran.result.is_ok());
-    assert!(ran.cpu_s < 0.1, "{}", ran.cpu_s);
+    let outcome = run(open(100, false), vec![slow, all_ok()], 1, WINDOW, TIMEOUT);
+    assert!(outcome.took > LONG);
+    assert!(outcome.result.is_ok());
+    assert!(outcome.cpu_s < 0.1, "{}", outcome.cpu_s);
 }
 
 #[test]
-fn thought_and_service_fill_the_window() {
+fn think_and_service_times_fill_the_window() {
     let (service, window) = (Duration::from_millis(20), Duration::from_secs(1));
-    // Each of the four does one in 100 ms; by chance up to three standard deviations more or less.
+    // Each of the four does one in 100 ms; exponential times vary by three standard deviations.
     for (exponential, expected) in [(false, 35..=42), (true, 25..=55)] {
         let thoughtful = || {
-            let roles = std::iter::repeat_with(|| taking(service)).take(4).collect();
-            let ran = run(thinking(0.08, exponential), roles, 1, window, TIMEOUT);
-            assert!(ran.took < window + SLACK, "{:?}", ran.took);
-            let tally = ran.result.unwrap();
-            assert_eq!(tally.completed, ran.heard.iter().sum::<usize>() as u64);
+            let scripts = std::iter::repeat_with(|| taking(service)).take(4).collect();
+            let outcome = run(thinking(0.08, exponential), scripts, 1, window, TIMEOUT);
+            assert!(outcome.took < window + SLACK, "{:?}", outcome.took);
+            let tally = outcome.result.unwrap();
+            assert_eq!(tally.completed, outcome.received.iter().sum::<usize>() as u64);
             tally
         };
         let tally = undisturbed(thoughtful, |tally| expected.contains(&tally.completed));
         assert!(expected.contains(&tally.completed), "{}", tally.completed);
-        // Thought is no part of a transaction.
+        // Think time is not part of a transaction.
         assert!(tally.latencies.percentile_s(50.0) < 0.04);
     }
 }
 
 #[test]
-fn connections_that_think_do_not_begin_all_at_once() {
+fn thinking_connections_begin_spread_out() {
     let begun = || {
         let firsts = Arc::new(Mutex::new(Vec::new()));
         let noting = || {
@@ -207,18 +213,18 @@ fn connections_that_think_do_not_begin_all_at_once() {
                 if !std::mem::replace(&mut noted, true) {
                     firsts.lock().unwrap().push(Instant::now());
                 }
-                say(stream, &done());
+                send(stream, &ok());
             })
         };
-        let roles = std::iter::repeat_with(noting).take(20).collect();
-        run(thinking(0.1, false), roles, 1, LONG, TIMEOUT).result.unwrap();
+        let scripts = std::iter::repeat_with(noting).take(20).collect();
+        run(thinking(0.1, false), scripts, 1, LONG, TIMEOUT).result.unwrap();
         let mut firsts = firsts.lock().unwrap().clone();
         firsts.sort();
         assert_eq!(firsts.len(), 20);
         let longest = firsts.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
         (firsts[19] - firsts[0], longest)
     };
-    // Over the whole time of a thought, and not in a few lumps.
+    // Spread over the whole think time, not in a few lumps.
     let fits = |&(spread, longest): &(Duration, Duration)| {
         spread > Duration::from_millis(60)
             && spread < Duration::from_millis(115)

@@ -1,34 +1,30 @@
-//! What is sent, byte by byte: prepared statements, and what earlier answers fill into later statements.
+//! The bytes sent: prepared statements, and results that fill later statements.
 
-mod played;
+mod fake;
 
 use _engine::engine::Engine;
-use _engine::lane::Course;
 use _engine::program::Program;
 
-use played::*;
+use fake::*;
 
 const QUERY: u8 = 0x03;
 const PREPARE: u8 = 0x16;
 const EXECUTE: u8 = 0x17;
 
-/// Runs one slice on one connection; gives what the server was sent.
+/// The commands of one slice on one connection.
 fn sent(program: &str, answer: impl FnMut(&Command) -> Vec<u8> + Send + 'static) -> Vec<Command> {
     let mut answer = answer;
-    let server = Server::of(vec![serving(move |command, stream| say(stream, &answer(command)))]);
-    let mut engine = Engine::new(Program::parse(program.as_bytes()).unwrap(), 1, 1);
-    connect(&mut engine, &server, 1);
-    // Enough for some transactions on a busy machine, too.
-    engine.slice(0, Course { window: 4 * WINDOW, ..COURSE }, TIMEOUT, &|| true).unwrap();
-    drop(engine);
-    server.heard().concat()
+    let server = Server::of(vec![serving(move |command, stream| send(stream, &answer(command)))]);
+    // Long enough for several transactions on a busy machine.
+    run_once(Program::parse(program.as_bytes()).unwrap(), &server, 1, 4 * WINDOW, TIMEOUT).unwrap();
+    server.received().concat()
 }
 
 fn texts(commands: &[Command]) -> Vec<&str> {
     commands.iter().map(Command::text).collect()
 }
 
-/// A program of one transaction; `fields` stand before it, each with a comma behind.
+/// A program of one transaction; `fields` adds fields, each followed by a comma.
 fn program(fields: &str, begin: bool, parameters: &str, steps: &str) -> String {
     format!(
         r#"{{"tables": 2, "rows": 9, "distribution": {{"type": "uniform"}}, {fields}
@@ -51,7 +47,7 @@ fn column(wire_type: u8) -> Vec<u8> {
     [&b"\x03def\x01s\x01t\x01t\x01c\x01c\x0C\x2D\0\x0A\0\0\0"[..], &[wire_type, 0, 0, 0, 0, 0]].concat()
 }
 
-/// A reply of rows with columns of these types.
+/// A result of these column types and rows.
 fn result(types: &[u8], rows: &[&[u8]]) -> Vec<u8> {
     let mut payloads = vec![vec![types.len() as u8]];
     payloads.extend(types.iter().map(|&wire_type| column(wire_type)));
@@ -72,7 +68,7 @@ fn prepared(id: u32, parameters: u8, columns: u8) -> Vec<u8> {
     packets(&payloads)
 }
 
-/// Prepares whatever comes, numbered from 100 on; `answer` replies to what is executed.
+/// Prepares every statement, with ids from 100 on; `answer` replies to executions.
 fn preparing(mut answer: impl FnMut(u32) -> Vec<u8>) -> impl FnMut(&Command) -> Vec<u8> {
     let mut next = 100;
     move |command| {
@@ -95,7 +91,7 @@ fn id(command: &Command) -> u32 {
 const PREPARED: &str = r#""prepared": true,"#;
 
 #[test]
-fn each_statement_is_prepared_once_for_each_table_and_then_executed() {
+fn each_statement_is_prepared_once_per_table() {
     let program = program(
         PREPARED,
         true,
@@ -104,8 +100,8 @@ fn each_statement_is_prepared_once_for_each_table_and_then_executed() {
               {"kind": 0, "pieces": ["SELECT c FROM t", -1, " WHERE id=", 0]},
               {"kind": 1, "pieces": ["UPDATE u SET c=", 1, " WHERE id=", 0]}]}"#,
     );
-    let heard = sent(&program, preparing(|_| done()));
-    let (templates, executed) = heard.split_at(5);
+    let received = sent(&program, preparing(|_| ok()));
+    let (templates, executed) = received.split_at(5);
     assert!(templates.iter().all(|command| command.code == PREPARE));
     assert_eq!(
         texts(templates),
@@ -147,36 +143,36 @@ fn each_statement_is_prepared_once_for_each_table_and_then_executed() {
 }
 
 #[test]
-fn what_cannot_be_prepared_is_sent_as_text() {
+fn unsupported_statements_are_sent_as_text() {
     let program = program(
         PREPARED,
         false,
         r#"{"type": "integer", "min": 7, "max": 7}"#,
         r#"{"repeat": 1, "statements": [{"kind": 0, "pieces": ["DO ", 0]}, {"kind": 1, "pieces": ["SET @a=", 0]}]}"#,
     );
-    let heard = sent(&program, |command| match command.text() {
+    let received = sent(&program, |command| match command.text() {
         "DO ?" => refused(1295, "This command is not supported in the prepared statement protocol yet"),
         "SET @a=?" => prepared(4, 1, 0),
-        _ => done(),
+        _ => ok(),
     });
-    let codes: Vec<u8> = heard.iter().map(|command| command.code).collect();
+    let codes: Vec<u8> = received.iter().map(|command| command.code).collect();
     assert_eq!(codes[..6], [PREPARE, PREPARE, QUERY, EXECUTE, QUERY, EXECUTE]);
-    assert_eq!(heard[2].text(), "DO 7");
-    assert_eq!(heard[3].body, [4, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, LONGLONG, 0, 7, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(received[2].text(), "DO 7");
+    assert_eq!(received[3].body, [4, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, LONGLONG, 0, 7, 0, 0, 0, 0, 0, 0, 0]);
 }
 
 #[test]
-fn what_is_wrong_with_a_statement_is_said_when_it_is_prepared() {
+fn connecting_reports_statements_that_fail_to_prepare() {
     let program =
         program(PREPARED, false, "", r#"{"repeat": 1, "statements": [{"kind": 0, "pieces": ["S"]}]}"#);
-    let server = Server::of(vec![saying(refused(1146, "No such table"))]);
+    let server = Server::of(vec![replying_once(refused(1146, "No such table"))]);
     let mut engine = Engine::new(Program::parse(program.as_bytes()).unwrap(), 1, 1);
     let failure = engine.connect(server.target(), 1, TIMEOUT, &|| true).unwrap_err();
-    assert_eq!((failure.code, &failure.message[..]), (1146, "0 of 1 connections were made: No such table"));
+    assert_eq!((failure.code, &failure.message[..]), (1146, "0 of 1 connections opened: No such table"));
 }
 
 #[test]
-fn all_is_prepared_again_on_a_new_connection() {
+fn a_new_connection_prepares_again() {
     let program = program(
         r#""prepared": true, "reconnect": true,"#,
         false,
@@ -184,13 +180,13 @@ fn all_is_prepared_again_on_a_new_connection() {
         r#"{"repeat": 1, "statements": [{"kind": 0, "pieces": ["A", 0]}, {"kind": 1, "pieces": ["B", 0]}]}"#,
     );
     let server = Server::new(|number| {
-        let (mut answer, mut left) = (preparing(|_| done()), if number == 0 { 5 } else { u32::MAX });
+        let (mut answer, mut left) = (preparing(|_| ok()), if number == 0 { 5 } else { u32::MAX });
         serving(move |command, stream| {
             if left == 0 {
                 stream.shutdown(std::net::Shutdown::Both).unwrap();
             } else {
                 left -= 1;
-                say(stream, &answer(command));
+                send(stream, &answer(command));
             }
         })
     });
@@ -198,23 +194,23 @@ fn all_is_prepared_again_on_a_new_connection() {
     connect(&mut engine, &server, 1);
     let tally = slice(&mut engine, 0, TIMEOUT).unwrap();
     drop(engine);
-    let heard = server.heard();
+    let received = server.received();
     assert_eq!(tally.errors, [(2013, 1)].into());
-    for commands in &heard {
+    for commands in &received {
         assert_eq!(texts(&commands[..2]), ["A?", "B?"]);
-        // Whose types are told again.
+        // The types are sent again.
         for (command, id) in commands[2..4].iter().zip(100..) {
             let bound = [id, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, LONGLONG, 0, 1, 0, 0, 0, 0, 0, 0, 0];
             assert_eq!((command.code, &command.body[..]), (EXECUTE, &bound[..]));
         }
     }
-    // Of the first: two prepared, three answered, one lost.
-    assert_eq!(heard[0].len(), 6);
-    assert_eq!(tally.reads + tally.writes, 3 + heard[1].len() as u64 - 2);
-    assert_eq!(tally.completed, 1 + (heard[1].len() as u64 - 2) / 2);
+    // On the first connection: two prepared, three answered, one lost.
+    assert_eq!(received[0].len(), 6);
+    assert_eq!(tally.reads + tally.writes, 3 + received[1].len() as u64 - 2);
+    assert_eq!(tally.completed, 1 + (received[1].len() as u64 - 2) / 2);
 }
 
-// --- results that are filled in ------------------------------------------------------------------
+// --- results that fill parameters ----------------------------------------------------------------
 
 const TWO_RESULTS: &str = r#"{"type": "result", "number": true}, {"type": "result", "number": false}"#;
 const READ_AND_WRITE: &str = r#"{"repeat": 1, "statements": [
@@ -222,12 +218,12 @@ const READ_AND_WRITE: &str = r#"{"repeat": 1, "statements": [
     {"kind": 1, "pieces": ["(", 0, ",", 1, ")"]}]}"#;
 
 #[test]
-fn a_first_row_is_filled_into_later_texts() {
+fn the_first_row_fills_later_texts() {
     let program = program("", false, TWO_RESULTS, READ_AND_WRITE);
     let mut number = 0;
-    let heard = sent(&program, move |command| {
+    let received = sent(&program, move |command| {
         if command.text() != "SELECT" {
-            return done();
+            return ok();
         }
         number += 1;
         let types = [LONGLONG, VAR_STRING, INT24];
@@ -237,25 +233,25 @@ fn a_first_row_is_filled_into_later_texts() {
             3 => result(&types, &[b"\x05-1.50\0\xFB"]),
             4 => result(&types, &[]),
             5 => result(&types, &[&[b"\x014\xC8", &[b'y'; 200][..], b"\xFB"].concat()]),
-            _ => done(),
+            _ => ok(),
         }
     });
-    let written: Vec<&str> = texts(&heard).into_iter().skip(1).step_by(2).collect();
+    let written: Vec<&str> = texts(&received).into_iter().skip(1).step_by(2).collect();
     assert_eq!(written[..4], [r"(12,'it''s \\ or\0')", "(NULL,NULL)", "(-1.50,'')", "(NULL,NULL)"]);
     assert_eq!(written[4], format!("(4,'{}')", "y".repeat(200)));
-    // Nothing is left of what an earlier transaction read.
+    // Results of an earlier transaction are gone.
     assert_eq!(written[5], "(NULL,NULL)");
 }
 
 #[test]
-fn results_are_executed_with_the_types_that_they_have() {
+fn results_are_bound_with_their_types() {
     let program = program(PREPARED, false, TWO_RESULTS, READ_AND_WRITE);
     let mut number = 0;
-    let heard = sent(
+    let received = sent(
         &program,
         preparing(move |id| {
             if id != 100 {
-                return done();
+                return ok();
             }
             number += 1;
             let wide = [0, 0, 0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1, b'x'];
@@ -268,7 +264,7 @@ fn results_are_executed_with_the_types_that_they_have() {
         }),
     );
     let executed: Vec<&[u8]> =
-        heard[2..].iter().filter(|command| id(command) == 101).map(|command| &command.body[9..]).collect();
+        received[2..].iter().filter(|command| id(command) == 101).map(|command| &command.body[9..]).collect();
     let number = [0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF];
     assert_eq!(executed[0], [&[0, 1, LONGLONG, 0, VAR_STRING, 0][..], &number, b"\x01x"].concat());
     assert_eq!(executed[1], [0b11, 1, LONGLONG, 0, VAR_STRING, 0]);
@@ -277,28 +273,28 @@ fn results_are_executed_with_the_types_that_they_have() {
 }
 
 #[test]
-fn a_result_that_cannot_be_read_ends_the_slice() {
+fn an_unreadable_result_ends_the_slice() {
     let row = [&[0xFD, 0, 0, 1][..], &vec![b'x'; 1 << 16]].concat();
-    for (answer, words) in [
-        (result(&[LONGLONG], &[b"\x017"]), "fewer columns than were to be read"),
+    for (answer, message) in [
+        (result(&[LONGLONG], &[b"\x017"]), "fewer columns than the statement reads"),
         (result(&[LONGLONG, VAR_STRING], &[b"\x017"]), "a number cut short"),
         (
             result(&[VAR_STRING, VAR_STRING], &[&row]),
-            "a row of more than 64 KiB, of which columns were to be read",
+            "a row of more than 64 KiB, too long to read columns from",
         ),
     ] {
         let program = program("", false, TWO_RESULTS, READ_AND_WRITE);
-        let server = Server::of(vec![saying(answer)]);
+        let server = Server::of(vec![replying_once(answer)]);
         let program = Program::parse(program.as_bytes()).unwrap();
         let failure = one_slice(program, &server, 1, TIMEOUT).unwrap_err();
-        assert_eq!(failure.message, format!("not in the MySQL protocol: {words}"));
+        assert_eq!(failure.message, format!("MySQL protocol error: {message}"));
     }
 }
 
-// --- how often, and when it is drawn -------------------------------------------------------------
+// --- repetitions and draws -----------------------------------------------------------------------
 
 #[test]
-fn a_parameter_says_how_often_a_step_is_sent() {
+fn a_parameter_gives_the_repetitions() {
     let program = program(
         "",
         true,
@@ -306,10 +302,10 @@ fn a_parameter_says_how_often_a_step_is_sent() {
         r#"{"repeat": 1, "repeat_of": 0, "statements": [{"kind": 0, "pieces": ["LINE ", 1, " OF ", 0]}]},
            {"repeat": 1, "statements": [{"kind": 1, "pieces": ["END ", 0]}]}"#,
     );
-    let heard = sent(&program, |_| done());
-    let heard = texts(&heard);
+    let received = sent(&program, |_| ok());
+    let received = texts(&received);
     let mut seen = [0; 4];
-    for transaction in heard.split_inclusive(|text| *text == "COMMIT") {
+    for transaction in received.split_inclusive(|text| *text == "COMMIT") {
         let lines = transaction.len() - 3;
         let mut expected = vec!["BEGIN".to_string()];
         expected.extend((1..=lines).map(|line| format!("LINE {line} OF {lines}")));
@@ -330,8 +326,8 @@ fn draws_last_for_a_repetition_or_a_transaction() {
         r#"{"repeat": 2, "statements": [{"kind": 0, "pieces": ["", 0, " ", 1, " ", 2, " ", 3]},
                                         {"kind": 0, "pieces": ["", 0, " ", 1, " ", 2, " ", 3]}]}"#,
     );
-    let heard = sent(&program, |_| done());
-    let drawn: Vec<Vec<u64>> = texts(&heard)
+    let received = sent(&program, |_| ok());
+    let drawn: Vec<Vec<u64>> = texts(&received)
         .into_iter()
         .map(|text| text.split(' ').map(|number| number.parse().unwrap()).collect())
         .collect();
@@ -348,22 +344,22 @@ fn draws_last_for_a_repetition_or_a_transaction() {
 }
 
 #[test]
-fn sequences_go_on_over_slices_and_threads_are_numbered_over_lanes() {
+fn sequences_continue_over_slices_and_threads_count_over_lanes() {
     let program = program(
         "",
         false,
         r#"{"type": "sequence"}, {"type": "thread"}"#,
         r#"{"repeat": 1, "statements": [{"kind": 0, "pieces": ["", 1, " ", 0]}]}"#,
     );
-    let server = Server::new(|_| obliging());
+    let server = Server::new(|_| all_ok());
     let mut engine = Engine::new(Program::parse(program.as_bytes()).unwrap(), 1, 2);
     connect(&mut engine, &server, 3);
     for _ in 0..2 {
         slice(&mut engine, 0, TIMEOUT).unwrap();
     }
     drop(engine);
-    // The first lane has the first and the third.
-    for (commands, thread) in server.heard().iter().zip([1, 3, 2]) {
+    // The first lane has the first and third connection.
+    for (commands, thread) in server.received().iter().zip([1, 3, 2]) {
         let expected: Vec<String> = (1..=commands.len()).map(|number| format!("{thread} {number}")).collect();
         assert_eq!(texts(commands), expected);
     }

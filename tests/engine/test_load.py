@@ -184,7 +184,7 @@ def test_what_the_server_does_not_take_is_said_with_its_limit(instance: Instance
     instance.query("SET GLOBAL max_connections = 100")
     files = len(list(Path("/proc/self/fd").iterdir()))
     engine = Engine(program("oltp_point_select"), 1)
-    words = r"^error 1040: \d+ of 200 connections were made: Too many connections"
+    words = r"^error 1040: \d+ of 200 connections opened: Too many connections"
     with pytest.raises(MeasureError, match=words) as told:
         connect(engine, instance, SCHEMA, 200)
     assert str(told.value).endswith("; the limit is the server's max_connections = 100")
@@ -197,20 +197,20 @@ def test_a_limit_of_open_files_is_said(instance: Instance) -> None:
     code = f"""
 import resource, sys
 from types import SimpleNamespace
-from shootout import contender
+from shootout.measure import managed
 from shootout._engine import Engine
 from shootout.servers import native
 from shootout.servers.running import Login
 native.OPEN_FILES = 64
 server = SimpleNamespace(login=Login(*{login!r}), post_mortem=lambda: "")
 try:
-    contender.connect(Engine({program("oltp_point_select")!r}, 1), server, {SCHEMA!r}, 200)
+    managed.connect(Engine({program("oltp_point_select")!r}, 1), server, {SCHEMA!r}, 200)
 except Exception as error:
     print(error)
 """
     python = [sys.executable, "-c", code]
     done = subprocess.run(python, capture_output=True, text=True, check=False, timeout=60)
-    assert " of 200 connections were made: " in done.stdout, done
+    assert " of 200 connections opened: " in done.stdout, done
     assert done.stdout.endswith("; the limit is this process's 64 open files (ulimit -n)\n")
 
 

@@ -157,7 +157,7 @@ def test_what_a_server_refuses_is_told_in_its_words(server: Instance) -> None:
         load_rows(str(server.socket), "plain", "no", SCHEMA, encoded(dataset), 2)
     assert denied.value.args[:2] == (0, 1045)
     load(server, dataset)
-    with pytest.raises(LoadError, match=r"sbtest1 took 0 of 500 rows: Records: 500 .*Skipped: 500"):
+    with pytest.raises(LoadError, match=r"sbtest1 stored 0 of 500 rows: Records: 500 .*Skipped: 500"):
         load(server, dataset)
     server.query("SET GLOBAL local_infile = 0")
     with pytest.raises(LoadError, match=r"(1148|3948), '.*"):

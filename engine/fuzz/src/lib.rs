@@ -1,14 +1,14 @@
-//! What the targets share: a stream that comes in pieces, and memory that is counted.
+//! Shared by the targets: a stream split into pieces, and an allocator that counts.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// An input: how the stream is cut, and the stream.
+/// An input: a stream and how to split it.
 ///
-/// The first byte's low half says how many of the following bytes are lengths of pieces, less one; they are used
-/// again and again until the stream ends. Its highest bit says that the stream is a row of packets whose headers
-/// are yet to be written: so that inputs get further than to the first wrong length or number.
+/// The first byte's low half counts the bytes that follow it and give the lengths of pieces, less one; they are
+/// cycled until the stream ends. Its highest bit says that the stream is a sequence of packets without headers,
+/// which are then added: inputs get beyond the first wrong length or number.
 pub struct Input<'a> {
     lengths: &'a [u8],
     pub stream: Cow<'a, [u8]>,
@@ -23,7 +23,7 @@ impl<'a> Input<'a> {
         Some(Self { lengths, stream })
     }
 
-    /// The stream as the input cuts it; in one piece where it gives no lengths.
+    /// The stream in pieces; in one piece if the input gives no lengths.
     pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
         let mut lengths = self.lengths.iter().cycle();
         let mut rest = &self.stream[..];
@@ -41,8 +41,8 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Packets, each written as a byte and its payload: seven bits for the length, and one that says that a number is
-/// left out before it, as if the other side had answered.
+/// Packets, each given as a byte and its payload: seven bits for the length, and one that skips a packet number,
+/// as if the other side had answered.
 fn packets(mut written: &[u8], mut number: u8) -> Vec<u8> {
     let mut stream = Vec::with_capacity(4 * written.len());
     while let Some((&byte, rest)) = written.split_first() {
@@ -56,13 +56,13 @@ fn packets(mut written: &[u8], mut number: u8) -> Vec<u8> {
     stream
 }
 
-/// Runs `work` and fails if it ever holds more than `limit` bytes of memory beyond what was held before.
+/// Runs `work`; panics if it ever holds more than `limit` additional bytes of memory.
 pub fn within<T>(limit: usize, work: impl FnOnce() -> T) -> T {
     let before = HELD.load(Relaxed);
     MOST.store(before, Relaxed);
     let result = work();
     let most = MOST.load(Relaxed).saturating_sub(before);
-    assert!(most <= limit, "{most} bytes of memory were held, {limit} are allowed");
+    assert!(most <= limit, "{most} bytes of memory were held; the limit is {limit}");
     result
 }
 
@@ -74,7 +74,7 @@ struct Counting;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-// SAFETY: passes everything on to the system's allocator as it came.
+// SAFETY: passes every call on to the system's allocator unchanged.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

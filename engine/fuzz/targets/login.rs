@@ -1,5 +1,5 @@
-//! Any bytes for a server's side of a login: an end or a refusal, in bounded memory, and the same answers however
-//! they are cut.
+//! Any bytes as a server's side of a login end or are refused, in bounded memory, with the same answers however
+//! they are split.
 
 #![no_main]
 
@@ -8,13 +8,13 @@ use _engine::wire::{Malformed, Outcome};
 use libfuzzer_sys::fuzz_target;
 use shootout_fuzz::{Input, within};
 
-/// Far less than a packet may claim to be: inputs are of 4 KiB, and nothing is taken by a length from the wire.
+/// Far less than a packet may claim: inputs have 4 KiB, and lengths from the wire are not trusted.
 const MEMORY: usize = 64 * 1024;
 const PASSWORD: &str = "do not tell";
 
 const MORE: Malformed = Malformed("bytes after a login's end");
 
-/// The login's end, and all that it sent.
+/// The login's outcome, and the bytes that it sent.
 type Seen = (Result<Option<Outcome>, Malformed>, Vec<u8>);
 
 fuzz_target!(|data: &[u8]| {
@@ -23,8 +23,8 @@ fuzz_target!(|data: &[u8]| {
         let whole = within(MEMORY, || log_in(secure, std::iter::once(&input.stream[..])));
         assert_agree(&within(MEMORY, || log_in(secure, input.pieces())), &whole);
         assert_agree(&within(MEMORY, || log_in(secure, input.bytes())), &whole);
-        let told = whole.1.windows(PASSWORD.len()).any(|window| window == PASSWORD.as_bytes());
-        assert!(secure || !told, "the password went out in clear");
+        let leaked = whole.1.windows(PASSWORD.len()).any(|window| window == PASSWORD.as_bytes());
+        assert!(secure || !leaked, "the password went out in clear");
     }
 });
 
@@ -41,7 +41,7 @@ fn log_in<'a>(secure: bool, mut pieces: impl Iterator<Item = &'a [u8]>) -> Seen 
     (Ok(None), out)
 }
 
-/// After a refusal nobody listens; only in one piece with it can it be seen that more came.
+/// After a refusal nothing is read: bytes behind it are noticed only in the same piece.
 fn assert_agree(cut: &Seen, whole: &Seen) {
     let refused = matches!(cut.0, Ok(Some(Outcome::Refused { .. })));
     if refused && whole.0 == Err(MORE) {

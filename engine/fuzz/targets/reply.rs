@@ -1,36 +1,36 @@
-//! Any bytes for a reply: read or refused, in little memory, and the same however they are cut.
+//! Any bytes as a reply are read or refused, in bounded memory, the same however they are split.
 
 #![no_main]
 
-use _engine::wire::{Asked, Malformed, Outcome, Read, Reply};
+use _engine::wire::{Malformed, Outcome, Read, Reply, Request};
 use libfuzzer_sys::fuzz_target;
 use shootout_fuzz::{Input, within};
 
-/// The first 512 bytes of a packet, their message made UTF-8, and what vectors take in advance.
+/// The first 512 bytes of a packet, their message in UTF-8, and spare capacity.
 const MEMORY: usize = 4 * 1024;
-/// The same where columns are read: of inputs of 4 KiB, and of nothing that the wire only claims.
+/// With columns read: inputs have 4 KiB, and lengths from the wire are not trusted.
 const MEMORY_OF_ROW: usize = 32 * 1024;
 const OK: &[u8] = &[7, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0];
 
-/// How the reply ended, and what was read of its first row.
+/// The reply's outcome, and the columns read from its first row.
 type Seen = (Result<Option<Outcome>, Malformed>, Option<Vec<Read>>);
 
 fuzz_target!(|data: &[u8]| {
     let Some(input) = Input::of(data, 1) else { return };
-    // Bits of the first byte that say nothing about the cuts.
-    let asked =
-        [Asked::Query, Asked::Execution, Asked::Preparation, Asked::Query][usize::from(data[0] >> 4 & 3)];
+    // The first byte's bits that `Input` does not use.
+    let request = [Request::Query, Request::Execution, Request::Preparation, Request::Query]
+        [usize::from(data[0] >> 4 & 3)];
     let wanted = if data[0] & 0x40 == 0 { 0 } else { 3 };
     let memory = if wanted == 0 { MEMORY } else { MEMORY_OF_ROW };
     let mut reply = Reply::default();
-    reply.restart(asked, wanted);
+    reply.restart(request, wanted);
     let whole = within(memory, || read(&mut reply, std::iter::once(&input.stream[..])));
-    reply.restart(asked, wanted);
+    reply.restart(request, wanted);
     assert_eq!(within(memory, || read(&mut reply, input.pieces())), whole);
-    reply.restart(asked, wanted);
+    reply.restart(request, wanted);
     assert_eq!(within(memory, || read(&mut reply, input.bytes())), whole);
     assert!(whole.1.is_none_or(|row| row.len() == wanted));
-    reply.restart(Asked::Query, 0);
+    reply.restart(Request::Query, 0);
     assert_eq!(reply.feed(OK), Ok(Some(Outcome::Done)));
 });
 

@@ -1,7 +1,6 @@
-//! Servers that threads play: each listens on a socket in a directory of its own, and answers as it is told.
+//! Fake servers: threads that listen on a socket in a temporary directory, and reply by scripts.
 
-// Every test file plays with a part of this.
-#![allow(dead_code)]
+#![allow(dead_code)] // every test file uses a part of this
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -20,11 +19,11 @@ use _engine::program::Program;
 use rustix::time::{ClockId, clock_gettime};
 
 pub const WINDOW: Duration = Duration::from_millis(100);
-/// Much longer than any slice here may take, but for those that must time out.
+/// Longer than anything here may take that must not time out.
 pub const TIMEOUT: Duration = Duration::from_secs(20);
 pub const SOON: Duration = Duration::from_secs(2);
 
-// --- what a server says --------------------------------------------------------------------------
+// --- replies -------------------------------------------------------------------------------------
 
 pub fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
     let mut packet = (payload.len() as u32).to_le_bytes().to_vec();
@@ -41,23 +40,23 @@ pub fn packets<P: AsRef<[u8]>>(payloads: &[P]) -> Vec<u8> {
 pub const OK: &[u8] = &[0, 1, 0, 2, 0, 0, 0];
 pub const END: &[u8] = &[0xFE, 0, 0, 2, 0];
 
-pub fn done() -> Vec<u8> {
+pub fn ok() -> Vec<u8> {
     packet(1, OK)
 }
 
-fn refusal(code: u16, words: &str) -> Vec<u8> {
-    [&[0xFF], &code.to_le_bytes()[..], b"#HY000", words.as_bytes()].concat()
+pub fn error(code: u16, message: &str) -> Vec<u8> {
+    [&[0xFF], &code.to_le_bytes()[..], b"#HY000", message.as_bytes()].concat()
 }
 
-pub fn refused(code: u16, words: &str) -> Vec<u8> {
-    packet(1, &refusal(code, words))
+pub fn refused(code: u16, message: &str) -> Vec<u8> {
+    packet(1, &error(code, message))
 }
 
 pub fn rows() -> Vec<u8> {
     packets(&[&[1], &b"\x03def"[..], END, b"\x05a row", END])
 }
 
-// --- what it hears -------------------------------------------------------------------------------
+// --- commands ------------------------------------------------------------------------------------
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
@@ -66,33 +65,34 @@ pub struct Command {
 }
 
 impl Command {
-    /// A query's or a template's text.
+    /// The text of a query or of a statement to prepare.
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
     }
 }
 
-fn read_packet(stream: &mut UnixStream) -> io::Result<Vec<u8>> {
+/// A packet's number and payload.
+pub fn read_packet(stream: &mut UnixStream) -> io::Result<(u8, Vec<u8>)> {
     let mut header = [0; 4];
     stream.read_exact(&mut header)?;
     let mut payload = vec![0; u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize];
     stream.read_exact(&mut payload)?;
-    Ok(payload)
+    Ok((header[3], payload))
 }
 
 pub fn read_command(stream: &mut UnixStream) -> io::Result<Command> {
-    let mut body = read_packet(stream)?;
+    let (_, mut body) = read_packet(stream)?;
     let code = body.remove(0);
     Ok(Command { code, body })
 }
 
-// --- what it does with one connection ------------------------------------------------------------
+// --- scripts -------------------------------------------------------------------------------------
 
-/// Plays one connection from its beginning; gives what it was sent.
-pub type Role = Box<dyn FnOnce(UnixStream) -> Vec<Command> + Send>;
+/// Serves one connection; returns the commands received.
+pub type Script = Box<dyn FnOnce(UnixStream) -> Vec<Command> + Send>;
 
-fn log_in(stream: &mut UnixStream) -> io::Result<()> {
-    const CAPABILITIES: u32 = 0x000A_F7FF; // as a 5.7 server without TLS
+pub fn log_in(stream: &mut UnixStream) -> io::Result<()> {
+    const CAPABILITIES: u32 = 0x000A_F7FF; // those of a 5.7 server without TLS
     let [a, b, c, d] = CAPABILITIES.to_le_bytes();
     let greeting = [
         b"\x0A5.7.22\0\x07\0\0\0abcdefgh\0",
@@ -104,65 +104,65 @@ fn log_in(stream: &mut UnixStream) -> io::Result<()> {
     stream.write_all(&packet(2, OK))
 }
 
-/// Has the stream before the login.
-pub fn unlogged(play: impl FnOnce(&mut UnixStream) + Send + 'static) -> Role {
+/// Takes the stream before the login.
+pub fn before_login(play: impl FnOnce(&mut UnixStream) + Send + 'static) -> Script {
     Box::new(|mut stream| {
         play(&mut stream);
         Vec::new()
     })
 }
 
-/// Has the stream after the login.
-pub fn logged(play: impl FnOnce(&mut UnixStream) + Send + 'static) -> Role {
-    unlogged(|stream| {
+/// Takes the stream after the login.
+pub fn after_login(play: impl FnOnce(&mut UnixStream) + Send + 'static) -> Script {
+    before_login(|stream| {
         if log_in(stream).is_ok() {
             play(stream);
         }
     })
 }
 
-/// Logs in, then replies to each command by `answer`.
-pub fn serving(mut answer: impl FnMut(&Command, &mut UnixStream) + Send + 'static) -> Role {
+/// Accepts the login, then answers each command.
+pub fn serving(mut answer: impl FnMut(&Command, &mut UnixStream) + Send + 'static) -> Script {
     Box::new(move |mut stream| {
-        let mut heard = Vec::new();
+        let mut received = Vec::new();
         if log_in(&mut stream).is_ok() {
             while let Ok(command) = read_command(&mut stream) {
                 answer(&command, &mut stream);
-                heard.push(command);
+                received.push(command);
             }
         }
-        heard
+        received
     })
 }
 
-pub fn obliging() -> Role {
-    serving(|_, stream| say(stream, &done()))
+pub fn all_ok() -> Script {
+    serving(|_, stream| send(stream, &ok()))
 }
 
-/// Replies to the first command by these bytes, and to nothing more.
-pub fn saying(bytes: Vec<u8>) -> Role {
-    logged(move |stream| {
+/// Answers the first command with these bytes, and no other.
+pub fn replying_once(bytes: Vec<u8>) -> Script {
+    after_login(move |stream| {
         read_command(stream).unwrap();
-        say(stream, &bytes);
+        send(stream, &bytes);
         wait_for_end(stream);
     })
 }
 
-/// Hears all, says nothing.
-pub fn silent() -> Role {
-    logged(wait_for_end)
+/// Accepts the login, then is silent.
+pub fn silent() -> Script {
+    after_login(wait_for_end)
 }
 
-pub fn refusing(code: u16, words: &'static str) -> Role {
-    unlogged(move |stream| say(stream, &packet(0, &refusal(code, words))))
+pub fn refusing(code: u16, message: &'static str) -> Script {
+    before_login(move |stream| send(stream, &packet(0, &error(code, message))))
 }
 
-/// Writes to a client that may have left.
-pub fn say(stream: &mut UnixStream, bytes: &[u8]) {
+/// Writes to a client that may have gone.
+pub fn send(stream: &mut UnixStream, bytes: &[u8]) {
     stream.write_all(bytes).unwrap_or_default();
 }
 
-/// Leaves unread what comes, until the client has gone.
+/// Reads nothing until the client has gone.
 pub fn wait_for_end(stream: &mut UnixStream) {
     let closed = || rustix::event::PollFd::new(&*stream, rustix::event::PollFlags::RDHUP);
     rustix::event::poll(&mut [closed()], None).unwrap();
@@ -171,13 +171,13 @@ pub fn wait_for_end(stream: &mut UnixStream) {
 // --- the server ----------------------------------------------------------------------------------
 
 /// A temporary directory.
-pub struct Home(PathBuf);
+pub struct TempDir(PathBuf);
 
-impl Home {
+impl TempDir {
     pub fn new() -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("shootout-played-{}-{number}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("shootout-fake-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
@@ -187,7 +187,7 @@ impl Home {
     }
 }
 
-impl Drop for Home {
+impl Drop for TempDir {
     fn drop(&mut self) {
         std::fs::remove_dir_all(&self.0).unwrap_or_default();
     }
@@ -198,77 +198,77 @@ pub fn target(socket: PathBuf) -> Target {
     Target { address: Address::Unix(socket), account }
 }
 
-/// Listens until it is dropped; the connections it has then are played to their ends.
+/// Listens until dropped; open connections run to their ends.
 pub struct Server {
     socket: PathBuf,
     stopped: Arc<AtomicBool>,
     accepting: Option<JoinHandle<()>>,
-    played: Arc<Mutex<Vec<JoinHandle<Vec<Command>>>>>,
-    home: Option<Home>,
+    threads: Arc<Mutex<Vec<JoinHandle<Vec<Command>>>>>,
+    directory: Option<TempDir>,
 }
 
 impl Server {
-    /// Plays these roles, in the order of connecting.
-    pub fn of(roles: Vec<Role>) -> Self {
-        let mut roles = roles.into_iter();
-        Self::new(move |_| roles.next().expect("more connections than roles"))
+    /// Runs these scripts in the order of connecting.
+    pub fn of(scripts: Vec<Script>) -> Self {
+        let mut scripts = scripts.into_iter();
+        Self::new(move |_| scripts.next().expect("more connections than scripts"))
     }
 
-    /// Plays as many as come; `role` gets each one's number, from 0.
-    pub fn new(role: impl FnMut(usize) -> Role + Send + 'static) -> Self {
-        let home = Home::new();
-        let mut server = Self::at(&home.socket(), role);
-        server.home = Some(home);
+    /// Serves any number of connections; `script` gets each one's number, from 0.
+    pub fn new(script: impl FnMut(usize) -> Script + Send + 'static) -> Self {
+        let directory = TempDir::new();
+        let mut server = Self::at(&directory.socket(), script);
+        server.directory = Some(directory);
         server
     }
 
-    /// The same on a socket that outlives it.
-    pub fn at(socket: &Path, role: impl FnMut(usize) -> Role + Send + 'static) -> Self {
-        Self::on(UnixListener::bind(socket).unwrap(), role)
+    /// As `new`, on a socket path that outlives the server.
+    pub fn at(socket: &Path, script: impl FnMut(usize) -> Script + Send + 'static) -> Self {
+        Self::on(UnixListener::bind(socket).unwrap(), script)
     }
 
-    pub fn on(listener: UnixListener, mut role: impl FnMut(usize) -> Role + Send + 'static) -> Self {
+    pub fn on(listener: UnixListener, mut script: impl FnMut(usize) -> Script + Send + 'static) -> Self {
         let socket = listener.local_addr().unwrap().as_pathname().unwrap().to_path_buf();
-        let (stopped, played) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
-        let (stopping, playing) = (Arc::clone(&stopped), Arc::clone(&played));
+        let (stopped, threads) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
+        let (stopping, handles) = (Arc::clone(&stopped), Arc::clone(&threads));
         let accepting = thread::spawn(move || {
             for number in 0.. {
                 let (stream, _) = listener.accept().unwrap();
                 if stopping.load(Ordering::Relaxed) {
                     return;
                 }
-                let role = role(number);
-                playing.lock().unwrap().push(thread::spawn(|| role(stream)));
+                let script = script(number);
+                handles.lock().unwrap().push(thread::spawn(|| script(stream)));
             }
         });
-        Self { socket, stopped, accepting: Some(accepting), played, home: None }
+        Self { socket, stopped, accepting: Some(accepting), threads, directory: None }
     }
 
     pub fn target(&self) -> Target {
         target(self.socket.clone())
     }
 
-    /// How many connections were accepted so far.
+    /// The number of connections accepted so far.
     pub fn accepted(&self) -> usize {
-        self.played.lock().unwrap().len()
+        self.threads.lock().unwrap().len()
     }
 
-    /// What each connection was sent, once the clients have gone.
-    pub fn heard(mut self) -> Vec<Vec<Command>> {
+    /// Each connection's commands, once the clients have gone.
+    pub fn received(mut self) -> Vec<Vec<Command>> {
         self.stop();
-        let played = std::mem::take(&mut *self.played.lock().unwrap());
-        played.into_iter().map(|role| role.join().unwrap()).collect()
+        let threads = std::mem::take(&mut *self.threads.lock().unwrap());
+        threads.into_iter().map(|script| script.join().unwrap()).collect()
     }
 
-    /// The texts that a server of one connection was sent.
-    pub fn heard_texts(self) -> Vec<String> {
-        self.heard().concat().iter().map(|command| command.text().into()).collect()
+    /// The commands' texts.
+    pub fn received_texts(self) -> Vec<String> {
+        self.received().concat().iter().map(|command| command.text().into()).collect()
     }
 
     fn stop(&mut self) {
         if let Some(accepting) = self.accepting.take() {
             self.stopped.store(true, Ordering::Relaxed);
-            // Wakes it up. Its role may have panicked, and closed the listener.
+            // Wakes the listener, unless a script panicked and closed it.
             let woken = UnixStream::connect(&self.socket);
             std::fs::remove_file(&self.socket).unwrap_or_default();
             drop(woken);
@@ -285,15 +285,15 @@ impl Drop for Server {
     }
 }
 
-/// CPU time of this thread, which drives a server's first lane.
+/// CPU time of this thread, which drives the first lane.
 pub fn thread_cpu_s() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-// --- the engine against it -----------------------------------------------------------------------
+// --- the engine ----------------------------------------------------------------------------------
 
-/// A program of one statement; `extra` are further fields of it, each with a comma behind it.
+/// A program of one statement; `extra` adds fields, each followed by a comma.
 pub fn program_with(extra: &str, begin: bool, statement: &str) -> Program {
     let json = format!(
         r#"{{"tables": 1, "rows": 9, "distribution": {{"type": "uniform"}}, "parameters": [], {extra}
@@ -315,12 +315,38 @@ pub fn connect(engine: &mut Engine, server: &Server, connections: usize) {
 
 pub const COURSE: Course = Course { ramp: Duration::ZERO, window: WINDOW };
 
-/// One slice that must end soon.
-pub fn slice(engine: &mut Engine, server: usize, timeout: Duration) -> Result<Tally, Failure> {
+/// A slice of the engine's first server, which must end soon.
+pub fn run(engine: &mut Engine, window: Duration, timeout: Duration) -> Result<Tally, Failure> {
+    slice_of(engine, 0, window, timeout)
+}
+
+fn slice_of(
+    engine: &mut Engine,
+    server: usize,
+    window: Duration,
+    timeout: Duration,
+) -> Result<Tally, Failure> {
     let began = Instant::now();
-    let result = engine.slice(server, COURSE, timeout, &|| true);
-    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+    let result = engine.slice(server, Course { window, ..COURSE }, timeout, &|| began.elapsed() < SOON);
+    assert!(began.elapsed() < SOON, "{result:?}");
     result
+}
+
+pub fn slice(engine: &mut Engine, server: usize, timeout: Duration) -> Result<Tally, Failure> {
+    slice_of(engine, server, WINDOW, timeout)
+}
+
+/// One slice of `window` over new connections, which are closed afterwards.
+pub fn run_once(
+    program: Program,
+    server: &Server,
+    connections: usize,
+    window: Duration,
+    timeout: Duration,
+) -> Result<Tally, Failure> {
+    let mut engine = Engine::new(program, 1, 1);
+    connect(&mut engine, server, connections);
+    run(&mut engine, window, timeout)
 }
 
 pub fn one_slice(
@@ -329,7 +355,5 @@ pub fn one_slice(
     connections: usize,
     timeout: Duration,
 ) -> Result<Tally, Failure> {
-    let mut engine = Engine::new(program, 1, 1);
-    connect(&mut engine, server, connections);
-    slice(&mut engine, 0, timeout)
+    run_once(program, server, connections, WINDOW, timeout)
 }
