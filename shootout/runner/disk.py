@@ -1,219 +1,146 @@
-"""How fast the disk below a directory is: a durable flush, and writes at random places.
-
-Measured by fio where it is installed, else by a small probe of our own that does the same.
-"""
+"""The speed of the disk below a directory, as fio measures it: durable flushes and random writes."""
 
 from __future__ import annotations
 
-import mmap
-import os
-import random
 import shutil
-import statistics
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
 
+from shootout.errors import MeasureError
 from shootout.model.run import Finding
 from shootout.model.value import Value
 
-SECONDS = 1.0  # that each of both takes
-FLUSH_BYTES = 4096  # as a server's log writes for a commit
-PAGE_BYTES = 16_384  # as InnoDB writes
+SECONDS = 1.0  # per measurement
+FLUSH_BYTES = 4096  # what a server's log writes per commit
+PAGE_BYTES = 16_384  # InnoDB's page
 FILE_BYTES = 64 << 20
-DEPTH = 8  # writes at a time
-FLUSHES_MAX = 100_000
+DEPTH = 8  # writes in flight
 
-FLUSH_MAX_S = 0.002  # median
+FLUSH_P50_MAX_S = 0.002
 FLUSH_P99_MAX_S = 0.02
-FLUSH_MIN_S = 0.00001  # no disk is so fast
-WRITES_MIN = 2000.0  # a second
+FLUSH_P50_MIN_S = 0.00001  # no disk is faster
+WRITES_MIN = 2000.0  # per second
 
 
 class Speed(Value):
-    """What was measured."""
+    """What fio measured."""
 
-    by: str
     flush_p50_s: float
     flush_p99_s: float
-    writes_per_s: float | None  # None: the file system takes no direct writes
-
-
-class StorageError(Exception):
-    """Why it could not be measured."""
+    writes_per_s: float | None  # None: the file system refuses direct writes
 
 
 def findings(directory: Path) -> Iterator[Finding]:
-    """Measure in an existing directory; takes about two seconds, and leaves nothing there."""
-    try:
-        speed = measure(directory)
-    except StorageError as error:
-        yield Finding(
-            code="flush",
-            what="durable flush",
-            found=f"cannot be measured: {error}",
-            why=f"The servers' data is to lie in {directory}.",
-            fit=False,
-        )
+    """Measure in an existing directory for about two seconds; leaves nothing behind."""
+    fio = shutil.which("fio")
+    if fio is None:
+        yield _unmeasured("not measured: install fio", "sudo apt-get install fio")
         return
-    yield from judged(speed)
+    try:
+        speed = measure(fio, directory)
+    except MeasureError as error:
+        yield _unmeasured(f"cannot be measured in {directory}: {error}")
+        return
+    yield from assess(speed)
 
 
-def judged(speed: Speed) -> Iterator[Finding]:
-    """What the figures say."""
-    why = "A commit waits for it: with durable settings its noise is the servers' noise."
-    if speed.flush_p50_s < FLUSH_MIN_S:
-        why = "No disk is so fast: what is flushed stays in memory, durable settings measure as relaxed ones."
+def assess(speed: Speed) -> Iterator[Finding]:
+    """Hold the figures against their limits."""
+    why = "Every durable commit waits for it: its noise is the servers' noise."
+    if speed.flush_p50_s < FLUSH_P50_MIN_S:
+        why = (
+            "No disk is this fast: flushed data stays in memory, so durable settings measure as relaxed ones."
+        )
     yield Finding(
         code="flush",
         what="durable flush",
-        found=f"{_ms(speed.flush_p50_s)}, one in a hundred {_ms(speed.flush_p99_s)} ({speed.by})",
+        found=f"median {_ms(speed.flush_p50_s)}, p99 {_ms(speed.flush_p99_s)}",
         why=why,
-        fit=FLUSH_MIN_S <= speed.flush_p50_s <= FLUSH_MAX_S and speed.flush_p99_s <= FLUSH_P99_MAX_S,
+        fit=FLUSH_P50_MIN_S <= speed.flush_p50_s <= FLUSH_P50_MAX_S and speed.flush_p99_s <= FLUSH_P99_MAX_S,
     )
     if speed.writes_per_s is not None:
         yield Finding(
             code="random-writes",
-            what="writes of 16 KiB at random places",
-            found=f"{speed.writes_per_s:.0f}/s, {DEPTH} at a time ({speed.by})",
-            why="Where the disk is the limit, servers are compared by how much they write alone.",
+            what="random writes of 16 KiB",
+            found=f"{speed.writes_per_s:.0f}/s at depth {DEPTH}",
+            why="A disk at its limit hides every other difference between servers.",
             fit=speed.writes_per_s >= WRITES_MIN,
         )
 
 
-def measure(directory: Path) -> Speed:
-    """The figures; `directory` exists. Raises StorageError."""
+def measure(fio: str, directory: Path) -> Speed:
+    """Run fio in a temporary folder below `directory`. Raises MeasureError."""
     try:
-        with tempfile.TemporaryDirectory(dir=directory, prefix="shootout-probe-") as place:
-            fio = shutil.which("fio")
-            return by_fio(fio, Path(place)) if fio else by_probe(Path(place))
+        with tempfile.TemporaryDirectory(dir=directory, prefix="shootout-fio-") as folder:
+            done = subprocess.run(
+                _command(fio, folder),
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+            )
     except OSError as error:
-        raise StorageError(error.strerror or str(error)) from None
+        raise MeasureError(error.strerror or str(error)) from None
+    report = done.stdout[done.stdout.find("{") :]  # complaints may precede it
+    try:
+        flushes, writes = msgspec.json.decode(report, type=_Report).jobs
+        percentiles = {float(name): ns / 1e9 for name, ns in flushes.sync.lat_ns.percentile.items()}
+        return Speed(
+            flush_p50_s=percentiles[50.0],
+            flush_p99_s=percentiles[99.0],
+            writes_per_s=writes.write.iops if writes.error == 0 else None,
+        )
+    except (msgspec.DecodeError, KeyError):
+        reason = done.stderr.strip() or f"exit code {done.returncode}"
+        raise MeasureError(f"fio: {reason.splitlines()[-1]}") from None
 
 
-# --- fio ------------------------------------------------------------------------------------------
+def _command(fio: str, folder: str) -> list[str]:
+    return [
+        *(fio, "--output-format=json"),
+        *("--name=global", f"--directory={folder}", f"--runtime={SECONDS * 1e3:.0f}ms", "--time_based"),
+        *("--name=flush", "--rw=write", f"--bs={FLUSH_BYTES}", f"--size={1 << 20}", "--fdatasync=1"),
+        *("--name=write", "--stonewall", "--rw=randwrite", f"--bs={PAGE_BYTES}", f"--size={FILE_BYTES}"),
+        *("--direct=1", "--ioengine=libaio", f"--iodepth={DEPTH}"),
+    ]
+
+
+# What is read of fio's report: the flush job's latency percentiles by name, and the write job's rate.
 
 
 class _Percentiles(msgspec.Struct):
     percentile: dict[str, float]
 
 
-class _Flushes(msgspec.Struct):
+class _Latency(msgspec.Struct):
     lat_ns: _Percentiles
 
 
-class _Writes(msgspec.Struct):
+class _Flushes(msgspec.Struct):
+    sync: _Latency
+
+
+class _Rate(msgspec.Struct):
     iops: float
 
 
-class _Flushing(msgspec.Struct):
+class _Writes(msgspec.Struct):
     error: int
-    sync: _Flushes
+    write: _Rate
 
 
-class _Writing(msgspec.Struct):
-    error: int
-    write: _Writes
+class _Report(msgspec.Struct):
+    jobs: tuple[_Flushes, _Writes]
 
 
-class _Told(msgspec.Struct):
-    jobs: tuple[_Flushing, _Writing]
-
-
-def by_fio(fio: str, place: Path) -> Speed:
-    """What fio measures in an empty directory. Raises StorageError."""
-    common = ["--name=global", f"--directory={place}", f"--runtime={SECONDS * 1e3:.0f}ms", "--time_based"]
-    flushing = ["--name=flush", "--rw=write", f"--bs={FLUSH_BYTES}", f"--size={1 << 20}", "--fdatasync=1"]
-    writing = [
-        *("--name=write", "--stonewall", "--rw=randwrite", f"--bs={PAGE_BYTES}", f"--size={FILE_BYTES}"),
-        *("--direct=1", "--ioengine=libaio", f"--iodepth={DEPTH}"),
-    ]
-    done = subprocess.run(
-        [fio, "--output-format=json", *common, *flushing, *writing],
-        cwd=place,
-        capture_output=True,
-        check=False,
-    )
-    told = done.stdout[done.stdout.find(b"{") :]  # it may complain before
-    try:
-        flushes, writes = msgspec.json.decode(told, type=_Told).jobs
-        percentiles = {float(name): ns / 1e9 for name, ns in flushes.sync.lat_ns.percentile.items()}
-        return Speed(
-            by="fio",
-            flush_p50_s=percentiles[50.0],
-            flush_p99_s=percentiles[99.0],
-            writes_per_s=writes.write.iops if writes.error == 0 else None,
-        )
-    except (msgspec.DecodeError, KeyError):
-        words = done.stderr.decode(errors="replace").strip() or f"exit code {done.returncode}"
-        raise StorageError(f"fio: {words.splitlines()[-1]}") from None
-
-
-# --- our own probe --------------------------------------------------------------------------------
-
-
-def by_probe(place: Path) -> Speed:
-    """The same in an empty directory without fio. Raises OSError."""
-    flushes = sorted(_flushes(place / "log"))
-    return Speed(
-        by="own probe",
-        flush_p50_s=statistics.median(flushes),
-        flush_p99_s=flushes[int(0.99 * (len(flushes) - 1))],
-        writes_per_s=_writes_per_s(place / "pages"),
-    )
-
-
-def _flushes(file: Path) -> Iterator[float]:
-    """Seconds that each flush took, into a file that is there already."""
-    data = bytes(FLUSH_BYTES)
-    file.write_bytes(data * 256)
-    opened = os.open(file, os.O_WRONLY)
-    try:
-        os.fsync(opened)
-        until_s = time.monotonic() + SECONDS
-        for number in range(FLUSHES_MAX):
-            began_s = time.monotonic()
-            os.pwrite(opened, data, number % 256 * FLUSH_BYTES)
-            os.fdatasync(opened)
-            yield time.monotonic() - began_s
-            if time.monotonic() > until_s:
-                break
-    finally:
-        os.close(opened)
-
-
-def _writes_per_s(file: Path) -> float | None:
-    with file.open("wb") as written:
-        for _ in range(FILE_BYTES >> 20):
-            written.write(os.urandom(1 << 20))
-        os.fsync(written.fileno())
-    try:
-        opened = os.open(file, os.O_WRONLY | os.O_DIRECT)
-    except OSError:  # some file systems have no direct writes
-        return None
-    until_s = time.monotonic() + SECONDS
-
-    def write(seed: int) -> int:
-        generator = random.Random(seed)
-        with mmap.mmap(-1, PAGE_BYTES) as page:  # direct writes ask for memory that begins with a page
-            count = 0
-            while time.monotonic() < until_s:
-                os.pwrite(opened, page, generator.randrange(FILE_BYTES // PAGE_BYTES) * PAGE_BYTES)
-                count += 1
-        return count
-
-    try:
-        began_s = time.monotonic()
-        with ThreadPoolExecutor(DEPTH) as pool:
-            total = sum(pool.map(write, range(DEPTH)))
-        return total / (time.monotonic() - began_s)
-    finally:
-        os.close(opened)
+def _unmeasured(found: str, mend: str = "") -> Finding:
+    why = "The servers' data will lie on a disk of unknown speed."
+    return Finding(code="flush", what="durable flush", found=found, why=why, fit=False, mend=mend)
 
 
 def _ms(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""How fast a disk is: both ways to measure it, and what is made of the figures."""
+"""The disk's speed: fio's figures, the findings made of them, and what happens without fio."""
 
 from __future__ import annotations
 
@@ -7,26 +7,24 @@ from pathlib import Path
 
 import pytest
 
+from shootout.errors import MeasureError
 from shootout.model.run import Finding
 from shootout.runner import disk
-from shootout.runner.disk import Speed, StorageError
+from shootout.runner.disk import Speed
 
 
-def found(**changes: object) -> dict[str, Finding]:
-    values: dict[str, object] = {
-        "by": "fio",
-        "flush_p50_s": 0.0004,
-        "flush_p99_s": 0.002,
-        "writes_per_s": 9000.0,
-    }
-    return {each.code: each for each in disk.judged(Speed(**(values | changes)))}  # type: ignore[arg-type]
+def found(
+    flush_p50_s: float = 0.0004, flush_p99_s: float = 0.002, writes_per_s: float | None = 9000.0
+) -> dict[str, Finding]:
+    speed = Speed(flush_p50_s=flush_p50_s, flush_p99_s=flush_p99_s, writes_per_s=writes_per_s)
+    return {each.code: each for each in disk.assess(speed)}
 
 
-def test_what_the_figures_say() -> None:
+def test_the_figures_are_held_against_limits() -> None:
     good = found()
     assert all(each.fit for each in good.values())
-    assert good["flush"].found == "0.4 ms, one in a hundred 2 ms (fio)"
-    assert good["random-writes"].found == "9000/s, 8 at a time (fio)"
+    assert good["flush"].found == "median 0.4 ms, p99 2 ms"
+    assert good["random-writes"].found == "9000/s at depth 8"
     assert not found(flush_p50_s=0.004)["flush"].fit
     assert not found(flush_p99_s=0.05)["flush"].fit
     assert not found(writes_per_s=200.0)["random-writes"].fit
@@ -36,37 +34,32 @@ def test_what_the_figures_say() -> None:
     assert "stays in memory" in memory.why
 
 
-@pytest.mark.parametrize("by", ["fio", "own probe"])
-def test_this_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
+def test_this_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk, "SECONDS", 0.3)
-    if by == "fio":
-        fio = shutil.which("fio")
-        assert fio is not None, "fio is missing; install it with: apt-get install fio"
-        speed = disk.by_fio(fio, tmp_path)
-    else:
-        speed = disk.by_probe(tmp_path)
-    assert speed.by == by
+    fio = shutil.which("fio")
+    assert fio is not None, "fio is missing; install it with: apt-get install fio"
+    speed = disk.measure(fio, tmp_path)
     assert 1e-7 < speed.flush_p50_s <= speed.flush_p99_s < 1
     assert speed.writes_per_s is None or speed.writes_per_s > 10
-
-
-def test_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk, "SECONDS", 0.1)
-    assert {"flush"} <= {each.code for each in disk.findings(tmp_path)}
     assert list(tmp_path.iterdir()) == []
 
 
+def test_without_fio_the_disk_is_not_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (finding,) = disk.findings(tmp_path)
+    assert not finding.fit
+    assert finding.found == "not measured: install fio"
+
+
 def test_where_nothing_may_be_written() -> None:
-    with pytest.raises(StorageError):
-        disk.measure(Path("/proc"))
     (finding,) = disk.findings(Path("/proc"))
     assert not finding.fit
-    assert finding.found.startswith("cannot be measured: ")
+    assert finding.found.startswith("cannot be measured in /proc: ")
 
 
 def test_a_fio_that_fails_says_why(tmp_path: Path) -> None:
     fio = tmp_path / "fio"
     fio.write_text("#!/bin/sh\necho 'fio: engine libaio not loadable' >&2\nexit 1\n")
     fio.chmod(0o755)
-    with pytest.raises(StorageError, match="engine libaio not loadable"):
-        disk.by_fio(str(fio), tmp_path)
+    with pytest.raises(MeasureError, match="engine libaio not loadable"):
+        disk.measure(str(fio), tmp_path)
