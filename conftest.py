@@ -2,49 +2,50 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import msgspec
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from rich.console import Console
 
-from shootout import cli
-from shootout.analysis import claims, compare
+from shootout import app
+from shootout.analysis import claims
+from shootout.app import Conclusion, Request
 from shootout.errors import InputError, MeasureError
+from shootout.harness import CONCLUSION, REQUEST
 from shootout.inputs import published, workload
-from shootout.measure import campaign, plan
+from shootout.inputs.options import ACKNOWLEDGED, JSON, MARKDOWN, MEASURING, OUT, Selection
 from shootout.model.plan import Cell
 from shootout.model.published import Claim
 from shootout.model.run import RunDocument
 from shootout.model.verdict import CellComparison, JudgedClaim, Verdict
-from shootout.paths import REPORTS
 from shootout.report import terminal, wording
-from shootout.report.github import markdown
 from shootout.servers import dsn
-
-PLAN = pytest.StashKey[plan.Plan]()
-CONCLUSION = pytest.StashKey[cli.Conclusion]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("shootout", "performance suites (pytest suites …)")
-    for option in plan.OPTIONS:
-        group.addoption(option.flag, **option.shown)
-    group.addoption("--out", metavar="DIR", default=str(REPORTS), help="for results/ and site/")
-    group.addoption("--markdown", metavar="FILE", help="write the verdicts as Markdown")
-    group.addoption("--acknowledged", metavar="FILE", type=Path, help=cli.ACKNOWLEDGED_HELP)
-    group.addoption("--json", action="store_true", help="print the conclusion as JSON")
+    for option in MEASURING:
+        option.add_to(group.addoption, **({"type": str} if option.metavar else {}))
+    for option in (OUT, MARKDOWN, ACKNOWLEDGED, JSON):
+        option.add_to(group.addoption)
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Take the command line's request, or make one of pytest's own options."""
     config.addinivalue_line("markers", "workload(name): the workload that a suite's function stands for")
     try:
-        config.stash[PLAN] = plan.make(plan.Selection.of(config.option))
-        cli.known(config.option.acknowledged)  # what is wrong with it is said before anything is measured
+        if REQUEST not in config.stash:
+            given = config.option
+            selection = Selection.of(given)
+            config.stash[REQUEST] = Request(
+                selection, given.out.resolve(), given.acknowledged, given.markdown
+            )
+        assert config.stash[REQUEST].plan  # what is wrong with it is reported before anything is measured
     except InputError as error:
         raise pytest.UsageError(dsn.hidden(str(error))) from None
 
@@ -55,7 +56,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     And one for each claim of the published comparison that the run repeats.
     """
     if "claim" in metafunc.fixturenames:
-        name = metafunc.config.stash[PLAN].profile.published
+        name = metafunc.config.stash[REQUEST].plan.profile.published
         said = published.load(name).claims if name else ()
         metafunc.parametrize("claim", said, ids=[claim.name for claim in said], indirect=True)
     if "cell" not in metafunc.fixturenames:
@@ -64,7 +65,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     shipped = workload.shipped()
     cells = [
         cell
-        for cell in metafunc.config.stash[PLAN].cells
+        for cell in metafunc.config.stash[REQUEST].plan.cells
         if (workload.plain(cell.workload) == named.args[0] if named else _own(cell, shipped))
     ]
     ids = [_id(cell, own=named is None) for cell in cells]
@@ -96,29 +97,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session")
-def run(request: pytest.FixtureRequest) -> cli.Conclusion:
+def run(request: pytest.FixtureRequest) -> Conclusion:
     """The run: every block that a selected item needs, measured once; and its pages."""
     config = request.config
     cells = {cell for item in request.session.items if (cell := _cell(item)) is not None}
-    if not cells:  # claims alone are about all of them
-        cells = set(config.stash[PLAN].cells)
-    reports = Path(config.option.out).resolve()
     with _uncaptured(config):
         try:
             with terminal.Display(Console(stderr=True)) as display:
-                path = campaign.measure(config.stash[PLAN].only(cells), reports / "results", display.show)
-            config.stash[CONCLUSION] = cli.conclude(path, reports / "site", config.option.acknowledged)
-            if config.option.markdown:
-                cli.write(Path(config.option.markdown), markdown.summary(config.stash[CONCLUSION].comparison))
+                # A run of claims alone needs all cells.
+                conclusion = app.run(config.stash[REQUEST], display.show, _left_out, cells or None)
         except (InputError, MeasureError) as error:
-            pytest.exit(str(error), returncode=cli.EXIT_CODES[type(error)])
-    return config.stash[CONCLUSION]
+            pytest.exit(str(error), returncode=error.exit_code)
+    config.stash[CONCLUSION] = conclusion
+    return conclusion
 
 
 @pytest.fixture
 def cell(
     request: pytest.FixtureRequest,
-    run: cli.Conclusion,
+    run: Conclusion,
     clock: ReplayClock,
     benchmark: BenchmarkFixture,
 ) -> CellComparison:
@@ -138,7 +135,7 @@ def cell(
 
 
 @pytest.fixture
-def claim(request: pytest.FixtureRequest, run: cli.Conclusion) -> JudgedClaim:
+def claim(request: pytest.FixtureRequest, run: Conclusion) -> JudgedClaim:
     """The item's claim, held against what was measured."""
     return claims.judge(request.param, run.document, run.comparison.policy)
 
@@ -170,17 +167,30 @@ def clock(request: pytest.FixtureRequest) -> ReplayClock:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Give the exit code its meaning: compare.exit_code's."""
+    """Give pytest's exit code our meaning."""
     conclusion = session.config.stash.get(CONCLUSION, None)
     if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) and conclusion:
-        session.exitstatus = compare.exit_code(conclusion.comparison)
-        if not session.config.pluginmanager.has_plugin("terminalreporter"):
-            cli.show(conclusion, as_json=session.config.option.json)
+        session.exitstatus = conclusion.exit_code
 
 
 def pytest_terminal_summary(config: pytest.Config) -> None:
-    if CONCLUSION in config.stash:
-        cli.show(config.stash[CONCLUSION], as_json=config.option.json)
+    """Print the verdicts where pytest reports by itself; the command line prints its own."""
+    if (conclusion := config.stash.get(CONCLUSION, None)) is None:
+        return
+    if config.option.json:
+        print(conclusion.json.decode())
+    else:
+        terminal.print_conclusion(
+            terminal.console(sys.stdout),
+            conclusion.comparison,
+            conclusion.claims,
+            conclusion.path,
+            conclusion.page,
+        )
+
+
+def _left_out(reason: str) -> None:
+    print(f"shootout: left out: {reason}", file=sys.stderr)
 
 
 def _takes(item: pytest.Item, fixture: str) -> bool:

@@ -19,10 +19,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from shootout import app
 from shootout._engine import Histogram
 from shootout.analysis import compare
 from shootout.document import journal
-from shootout.measure import plan
+from shootout.inputs.options import Selection
 from shootout.measure.managed import ManagedServer
 from shootout.measure.rounds import RAMP_CYCLES, WARMUP_SLICE_SHARE, WINDOW_CYCLES
 from shootout.model.run import RunDocument
@@ -63,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def warm() -> None:
     """Fetch the server and load what it needs, as an earlier gate would have."""
-    made = plan.make(plan.Selection(profile="gate", servers=SERVER, threads=THREADS))
+    made = app.plan(Selection.read(profile="gate", servers=SERVER, threads=THREADS))
     ManagedServer.find(made, SERVER).load()
 
 

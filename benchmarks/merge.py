@@ -25,8 +25,11 @@ SECONDS_MAX, BYTES_MAX = 10.0, 500_000_000
 
 THREADS = tuple(range(1, 101))
 WORKLOADS = tuple(f"workload_{number:03}" for number in range(SHARDS * BLOCKS_EACH // len(THREADS)))
-MERGE = "import sys, pathlib; from shootout import merge; print(merge.merge(sorted(pathlib.Path(sys.argv[1])"
-MERGE += ".glob('*.jsonl')), pathlib.Path(sys.argv[2]), sys.exit))"
+MERGE = """
+import sys, pathlib
+from shootout.document import merge
+print(merge.merge(sorted(pathlib.Path(sys.argv[1]).glob("*.jsonl")), pathlib.Path(sys.argv[2]), sys.exit))
+"""
 
 
 def main() -> int:

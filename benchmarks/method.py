@@ -19,8 +19,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from shootout import app
 from shootout._engine import Engine
-from shootout.measure import plan
+from shootout.inputs.options import Selection
 from shootout.measure.dataset import SCHEMAS
 from shootout.measure.managed import ManagedServer, connect
 from shootout.report import wording
@@ -106,7 +107,7 @@ def placements(workload: str, threads: int, repeats: int) -> Table:
 @contextmanager
 def running(labels: Sequence[str], workload: str, threads: int) -> Iterator[Bench]:
     """The servers, freshly started from the quick profile's data."""
-    made = plan.make(plan.Selection(servers=",".join(labels), workloads=workload, threads=str(threads)))
+    made = app.plan(Selection.read(servers=",".join(labels), workloads=workload, threads=str(threads)))
     engine = Engine(msgspec.json.encode(made.programs[workload]), 1)
     with ExitStack() as held:
         home = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="shootout-")))

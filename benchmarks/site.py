@@ -33,9 +33,10 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.showcase import record
-from shootout import cli
+from shootout import app
 from shootout.analysis import compare, ledger
 from shootout.document import journal
+from shootout.inputs.options import ACKNOWLEDGED
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Block
 from shootout.model.run import EndRecord, RunDocument, RunHeader, Samples, StartRecord
@@ -125,7 +126,7 @@ def _built(results: Path, out: Path) -> Built:
 
 def _build(results: Path, out: Path) -> int:
     began_s = time.perf_counter()
-    cli.publish(results, out)
+    app.publish(results, out, ACKNOWLEDGED.default, print)
     print(time.perf_counter() - began_s, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     return 0
 

@@ -1,9 +1,13 @@
-"""What can go wrong, by whose hands: the command line turns each kind into its exit code."""
+"""The faults that shootout reports, each with its exit code."""
 
 
 class InputError(Exception):
-    """Something the user gave is wrong: one to three lines that name it and what was expected (exit 2)."""
+    """The user gave something wrong. One to three lines name it, what was found and what was expected."""
+
+    exit_code = 2
 
 
 class MeasureError(Exception):
-    """A server or the machine kept us from measuring; the message carries the server's own words (exit 3)."""
+    """A server or the machine prevented the measurement. The message carries the server's own words."""
+
+    exit_code = 3

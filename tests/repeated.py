@@ -9,9 +9,10 @@ from functools import cache
 
 from msgspec import structs
 
+from shootout import app
 from shootout.analysis import compare
 from shootout.inputs import workload
-from shootout.measure import plan
+from shootout.inputs.options import Selection
 from shootout.measure.managed import absent_record
 from shootout.model.run import FailureRecord, RunDocument, Samples, StartRecord
 from shootout.model.verdict import Comparison
@@ -42,7 +43,7 @@ def a_repetition(
     unsteady: Iterable[str] = (),
 ) -> RunDocument:
     """A run of the profile in which servers have these throughputs; `failing`, `unsteady`: labels."""
-    made = plan.make(plan.Selection(profile=name, scale=scale, threads=threads, seed="1"))
+    made = app.plan(Selection.read(profile=name, scale=scale, threads=threads, seed="1"))
     servers = tuple(
         absent_record(label, reference, made.profile.settings)
         if label in made.absent

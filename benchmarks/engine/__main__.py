@@ -25,7 +25,8 @@ from benchmarks.engine import clients, costs
 from benchmarks.engine.clients import Load, Ours, Sysbench
 from benchmarks.engine.targets import memory_rows, other_lines, point_rows, targets
 from benchmarks.engine.values import Point, Report, Turn
-from shootout.measure import plan
+from shootout import app
+from shootout.inputs.options import Selection
 from shootout.measure.managed import ManagedServer
 from shootout.paths import REPORTS
 from shootout.runner import machine
@@ -48,7 +49,7 @@ FILE = REPORTS / "engine.json"
 def main() -> None:
     given = options()
     console = Console(width=150, highlight=False)
-    made = plan.make(plan.Selection(servers=SERVER, workloads=",".join(WORKLOADS), threads="1"))
+    made = app.plan(Selection.read(servers=SERVER, workloads=",".join(WORKLOADS), threads="1"))
     managed_server = ManagedServer.find(made, SERVER)
     (tables,) = made.loaded
     cpus = Host().cpus

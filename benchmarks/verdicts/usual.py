@@ -18,9 +18,11 @@ import msgspec
 import numpy as np
 
 from benchmarks.engine import clients
+from shootout import app
 from shootout._engine import Engine
 from shootout.analysis import stats
 from shootout.errors import MeasureError
+from shootout.inputs.options import Selection
 from shootout.measure import plan
 from shootout.measure.dataset import SCHEMAS
 from shootout.measure.managed import ManagedServer, connect
@@ -106,7 +108,7 @@ class Two:
 @contextmanager
 def two(server: str, workload: str, threads: int) -> Iterator[Two]:
     """Both started from the same data, and warm."""
-    made = plan.make(plan.Selection(servers=f"{server},{server}", workloads=workload, threads=str(threads)))
+    made = app.plan(Selection.read(servers=f"{server},{server}", workloads=workload, threads=str(threads)))
     engine = Engine(msgspec.json.encode(made.programs[workload]), 1)
     with ExitStack() as held:
         home = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="shootout-")))

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
 from shootout.errors import InputError
 from shootout.inputs import toml
-from shootout.model.plan import Block, Cell, Dataset, Policy, Profile, Smaller
+from shootout.model.plan import Block, Cell, Dataset, Profile, Smaller
 from shootout.paths import FIXTURES
 
 FOLDER = FIXTURES / "profiles"
-
-_THREADS = range(1, 65_536)  # model.Threads
-_NUMBER = re.compile(r"[0-9]{1,5}")
 
 
 def load_profile(name_or_file: str) -> Profile:
@@ -41,29 +36,6 @@ def load_profile(name_or_file: str) -> Profile:
         if slot not in servers:
             raise InputError(f"{path}: stand_ins: {slot!r} is none of its servers{toml.hint(slot, servers)}")
     return profile
-
-
-def load_policy(file: str) -> Policy:
-    """The policy in a .toml file. Raises InputError where it is none."""
-    path = Path(file)
-    if path.suffix != ".toml":
-        raise InputError(f"--policy {file}: expected a .toml file")
-    return toml.load(path, Policy)
-
-
-def parse_threads(text: str) -> tuple[int, ...]:
-    """The thread counts of `--threads 1,8,32`. Raises InputError that names the offending item."""
-    items = [item.strip() for item in text.split(",")]
-    for item in items:
-        if not (_NUMBER.fullmatch(item) and int(item) in _THREADS):
-            raise InputError(
-                f"--threads {text}: expected numbers from {_THREADS[0]} to {_THREADS[-1]}, "
-                f"separated by commas; found {item!r}"
-            )
-    threads = tuple(int(item) for item in items)
-    if twice := _twice(threads):
-        raise InputError(f"--threads {text}: {twice[0]} is there twice")
-    return threads
 
 
 def cells(profile: Profile, datasets: Mapping[str, Dataset], labels: Sequence[str]) -> tuple[Cell, ...]:

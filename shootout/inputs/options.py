@@ -1,119 +1,268 @@
-"""What the texts of command-line options mean; each raises InputError in the option's name."""
+"""Every option, declared once: its name, its parser, its default and its help.
+
+The command line, pytest's options and docs/cli.md are made from these declarations.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+import argparse
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
+from typing import Annotated, Any, Self, get_args, get_type_hints
 
-from shootout.errors import InputError
-from shootout.inputs import toml
-from shootout.model.value import Name, Size
+from shootout.inputs import texts
+from shootout.model.plan import Isolation, Policy
+from shootout.model.value import RATE_MAX, THINK_MAX_S, Protocol
 from shootout.model.workload import Distribution
+from shootout.paths import FIXTURES, REPORTS
 
-_DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
-_WHOLE = re.compile(r"-?[0-9]{1,18}")
+BUDGET_MAX_MIN = 10_080.0  # a week
+PORTS = range(1024, 65_536)
 
-
-def items(flag: str, text: str) -> tuple[str, ...]:
-    """`A,B,…`: at least one, none of them empty."""
-    found = tuple(item.strip() for item in text.split(","))
-    if not all(found):
-        raise InputError(f"{flag} {text!r}: expected names separated by commas")
-    return found
+_SEEDS = range(2**32)
+_COUNTS = range(1, 2_000_000_001)  # model.plan.Dataset
 
 
-def whole(flag: str, text: str, allowed: range) -> int:
-    """A whole number that is allowed."""
-    if not (text.isascii() and text.isdigit() and int(text) in allowed):
-        raise InputError(f"{flag} {text!r}: expected a number from {allowed[0]} to {allowed[-1]}")
-    return int(text)
-
-
-def decimal(flag: str, text: str, most: float) -> float:
-    """A number from 0 to `most`, with or without a fraction."""
-    if not (_DECIMAL.fullmatch(text) and float(text) <= most):
-        raise InputError(f"{flag} {text!r}: expected a number from 0 to {most:.0f}")
-    return float(text)
-
-
-def word(flag: str, text: str, known: Sequence[str]) -> str:
-    """One of the words."""
-    if text not in known:
-        raise InputError(f"{flag}: unknown {text!r}{toml.hint(text, known)}")
+def _as_written(flag: str, text: str) -> str:
     return text
 
 
-def shard(flag: str, text: str) -> tuple[int, int]:
-    """`I/N`: the number of a shard, from 1, and how many there are."""
-    number, slash, count = text.partition("/")
-    numbers = all(each.isascii() and each.isdigit() and len(each) < 10 for each in (number, count))
-    if not (slash and numbers and 1 <= int(number) <= int(count)):
-        raise InputError(f"{flag} {text!r}: expected I/N, the number of a shard and how many there are: 1/3")
-    return int(number), int(count)
+@dataclass(frozen=True)
+class Option:
+    """A command-line option. A switch has no `metavar`."""
+
+    help: str
+    metavar: str = ""
+    parse: Callable[[str, str], Any] = _as_written  # of its flag and text; raises InputError
+    name: str = ""
+    default: Any = None
+
+    @property
+    def flag(self) -> str:
+        """The option as users write it."""
+        return f"--{self.name.replace('_', '-')}"
+
+    def add_to(self, add: Callable[..., object], **changes: Any) -> None:
+        """Declare the option to argparse or pytest; `changes` are what one command says differently."""
+        keywords: dict[str, Any] = {"help": self.help}
+        if self.metavar:
+            keywords |= {
+                "metavar": self.metavar,
+                "default": self.default,
+                "type": partial(self.parse, self.flag),
+            }
+        else:
+            keywords |= {"action": "store_true"}
+        add(self.flag, **keywords | changes)
 
 
-def size(flag: str, text: str) -> str:
-    """Bytes: `N`, or with one of the units K, M and G."""
-    try:
-        found: str = toml.value(text.upper(), Size)
-    except InputError:
-        raise InputError(f"{flag} {text!r}: expected a size, such as 512M or 8G") from None
-    return found
+Count = partial(texts.whole, allowed=_COUNTS)
 
 
-def directory(flag: str, text: str) -> Path:
-    """A directory that exists; it becomes absolute."""
-    try:
-        found = Path(text).expanduser().absolute()
-    except RuntimeError as error:
-        raise InputError(f"{flag} {text!r}: {error}") from None
-    if not found.is_dir():
-        raise InputError(f"{flag} {text!r}: no such directory; expected one that exists")
-    return found
+@dataclass(frozen=True)
+class Selection:
+    """What a run was asked to measure. None leaves the choice to the profile."""
+
+    profile: Annotated[
+        str,
+        Option(
+            "what to measure and how thoroughly: a name or a .toml file (default: quick; gate: gate)",
+            "NAME",
+        ),
+    ] = "quick"
+    scale: Annotated[
+        str | None,
+        Option("a smaller scale that the profile defines, such as small", "NAME"),
+    ] = None
+    servers: Annotated[  # a reference may hold a password
+        tuple[str, ...] | None, Option("server references; the first is the base", "A,B,…", texts.items)
+    ] = field(default=None, repr=False)
+    workloads: Annotated[
+        tuple[str, ...] | None,
+        Option("workloads: names from fixtures/workloads/, or .toml files of your own", "W,…", texts.items),
+    ] = None
+    threads: Annotated[
+        tuple[int, ...] | None, Option("thread counts, which is connections under load", "N,…", texts.threads)
+    ] = None
+    tables: Annotated[int | None, Option("number of sbtest tables", "N", Count)] = None
+    table_size: Annotated[int | None, Option("rows per sbtest table", "N", Count)] = None
+    warehouses: Annotated[int | None, Option("number of TPC-C warehouses", "N", Count)] = None
+    engine: Annotated[
+        str | None,
+        Option("storage engine of the tables; default: each server's own", "NAME", texts.name),
+    ] = None
+    option: Annotated[
+        dict[str, int] | None,
+        Option(
+            "workload options, most of them sysbench's: range_size=10, skip_trx=1",
+            "NAME=N,…",
+            texts.numbers,
+        ),
+    ] = None
+    rand_type: Annotated[
+        Distribution | None,
+        Option(
+            "distribution of row accesses: uniform, gaussian, special:hot_percent=50, pareto or "
+            "zipfian:exponent=1.1",
+            "NAME[:PARAM=N,…]",
+            texts.distribution,
+        ),
+    ] = None
+    protocol: Annotated[
+        Protocol | None,
+        Option(
+            "text, or prepared statements; NAME.prepared and NAME.text select a workload by protocol",
+            "NAME",
+            partial(texts.word, known=get_args(Protocol)),
+        ),
+    ] = None
+    rate: Annotated[
+        float | None,
+        Option(
+            "open loop: start this many transactions per second on each server, and measure latency from the "
+            "intended start; 0 (default) is a closed loop",
+            "TPS",
+            partial(texts.decimal, most=RATE_MAX),
+        ),
+    ] = None
+    arrivals: Annotated[
+        str | None,
+        Option(
+            "arrivals under --rate: poisson (default) or uniform",
+            "NAME",
+            partial(texts.word, known=("poisson", "uniform")),
+        ),
+    ] = None
+    think: Annotated[
+        tuple[str, float] | None,
+        Option(
+            "closed loop with pauses of S seconds between transactions, or exponential:S for that mean",
+            "S",
+            partial(texts.think, most=THINK_MAX_S),
+        ),
+    ] = None
+    reconnect: Annotated[
+        bool, Option("reopen lost connections and count them (error 2013); otherwise one fails the cell")
+    ] = False
+    policy: Annotated[
+        Policy | None,
+        Option("the bar for verdicts: a .toml file with margins, confirmation, …", "FILE", texts.policy),
+    ] = None
+    budget: Annotated[
+        float | None,
+        Option(
+            "minutes for all starts, including those that confirm a change",
+            "MIN",
+            partial(texts.decimal, most=BUDGET_MAX_MIN),
+        ),
+    ] = None
+    isolation: Annotated[
+        Isolation | None,
+        Option(
+            "what a server does during another's slice: keep running (share) or stand still (pause); "
+            "exclusive gives each server all its slices in one stretch; auto (default) is pause where a "
+            "workload writes and every server can be stopped, otherwise share",
+            "NAME",
+            partial(texts.word, known=get_args(Isolation)),
+        ),
+    ] = None
+    seed: Annotated[
+        int | None,
+        Option(
+            "seed of everything random (default: a new one, which the report names)",
+            "N",
+            partial(texts.whole, allowed=_SEEDS),
+        ),
+    ] = None
+    port: Annotated[
+        int | None,
+        Option(
+            "TCP port of the first server on 127.0.0.1; the others take the next ones (default: free ports)",
+            "N",
+            partial(texts.whole, allowed=PORTS),
+        ),
+    ] = None
+    data: Annotated[
+        Path | None,
+        Option(
+            "where the servers keep their data during the run (default: the cache folder)",
+            "DIR",
+            texts.directory,
+        ),
+    ] = None
+    container_network: Annotated[
+        str | None,
+        Option(
+            "network of containers: host (default) or bridge",
+            "NAME",
+            partial(texts.word, known=("host", "bridge")),
+        ),
+    ] = None
+    container_memory: Annotated[
+        str | None, Option("memory limit per container, such as 8G", "SIZE", texts.size)
+    ] = None
+    shard: Annotated[
+        tuple[int, int] | None,
+        Option("measure only part I of N of the blocks; merge joins the documents", "I/N", texts.shard),
+    ] = None
+    resume: Annotated[
+        bool, Option("continue the newest run in --out if it was cut short; judge it again if it is over")
+    ] = False
+    written: Mapping[str, str] = field(default_factory=dict, repr=False)  # the options' texts, by flag
+
+    @classmethod
+    def read(cls, **given: str | bool | None) -> Self:
+        """Parse option texts. Raises InputError that names the option."""
+        values: dict[str, Any] = {}
+        written = {}
+        for option in MEASURING:
+            text = given.get(option.name, option.default)
+            if text is None or text is False:
+                continue
+            written[option.flag] = "" if text is True else text
+            values[option.name] = text is True or option.parse(option.flag, text)
+        return cls(**values, written=written)
+
+    @classmethod
+    def of(cls, parsed: argparse.Namespace) -> Self:
+        """What argparse, or pytest, has read."""
+        return cls.read(**{option.name: getattr(parsed, option.name, None) for option in MEASURING})
+
+    def but(self, **changed: str | bool | None) -> Self:
+        """The same selection with other texts for some options; None leaves the choice to the profile."""
+        given = {option.name: self.written.get(option.flag) for option in MEASURING}
+        return self.read(**{name: text == "" or text for name, text in given.items()} | changed)
 
 
-def name(flag: str, text: str) -> str:
-    """A name, of letters, digits and `._-`."""
-    try:
-        found: str = toml.value(text, Name)
-    except InputError:
-        raise InputError(f"{flag} {text!r}: expected a name") from None
-    return found
+def _declared() -> Iterator[Option]:
+    hints = get_type_hints(Selection, include_extras=True)
+    for each in fields(Selection):
+        for option in getattr(hints[each.name], "__metadata__", ()):
+            yield replace(option, name=each.name, default=each.default)
 
 
-def think(flag: str, text: str, most: float) -> tuple[str, float]:
-    """`S` or `exponential:S`, in seconds."""
-    *kinds, seconds = text.split(":")
-    if kinds not in ([], ["exponential"], ["fixed"]):
-        raise InputError(f"{flag} {text!r}: expected seconds, or exponential: and seconds")
-    return (kinds or ["fixed"])[0], decimal(flag, seconds, most)
+MEASURING = tuple(_declared())
 
 
-def numbers(flag: str, text: str) -> dict[str, int]:
-    """`NAME=N,…`."""
-    found: dict[str, int] = {}
-    for item in items(flag, text):
-        key, _, value = item.partition("=")
-        if not (key and _WHOLE.fullmatch(value)):
-            raise InputError(f"{flag} {text!r}: expected NAME=NUMBER, separated by commas; found {item!r}")
-        if key in found:
-            raise InputError(f"{flag} {text!r}: {key} is there twice")
-        found[key] = int(value)
-    return found
+def _path(flag: str, text: str) -> Path:
+    return Path(text)
 
 
-def distribution(flag: str, text: str) -> Distribution:
-    """`NAME` or `NAME:PARAM=N,…`, by the names of the workload files."""
-    kind, colon, rest = text.partition(":")
-    values: dict[str, object] = {"type": kind}
-    for item in items(flag, rest) if colon else ():
-        key, _, value = item.partition("=")
-        if not (key and _DECIMAL.fullmatch(value)):
-            raise InputError(f"{flag} {text!r}: expected PARAM=NUMBER, separated by commas; found {item!r}")
-        values[key] = float(value) if "." in value else int(value)
-    try:
-        found: Distribution = toml.value(values, Distribution)
-    except InputError as error:
-        raise InputError(f"{flag} {text!r}: {error}") from None
-    return found
+OUT = Option("folder for results/ and site/ (default: reports)", "DIR", _path, "out", REPORTS)
+MARKDOWN = Option("write the verdicts as Markdown, for a step summary", "FILE", _path, "markdown")
+JUNIT_XML = Option("write each cell as a JUnit test case with its verdict", "FILE", _path, "junit_xml")
+ACKNOWLEDGED = Option(
+    "known and accepted regressions (default: fixtures/acknowledged.toml)",
+    "FILE",
+    _path,
+    "acknowledged",
+    FIXTURES / "acknowledged.toml",
+)
+JSON = Option("print JSON", name="json")
+RESULTS = Option(
+    "folder of run documents (default: reports/results)", "DIR", _path, "results", REPORTS / "results"
+)
+ANCHOR = Option("the server that ratios refer to (default: the first)", "SERVER", name="anchor")
+LINK = Option("address of the report", "URL", name="link")

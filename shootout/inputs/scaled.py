@@ -1,8 +1,8 @@
-"""A profile at a smaller scale: fewer rows, less time, fewer threads, as its own file and the machine say."""
+"""A profile at one of its smaller scales: fewer rows, less time, fewer threads."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import structs
 
@@ -11,10 +11,17 @@ from shootout.inputs import toml
 from shootout.model.plan import SBTEST_ROW_BYTES, Profile, Smaller
 
 
-def scaled(profile: Profile, name: str, cpus: int, memory_bytes: int) -> Profile:
-    """The profile at its scale `name`, on a machine of so many CPUs and so much memory.
+class Capacity(NamedTuple):
+    """What a machine offers: the CPUs that this process may use, and the memory."""
 
-    Raises InputError for a scale that the profile does not have, and where it leaves no number of threads.
+    cpus: int
+    memory_bytes: int
+
+
+def scaled(profile: Profile, name: str, capacity: Capacity) -> Profile:
+    """The profile at its scale `name` on a machine of this capacity.
+
+    Raises InputError for a scale that the profile lacks, and for one that leaves no thread count.
     """
     if name not in profile.scales:
         raise InputError(f"--scale: the profile has no scale {name!r}{toml.hint(name, profile.scales)}")
@@ -25,9 +32,9 @@ def scaled(profile: Profile, name: str, cpus: int, memory_bytes: int) -> Profile
         if (value := getattr(smaller, field))
     }
     servers = smaller.servers or profile.servers
-    changes["threads"] = _threads(smaller, smaller.threads or profile.threads, name, cpus)
+    changes["threads"] = _threads(smaller, smaller.threads or profile.threads, name, capacity.cpus)
     changes["dataset"] = structs.replace(
-        profile.dataset, rows=_rows(smaller, profile, max(1, len(servers)), memory_bytes)
+        profile.dataset, rows=_rows(smaller, profile, max(1, len(servers)), capacity.memory_bytes)
     )
     return structs.replace(profile, **changes)
 
@@ -41,7 +48,7 @@ def _threads(smaller: Smaller, threads: tuple[int, ...], name: str, cpus: int) -
 
 
 def _rows(smaller: Smaller, profile: Profile, servers: int, memory_bytes: int) -> int:
-    """Of each table: at most the scale's, and what fits into its share of memory, to two digits."""
+    """Rows per table: at most the scale's, and what fits its share of memory, rounded down to two digits."""
     rows = profile.dataset.rows if smaller.rows is None else min(profile.dataset.rows, smaller.rows)
     if smaller.memory_share is None:
         return rows
@@ -51,6 +58,6 @@ def _rows(smaller: Smaller, profile: Profile, servers: int, memory_bytes: int) -
 
 
 def _round_down(number: int) -> int:
-    """A number's first two digits, and zeros: so that a little memory more or less makes no other tables."""
+    """Keep two digits, so that slightly more or less memory makes the same tables."""
     step = int(10 ** max(0, len(str(number)) - 2))
     return number // step * step

@@ -27,7 +27,7 @@ from shootout.measure.campaign import LANES_MAX
 from shootout.measure.dataset import Template
 from shootout.measure.hooks import Hooks
 from shootout.measure.managed import ManagedServer, connect
-from shootout.measure.plan import Plan, Selection, make
+from shootout.measure.plan import Plan
 from shootout.measure.rounds import ANSWER_TIMEOUT_S, RAMP_CYCLES, WINDOW_CYCLES, WINDOW_MAX_S, orders
 from shootout.model.plan import Block
 from shootout.model.run import Calibration, Placement, Progress
@@ -47,17 +47,16 @@ PAIR = (0, 1)  # the engine's numbers of both instances
 SHARE = 1 / 3  # of the time that a calibration has; then the server is measured as others are
 
 
-def begin(selection: Selection, results: Path, observe: Callable[[Progress], None]) -> str:
-    """Spend SHARE of the selection's budget on `calibrate`; gives the rest, as `--budget` takes it.
+def begin(plan: Plan, results: Path, observe: Callable[[Progress], None]) -> float:
+    """Spend SHARE of the plan's budget on `calibrate`; returns the seconds left.
 
     All of it where the server runs already, for it cannot be placed. Raises as `calibrate` does.
     """
-    made = make(selection)
-    budget_s = made.profile.sampling.budget_s
-    if all(reference.source != "dsn" for reference in made.servers.values()):
-        calibrate(made, results, SHARE * budget_s, observe)
+    budget_s = plan.profile.sampling.budget_s
+    if all(reference.source != "dsn" for reference in plan.servers.values()):
+        calibrate(plan, results, SHARE * budget_s, observe)
         budget_s -= SHARE * budget_s
-    return f"{budget_s / 60:.6g}"
+    return budget_s
 
 
 def calibrate(plan: Plan, results: Path, budget_s: float, observe: Callable[[Progress], None]) -> Calibration:

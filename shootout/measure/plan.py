@@ -2,115 +2,35 @@
 
 from __future__ import annotations
 
-import argparse
 import hashlib
-import os
 import random
 import secrets
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import Self
 
 import msgspec
+from msgspec import structs
 
 from shootout.errors import InputError
-from shootout.inputs import matrix, options, published, scaled, toml, workload
+from shootout.inputs import matrix, published, toml, workload
+from shootout.inputs.options import PORTS, Selection
 from shootout.model.plan import (
     Block,
     Cell,
-    Container,
     Dataset,
-    Isolation,
-    Load,
     Planned,
     Profile,
-    Scale,
     ServerReference,
 )
 from shootout.model.program import Program
 from shootout.model.run import WorkloadRecord
-from shootout.model.value import RATE_MAX, THINK_MAX_S
 from shootout.model.workload import Workload
 from shootout.servers import cache, reference
 from shootout.settings import profiles
 
-BUDGET_MAX_MIN = 10_080.0  # a week
 AA_CONTROL_SLICES = 11  # of the run's servers, for each of an A/A cell
-PORTS = range(1024, 65_536)
-
-_SEEDS = range(2**32)
-_COUNTS = range(1, 2_000_000_001)  # model.Scale
-
-
-def _option(metavar: str, help: str, *, default: str | None = None, shown: bool = True) -> Any:
-    metadata = {"metavar": metavar, "help": help, "default": default}
-    return field(default=default, metadata=metadata, repr=shown)
-
-
-def _switch(help: str) -> Any:
-    return field(default=False, metadata={"action": "store_true", "help": help})
-
-
-@dataclass(frozen=True)
-class Selection:
-    """The options as given, each with how it is shown; None is the profile's own."""
-
-    profile: str = _option("NAME", "a profile's name, or a .toml file (default: quick)", default="quick")
-    scale: str | None = _option("NAME", "a smaller scale of the profile, such as small")
-    servers: str | None = _option("A,B,…", "server references, the base first", shown=False)  # passwords
-    workloads: str | None = _option("W,…", "workloads by name, or .toml files")
-    threads: str | None = _option("N,…", "thread counts")
-    tables: str | None = _option("N", "sbtest tables")
-    table_size: str | None = _option("N", "rows in each of them")
-    warehouses: str | None = _option("N", "TPC-C's scale")
-    engine: str | None = _option("NAME", "the tables' storage engine")
-    option: str | None = _option("NAME=N,…", "options of the workloads")
-    rand_type: str | None = _option("NAME[:PARAM=N,…]", "how rows are hit: uniform, special, zipfian, …")
-    protocol: str | None = _option("NAME", "text, or prepared")
-    rate: str | None = _option(
-        "TPS", "transactions begun on each server in a second (default, 0: as many as it takes)"
-    )
-    arrivals: str | None = _option("NAME", "of that rate: poisson, or uniform")
-    think: str | None = _option("S", "seconds between a connection's transactions, fixed or exponential:S")
-    reconnect: bool = _switch("open lost connections again, and count them, instead of failing the cell")
-    policy: str | None = _option("FILE", "the bar that verdicts are held against, a .toml file")
-    budget: str | None = _option("MIN", "minutes for all starts together")
-    isolation: str | None = _option("NAME", "what servers do while it is another's turn: share, pause, …")
-    seed: str | None = _option("N", "of everything random (default: a new one)")
-    port: str | None = _option("N", "the first server's TCP port, the next ones follow (default: free ones)")
-    data: str | None = _option("DIR", "where the servers' data lies meanwhile (default: in the cache folder)")
-    container_network: str | None = _option("NAME", "of servers from images: host, or bridge")
-    container_memory: str | None = _option("SIZE", "that each of them may take, such as 8G")
-    shard: str | None = _option("I/N", "only the Ith of N parts of the blocks; `shootout merge` joins them")
-    resume: bool = _switch("go on with the newest run of --out if it was cut short")
-
-    @classmethod
-    def of(cls, parsed: argparse.Namespace) -> Self:
-        """What argparse, or pytest, has read."""
-        return cls(**{option.name: getattr(parsed, option.name) for option in OPTIONS})
-
-    @property
-    def given(self) -> dict[str, str]:
-        """What was asked for, by option, as it was written; a switch has no text."""
-        values = {option.flag: getattr(self, option.name) for option in OPTIONS}
-        return {flag: "" if value is True else value for flag, value in values.items() if value}
-
-
-@dataclass(frozen=True)
-class Option:
-    """A command-line option; `shown` is what argparse and pytest want to know of it."""
-
-    name: str  # Selection's
-    shown: Mapping[str, Any]
-
-    @property
-    def flag(self) -> str:
-        """As users write it."""
-        return f"--{self.name.replace('_', '-')}"
-
-
-OPTIONS = tuple(Option(each.name, each.metadata) for each in fields(Selection))
 
 
 @dataclass(frozen=True)
@@ -203,27 +123,87 @@ class Plan:
         )
 
 
-def make(selection: Selection) -> Plan:
-    """Check the selection against all that it names. Raises InputError; touches no server."""
-    profile = matrix.load_profile(selection.profile)
-    if selection.scale is not None:
-        memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        profile = scaled.scaled(profile, selection.scale, len(os.sched_getaffinity(0)), memory_bytes)
-    profile = _selected(profile, selection)
-    if not profile.servers:
-        raise InputError(f"profile {selection.profile} names no servers; expected --servers A,B,…")
-    written_servers, absent = _present(profile)
-    if len(absent) == len(written_servers):
-        raise InputError(
-            f"profile {selection.profile}: none of its servers is here; expected --servers A,B,…"
-        )
-    references = tuple(absent.get(text) or reference.parse(text) for text in written_servers)
-    profile = msgspec.structs.replace(
+def bind(profile: Profile, selection: Selection, environment: Mapping[str, str]) -> Plan:
+    """Check a resolved profile against all that it names: servers, settings, workloads.
+
+    `environment` holds passwords and the size of the cache. Raises InputError; touches no server.
+    """
+    servers = _Servers.of(profile, selection, environment)
+    written = _workloads(profile)
+    loaded = {name: workload.load(file) for name, file in written.items()}
+    _check_options(selection, profile, loaded)
+    workloads = {
+        name: workload.adjusted(each, profile.options, profile.distribution) for name, each in loaded.items()
+    }
+    datasets = {name: profile.dataset.of(each.dataset) for name, each in workloads.items()}
+    profile = structs.replace(
         profile,
-        servers=tuple(map(reference.without_password, written_servers)),
+        servers=servers.written,
         stand_ins={slot: reference.without_password(text) for slot, text in profile.stand_ins.items()},
-        scales={},  # the one that was asked for is in the profile by now
+        workloads=tuple(workloads),
     )
+    labels = tuple(servers.references)
+    cells = matrix.cells(profile, datasets, labels)
+    planned = None
+    if selection.shard is not None:
+        keys = {name: dataset.key for name, dataset in datasets.items()}
+        planned = Planned(workloads=keys, threads=profile.threads, servers=labels)
+        cells = _cells_of_shard(selection.shard, planned.blocks)
+    return Plan(
+        profile_name=selection.profile,
+        profile=profile,
+        given=_given(selection, profile.servers),
+        servers=servers.references,
+        cells=cells,
+        workloads=workloads,
+        written=written,
+        datasets=datasets,
+        programs={
+            name: workload.compile(name, each, datasets[name], profile.load)
+            for name, each in workloads.items()
+        },
+        seed=secrets.randbits(32) if selection.seed is None else selection.seed,
+        port=_first_port(selection.port, len(labels)),
+        data=selection.data,
+        cache_bytes=cache.limit_bytes(environment),
+        passwords=servers.passwords,
+        planned=planned,
+        resume=selection.resume,
+        absent=servers.absent,
+    )
+
+
+@dataclass(frozen=True)
+class _Servers:
+    """The servers of a run, by label where not said otherwise."""
+
+    written: tuple[str, ...]  # the references' texts, without passwords
+    references: dict[str, ServerReference]
+    absent: frozenset[str]
+    passwords: dict[str, str] = field(repr=False)
+
+    @classmethod
+    def of(cls, profile: Profile, selection: Selection, environment: Mapping[str, str]) -> Self:
+        if not profile.servers:
+            raise InputError(f"profile {selection.profile} names no servers; expected --servers A,B,…")
+        texts, absent = _present(profile)
+        if len(absent) == len(texts):
+            raise InputError(
+                f"profile {selection.profile}: none of its servers is here; expected --servers A,B,…"
+            )
+        references = tuple(absent.get(text) or reference.parse(text) for text in texts)
+        _check_servers(profile, references)
+        labels = reference.labels(references)
+        passwords = zip(labels, (reference.password(text, environment) for text in texts), strict=True)
+        return cls(
+            written=tuple(map(reference.without_password, texts)),
+            references=dict(zip(labels, references, strict=True)),
+            absent=frozenset(label for label, text in zip(labels, texts, strict=True) if text in absent),
+            passwords={label: password for label, password in passwords if password is not None},
+        )
+
+
+def _check_servers(profile: Profile, references: Iterable[ServerReference]) -> None:
     if profile.sampling.stops_idle:
         for each in references:
             if each.source == "dsn":
@@ -235,64 +215,43 @@ def make(selection: Selection) -> Plan:
         published.load(profile.published)
     for name in {each.settings or profile.settings for each in references}:
         profiles.load(name)
-    loaded: dict[str, Workload] = {}
-    files: dict[str, str] = {}
+
+
+def _workloads(profile: Profile) -> dict[str, str]:
+    """The workloads as written, by name."""
+    names: dict[str, str] = {}
     for written in profile.workloads:
         name = workload.name_of(written)
-        if name in loaded:
+        if name in names:
             raise InputError(f"workloads: {name} is there twice")
-        loaded[name], files[name] = workload.load(written), written
-    _check_options(selection, profile, loaded)
-    workloads = {
-        name: workload.adjusted(each, profile.options, profile.distribution) for name, each in loaded.items()
+        names[name] = written
+    return names
+
+
+def _first_port(port: int | None, servers: int) -> int | None:
+    """The first server's port, where the last server has one, too."""
+    last = PORTS[-servers]
+    if port is not None and port > last:
+        raise InputError(f"--port {str(port)!r}: expected a number from {PORTS[0]} to {last}")
+    return port
+
+
+def _given(selection: Selection, servers: Sequence[str]) -> dict[str, str]:
+    """The options as the run document keeps them: without passwords, and without --resume."""
+    return {
+        flag: ",".join(servers) if flag == "--servers" else text
+        for flag, text in selection.written.items()
+        if flag != "--resume"
     }
-    datasets = {name: profile.dataset.of(each.dataset) for name, each in workloads.items()}
-    profile = msgspec.structs.replace(profile, workloads=tuple(workloads))
-    labels = reference.labels(references)
-    ports = PORTS[: len(PORTS) - len(labels) + 1]  # of the first server: the last one needs one, too
-    cells = matrix.cells(profile, datasets, labels)
-    planned = None
-    if selection.shard is not None:
-        keys = {name: dataset.key for name, dataset in datasets.items()}
-        planned = Planned(workloads=keys, threads=profile.threads, servers=labels)
-        cells = _cells_of_shard(selection.shard, planned.blocks)
-    return Plan(
-        profile_name=selection.profile,
-        profile=profile,
-        given=_shown(selection.given, profile.servers),
-        servers=dict(zip(labels, references, strict=True)),
-        cells=cells,
-        workloads=workloads,
-        written=files,
-        datasets=datasets,
-        programs={
-            name: workload.compile(name, each, datasets[name], profile.load)
-            for name, each in workloads.items()
-        },
-        seed=secrets.randbits(32)
-        if selection.seed is None
-        else options.whole("--seed", selection.seed, _SEEDS),
-        port=None if selection.port is None else options.whole("--port", selection.port, ports),
-        data=None if selection.data is None else options.directory("--data", selection.data),
-        cache_bytes=cache.limit_bytes(os.environ),
-        passwords={
-            label: password
-            for label, text in zip(labels, written_servers, strict=True)
-            if (password := reference.password(text, os.environ)) is not None
-        },
-        planned=planned,
-        resume=selection.resume,
-        absent=frozenset(
-            label for label, text in zip(labels, written_servers, strict=True) if text in absent
-        ),
-    )
 
 
-def _cells_of_shard(text: str, planned: Sequence[Block]) -> tuple[Cell, ...]:
-    number, count = options.shard("--shard", text)
+def _cells_of_shard(shard: tuple[int, int], planned: Sequence[Block]) -> tuple[Cell, ...]:
+    number, count = shard
     if count > len(planned):
         blocks = len(planned)
-        raise InputError(f"--shard {text!r}: expected at most {blocks} shards, as many as there are blocks")
+        raise InputError(
+            f"--shard '{number}/{count}': expected at most {blocks} shards, as many as there are blocks"
+        )
     return tuple(cell for block in matrix.shard(planned, number, count) for cell in block.cells)
 
 
@@ -311,102 +270,12 @@ def _present(profile: Profile) -> tuple[tuple[str, ...], dict[str, ServerReferen
     return tuple(servers), absent
 
 
-# --- what wins over the profile -------------------------------------------------------------------
-
-
-def _shown(given: Mapping[str, str], servers: Sequence[str]) -> dict[str, str]:
-    """What was given, with `servers` as they may be shown; that it goes on is no part of a run."""
-    return {
-        flag: ",".join(servers) if flag == "--servers" else text
-        for flag, text in given.items()
-        if flag != "--resume"
-    }
-
-
-def _selected(profile: Profile, given: Selection) -> Profile:
-    """The profile with what was given in its place."""
-    changes: dict[str, Any] = {
-        "dataset": _scale(profile.dataset, given),
-        "load": _load(profile.load, given),
-        "container": _container(profile.container, given),
-    }
-    if given.servers is not None:
-        changes["servers"] = options.items("--servers", given.servers)
-    if given.workloads is not None:
-        changes["workloads"] = options.items("--workloads", given.workloads)
-    if given.threads is not None:
-        changes["threads"] = matrix.parse_threads(given.threads)
-    if given.policy is not None:
-        changes["policy"] = matrix.load_policy(given.policy)
-    if given.budget is not None:
-        minutes = options.decimal("--budget", given.budget, BUDGET_MAX_MIN)
-        if not minutes:
-            raise InputError("--budget 0: expected more than no time")
-        changes["sampling"] = msgspec.structs.replace(profile.sampling, budget_s=60 * minutes)
-    if given.isolation is not None:
-        isolation = options.word("--isolation", given.isolation, get_args(Isolation))
-        sampling = changes.get("sampling", profile.sampling)
-        changes["sampling"] = msgspec.structs.replace(sampling, isolation=isolation)
-    if given.option is not None:
-        changes["options"] = profile.options | options.numbers("--option", given.option)
-    if given.rand_type is not None:
-        changes["distribution"] = options.distribution("--rand-type", given.rand_type)
-    return msgspec.structs.replace(profile, **changes)
-
-
-def _scale(scale: Scale, given: Selection) -> Scale:
-    changes: dict[str, Any] = {}
-    for name, flag, text in (
-        ("tables", "--tables", given.tables),
-        ("rows", "--table-size", given.table_size),
-        ("warehouses", "--warehouses", given.warehouses),
-    ):
-        if text is not None:
-            changes[name] = options.whole(flag, text, _COUNTS)
-    if given.engine is not None:
-        changes["engine"] = options.name("--engine", given.engine)
-    return msgspec.structs.replace(scale, **changes)
-
-
-def _load(load: Load, given: Selection) -> Load:
-    changes: dict[str, Any] = {"reconnect": given.reconnect or load.reconnect}
-    if given.protocol is not None:
-        changes["protocol"] = options.word("--protocol", given.protocol, ("text", "prepared"))
-    if given.rate is not None:
-        changes["rate"] = options.decimal("--rate", given.rate, RATE_MAX) or None
-    if given.arrivals is not None:
-        changes["arrivals"] = options.word("--arrivals", given.arrivals, ("poisson", "uniform"))
-    if given.think is not None:
-        changes["think"], changes["think_s"] = options.think("--think", given.think, THINK_MAX_S)
-    load = msgspec.structs.replace(load, **changes)
-    if given.arrivals is not None and load.rate is None:
-        raise InputError(f"--arrivals {given.arrivals}: has a meaning with --rate only")
-    if load.rate is not None and load.think_s:
-        raise InputError(
-            f"load.rate and load.think_s exclude each other, found {load.rate:g} and {load.think_s:g}; "
-            "--rate 0 or --think 0 ends one of them"
-        )
-    return load
-
-
-def _container(container: Container, given: Selection) -> Container:
-    changes: dict[str, Any] = {}
-    if given.container_network is not None:
-        changes["network"] = options.word("--container-network", given.container_network, ("host", "bridge"))
-    if given.container_memory is not None:
-        changes["memory"] = options.size("--container-memory", given.container_memory)
-    return msgspec.structs.replace(container, **changes)
-
-
-def _check_options(given: Selection, profile: Profile, workloads: Mapping[str, Workload]) -> None:
+def _check_options(selection: Selection, profile: Profile, workloads: Mapping[str, Workload]) -> None:
     """Each option must be one of a workload of the run; but a profile's may be of those left out."""
     known = tuple(dict.fromkeys(option for each in workloads.values() for option in each.options))
-    asked = [
-        ("--option", name)
-        for name in ({} if given.option is None else options.numbers("--option", given.option))
-    ]
-    if given.workloads is None:
-        asked += [(f"profile {given.profile}: options", name) for name in profile.options]
+    asked = [("--option", name) for name in selection.option or ()]
+    if selection.workloads is None:
+        asked += [(f"profile {selection.profile}: options", name) for name in profile.options]
     for where, name in asked:
         if name not in known:
             raise InputError(f"{where}: no workload of the run has {name!r}{toml.hint(name, known)}")

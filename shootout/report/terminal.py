@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TextIO
 
 import rich.progress
 from rich.console import Console
@@ -36,6 +37,7 @@ STYLES = {
 OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "bold red", Outcome.UNTOLD: "dim"}
 OFFER_STYLES = {"ready": "green", "fetchable": "", "unavailable": "yellow"}
 BAR_CELLS = 28
+LOG_WIDTH = 132  # columns, where the output is no terminal
 TOLD = ("not-restarted", "not-visible")  # of servers: what the table cannot show
 WIDTH_MAX = 1000  # columns, of a table; no terminal is so wide
 
@@ -143,6 +145,21 @@ def verdict_table(comparison: Comparison) -> Table:
             Text(wording.verdict(each), style="dim" if each.acknowledged else STYLES[each.verdict]),
         )
     return table
+
+
+def console(file: TextIO) -> Console:
+    """A console of the terminal's width; LOG_WIDTH where the output is no terminal."""
+    return Console(file=file) if file.isatty() else Console(file=file, width=LOG_WIDTH)
+
+
+def print_conclusion(
+    console: Console, comparison: Comparison, claims: Sequence[JudgedClaim], document: Path, page: Path
+) -> None:
+    """What a run says, and where its document and its page are."""
+    print_verdicts(console, comparison)
+    print_claims(console, claims)
+    console.print(f"run document  {document}", highlight=False, soft_wrap=True)
+    console.print(f"report        {page.as_uri()}", highlight=False, soft_wrap=True)
 
 
 def print_claims(console: Console, judged: Sequence[JudgedClaim]) -> None:

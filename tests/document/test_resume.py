@@ -15,10 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
+from shootout import app
 from shootout._engine import Histogram
 from shootout.analysis import compare
 from shootout.document import compatibility, journal, resume
 from shootout.errors import InputError
+from shootout.inputs.options import Selection
 from shootout.measure import campaign, plan
 from shootout.model.plan import Block
 from shootout.model.run import EndRecord, ResumeRecord, RunDocument, Samples, ServerRecord, StartRecord
@@ -48,7 +50,7 @@ ONE.record(1_000_000)
 def a_plan(folder: Path, **options: Any) -> plan.Plan:
     profile = folder / "profile.toml"
     profile.write_text(PROFILE)
-    return plan.make(plan.Selection(profile=str(profile), seed="7", **options))
+    return app.plan(Selection.read(profile=str(profile), seed="7", **options))
 
 
 # --- at every moment ------------------------------------------------------------------------------

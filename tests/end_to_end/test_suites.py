@@ -185,9 +185,11 @@ def test_an_item_fails_in_the_words_of_its_server(lab: Lab, tmp_path: Path) -> N
 
 REPLAY = """
 from pathlib import Path
-from shootout import cli, measure
-cli.ACKNOWLEDGED = Path({acknowledged!r})
-measure.measure = lambda plan, results, observe: Path({document!r})
+from pathlib import Path
+
+from shootout.measure import campaign
+
+campaign.measure = lambda *_: Path({document!r})
 """
 KNOWN = """
 [[change]]
@@ -221,13 +223,14 @@ def test_a_regression_fails_its_item_where_it_fails_the_gate(
     path.write_bytes(journal.encoded(recorded))
     acknowledged = tmp_path / "acknowledged.toml"
     acknowledged.write_text(known)
-    (tmp_path / "replay.py").write_text(REPLAY.format(acknowledged=str(acknowledged), document=str(path)))
+    (tmp_path / "replay.py").write_text(REPLAY.format(document=str(path)))
     python_path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
     options = [
         f"--servers={BASE},{HEAD}",
         "--workloads=oltp_point_select",
         "--threads=1",
         f"--out={tmp_path}",
+        f"--acknowledged={acknowledged}",
     ]
     done = subprocess.run(
         [*PYTEST, "suites", "-W", "error", "-p", "replay", f"--junitxml={report}", *options],

@@ -71,29 +71,6 @@ def test_an_unreadable_profile(tmp_path: Path) -> None:
         matrix.load_profile(str(tmp_path / "none.toml"))
 
 
-@given(st.lists(st.integers(1, 65_535), min_size=1, unique=True))
-def test_thread_counts_come_back_as_written(threads: list[int]) -> None:
-    assert matrix.parse_threads(",".join(map(str, threads))) == tuple(threads)
-
-
-def test_blanks_around_thread_counts_do_not_matter() -> None:
-    assert matrix.parse_threads("1, 8 ,32") == (1, 8, 32)
-
-
-@pytest.mark.parametrize("item", ["0", "-1", "abc", "", "65536", "1.5", "+1", "٣", "²", "9" * 5000])
-def test_a_wrong_thread_count_is_named(item: str) -> None:
-    with pytest.raises(InputError) as caught:
-        matrix.parse_threads(f"8,{item}")
-    message = str(caught.value)
-    assert message.startswith(f"--threads 8,{item}: expected numbers from 1 to 65535")
-    assert message.endswith(f"found {item!r}")
-
-
-def test_a_thread_count_that_is_there_twice_is_named() -> None:
-    with pytest.raises(InputError, match=r"^--threads 8,1,8: 8 is there twice$"):
-        matrix.parse_threads("8,1,8")
-
-
 def test_cells_follow_the_profile_and_the_base_is_first() -> None:
     cells = matrix.cells(a_profile(), DATASETS, LABELS)
     assert [(c.workload, c.threads, c.server) for c in cells] == [

@@ -18,11 +18,11 @@ from hypothesis import HealthCheck, example, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from shootout import paths
+from shootout import app, paths
 from shootout._engine import Engine
 from shootout.errors import InputError
 from shootout.inputs import matrix, published, toml, workload
-from shootout.measure import plan
+from shootout.inputs.options import Selection
 from shootout.model.catalogue import CatalogueEntry
 from shootout.model.plan import Dataset
 from shootout.model.value import Family, Version
@@ -206,7 +206,7 @@ def read_profile(file: Path) -> None:
 
 
 def read_plan(file: Path) -> None:
-    plan.make(plan.Selection(profile=str(file)))
+    app.plan(Selection.read(profile=str(file)))
 
 
 @often

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from shootout.errors import InputError
 from shootout.inputs import scaled
+from shootout.inputs.scaled import Capacity
 from shootout.model.plan import SBTEST_ROW_BYTES, Profile, Sampling, Scale, Smaller
 
 GIB = 2**30
@@ -24,7 +25,7 @@ def a_profile(small: Smaller, **fields: object) -> Profile:
 
 
 def scaled_profile(small: Smaller, cpus: int = 2, memory_bytes: int = 16 * GIB) -> Profile:
-    return scaled.scaled(a_profile(small), "small", cpus, memory_bytes)
+    return scaled.scaled(a_profile(small), "small", Capacity(cpus, memory_bytes))
 
 
 def test_what_a_scale_leaves_out_stays() -> None:
@@ -64,7 +65,7 @@ def test_rows_go_with_the_machines_memory() -> None:
 
 def test_a_scale_that_is_not_there_or_leaves_nothing() -> None:
     with pytest.raises(InputError, match=r"^--scale: the profile has no scale 'tiny'; known: small$"):
-        scaled.scaled(a_profile(Smaller()), "tiny", 2, GIB)
+        scaled.scaled(a_profile(Smaller()), "tiny", Capacity(2, GIB))
     with pytest.raises(
         InputError, match=r"^--scale small: no number of threads is 4 \(threads_per_cpu\) or less$"
     ):
@@ -79,7 +80,7 @@ def test_a_scale_that_is_not_there_or_leaves_nothing() -> None:
 )
 def test_nothing_grows_and_all_rows_fit(cpus: int, memory_bytes: int, share: float, rows: int | None) -> None:
     before = a_profile(Smaller(memory_share=share, rows=rows, threads_per_cpu=64))
-    found = scaled.scaled(before, "small", cpus, memory_bytes)
+    found = scaled.scaled(before, "small", Capacity(cpus, memory_bytes))
     assert set(found.threads) <= set(before.threads)
     assert 1 <= found.dataset.rows <= before.dataset.rows
     taken = found.dataset.rows * SBTEST_ROW_BYTES * len(found.servers)

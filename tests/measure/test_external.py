@@ -14,15 +14,15 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
-from shootout import paths
+from shootout import app, paths
 from shootout._engine import Engine
 from shootout.document import journal
 from shootout.errors import MeasureError
 from shootout.inputs import workload
-from shootout.measure import dataset, plan
+from shootout.inputs.options import Selection
+from shootout.measure import dataset
 from shootout.measure.external import ExternalServer
 from shootout.measure.managed import connect
-from shootout.measure.plan import Selection
 from shootout.model.plan import Dataset
 from shootout.model.run import ServerRecord
 from shootout.model.workload import Result, Step, Transaction, Workload, WorkloadStatement
@@ -408,7 +408,8 @@ def test_packets_are_as_small_as_the_server_wants_them(server: Instance) -> None
 
 
 def test_each_start_begins_on_the_rows_of_a_fresh_load(lab: Lab, server: Instance) -> None:
-    made = plan.make(Selection(profile=str(lab.profile), servers=by_socket(server), workloads="oltp_delete"))
+    asked = Selection.read(profile=str(lab.profile), servers=by_socket(server), workloads="oltp_delete")
+    made = app.plan(asked)
     (label,) = made.servers
 
     def tables() -> set[Any]:

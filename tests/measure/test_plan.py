@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shootout import app
 from shootout.errors import InputError
 from shootout.inputs import workload
-from shootout.measure import plan
-from shootout.measure.plan import Selection
+from shootout.inputs.options import Selection
+from shootout.measure.plan import Plan
 from shootout.model.plan import Block, Container, Load
 from shootout.model.program import Open
 from shootout.model.workload import Gaussian, Special
@@ -19,8 +20,12 @@ BASE, HEAD = "mysql-5.7.22", "mysql-8.0.12"
 DATASET = "sbtest-4x25000-innodb-seed1"
 
 
+def planned(**given: str | bool) -> Plan:
+    return app.plan(Selection.read(**given))
+
+
 def test_the_quick_profile_is_the_default() -> None:
-    made = plan.make(Selection())
+    made = planned()
     assert list(made.servers) == [BASE, HEAD]
     assert [(block.workload, block.threads) for block in made.blocks] == [
         (name, threads)
@@ -34,8 +39,8 @@ def test_the_quick_profile_is_the_default() -> None:
 
 
 def test_options_win_over_the_profile() -> None:
-    made = plan.make(
-        Selection(
+    made = app.plan(
+        Selection.read(
             servers=f"{HEAD}, {HEAD}@defaults",
             workloads="oltp_read_only",
             threads="16, 2",
@@ -53,7 +58,7 @@ def test_options_win_over_the_profile() -> None:
     assert made.profile.servers == (HEAD, f"{HEAD}@defaults")
     assert made.profile.workloads == ("oltp_read_only",)
     assert made.profile.threads == (16, 2)
-    assert made.profile.sampling == plan.make(Selection()).profile.sampling
+    assert made.profile.sampling == planned().profile.sampling
 
 
 def test_the_load_and_the_scale_win_over_the_profile_too(tmp_path: Path) -> None:
@@ -63,13 +68,13 @@ def test_the_load_and_the_scale_win_over_the_profile_too(tmp_path: Path) -> None
         "options = { range_size = 9, point_selects = 2 }\ndistribution = { type = 'gaussian' }\n"
         "[load]\nrate = 50\nreconnect = true\n[dataset]\nrows = 7\n"
     )
-    as_written = plan.make(Selection(profile=str(profile)))
+    as_written = planned(profile=str(profile))
     assert as_written.profile.load == Load(rate=50, reconnect=True)
     assert as_written.programs["oltp_read_only"].pace == Open(rate=50)
     assert as_written.workloads["oltp_read_only"].options["point_selects"] == 2
     assert as_written.workloads["oltp_read_only"].distribution == Gaussian()
-    made = plan.make(
-        Selection(
+    made = app.plan(
+        Selection.read(
             profile=str(profile),
             tables="3",
             engine="MyISAM",
@@ -105,18 +110,18 @@ def test_a_profiles_options_may_be_of_workloads_left_out(tmp_path: Path) -> None
         "options = { range_size = 9, point_select = 2 }\n"
     )
     with pytest.raises(InputError) as caught:
-        plan.make(Selection(profile=str(profile)))
+        planned(profile=str(profile))
     assert str(caught.value) == (
         f"profile {profile}: options: no workload of the run has 'point_select'; "
         "did you mean 'point_selects'?"
     )
-    made = plan.make(Selection(profile=str(profile), workloads="oltp_delete"))
+    made = planned(profile=str(profile), workloads="oltp_delete")
     assert made.workloads["oltp_delete"].options == {}
 
 
 def test_a_workload_may_name_its_protocol() -> None:
     names = "oltp_read_only,oltp_read_only.prepared,bulk_insert.text"
-    made = plan.make(Selection(workloads=names, threads="1"))
+    made = planned(workloads=names, threads="1")
     assert [(record.name, record.protocol) for record in made.records] == [
         ("oltp_read_only", "text"),
         ("oltp_read_only.prepared", "prepared"),
@@ -125,9 +130,9 @@ def test_a_workload_may_name_its_protocol() -> None:
     assert made.programs["oltp_read_only.prepared"].prepared
     said = "^workload bulk_insert.prepared: it can only be sent by the text protocol$"
     with pytest.raises(InputError, match=said):
-        plan.make(Selection(workloads="bulk_insert.prepared"))
+        planned(workloads="bulk_insert.prepared")
     with pytest.raises(InputError, match=r"unknown workload 'oltp_read_only.binary'"):
-        plan.make(Selection(workloads="oltp_read_only.binary"))
+        planned(workloads="oltp_read_only.binary")
 
 
 # --- servers that may be missing, and smaller scales ----------------------------------------------
@@ -154,7 +159,7 @@ def slots(folder: Path, text: str = SLOTS) -> str:
 
 
 def test_what_is_not_here_is_absent_or_stood_in_for(tmp_path: Path) -> None:
-    made = plan.make(Selection(profile=slots(tmp_path)))
+    made = planned(profile=slots(tmp_path))
     # A stand-in that is among the servers already is not measured twice.
     assert list(made.servers) == ["path:mysql-5.0", f"{BASE}@defaults", HEAD]
     assert made.absent == {"path:mysql-5.0"}
@@ -172,11 +177,11 @@ def test_what_is_not_here_is_absent_or_stood_in_for(tmp_path: Path) -> None:
 def test_a_tree_that_is_here_is_measured_itself(tmp_path: Path) -> None:
     (tmp_path / "mysql-5.7" / "bin").mkdir(parents=True)
     with pytest.raises(InputError, match=r"mysql-5.7"):  # a tree without a server is no missing one
-        plan.make(Selection(profile=slots(tmp_path)))
+        planned(profile=slots(tmp_path))
     mysqld = tmp_path / "mysql-5.7" / "bin" / "mysqld"
     mysqld.write_text("")
     mysqld.chmod(0o755)
-    assert list(plan.make(Selection(profile=slots(tmp_path))).servers) == [
+    assert list(planned(profile=slots(tmp_path)).servers) == [
         "path:mysql-5.0", "path:mysql-5.7@defaults", HEAD,
     ]  # fmt: skip
 
@@ -188,19 +193,19 @@ def test_a_a_cells_take_a_twelfth_of_the_slices_at_most() -> None:
         ((BASE, HEAD), "1,2,3,4,5,6,7,8,9,10,11", 2),
         ((BASE,) * 12, "1", 1),
     ):
-        asked = Selection(servers=",".join(servers), workloads="oltp_read_only", threads=threads, seed="1")
-        made = plan.make(asked)
+        asked = {"servers": ",".join(servers), "workloads": "oltp_read_only", "threads": threads, "seed": "1"}
+        made = planned(**asked)
         assert len(made.aa_controls) == aa_controls <= (len(servers) * len(made.blocks) + aa_controls) / 12
-        assert made.aa_controls == plan.make(asked).aa_controls
+        assert made.aa_controls == planned(**asked).aa_controls
 
 
 def test_a_run_without_any_server_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none of its servers is here; expected --servers A,B,…$"):
-        plan.make(Selection(profile=slots(tmp_path), servers=f"path:{tmp_path}/mysql-5.0"))
+        planned(profile=slots(tmp_path), servers=f"path:{tmp_path}/mysql-5.0")
 
 
 def test_the_same_server_twice_stays_two_beside_stand_ins(tmp_path: Path) -> None:
-    made = plan.make(Selection(profile=slots(tmp_path), servers=f"{HEAD},{HEAD}"))
+    made = planned(profile=slots(tmp_path), servers=f"{HEAD},{HEAD}")
     assert list(made.servers) == [HEAD, f"{HEAD}#2"]
 
 
@@ -221,24 +226,27 @@ def test_slots_and_scales_that_do_not_fit(tmp_path: Path, wrong: str, message: s
         "description = 'd'": "description = 'd'\npublished = 'shotout'",
     }
     with pytest.raises(InputError) as caught:
-        plan.make(Selection(profile=slots(tmp_path, SLOTS.replace(wrong, instead[wrong]))))
+        planned(profile=slots(tmp_path, SLOTS.replace(wrong, instead[wrong])))
     assert message in str(caught.value)
 
 
 def test_a_scale_is_recorded_and_options_win_over_it(tmp_path: Path) -> None:
-    made = plan.make(Selection(profile=slots(tmp_path), scale="small"))
+    made = planned(profile=slots(tmp_path), scale="small")
     assert (made.profile.threads, made.profile.dataset.rows) == ((1,), 10)
     assert made.given["--scale"] == "small"
     assert made.profile.scales == {}
-    made = plan.make(Selection(profile=slots(tmp_path), scale="small", threads="8", table_size="20"))
+    made = planned(profile=slots(tmp_path), scale="small", threads="8", table_size="20")
     assert (made.profile.threads, made.profile.dataset.rows) == ((8,), 20)
     with pytest.raises(InputError, match=r"^--scale: the profile has no scale 'tiny'; known: small$"):
-        plan.make(Selection(profile=slots(tmp_path), scale="tiny"))
+        planned(profile=slots(tmp_path), scale="tiny")
 
 
 @pytest.mark.parametrize("name", ["scaling", "engines", "history", "flavours", "shootout", "thread-pool"])
 def test_every_published_profile_can_be_run_small(name: str) -> None:
-    full, small = plan.make(Selection(profile=name)), plan.make(Selection(profile=name, scale="small"))
+    full, small = (
+        planned(profile=name),
+        planned(profile=name, scale="small"),
+    )
     assert small.profile.sampling.budget_s <= 750  # of a quarter of an hour: the rest prepares and publishes
     assert small.profile.dataset.rows <= full.profile.dataset.rows
     assert max(small.profile.threads) <= max(full.profile.threads)
@@ -246,7 +254,7 @@ def test_every_published_profile_can_be_run_small(name: str) -> None:
 
 
 def test_the_showcase_spans_both_families_and_ends_within_an_hour() -> None:
-    made = plan.make(Selection(profile="showcase"))
+    made = planned(profile="showcase")
     assert [label.split(".")[0] for label in made.servers] == ["mysql-5"] * 3 + [
         "mysql-8", "mysql-9", "mariadb-10", "mariadb-10", "mariadb-10", "mariadb-11",
     ]  # fmt: skip
@@ -255,13 +263,13 @@ def test_the_showcase_spans_both_families_and_ends_within_an_hour() -> None:
 
 
 def test_a_workload_keeps_the_protocol_that_it_needs() -> None:
-    made = plan.make(Selection(workloads="bulk_insert,oltp_read_only", protocol="prepared", threads="1"))
+    made = planned(workloads="bulk_insert,oltp_read_only", protocol="prepared", threads="1")
     assert [record.protocol for record in made.records] == ["text", "prepared"]
     assert not made.programs["bulk_insert"].prepared
 
 
 def test_the_same_server_twice_is_two() -> None:
-    made = plan.make(Selection(servers=f"{HEAD},{HEAD}", threads="1"))
+    made = planned(servers=f"{HEAD},{HEAD}", threads="1")
     assert list(made.servers) == [HEAD, f"{HEAD}#2"]
     assert made.servers[HEAD] == made.servers[f"{HEAD}#2"]
 
@@ -269,7 +277,7 @@ def test_the_same_server_twice_is_two() -> None:
 def test_a_workload_file_goes_by_its_name(tmp_path: Path) -> None:
     mine = tmp_path / "my_reads.toml"
     mine.write_text((FIXTURES / "workloads" / "oltp_point_select.toml").read_text())
-    made = plan.make(Selection(workloads=f"{mine},oltp_point_select", threads="1"))
+    made = planned(workloads=f"{mine},oltp_point_select", threads="1")
     assert [block.workload for block in made.blocks] == ["my_reads", "oltp_point_select"]
     assert made.programs["my_reads"] == made.programs["oltp_point_select"]
     assert "my_reads" not in workload.shipped()
@@ -279,7 +287,7 @@ def test_two_workloads_of_one_name_are_refused(tmp_path: Path) -> None:
     mine = tmp_path / "oltp_point_select.toml"
     mine.write_text((FIXTURES / "workloads" / "oltp_point_select.toml").read_text())
     with pytest.raises(InputError, match="oltp_point_select is there twice"):
-        plan.make(Selection(workloads=f"{mine},oltp_point_select"))
+        planned(workloads=f"{mine},oltp_point_select")
 
 
 def test_a_workload_says_which_dataset_it_runs_on(tmp_path: Path) -> None:
@@ -297,7 +305,7 @@ def test_a_workload_says_which_dataset_it_runs_on(tmp_path: Path) -> None:
         f"description = 'd'\nworkloads = {workloads}\nthreads = [1]\nservers = ['{HEAD}']\n"
         "[dataset]\ntables = 2\nrows = 9\nwarehouses = 3\nseed = 4\nengine = 'myisam'"
     )
-    made = plan.make(Selection(profile=str(profile)))
+    made = planned(profile=str(profile))
     keys = {
         "on_tpcc": "tpcc-3w-myisam-seed4",
         "on_own": "own-myisam",
@@ -312,37 +320,37 @@ def test_a_workload_says_which_dataset_it_runs_on(tmp_path: Path) -> None:
 
 
 def test_seeds_are_new_each_time() -> None:
-    assert len({plan.make(Selection()).seed for _ in range(5)}) == 5
+    assert len({planned().seed for _ in range(5)}) == 5
 
 
 @given(st.integers())
 def test_a_seed_is_a_number_of_32_bits(seed: int) -> None:
     if 0 <= seed < 2**32:
-        assert plan.make(Selection(seed=str(seed))).seed == seed
+        assert planned(seed=str(seed)).seed == seed
     else:
         with pytest.raises(InputError, match=r"--seed '-?\d+': expected a number from 0 to 4294967295"):
-            plan.make(Selection(seed=str(seed)))
+            planned(seed=str(seed))
 
 
 @pytest.mark.parametrize("seed", ["", " 1", "1.0", "0x10", "1e3", "٣", "²"])
 def test_what_is_no_seed_is_refused(seed: str) -> None:
     with pytest.raises(InputError, match=r"--seed .*: expected a number from 0 to 4294967295"):
-        plan.make(Selection(seed=seed))
+        planned(seed=seed)
 
 
 @pytest.mark.parametrize(("servers", "last"), [(1, 65535), (2, 65534), (3, 65533)])
 def test_every_server_gets_a_port(servers: int, last: int) -> None:
     names = ",".join([HEAD] * servers)
-    assert plan.make(Selection(servers=names, port=str(last))).port == last
+    assert planned(servers=names, port=str(last)).port == last
     with pytest.raises(InputError, match=rf"expected a number from 1024 to {last}$"):
-        plan.make(Selection(servers=names, port=str(last + 1)))
+        planned(servers=names, port=str(last + 1))
 
 
 # --- a part of it ---------------------------------------------------------------------------------
 
 
 def test_some_cells_need_their_blocks_and_servers_only() -> None:
-    made = plan.make(Selection(servers=f"{BASE},{HEAD},{HEAD}", threads="1,8"))
+    made = planned(servers=f"{BASE},{HEAD},{HEAD}", threads="1,8")
     wanted = [cell for cell in made.cells if cell.threads == 8 and cell.server != f"{HEAD}#2"]
     part = made.only(wanted[::-1])
     assert part.cells == tuple(wanted)  # in the plan's order
@@ -356,53 +364,56 @@ def test_some_cells_need_their_blocks_and_servers_only() -> None:
 
 
 def test_all_cells_are_the_whole() -> None:
-    made = plan.make(Selection(seed="1"))
+    made = planned(seed="1")
     assert made.only(made.cells) == made
 
 
 def test_where_data_lies_and_what_is_around_containers(tmp_path: Path) -> None:
-    as_shipped = plan.make(Selection())
+    as_shipped = planned()
     assert (as_shipped.data, as_shipped.profile.container) == (None, Container())
     profile = tmp_path / "mine.toml"
     profile.write_text(
         "description = 'd'\nworkloads = ['oltp_read_only']\nthreads = [1]\nservers = ['image:mysql:8.4']\n"
         "[container]\nnetwork = 'bridge'\nmemory = '512M'\n"
     )
-    written = plan.make(Selection(profile=str(profile), data=str(tmp_path)))
+    written = planned(profile=str(profile), data=str(tmp_path))
     assert written.data == tmp_path
     assert written.profile.container == Container(network="bridge", memory="512M")
     assert written.profile.container.memory_bytes == 512 * 2**20
     assert written.given["--data"] == str(tmp_path)
-    given = plan.make(Selection(profile=str(profile), container_network="host", container_memory="8g"))
+    given = planned(profile=str(profile), container_network="host", container_memory="8g")
     assert given.profile.container == Container(network="host", memory="8G")
     assert Container(memory="1000").memory_bytes == 1000
     assert Container().memory_bytes is None
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "expected"),
     [
-        (Selection(container_network="none"), "--container-network: unknown 'none'; known: host, bridge"),
-        (Selection(container_memory="8 GB"), "--container-memory '8 GB': expected a size, such as"),
-        (Selection(container_memory="0"), "--container-memory '0': expected a size"),
-        (Selection(data="/no/such/place"), "--data '/no/such/place': no such directory"),
-        (Selection(data="/dev/null"), "--data '/dev/null': no such directory"),
-        (Selection(data="a\0b"), "--data 'a\\x00b': no such directory"),
-        (Selection(data="~no-such-user/x"), "--data '~no-such-user/x': "),
+        (
+            {"container_network": "none"},
+            "--container-network: unknown 'none'; known: host, bridge",
+        ),
+        ({"container_memory": "8 GB"}, "--container-memory '8 GB': expected a size, such as"),
+        ({"container_memory": "0"}, "--container-memory '0': expected a size"),
+        ({"data": "/no/such/place"}, "--data '/no/such/place': no such directory"),
+        ({"data": "/dev/null"}, "--data '/dev/null': no such directory"),
+        ({"data": "a\0b"}, "--data 'a\\x00b': no such directory"),
+        ({"data": "~no-such-user/x"}, "--data '~no-such-user/x': "),
     ],
 )
-def test_what_is_wrong_around_servers_is_said(given: Selection, said: str) -> None:
+def test_what_is_wrong_around_servers_is_reported(given: dict[str, str], expected: str) -> None:
     with pytest.raises(InputError) as caught:
-        plan.make(given)
-    assert said in str(caught.value)
+        planned(**given)
+    assert expected in str(caught.value)
 
 
 # --- shards, and runs that go on ------------------------------------------------------------------
 
 
 def test_shards_have_the_blocks_of_the_whole_run() -> None:
-    whole = plan.make(Selection(seed="3"))
-    shards = [plan.make(Selection(seed="3", shard=f"{number}/4")) for number in (1, 2, 3, 4)]
+    whole = planned(seed="3")
+    shards = [planned(seed="3", shard=f"{number}/4") for number in (1, 2, 3, 4)]
     assert tuple(block for shard in shards for block in shard.blocks) == whole.blocks
     assert [len(shard.blocks) for shard in shards] == [2, 2, 2, 3]
     assert whole.planned is None
@@ -418,23 +429,23 @@ def test_shards_have_the_blocks_of_the_whole_run() -> None:
 
 
 def test_more_shards_than_blocks_are_refused() -> None:
-    plan.make(Selection(shard="9/9"))
+    planned(shard="9/9")
     with pytest.raises(InputError, match=r"^--shard '10/10': expected at most 9 shards"):
-        plan.make(Selection(shard="10/10"))
+        planned(shard="10/10")
 
 
 def test_that_a_run_goes_on_is_no_part_of_it() -> None:
-    made = plan.make(Selection(resume=True, seed="3"))
+    made = planned(resume=True, seed="3")
     assert made.resume
-    assert made.given == plan.make(Selection(seed="3")).given
+    assert made.given == planned(seed="3").given
 
 
 def test_a_workload_of_ones_own_has_another_digest_when_its_statements_change(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     text = (FIXTURES / "workloads" / "oltp_point_select.toml").read_text()
     file.write_text(text)
-    before = plan.make(Selection(workloads=str(file))).digests
+    before = planned(workloads=str(file)).digests
     file.write_text(text.replace("SELECT c FROM", "SELECT c, k FROM"))
-    after = plan.make(Selection(workloads=str(file))).digests
+    after = planned(workloads=str(file)).digests
     assert before.keys() == after.keys() == {"mine"}
     assert before != after

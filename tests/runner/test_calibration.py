@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from msgspec import structs
 
+from shootout import app
 from shootout.analysis import ledger
 from shootout.document import journal
 from shootout.errors import InputError
-from shootout.measure import calibrate, plan
+from shootout.inputs.options import Selection
+from shootout.measure import calibrate
 from shootout.model.run import Calibration, RunDocument, Trial
 from shootout.runner import calibration, machine
 from shootout.runner.calibration import Visit
@@ -118,7 +120,7 @@ def test_a_runner_is_calibrated_and_later_runs_use_it(
     for name, value in (("STARTS", 2), ("SWEEPS_MIN", 1), ("SLICES_S", (0.05,))):
         monkeypatch.setattr(calibrate, name, value)
     out = tmp_path / "out"
-    selection = plan.Selection(profile=str(lab.profile), servers=f"{BASE},{BASE}", budget="0.1")
+    selection = Selection.read(profile=str(lab.profile), servers=f"{BASE},{BASE}", budget="0.1")
     said: list[str] = []
     stopped: dict[str, set[int]] = {}  # processes, by the block that was visited
     stop = machine.stop
@@ -128,8 +130,10 @@ def test_a_runner_is_calibrated_and_later_runs_use_it(
         stop(pid, now)
 
     monkeypatch.setattr(machine, "stop", noted)
-    left = calibrate.begin(selection, out / "results", lambda progress: said.append(progress.detail))
-    assert left == "0.0666667"  # two thirds
+    left = calibrate.begin(
+        app.plan(selection), out / "results", lambda progress: said.append(progress.detail)
+    )
+    assert left == pytest.approx(4)  # two thirds of the budget
     assert {block: len(pids) for block, pids in stopped.items()} == {"oltp_read_write-t2": 4}  # of two starts
     runner = machine.inspect(tmp_path)
     found = calibration.read(out / "results" / ledger.FOLDER, runner.fingerprint)

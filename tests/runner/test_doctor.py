@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shootout import cli
+from shootout import app, cli
 from shootout.analysis import ledger
 from shootout.model.plan import Policy
 from shootout.model.run import Calibration, Trial
@@ -51,15 +51,15 @@ def test_the_budget_is_used_up_by_runs_of_the_usual_length() -> None:
         time.sleep(0.1)
         return 3 if budget_s == 9 else len(given) % 2
 
-    cli.repeated(run, 0.35, 0.2)
+    app.repeated(run, 0.35, 0.2)
     assert 2 <= len(given) <= 3  # each takes a tenth of a second, or longer on a busy machine
     assert given[0] == 0.2
     assert given[-1] < 0.2
     given.clear()
-    assert cli.repeated(run, 60, 9) == 3
+    assert app.repeated(run, 60, 9) == 3
     assert given == [9]
     given.clear()
-    assert cli.repeated(run, 0.01, 600) == 1  # one at least
+    assert app.repeated(run, 0.01, 600) == 1  # one at least
     assert len(given) == 1
     assert 0 < given[0] <= 0.01
 

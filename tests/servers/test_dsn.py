@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shootout import app
 from shootout.errors import InputError
-from shootout.measure import plan
-from shootout.measure.plan import Selection
+from shootout.inputs.options import Selection
 from shootout.model.plan import ServerReference
 from shootout.servers import dsn, reference
 from shootout.servers.dsn import Dsn
@@ -139,18 +139,18 @@ def test_a_password_left_out_is_that_of_the_environment() -> None:
 
 def test_a_plan_shows_no_password(tmp_path: Path) -> None:
     servers = "dsn:mysql://u:s3cret@db1,mysql-5.7.22,dsn:mysql://u:s3cret@db1"
-    made = plan.make(Selection(servers=servers))
+    made = app.plan(Selection.read(servers=servers))
     assert made.passwords == {"dsn:db1": "s3cret", "dsn:db1#2": "s3cret"}
     assert made.given["--servers"] == "dsn:mysql://u@db1:3306,mysql-5.7.22,dsn:mysql://u@db1:3306"
     assert made.profile.servers == tuple(made.given["--servers"].split(","))
-    for value in (made, Selection(servers=servers), made.only(made.cells[:1])):
+    for value in (made, Selection.read(servers=servers), made.only(made.cells[:1])):
         assert "s3cret" not in repr(value)
     profile = tmp_path / "mine.toml"
     profile.write_text(
         'description = "d"\nservers = ["dsn:mysql://u:s3cret@db1"]\n'
         'workloads = ["oltp_point_select"]\nthreads = [1]\n'
     )
-    made = plan.make(Selection(profile=str(profile)))
+    made = app.plan(Selection.read(profile=str(profile)))
     assert made.passwords == {"dsn:db1": "s3cret"}
     assert made.profile.servers == ("dsn:mysql://u@db1:3306",)
     assert "--servers" not in made.given

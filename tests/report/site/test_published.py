@@ -13,9 +13,10 @@ from axe_playwright_python.sync_playwright import Axe
 from msgspec import structs
 from playwright.sync_api import sync_playwright
 
+from shootout import app
 from shootout.analysis import claims
 from shootout.inputs import published
-from shootout.measure import plan
+from shootout.inputs.options import Selection
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Outcome
 from shootout.report import site
@@ -224,7 +225,7 @@ def test_the_index_says_of_each_comparison_whether_it_was_repeated_and_what_came
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_comparison_is_repeated_by_the_profile_of_its_name(name: str) -> None:
-    made = plan.make(plan.Selection(profile=name, scale="small", seed="1"))
+    made = app.plan(Selection.read(profile=name, scale="small", seed="1"))
     assert made.profile.published == name
 
 

@@ -1,0 +1,87 @@
+"""Runs the performance suites under pytest for the command line; conftest.py is the other end of it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from shootout.app import Conclusion, Request
+from shootout.errors import InputError, MeasureError
+from shootout.paths import ROOT, SUITES
+
+INTERRUPTED = 130
+REQUEST = pytest.StashKey[Request]()
+CONCLUSION = pytest.StashKey[Conclusion]()
+
+
+class Finished(NamedTuple):
+    """How a run of the suites ended; there is no conclusion where it was interrupted or could not measure."""
+
+    code: int
+    conclusion: Conclusion | None
+
+
+def run(request: Request, junit_xml: Path | None = None) -> Finished:
+    """Run the suites on a request, with our own table in place of pytest's report."""
+    front = _Front(request)
+    place = [
+        "-c",
+        str(ROOT / "pyproject.toml"),
+        f"--rootdir={ROOT}",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:terminal",
+    ]
+    cases = [] if junit_xml is None else [f"--junit-xml={junit_xml}"]
+    code = pytest.main([str(SUITES), *place, *cases], plugins=[front])
+    return Finished(front.exit_code(code), front.conclusion)
+
+
+class _Front:
+    """A pytest plugin in place of the terminal reporter: prints only what the verdict table does not say."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.config: pytest.Config | None = None
+        self.interrupted = False
+        self.broken = False
+
+    @property
+    def conclusion(self) -> Conclusion | None:
+        return None if self.config is None else self.config.stash.get(CONCLUSION, None)
+
+    def exit_code(self, code: int) -> int:
+        """Pytest's exit code in our meaning."""
+        if self.interrupted:
+            return INTERRUPTED
+        if self.broken or code in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
+            return MeasureError.exit_code
+        return InputError.exit_code if code == pytest.ExitCode.USAGE_ERROR else int(code)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        self.config = config
+        config.stash[REQUEST] = self.request
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        if isinstance(excinfo.value, KeyboardInterrupt):
+            self.interrupted = True
+            print("shootout: interrupted; all servers are stopped", file=sys.stderr)
+        else:
+            print(f"shootout: {excinfo.value}", file=sys.stderr)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self._show(report, report.failed)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        # A failed call is a failed cell: the table shows it with its reason.
+        self._show(report, report.failed and report.when != "call")
+
+    def _show(self, report: pytest.CollectReport | pytest.TestReport, broken: bool) -> None:
+        if broken:
+            self.broken = True
+            print(report.longreprtext, file=sys.stderr)

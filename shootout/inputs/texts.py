@@ -1,0 +1,145 @@
+"""Parsers of option texts. Each takes the flag and its text, and raises InputError that names the flag."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from shootout.errors import InputError
+from shootout.inputs import toml
+from shootout.model.plan import Policy
+from shootout.model.value import Name, Size
+from shootout.model.workload import Distribution
+
+_THREADS = range(1, 65_536)  # model.value.Threads
+_DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+
+
+def items(flag: str, text: str) -> tuple[str, ...]:
+    """`A,B,…`: one or more, none of them empty."""
+    found = tuple(item.strip() for item in text.split(","))
+    if not all(found):
+        raise InputError(f"{flag} {text!r}: expected names separated by commas")
+    return found
+
+
+def threads(flag: str, text: str) -> tuple[int, ...]:
+    """Thread counts: `1,8,32`, each of them once."""
+    found = tuple(item.strip() for item in text.split(","))
+    for item in found:
+        if not (item.isascii() and item.isdigit() and len(item) < 6 and int(item) in _THREADS):
+            raise InputError(
+                f"{flag} {text}: expected numbers from {_THREADS[0]} to {_THREADS[-1]}, "
+                f"separated by commas; found {item!r}"
+            )
+    counts = tuple(map(int, found))
+    for place, count in enumerate(counts):
+        if count in counts[:place]:
+            raise InputError(f"{flag} {text}: {count} is there twice")
+    return counts
+
+
+def whole(flag: str, text: str, allowed: range) -> int:
+    """A whole number within `allowed`."""
+    if not (text.isascii() and text.isdigit() and int(text) in allowed):
+        raise InputError(f"{flag} {text!r}: expected a number from {allowed[0]} to {allowed[-1]}")
+    return int(text)
+
+
+def decimal(flag: str, text: str, most: float) -> float:
+    """A number from 0 to `most`; a fraction is allowed."""
+    if not (_DECIMAL.fullmatch(text) and float(text) <= most):
+        raise InputError(f"{flag} {text!r}: expected a number from 0 to {most:.0f}")
+    return float(text)
+
+
+def word(flag: str, text: str, known: Sequence[str]) -> str:
+    """One of the `known` words."""
+    if text not in known:
+        raise InputError(f"{flag}: unknown {text!r}{toml.hint(text, known)}")
+    return text
+
+
+def shard(flag: str, text: str) -> tuple[int, int]:
+    """`I/N`: shard `I`, counted from 1, of `N`."""
+    number, slash, count = text.partition("/")
+    numbers = all(each.isascii() and each.isdigit() and len(each) < 10 for each in (number, count))
+    if not (slash and numbers and 1 <= int(number) <= int(count)):
+        raise InputError(f"{flag} {text!r}: expected I/N, the number of a shard and how many there are: 1/3")
+    return int(number), int(count)
+
+
+def size(flag: str, text: str) -> str:
+    """A number of bytes, optionally with a unit: K, M or G."""
+    try:
+        found: str = toml.value(text.upper(), Size)
+    except InputError:
+        raise InputError(f"{flag} {text!r}: expected a size, such as 512M or 8G") from None
+    return found
+
+
+def directory(flag: str, text: str) -> Path:
+    """The absolute path of an existing directory."""
+    try:
+        found = Path(text).expanduser().absolute()
+    except RuntimeError as error:
+        raise InputError(f"{flag} {text!r}: {error}") from None
+    if not found.is_dir():
+        raise InputError(f"{flag} {text!r}: no such directory; expected one that exists")
+    return found
+
+
+def name(flag: str, text: str) -> str:
+    """A name: letters, digits and `._-`."""
+    try:
+        found: str = toml.value(text, Name)
+    except InputError:
+        raise InputError(f"{flag} {text!r}: expected a name") from None
+    return found
+
+
+def think(flag: str, text: str, most: float) -> tuple[str, float]:
+    """`S` or `exponential:S`, in seconds."""
+    *kinds, seconds = text.split(":")
+    if kinds not in ([], ["exponential"], ["fixed"]):
+        raise InputError(f"{flag} {text!r}: expected seconds, or exponential: and seconds")
+    return (kinds or ["fixed"])[0], decimal(flag, seconds, most)
+
+
+def numbers(flag: str, text: str) -> dict[str, int]:
+    """`NAME=N,…`."""
+    found: dict[str, int] = {}
+    for item in items(flag, text):
+        key, _, value = item.partition("=")
+        if not (key and _WHOLE.fullmatch(value)):
+            raise InputError(f"{flag} {text!r}: expected NAME=NUMBER, separated by commas; found {item!r}")
+        if key in found:
+            raise InputError(f"{flag} {text!r}: {key} is there twice")
+        found[key] = int(value)
+    return found
+
+
+def distribution(flag: str, text: str) -> Distribution:
+    """`NAME` or `NAME:PARAM=N,…`, with the names that workload files use."""
+    kind, colon, rest = text.partition(":")
+    values: dict[str, object] = {"type": kind}
+    for item in items(flag, rest) if colon else ():
+        key, _, value = item.partition("=")
+        if not (key and _DECIMAL.fullmatch(value)):
+            raise InputError(f"{flag} {text!r}: expected PARAM=NUMBER, separated by commas; found {item!r}")
+        values[key] = float(value) if "." in value else int(value)
+    try:
+        found: Distribution = toml.value(values, Distribution)
+    except InputError as error:
+        raise InputError(f"{flag} {text!r}: {error}") from None
+    return found
+
+
+def policy(flag: str, text: str) -> Policy:
+    """The policy in a .toml file."""
+    path = Path(text)
+    if path.suffix != ".toml":
+        raise InputError(f"{flag} {text}: expected a .toml file")
+    return toml.load(path, Policy)

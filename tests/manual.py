@@ -1,0 +1,81 @@
+"""docs/cli.md, made from the declared options: `python -m tests.manual` writes it again."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from shootout import cli
+from shootout.paths import ROOT
+
+FILE = ROOT / "docs" / "cli.md"
+
+PREFACE = """\
+# The command line
+
+This page is made from the declared options (`python -m tests.manual`); `shootout COMMAND --help` prints the
+same. Plain pytest takes the options of `shootout run`, too: `pytest suites --servers A,B`.
+
+## Exit codes
+
+| code | meaning |
+|---|---|
+| 0 | nothing regressed |
+| 1 | something regressed |
+| 2 | wrong usage or configuration |
+| 3 | something could not be measured |
+| 4 | a cell is inconclusive, and the policy says that this fails |
+| 130 | interrupted with Ctrl-C |
+
+Every command takes `--json`, which prints its result for machines.
+"""
+
+
+def text() -> str:
+    """The whole page."""
+    return "\n".join([PREFACE, *_commands(cli.parser())])
+
+
+def _commands(parser: argparse.ArgumentParser) -> Iterator[str]:
+    for command in _subcommands(parser).values():
+        yield from _command(command)
+        yield from _commands(command)
+
+
+def _command(command: argparse.ArgumentParser) -> Iterator[str]:
+    options = [action for action in command._actions if action.dest not in ("help", "json")]
+    if any(isinstance(action, argparse._SubParsersAction) for action in options):
+        return
+    positional = [action for action in options if not action.option_strings]
+    operands = "".join(f" {each.metavar}{'…' if each.nargs == '+' else ''}" for each in positional)
+    description = (command.description or "").rstrip("?")
+    yield f"## {command.prog}{operands}\n\n{description[:1].upper()}{description[1:]}.\n"
+    rows = [_row(each) for each in options if each.option_strings or each.help]
+    if command.prog in ("shootout gate", "shootout doctor"):
+        rows = [row for row in rows if row not in _rows_of_run()]
+        yield "It takes the options of `shootout run`, except `--servers`, and these:\n"
+    if rows:
+        yield "\n".join(["| option | meaning |", "|---|---|", *rows, ""])
+
+
+def _rows_of_run() -> set[str]:
+    return {_row(action) for action in _subcommands(cli.parser())["run"]._actions}
+
+
+def _subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    return {
+        name: command
+        for group in parser._actions
+        if isinstance(group, argparse._SubParsersAction)
+        for name, command in group.choices.items()
+    }
+
+
+def _row(action: argparse.Action) -> str:
+    written = " ".join(filter(None, (*action.option_strings, str(action.metavar or ""))))
+    needed = " (required)" if action.required and action.option_strings else ""
+    return f"| `{written}` | {action.help}{needed} |"
+
+
+if __name__ == "__main__":
+    FILE.write_text(text(), "utf-8")
