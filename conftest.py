@@ -66,19 +66,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     cells = [
         cell
         for cell in metafunc.config.stash[REQUEST].plan.cells
-        if (workload.plain(cell.workload) == named.args[0] if named else _own(cell, shipped))
+        if (workload.without_protocol(cell.workload) == named.args[0] if named else _own(cell, shipped))
     ]
     ids = [_id(cell, own=named is None) for cell in cells]
     metafunc.parametrize("cell", cells, ids=ids, indirect=True)
 
 
 def _own(cell: Cell, shipped: frozenset[str]) -> bool:
-    return workload.plain(cell.workload) not in shipped
+    return workload.without_protocol(cell.workload) not in shipped
 
 
 def _id(cell: Cell, *, own: bool) -> str:
     """A function's item: what it does not say itself."""
-    protocol = cell.workload.removeprefix(workload.plain(cell.workload)).removeprefix(".")
+    protocol = cell.workload.removeprefix(workload.without_protocol(cell.workload)).removeprefix(".")
     said = cell.workload if own else protocol
     return "-".join(filter(None, (said, cell.server, f"t{cell.threads}")))
 

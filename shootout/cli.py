@@ -193,7 +193,7 @@ def _servers_fetch(given: argparse.Namespace) -> int:
 
 def _servers_start(given: argparse.Namespace) -> int:
     with session.running(reference.parse(given.reference), given.settings, given.port) as instance:
-        access = session.access(instance)
+        access = session.endpoint(instance)
         if given.json:
             print(msgspec.json.encode(access).decode(), flush=True)
         else:

@@ -73,7 +73,7 @@ def a_repetition(
             samples = [
                 _samples(
                     label,
-                    workload.plain(block.workload),
+                    workload.without_protocol(block.workload),
                     tps(label, block.workload, block.threads) * math.exp(dice.gauss(0, spread)),
                     steady=label not in tuple(unsteady),
                 )

@@ -46,7 +46,7 @@ class Load:
     program: Program = field(init=False)
 
     def __post_init__(self) -> None:
-        self.program = workload.compile(self.workload, workload.load(self.workload), self.dataset)
+        self.program = workload.compile_program(self.workload, workload.load(self.workload), self.dataset)
 
     @property
     def statements(self) -> int:

@@ -1,4 +1,4 @@
-"""What stands between braces in a workload's SQL: the parameters, options and measures that it names."""
+"""Resolves the placeholders in a workload's SQL: parameters, options and dataset sizes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ NUMBERS = range(-(2**63), 2**63)
 NATURAL = range(2**31)
 POSITIVE = range(1, 2**31)
 
-_MEASURES = {"sbtest": ("tables", "rows"), "tpcc": ("warehouses",), "own": ()}
+_SIZES = {"sbtest": ("tables", "rows"), "tpcc": ("warehouses",), "own": ()}
 _TABLE_NUMBER = -1
 _COPIES = range(1, 100_001)
 _PERCENT = range(101)
@@ -59,7 +59,7 @@ _QUOTED = re.compile(r"""'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|`[^`]*`""", r
 
 
 class FieldError(Exception):
-    """A field and what is wrong with it."""
+    """A field, and what is wrong with it."""
 
     def __init__(self, where: str, what: str) -> None:
         super().__init__(f"{where}: {what}")
@@ -67,9 +67,9 @@ class FieldError(Exception):
 
 @dataclass
 class Scope:
-    """The names of a workload's file, and what they stand for on a dataset; raises FieldError.
+    """The names in a workload file, resolved for one dataset; methods raise FieldError.
 
-    `parameters` is the program's: those of the file, and behind them each group's own.
+    `parameters` are the program's: the file's first, then the copies that each group needs.
     """
 
     workload: Workload
@@ -84,19 +84,19 @@ class Scope:
         self._check_names()
         declared = self.workload.parameters
         plain = {name: each for name, each in declared.items() if not isinstance(each, Group)}
-        # What is computed from another stands behind it, as the engine draws them in this order.
+        # The engine draws in this order: a derived parameter comes after its source.
         for name in sorted(plain, key=lambda name: isinstance(plain[name], _DERIVED)):
             self._indexes[name] = self._add(self._compiled(f"parameters.{name}", plain[name]))
 
     @property
-    def measures(self) -> dict[str, int]:
-        """What the dataset has a number of."""
-        return {name: getattr(self.dataset, name) for name in _MEASURES[self.dataset.kind]}
+    def sizes(self) -> dict[str, int]:
+        """The numbers that describe the dataset, by name."""
+        return {name: getattr(self.dataset, name) for name in _SIZES[self.dataset.kind]}
 
     def amount(self, where: str, amount: Amount, allowed: range) -> int:
-        """The number itself, or that of the option or the dataset's measure of that name."""
+        """The number itself, or the value of the option or dataset size of that name."""
         if isinstance(amount, str):
-            numbers = self.workload.options | self.measures
+            numbers = self.workload.options | self.sizes
             if amount not in numbers:
                 raise FieldError(where, f"unknown option {amount!r}{toml.hint(amount, numbers)}")
             self._used.add(amount)
@@ -108,7 +108,7 @@ class Scope:
         return amount
 
     def index(self, where: str, name: str, types: tuple[type[Parameter], ...], what: str) -> int:
-        """The index of a parameter of one of these types; of another one `what` is said."""
+        """The index of a parameter of one of these types; `what` is the message for another type."""
         declared = self.workload.parameters
         fitting = [other for other, each in declared.items() if isinstance(each, types)]
         if name not in fitting:
@@ -118,18 +118,18 @@ class Scope:
         return self._indexes[name]
 
     def name(self, index: int) -> str:
-        """The name of a parameter of the file."""
+        """The name of a parameter in the file."""
         return next(name for name, other in self._indexes.items() if other == index)
 
     def pieces(self, where: str, sql: str) -> tuple[Piece, ...]:
-        """The statement's text, cut where parameters stand."""
+        """The statement's text, split at its parameters."""
         return _joined(self._pieces(where, sql, self._shared))
 
     def text(self, where: str, sql: str, thread: int | None) -> str:
-        """A statement that needs no parameters; `{thread}` is that number where there is one."""
-        numbers = self.workload.options | self.measures | ({} if thread is None else {THREAD: thread})
+        """A statement without parameters, with options, dataset sizes and, if given, `{thread}` filled in."""
+        numbers = self.workload.options | self.sizes | ({} if thread is None else {THREAD: thread})
 
-        def number(name: str, place: slice) -> Iterator[Piece]:
+        def number(name: str, span: slice) -> Iterator[Piece]:
             if name not in numbers:
                 raise _unknown(where, name, numbers)
             self._used.add(name)
@@ -138,7 +138,7 @@ class Scope:
         return "".join(map(str, _split(where, sql, number)))
 
     def check_all_used(self) -> None:
-        """Everything that the file names must be used in it: what is not is a slip of the pen."""
+        """Reject names that nothing uses: they are likely typos."""
         for where, names in (("parameters", self.workload.parameters), ("options", self.workload.options)):
             for name in names:
                 if name not in self._used:
@@ -149,14 +149,12 @@ class Scope:
     def _check_names(self) -> None:
         parameters, options = self.workload.parameters, self.workload.options
         if TABLE in parameters:
-            raise FieldError(
-                f"parameters.{TABLE}", f"{{{TABLE}}} is the table; give the parameter another name"
-            )
+            raise FieldError(f"parameters.{TABLE}", f"{{{TABLE}}} is the table; rename the parameter")
         for name in options:
             if name in parameters:
-                raise FieldError(f"options.{name}", "a parameter has that name; give the option another")
-            if name in self.measures:
-                raise FieldError(f"options.{name}", "the dataset has a number of that name; give another")
+                raise FieldError(f"options.{name}", "a parameter has that name; rename the option")
+            if name in self.sizes:
+                raise FieldError(f"options.{name}", "the dataset has a size of that name; rename the option")
 
     # --- parameters -------------------------------------------------------------------------------
 
@@ -169,24 +167,24 @@ class Scope:
             case RowId():
                 if self.dataset.kind != "sbtest":
                     raise FieldError(
-                        where, f"rows are sbtest's, the dataset is {self.dataset.kind}; take an integer"
+                        where, f"row_id needs sbtest, the dataset is {self.dataset.kind}; use an integer"
                     )
                 return parameter
             case RangeEnd():
                 return self._range_end(where, parameter)
             case Integer():
-                least, most = self._ends(where, parameter, NUMBERS)
-                return ProgramInteger(min=least, max=most, per=parameter.per)
+                low, high = self._ends(where, parameter, NUMBERS)
+                return ProgramInteger(min=low, max=high, per=parameter.per)
             case NuRand():
-                least, most = self._ends(where, parameter, NATURAL)
+                low, high = self._ends(where, parameter, NATURAL)
                 a = self.amount(f"{where}.a", parameter.a, NATURAL)
                 c = self.amount(f"{where}.c", parameter.c, NATURAL)
-                return ProgramNuRand(a=a, c=c, min=least, max=most, per=parameter.per)
+                return ProgramNuRand(a=a, c=c, min=low, max=high, per=parameter.per)
             case Remote():
-                least, most = self._ends(where, parameter, NUMBERS)
-                of = self._source(where, parameter, _NUMBERED, "is no number that others can be remote from")
+                low, high = self._ends(where, parameter, NUMBERS)
+                of = self._source(where, parameter, _NUMBERED, "is not a number to be remote from")
                 percent = self.amount(f"{where}.percent", parameter.percent, _PERCENT)
-                return ProgramRemote(of=of, min=least, max=most, percent=percent, per=parameter.per)
+                return ProgramRemote(of=of, min=low, max=high, percent=percent, per=parameter.per)
             case LastName():
                 of = self._source(where, parameter, (Integer, NuRand), "has no last name")
                 source = self.parameters[of]
@@ -195,7 +193,7 @@ class Scope:
                     raise FieldError(f"{where}.of", f"expected numbers from 0 to 999, found {parameter.of!r}")
                 return ProgramLastName(of=of, per=parameter.per)
             case Text(pattern=pattern):
-                # Without them no escaping is needed, which would depend on the server's sql_mode.
+                # Escaping these would depend on the server's sql_mode.
                 if wrong := set(pattern) & {"'", "\\", "\0"}:
                     raise FieldError(f"{where}.pattern", f"must not contain {min(wrong)!r}")
                 return parameter
@@ -218,11 +216,11 @@ class Scope:
         return ProgramRangeEnd(of=of, size=size, per=parameter.per)
 
     def _ends(self, where: str, parameter: Integer | NuRand | Remote, allowed: range) -> tuple[int, int]:
-        least = self.amount(f"{where}.min", parameter.min, allowed)
-        most = self.amount(f"{where}.max", parameter.max, allowed)
-        if least > most:
-            raise FieldError(f"{where}.max", f"expected {least} (its min) or more, found {most}")
-        return least, most
+        low = self.amount(f"{where}.min", parameter.min, allowed)
+        high = self.amount(f"{where}.max", parameter.max, allowed)
+        if low > high:
+            raise FieldError(f"{where}.max", f"expected {low} (its min) or more, found {high}")
+        return low, high
 
     def _source(
         self,
@@ -231,12 +229,12 @@ class Scope:
         types: tuple[type[Parameter], ...],
         what: str,
     ) -> int:
-        """The index of what a parameter is computed from, which must not change under it."""
+        """The index of the parameter that another is derived from, which must not be redrawn more often."""
         of = self.index(f"{where}.of", parameter.of, types, what)
         source = self.workload.parameters[parameter.of]
         changes = isinstance(source, Repetition) or (isinstance(source, Drawn) and source.per == "repetition")
         if parameter.per == "transaction" and changes:
-            raise FieldError(f"{where}.per", f"{parameter.of!r} is another one in each repetition")
+            raise FieldError(f"{where}.per", f"{parameter.of!r} changes with each repetition")
         return of
 
     # --- pieces -----------------------------------------------------------------------------------
@@ -245,7 +243,7 @@ class Scope:
         quoted = [match.span() for match in _QUOTED.finditer(sql)] if self.prepared else []
         known = [*([TABLE] if self.dataset.kind == "sbtest" else []), *self.workload.parameters]
 
-        def filled(name: str, place: slice) -> Iterator[Piece]:
+        def filled(name: str, span: slice) -> Iterator[Piece]:
             if name == TABLE and self.dataset.kind == "sbtest":
                 yield "sbtest"
                 yield _TABLE_NUMBER
@@ -254,14 +252,12 @@ class Scope:
                 raise _unknown(where, name, known)
             if (
                 self._is_text(name)
-                and sql[place.start - 1 : place.start] == "'" == sql[place.stop : place.stop + 1]
+                and sql[span.start - 1 : span.start] == "'" == sql[span.stop : span.stop + 1]
             ):
+                raise FieldError(where, f"remove the quotes around {{{name}}}: texts get their own")
+            if any(first < span.start < last for first, last in quoted):
                 raise FieldError(
-                    where, f"the quotes around {{{name}}} are one pair too many: texts get their own"
-                )
-            if any(first < place.start < last for first, last in quoted):
-                raise FieldError(
-                    where, f"{{{name}}} stands between quotes, where a prepared statement takes no value"
+                    where, f"{{{name}}} is between quotes, where a prepared statement takes no value"
                 )
             self._used.add(name)
             yield from find(name)
@@ -276,7 +272,7 @@ class Scope:
                 return False
 
     def _shared(self, name: str) -> Collection[Piece]:
-        """What a placeholder of a statement stands for: the same wherever it stands."""
+        """The pieces for a placeholder, the same throughout a step."""
         parameter = self.workload.parameters[name]
         if not isinstance(parameter, Group):
             return (self._indexes[name],)
@@ -290,7 +286,7 @@ class Scope:
 
             def find(name: str, own: dict[str, int] = own) -> Collection[Piece]:
                 if isinstance(self.workload.parameters[name], Group):
-                    raise FieldError(f"{where}.sql", f"{{{name}}} is a group, too; a group holds none")
+                    raise FieldError(f"{where}.sql", f"{{{name}}} is a group, and groups cannot be nested")
                 return (self._own(name, own),)
 
             if number:
@@ -298,7 +294,7 @@ class Scope:
             yield from self._pieces(f"{where}.sql", group.sql, find)
 
     def _own(self, name: str, own: dict[str, int]) -> int:
-        """The index of a parameter's copy in one repetition of a group; `own` are those that it has."""
+        """The index of a parameter's copy in one repetition of a group; `own` caches the copies."""
         declared, shared = self.workload.parameters[name], self._indexes[name]
         if not isinstance(declared, Drawn) or declared.per == "transaction":
             return shared
@@ -312,12 +308,12 @@ class Scope:
 
 
 def _unknown(where: str, name: str, known: Iterable[str]) -> FieldError:
-    shown = name if name.isprintable() else repr(name)
-    return FieldError(where, f"unknown placeholder {{{shown}}}{toml.hint(name, known)}")
+    printable = name if name.isprintable() else repr(name)
+    return FieldError(where, f"unknown placeholder {{{printable}}}{toml.hint(name, known)}")
 
 
 def _split(where: str, sql: str, filled: Callable[[str, slice], Iterator[Piece]]) -> Iterator[Piece]:
-    """The text of `sql`, and between it what `filled` gives for each placeholder and its place."""
+    """The text of `sql`, with each placeholder replaced by what `filled` yields for its name and position."""
     end = 0
     for match in _PIECE.finditer(sql):
         yield sql[end : match.start()]
@@ -335,7 +331,7 @@ def _split(where: str, sql: str, filled: Callable[[str, slice], Iterator[Piece]]
 
 
 def _joined(pieces: Iterator[Piece]) -> tuple[Piece, ...]:
-    """The same with neighbouring texts in one, and no empty ones."""
+    """Merge neighbouring texts and drop empty ones."""
     joined: list[Piece] = []
     texts: list[str] = []
     for piece in pieces:

@@ -1,7 +1,6 @@
-"""Workload files, and what the engine runs: a workload compiled for one dataset.
+"""Reads workload files and compiles them, for one dataset, into the engine's programs.
 
-In a statement `{table}` is a table of sbtest, `{NAME}` a parameter of the file; `{{` and `}}` are braces.
-Texts get their quotes from the engine (`c={c}`). docs/workloads.md explains all of it.
+docs/workloads.md describes the file format.
 """
 
 from __future__ import annotations
@@ -46,11 +45,11 @@ FOLDER = FIXTURES / "workloads"
 
 Effect: TypeAlias = Literal["read", "write", "other"]
 
-PLAIN = Load()
+CLOSED_LOOP = Load()  # without think time
 
 _FRAME = ("begin", "commit", "rollback")
 _SWITCH = range(2)
-_PARAMETERS_MAX = 65_535  # of a prepared statement
+_PARAMETERS_MAX = 65_535  # in a prepared statement
 _EFFECTS: dict[str, Effect] = {
     "SELECT": "read",
     "SHOW": "read",
@@ -64,19 +63,19 @@ _FIRST_WORD = re.compile(r"(?:[\s(]|/\*.*?\*/)*([A-Za-z]+)", re.DOTALL)
 
 
 def find(name_or_file: str) -> Path:
-    """The workload's file. Raises InputError with the nearest name for an unknown one."""
-    return toml.find(plain(name_or_file), FOLDER, "workload")
+    """The workload's file. Raises InputError, which suggests a name, for an unknown one."""
+    return toml.find(without_protocol(name_or_file), FOLDER, "workload")
 
 
-def plain(name: str) -> str:
-    """The name without the protocol that may stand behind it: of NAME.prepared, NAME."""
+def without_protocol(name: str) -> str:
+    """The name without its protocol suffix, `.prepared` or `.text`."""
     return name.removesuffix(".prepared").removesuffix(".text")
 
 
-def name_of(written: str) -> str:
-    """What a workload is called: its name or its file's, and the protocol where one stands behind it."""
-    name = plain(written)
-    return (Path(name).stem if name.endswith(".toml") else name) + written.removeprefix(name)
+def name_from(name_or_file: str) -> str:
+    """The workload's name, a file's without folder and `.toml`, with the protocol suffix if there is one."""
+    name = without_protocol(name_or_file)
+    return (Path(name).stem if name.endswith(".toml") else name) + name_or_file.removeprefix(name)
 
 
 def shipped() -> frozenset[str]:
@@ -85,28 +84,30 @@ def shipped() -> frozenset[str]:
 
 
 def load(name_or_file: str) -> Workload:
-    """The workload of that name, or in that file; NAME.prepared and NAME.text are sent by that protocol.
+    """The workload of that name or in that file; a protocol suffix sets its protocol.
 
-    Raises InputError where there is none, or it can only be sent by the other protocol.
+    Raises InputError if there is none, or if it can only be sent by the other protocol.
     """
     found = toml.load(find(name_or_file), Workload)
-    protocol = name_or_file.removeprefix(plain(name_or_file)).removeprefix(".")
+    protocol = name_or_file.removeprefix(without_protocol(name_or_file)).removeprefix(".")
     if found.protocol is not None and protocol not in ("", found.protocol):
         raise InputError(f"workload {name_or_file}: it can only be sent by the {found.protocol} protocol")
     return replace(found, protocol=protocol) if protocol in get_args(Protocol) else found
 
 
-def adjusted(workload: Workload, options: Mapping[str, int], distribution: Distribution | None) -> Workload:
-    """The workload with those of the options that it has, and with the distribution if there is one."""
+def with_options(
+    workload: Workload, options: Mapping[str, int], distribution: Distribution | None
+) -> Workload:
+    """The workload with the values of those options that it has, and with the distribution if given."""
     own = {name: options.get(name, value) for name, value in workload.options.items()}
     return replace(workload, options=own, distribution=distribution or workload.distribution)
 
 
-def compile(name: str, workload: Workload, dataset: Dataset, load: Load = PLAIN) -> Program:
-    """The engine's program for the dataset; raises InputError, naming workload and field, for what it cannot.
+def compile_program(name: str, workload: Workload, dataset: Dataset, load: Load = CLOSED_LOOP) -> Program:
+    """The engine's program for the dataset. Raises InputError, with workload and field, if there is none.
 
-    Statements of one name are one kind. A step that is repeated 0 times is left out. A workload that names
-    its protocol keeps it.
+    Statements of the same name are one kind. A step with repeat 0 is left out. A workload's own protocol
+    overrides the load's.
     """
     try:
         return _program(workload, dataset, load)
@@ -115,12 +116,12 @@ def compile(name: str, workload: Workload, dataset: Dataset, load: Load = PLAIN)
 
 
 def setup(workload: Workload, dataset: Dataset, threads: int) -> tuple[str, ...]:
-    """The statements to run before a block, of a workload that compiles."""
+    """The statements to run before a block; the workload must compile."""
     return _setup(Scope(workload, dataset), threads)
 
 
 def checks(workload: Workload, dataset: Dataset) -> tuple[Check, ...]:
-    """The queries that must give no row after a block, of a workload that compiles."""
+    """The queries that must return no row after a block; the workload must compile."""
     return _checks(Scope(workload, dataset))
 
 
@@ -188,7 +189,7 @@ def _pace(load: Load) -> Closed | Open:
 def _transaction(
     where: str, transaction: Transaction, scope: Scope, kinds: dict[str, Effect]
 ) -> ProgramTransaction:
-    known: set[int] = set()  # parameters that a statement before has given a value
+    known: set[int] = set()  # results that an earlier statement has set
     steps = []
     for s, step in enumerate(transaction.steps):
         repeat, repeat_of = _repeat(f"{where}.steps[{s}].repeat", step, scope)
@@ -211,11 +212,11 @@ def _transaction(
 
 
 def _repeat(where: str, step: Step, scope: Scope) -> tuple[int, int | None]:
-    """How often a step is sent, and the parameter that says it where one does."""
+    """How often a step is sent; or 1 and the parameter that sets it."""
     declared = scope.workload.parameters
     if not (isinstance(step.repeat, str) and step.repeat in declared):
         return scope.amount(where, step.repeat, NATURAL), None
-    index = scope.index(where, step.repeat, (Integer, NuRand), "cannot say how often")
+    index = scope.index(where, step.repeat, (Integer, NuRand), "cannot be a repeat count")
     parameter = scope.parameters[index]
     assert isinstance(parameter, ProgramInteger | ProgramNuRand)
     if parameter.per != "transaction":
@@ -224,7 +225,7 @@ def _repeat(where: str, step: Step, scope: Scope) -> tuple[int, int | None]:
     if parameter.min < 0:
         raise FieldError(
             f"parameters.{step.repeat}.min",
-            f"expected 0 or more, as a step is sent so often, found {parameter.min}",
+            f"expected 0 or more, as it is a repeat count, found {parameter.min}",
         )
     return 1, index
 
@@ -232,26 +233,26 @@ def _repeat(where: str, step: Step, scope: Scope) -> tuple[int, int | None]:
 def _statement(
     where: str, statement: WorkloadStatement, scope: Scope, kinds: dict[str, Effect], known: set[int]
 ) -> ProgramStatement:
-    """One statement; its kind is added to `kinds` where it is the first, its results to those `known`."""
+    """Compile one statement; adds its kind to `kinds`, its results to `known`."""
     effect = _EFFECTS.get(_first_word(f"{where}.sql", statement.sql), "other")
     if statement.name in _FRAME:
-        raise FieldError(f"{where}.name", f"{statement.name!r} is kept for what the engine sends by itself")
+        raise FieldError(f"{where}.name", f"{statement.name!r} is reserved for what the engine sends itself")
     if kinds.setdefault(statement.name, effect) != effect:
         before = kinds[statement.name]
-        what = f"{statement.name!r} is a {effect} here and a {before} before; give one another name"
+        what = f"{statement.name!r} is a {effect} here and a {before} before; rename one"
         raise FieldError(f"{where}.name", what)
     pieces = scope.pieces(f"{where}.sql", statement.sql)
     used = [piece for piece in pieces if isinstance(piece, int) and piece >= 0]
     for index in used:
         if isinstance(scope.parameters[index], Result) and index not in known:
             raise FieldError(
-                f"{where}.sql", f"{{{scope.name(index)}}} is not the result of a statement before"
+                f"{where}.sql", f"{{{scope.name(index)}}} is not the result of an earlier statement"
             )
     if scope.prepared and len(used) > _PARAMETERS_MAX:
         what = f"a prepared statement takes {_PARAMETERS_MAX} parameters at most, found {len(used)}"
         raise FieldError(f"{where}.sql", what)
     if statement.into and effect == "write":
-        raise FieldError(f"{where}.into", "a statement that writes gives no row")
+        raise FieldError(f"{where}.into", "a statement that writes returns no row")
     into = tuple(
         scope.index(f"{where}.into[{i}]", name, (Result,), "is not a result")
         for i, name in enumerate(statement.into)

@@ -1,1 +1,1 @@
-"""The only stage that loads servers: plan in, run document out."""
+"""The only stage that loads servers: takes a plan, returns a run document."""

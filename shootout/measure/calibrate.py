@@ -1,6 +1,6 @@
-"""Which CPU placement and slice length is least noisy: a server beside itself, under each of them.
+"""Finds the least noisy CPU placement and slice length by measuring a server against itself.
 
-They take turns in random order on the same two instances, so that they see the same machine.
+All candidates take turns in random order on the same two instances, so that they see the same machine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from shootout.measure.dataset import Template
 from shootout.measure.hooks import Hooks
 from shootout.measure.managed import ManagedServer, connect
 from shootout.measure.plan import Plan
-from shootout.measure.rounds import ANSWER_TIMEOUT_S, RAMP_CYCLES, WINDOW_CYCLES, WINDOW_MAX_S, orders
+from shootout.measure.rounds import ANSWER_TIMEOUT_S, RAMP_CYCLES, WINDOW_CYCLES, WINDOW_MAX_S, orders, reason
 from shootout.model.plan import Block
 from shootout.model.run import Calibration, Placement, Progress
 from shootout.paths import cache_folder
@@ -37,20 +37,20 @@ from shootout.runner.calibration import Visit
 from shootout.servers.instances import Instance
 from shootout.servers.leftovers import workplace
 
-SLICES_S = (0.05, 0.1, 0.25)  # beside the profile's own
-VISIT_S = 0.5  # of measuring, at least a round
-SETTLE_S = 0.1  # of load on each server, after it was moved to other CPUs
-WARMUP_S = 1.5  # likewise, after it was started
-SWEEPS_MIN = 2  # of all placements and lengths, in each start of a block
+SLICES_S = (0.05, 0.1, 0.25)  # in addition to the profile's
+VISIT_S = 0.5  # at least one round
+SETTLE_S = 0.1  # of load on each server after it moves to other CPUs
+WARMUP_S = 1.5  # of load on each server after it starts
+SWEEPS_MIN = 2  # over all candidates, per block and start
 STARTS = 3
-PAIR = (0, 1)  # the engine's numbers of both instances
-SHARE = 1 / 3  # of the time that a calibration has; then the server is measured as others are
+PAIR = (0, 1)  # the two instances' numbers in the engine
+SHARE = 1 / 3  # of the budget; an A/A run gets the rest
 
 
 def begin(plan: Plan, results: Path, observe: Callable[[Progress], None]) -> float:
     """Spend SHARE of the plan's budget on `calibrate`; returns the seconds left.
 
-    All of it where the server runs already, for it cannot be placed. Raises as `calibrate` does.
+    An external server cannot be placed: the whole budget is left. Raises as `calibrate` does.
     """
     budget_s = plan.profile.sampling.budget_s
     if all(reference.source != "dsn" for reference in plan.servers.values()):
@@ -60,11 +60,10 @@ def begin(plan: Plan, results: Path, observe: Callable[[Progress], None]) -> flo
 
 
 def calibrate(plan: Plan, results: Path, budget_s: float, observe: Callable[[Progress], None]) -> Calibration:
-    """Measure the plan's first server for about `budget_s`, and keep what is best on this runner.
+    """Measure the plan's first server for about `budget_s`, and store the best candidate for this runner.
 
-    Of its blocks those of more than one thread, where there are some: one reader shares a CPU with its server
-    however the others are placed. Raises InputError for what the user must mend, MeasureError where the
-    server fails.
+    Uses the blocks with more than one thread, if there are any: a single reader shares a CPU with its server
+    under every placement. Raises InputError for what the user must fix, MeasureError if the server fails.
     """
     run = journal.new_run(datetime.now(UTC))
     label = next(iter(plan.servers))
@@ -101,10 +100,10 @@ def calibrate(plan: Plan, results: Path, budget_s: float, observe: Callable[[Pro
 
 @dataclass(frozen=True)
 class _Bench:
-    """What all starts have in common."""
+    """What all starts share."""
 
     plan: Plan
-    placements: Mapping[str, Placement]  # the profile's first
+    placements: Mapping[str, Placement]  # the profile's comes first
     generator: random.Random
     managed_server: ManagedServer
     template: Template
@@ -112,7 +111,7 @@ class _Bench:
 
     @contextmanager
     def started(self) -> Iterator[Sequence[Instance]]:
-        """Two fresh instances. Raises MeasureError."""
+        """Start two fresh instances. Raises MeasureError."""
         servers = next(iter(self.placements.values())).servers
         with ExitStack() as running:
             pair = []
@@ -124,36 +123,38 @@ class _Bench:
             yield pair
 
     def sweep(self, block: Block, pair: Sequence[Instance], start: int, until_s: float) -> Iterator[Visit]:
-        """Visit every placement and slice length of a block again and again. Raises MeasureError."""
+        """Visit every candidate repeatedly on one block. Raises MeasureError."""
         program = self.plan.programs[block.workload]
         workload, dataset = self.plan.workloads[block.workload], self.plan.datasets[block.workload]
-        both_hooks = [Hooks(instance, workload, dataset) for instance in pair]
-        for hooks in both_hooks:
+        pair_hooks = [Hooks(instance, workload, dataset) for instance in pair]
+        for hooks in pair_hooks:
             hooks.set_up(block.threads)
         sampling = self.plan.profile.sampling.isolated(writes=program.writes, ours=True)
         pids = [instance.pid for instance in pair if instance.pid is not None]
-        loads: dict[str, _Load] = {}
+        connections: dict[str, _Connections] = {}
         for name, place in self.placements.items():
             client, servers = place.of(block.threads, writes=program.writes)
             lanes = min(LANES_MAX, len(client))
             engine = Engine(msgspec.json.encode(program), self.generator.getrandbits(64), lanes)
-            for hooks in both_hooks:
+            for hooks in pair_hooks:
                 connect(engine, hooks.instance, hooks.schema, block.threads)
-            loads[name] = _Load(
+            connections[name] = _Connections(
                 engine, client, servers, pids, batch=block.threads > 1, stops_idle=sampling.stops_idle
             )
         slices_s = list(dict.fromkeys([sampling.slice_s, *SLICES_S]))
         try:
-            latency_s = next(iter(loads.values())).settle(WARMUP_S)
+            latency_s = next(iter(connections.values())).settle(WARMUP_S)
             ramp_s = min(max(sampling.ramp_s, RAMP_CYCLES * latency_s), WINDOW_MAX_S)
             least_s = min(WINDOW_CYCLES * latency_s, WINDOW_MAX_S)
             for sweep in count(1):
                 if sweep > SWEEPS_MIN and time.monotonic() > until_s:
                     break
-                for name in self.generator.sample(list(loads), len(loads)):
-                    loads[name].settle(SETTLE_S)
+                for name in self.generator.sample(list(connections), len(connections)):
+                    connections[name].settle(SETTLE_S)
                     for slice_s in self.generator.sample(slices_s, len(slices_s)):
-                        log_ratio, took_s = loads[name].visit(ramp_s, max(slice_s, least_s), self.generator)
+                        log_ratio, took_s = connections[name].visit(
+                            ramp_s, max(slice_s, least_s), self.generator
+                        )
                         yield Visit(
                             start=start,
                             block=block.key,
@@ -163,13 +164,12 @@ class _Bench:
                             took_s=took_s,
                         )
         except LoadError as error:
-            server, code, message = error.args
-            words = f"error {code}: {message}" if code else str(message)
-            raise MeasureError(f"{block.key}: {words}{pair[server].post_mortem()}") from None
+            post_mortem = pair[error.args[0]].post_mortem()
+            raise MeasureError(f"{block.key}: {reason(error)}{post_mortem}") from None
 
 
 @dataclass(frozen=True)
-class _Load:
+class _Connections:
     """All connections to both instances under one placement."""
 
     engine: Engine
@@ -177,24 +177,24 @@ class _Load:
     servers: tuple[int, ...]
     pids: Sequence[int]
     batch: bool
-    stops_idle: bool  # each is stopped while the other has its slice, as in runs
+    stops_idle: bool  # whether a server is stopped during the other's slice, as in runs
 
     def settle(self, seconds: float) -> float:
-        """Move both there, and load each for so long; gives the slower one's mean latency."""
+        """Move both servers to their CPUs and load each for `seconds`; returns the higher mean latency."""
         for pid in self.pids:
             machine.place(pid, self.servers)
         with machine.hold(self.client, batch=self.batch):
             return max(self._slice(server, 0.0, seconds).latencies.mean_s for server in PAIR)
 
     def visit(self, ramp_s: float, window_s: float, generator: random.Random) -> tuple[float, float]:
-        """Some rounds: the mean of their log-ratios, and the seconds that they took."""
+        """Measure some rounds; returns the mean of their log-ratios, and the seconds that they took."""
         rounds = max(1, round(VISIT_S / (2 * (ramp_s + window_s))))
         log_ratios = []
         began_s = time.monotonic()
         with machine.hold(self.client, batch=self.batch):
             for order in orders(PAIR, rounds, generator):
-                seen = {server: self._slice(server, ramp_s, window_s).transactions for server in order}
-                log_ratios.append(math.log(max(seen[1], 0.5) / max(seen[0], 0.5)))
+                counted = {server: self._slice(server, ramp_s, window_s).transactions for server in order}
+                log_ratios.append(math.log(max(counted[1], 0.5) / max(counted[0], 0.5)))
         return statistics.fmean(log_ratios), time.monotonic() - began_s
 
     def _slice(self, server: int, ramp_s: float, window_s: float) -> Slice:

@@ -30,7 +30,7 @@ from shootout.errors import InputError, MeasureError
 from shootout.measure.dataset import Loaded
 from shootout.measure.external import ExternalServer
 from shootout.measure.hooks import Hooks
-from shootout.measure.managed import ManagedServer, ServerUnderTest, absent_record, connect, subject
+from shootout.measure.managed import ManagedServer, ServerUnderTest, absent_record, connect, handle
 from shootout.measure.plan import Plan
 from shootout.measure.rounds import measure_block
 from shootout.measure.signals import interrupting
@@ -396,7 +396,7 @@ class _Campaign:
         program = self.plan.programs[block.workload]
         client, servers = self.runner.placement.of(block.threads, writes=program.writes)
         engine = Engine(msgspec.json.encode(program), generator.getrandbits(64), min(LANES_MAX, len(client)))
-        subjects = []
+        handles = []
         for label, instance in instances.items():
             try:
                 if instance.ours and instance.pid is not None:
@@ -407,24 +407,24 @@ class _Campaign:
             except MeasureError as error:
                 self._fail_cell(block.cell(label), start, str(error))
                 continue
-            subjects.append(subject(label, instance))
-        ours = all(each.stop is not None for each in subjects)
+            handles.append(handle(label, instance))
+        ours = all(each.stop is not None for each in handles)
         sampling = self.runner.sampling(self.plan.profile.sampling)
         with machine.hold(client, batch=block.threads > 1):
             measured = measure_block(
                 block.key,
                 start,
-                subjects,
+                handles,
                 kinds=[kind.name for kind in program.kinds],
                 driver=engine,
                 sampling=sampling.isolated(writes=program.writes, ours=ours),
                 load=self.plan.profile.load,
                 generator=generator,
-                watch=lambda stage, *rounds: self._show(stage, start, block, rounds),
+                on_round=lambda stage, *rounds: self._show(stage, start, block, rounds),
             )
         for label, reason in measured.failures.items():
             self._fail_cell(block.cell(label), start, reason)
-        for each in subjects:
+        for each in handles:
             if each.label not in measured.failures:
                 try:
                     self._hooks(block, instances[each.label]).check()

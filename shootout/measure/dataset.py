@@ -1,4 +1,4 @@
-"""The tables workloads run on: loaded, proven equal by checksum, and kept ready to be copied."""
+"""The tables that workloads run on: loaded, proven equal by checksum, kept as templates to copy."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ import pymysql
 from shootout import _engine
 from shootout._engine import LoadError
 from shootout.errors import MeasureError
+from shootout.measure.rounds import reason
 from shootout.model.plan import Dataset
 from shootout.model.value import DatasetKind, Family
 from shootout.paths import FIXTURES
@@ -34,28 +35,28 @@ SCHEMAS: Mapping[DatasetKind, str] = {
     "tpcc": "shootout_tpcc",
     "own": "shootout_own",
 }
-# Of a server that is only loaded, its data thrown away if it crashes: streams into one table do not wait for
-# each other's ids, and no page is written twice.
+# While loading, when a crash just discards the data: streams into one table do not wait for each other's ids,
+# and no page is written twice.
 LOADING = {"loose-innodb-autoinc-lock-mode": "2", "loose-innodb-doublewrite": "0"}
-SCAN_TIMEOUT_S = 3600.0  # of a statement that reads a whole table, however large
-DEFAULT_ENGINE = "default"  # of each server, as its settings say
-FORMAT = 2  # of templates; another one makes all of them anew
+SCAN_TIMEOUT_S = 3600.0  # for a statement that reads a whole table, however large
+DEFAULT_ENGINE = "default"  # each server's own default
+FORMAT = 2  # of templates; a new number invalidates all of them
 
 _FOLDER = FIXTURES / "datasets"
-# Those that keep no rows, or have no indexes.
+# Engines that store no rows or have no indexes.
 _UNFIT_ENGINES = {
     *("ARCHIVE", "BLACKHOLE", "CSV", "FEDERATED", "MEMORY", "MRG_MYISAM", "PERFORMANCE_SCHEMA", "SEQUENCE"),
 }
-_CLUSTERED = {"innodb", "rocksdb"}  # their primary key holds the rows
+_CLUSTERED = {"innodb", "rocksdb"}  # engines whose primary key holds the rows
 _LOAD = "plugin-load-add"
-# The plugins that have storage engines, in the families that have them.
+# The plugin for a storage engine, and the families that ship it.
 _PLUGINS: Mapping[str, tuple[str, tuple[Family, ...]]] = {"rocksdb": ("ha_rocksdb", ("mariadb", "percona"))}
 
 
 def load(instance: Running, dataset: Dataset) -> None:
-    """Create the dataset's schema, and its tables with all rows in it.
+    """Create the dataset's schema and its tables with all rows.
 
-    Raises MeasureError with the server's words where it refuses.
+    Raises MeasureError with the server's message if it refuses.
     """
     schema = schema_of(instance, dataset)
     engine = _storage_engine(instance, dataset.engine)
@@ -63,8 +64,8 @@ def load(instance: Running, dataset: Dataset) -> None:
     _execute(instance, dataset, instance.creating(schema), None)
     _execute(instance, dataset, [f"{statement} ENGINE = {engine}" for statement in creates], schema)
     _fill(instance, dataset)
-    # In InnoDB an index on all rows at once takes a third less than one that grows with them (400 000 rows:
-    # 2.6 to 5.5 s against 5.1 to 6.2); in MyISAM it makes no difference. Tables take turns on all CPUs.
+    # InnoDB builds an index on loaded rows in a third less time than one that grows with them (400 000 rows:
+    # 2.6 to 5.5 s against 5.1 to 6.2); for MyISAM it makes no difference. All CPUs build indexes.
     with ThreadPoolExecutor(_workers()) as pool:
         for _ in pool.map(lambda statement: _execute(instance, dataset, [statement], schema), indexes):
             pass
@@ -73,17 +74,17 @@ def load(instance: Running, dataset: Dataset) -> None:
 
 
 def unload(instance: Running, dataset: Dataset) -> None:
-    """Remove the dataset's schema, if it is there. Raises MeasureError where that must not be."""
+    """Drop the dataset's schema if it exists. Raises MeasureError if it is not ours to drop."""
     _execute(instance, dataset, instance.removing(schema_of(instance, dataset)), None)
 
 
 def schema_of(instance: Running, dataset: Dataset) -> str:
-    """Where the dataset lies on that server."""
+    """The dataset's schema on that server."""
     return SCHEMAS[dataset.kind] + instance.suffix
 
 
 def with_engines(options: Mapping[str, str], family: Family, datasets: Iterable[Dataset]) -> dict[str, str]:
-    """The my.cnf options, and what loads the plugins with the datasets' storage engines."""
+    """The my.cnf options, extended to load the plugins for the datasets' storage engines."""
     named = {dataset.engine.lower() for dataset in datasets}
     needed = [
         plugin for engine, (plugin, families) in _PLUGINS.items() if engine in named and family in families
@@ -97,24 +98,24 @@ def with_engines(options: Mapping[str, str], family: Family, datasets: Iterable[
 
 
 def tables(dataset: Dataset) -> list[tuple[str, list[str]]]:
-    """The dataset's tables, and their columns in the order of the rows."""
+    """The dataset's tables, each with its columns in row order."""
     return _engine.tables(msgspec.json.encode(dataset))
 
 
 class ChangedError(MeasureError):
-    """The rows in a server are not those that were generated."""
+    """A server's rows differ from those that were generated."""
 
 
 def verify_all(instance: Running, datasets: Iterable[Dataset]) -> str:
-    """Verify each dataset; gives one text for all of them, whatever their order. Raises as `verify` does."""
+    """Verify each dataset; returns one checksum, independent of their order. Raises as `verify` does."""
     ordered = sorted(datasets, key=lambda dataset: dataset.key)
     return hashlib.sha256("".join(verify(instance, each) for each in ordered).encode()).hexdigest()[:16]
 
 
 def verify(instance: Running, dataset: Dataset) -> str:
-    """Sum up every row in the server and hold it against what was generated; gives one text for all tables.
+    """Checksum every row and compare with what was generated; returns one checksum for all tables.
 
-    Raises ChangedError naming the first table that is not as it must be.
+    Raises ChangedError with the first table that differs.
     """
     digest = hashlib.sha256(dataset.key.encode())
     for number, (table, columns) in enumerate(tables(dataset)):
@@ -127,7 +128,7 @@ def verify(instance: Running, dataset: Dataset) -> str:
         expected = _engine.checksum(msgspec.json.encode(dataset), number)
         if found != expected:
             raise ChangedError(
-                f"table {name} of {dataset.key} is not as it was generated: expected "
+                f"table {name} of {dataset.key} differs from what was generated: expected "
                 f"{expected[0]} rows with checksum {expected[1]}, found {found[0]} with {found[1]}"
             )
         digest.update(repr(found).encode())
@@ -135,10 +136,10 @@ def verify(instance: Running, dataset: Dataset) -> str:
 
 
 def warm(instance: Running, dataset: Dataset) -> None:
-    """Read all rows of each table, and every page of its indexes, once."""
+    """Read every row of each table and every page of its indexes once."""
     for table, columns in tables(dataset):
         name = f"{schema_of(instance, dataset)}.{table}"
-        # No index has the last column.
+        # No index covers the last column.
         instance.query(f"SELECT SUM(LENGTH({columns[-1]})) FROM {name}", SCAN_TIMEOUT_S)
         first_columns = {row[2]: row[4] for row in instance.query(f"SHOW INDEX FROM {name}") if row[3] == 1}
         if dataset.engine.lower() in _CLUSTERED:
@@ -149,9 +150,9 @@ def warm(instance: Running, dataset: Dataset) -> None:
 
 
 def _storage_engine(instance: Running, name: str) -> str:
-    """The engine as the server spells it, or its default one.
+    """The storage engine as the server spells it.
 
-    Raises MeasureError where it has none of that name for tables.
+    Raises MeasureError if the server has none of that name that can hold a dataset.
     """
     fit = {
         str(engine): support == "DEFAULT"
@@ -168,9 +169,9 @@ def _storage_engine(instance: Running, name: str) -> str:
 
 
 def _fill(instance: Running, dataset: Dataset) -> None:
-    """Let the engine make the rows, and the server take them from it.
+    """Have the load engine generate the rows and send them.
 
-    A server that is not ours to set, and takes no files, gets them by INSERT.
+    An external server that does not allow LOAD DATA LOCAL gets INSERT statements.
     """
     ((allowed, packet_bytes),) = instance.query("SELECT @@GLOBAL.local_infile, @@GLOBAL.max_allowed_packet")
     if instance.ours:
@@ -188,18 +189,16 @@ def _fill(instance: Running, dataset: Dataset) -> None:
             logged=not instance.ours,
         )
     except LoadError as error:
-        _, code, message = error.args
-        words = f"error {code}: {message}" if code else str(message)
-        raise MeasureError(f"loading {dataset.key}: {words}{instance.post_mortem()}") from None
+        raise MeasureError(f"loading {dataset.key}: {reason(error)}{instance.post_mortem()}") from None
     finally:
         if instance.ours and instance.alive():
             instance.query(f"SET GLOBAL local_infile = {allowed}")
 
 
 def _execute(instance: Running, dataset: Dataset, statements: Iterable[str], schema: str | None) -> None:
-    """Run the statements in the schema, over a connection of their own.
+    """Run the statements in the schema, over a new connection.
 
-    Past the binary log, unless others may follow it: they would get the load, and not its tables.
+    Only a managed server skips the binary log: the replicas of an external one need the tables, too.
     """
     try:
         with closing(instance.connect(database=schema)) as connection, connection.cursor() as cursor:
@@ -217,7 +216,7 @@ def _workers() -> int:
 
 
 def _statements(dataset: Dataset) -> tuple[list[str], list[str]]:
-    """What makes the dataset's tables, and what makes their secondary indexes."""
+    """The statements that create the dataset's tables, and those that create their secondary indexes."""
     if dataset.kind == "own":
         return [], []
     lines = (_FOLDER / f"{dataset.kind}.sql").read_text("utf-8").splitlines()
@@ -235,23 +234,23 @@ def _statements(dataset: Dataset) -> tuple[list[str], list[str]]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Loaded:
-    """Datasets that are loaded and verified."""
+    """Loaded and verified datasets."""
 
     checksum: str  # of all rows
-    load_s: float | None  # None: restored from the cache
+    load_s: float | None  # None: taken from the cache
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Template(Loaded):
-    """A data directory that holds them, shut down in good order."""
+    """A cleanly shut down data directory that holds the datasets."""
 
     directory: Path
 
     def copy_to(self, instance_directory: Path) -> None:
-        """Make an instance directory with a copy of the data, sharing blocks where the file system can.
+        """Create an instance directory with a copy of the data, sharing blocks if the file system can.
 
-        The copy is on disk on return: writing back its pages (600 MB, most of them redo log) would go on
-        for half a minute under the first slices. Raises MeasureError where it cannot be copied.
+        The copy is on disk on return; otherwise its write-back (600 MB, most of it redo log) would disturb
+        the first half minute of slices. Raises MeasureError if the copy fails.
         """
         instance_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         target = instance_directory / "data"
@@ -272,7 +271,7 @@ def template(
 ) -> Template:
     """The datasets on one server build, from the cache or loaded now under these my.cnf options.
 
-    Options that do not shape data files share a template. Until `held` is closed nobody removes it.
+    Options that do not affect data files share a template, which stays until `held` is closed.
     """
     every = tuple(sorted(set(datasets), key=lambda dataset: dataset.key))
     made_of = [(dataset.key, _statements(dataset)) for dataset in every]
@@ -287,7 +286,7 @@ def template(
     )
     manifest = cache.manifest(directory)
     if manifest is None:
-        raise MeasureError(f"{directory}: the loaded dataset did not stay as it was written")
+        raise MeasureError(f"{directory}: the template changed after it was written")
     return Template(directory=directory, checksum=manifest.checksum, load_s=manifest.load_s if made else None)
 
 
@@ -302,8 +301,8 @@ def _build(
             load(instance, dataset)
         load_s = time.monotonic() - began
         checksum = verify_all(instance, datasets)
-        if instance.variables().get("innodb_fast_shutdown", "").isdecimal():  # it is fixed before 5.0
-            instance.query("SET GLOBAL innodb_fast_shutdown = 0")  # leave no purge or merge to the copies
+        if instance.variables().get("innodb_fast_shutdown", "").isdecimal():  # fixed before 5.0
+            instance.query("SET GLOBAL innodb_fast_shutdown = 0")  # leaves no purge or merge to the copies
     data = directory / "data"
     (home / "data").rename(data)
     shutil.rmtree(home)

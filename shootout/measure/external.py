@@ -1,4 +1,4 @@
-"""A server of a run that runs already: loaded once, visited at every start, and left as it was found."""
+"""A server that already runs: loaded once, reconnected at every start, left as it was found."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ AS_FOUND = "as found"  # in place of a settings profile's name
 
 @dataclass
 class ExternalServer:
-    """All that it takes to measure on the server.
+    """A server that the run neither starts nor stops.
 
-    Its starts are no restarts, which no account may ask for: each is a new set of connections, and what a
-    restart changes is not in its figures. For all else a start is what it is elsewhere, the rows of a fresh
-    load: each dataset is verified, one that the last start has written to is dropped and loaded anew, and
-    all pages are read. What a load leaves to be purged and written back is left to the warm-up.
+    A start here opens new connections and restarts nothing, so its figures lack the effect of a restart.
+    Otherwise a start is the same as elsewhere: it begins with the rows of a fresh load. Each dataset is
+    verified, reloaded if the last start wrote to it, and read in full. The warm-up absorbs the purging and
+    flushing that a load leaves behind.
 
-    The same server twice in a run is two sets of schemas: they do not see each other's rows, nor locks.
+    The same server twice in a run has two sets of schemas, which share neither rows nor locks.
     """
 
     label: str
     reference: ServerReference
-    server: External  # for what is asked between starts
-    claim: Claim  # one for each server, whatever the number of its residents
+    server: External  # the connection between starts
+    claim: Claim  # shared by all entries for the same server
     identity: tuple[Any, ...]
     family: Family
     comment: str
-    compiled: Compiled  # what its variables are held against
+    compiled: Compiled  # the settings that its variables are compared with
     datasets: Sequence[Dataset]
-    visits: int = 0
+    starts: int = 0
 
     @classmethod
     def find(cls, plan: Plan, label: str, held: ExitStack, others: Sequence[ExternalServer]) -> Self:
-        """Log in, and see that it can be used; `others` are the run's residents before this one.
+        """Log in and claim the server; `others` are the run's external servers before this one.
 
-        What killed runs have left there is removed. When `held` is closed the server is as it was.
-        Raises InputError where it does not let us in, another run is there, or a schema has a name of ours.
+        Removes what killed runs left there. Closing `held` leaves the server as it was. Raises InputError if
+        the login fails, another run uses the server, or a foreign schema has one of our names.
         """
         reference = plan.servers[label]
         server = External(dsn.parse(reference.target).dsn, plan.passwords[label])
@@ -75,7 +75,7 @@ class ExternalServer:
                 if server.mark(schema) is not None:
                     raise InputError(
                         f"{server.dsn.where}: there is a schema {schema} that this suite did not make; "
-                        "rename or drop it, for its name is needed"
+                        "rename or drop it: the suite needs its name"
                     )
             variables = server.variables()
         except MeasureError as error:
@@ -91,8 +91,8 @@ class ExternalServer:
         return found
 
     def load(self, held: ExitStack | None = None) -> Loaded:
-        """Load the datasets, and verify them. Raises MeasureError."""
-        self.server.hang_up()  # idle since it was found
+        """Load and verify the datasets. Raises MeasureError."""
+        self.server.hang_up()  # it may have timed out since `find`
         began_s = time.monotonic()
         for each in self.datasets:
             dataset.load(self.server, each)
@@ -100,15 +100,15 @@ class ExternalServer:
         return Loaded(checksum=dataset.verify_all(self.server, self.datasets), load_s=load_s)
 
     def start(self, template: Loaded, home: Path, cpus: Sequence[int]) -> External:
-        """Visit the server, its datasets as they were loaded; nothing holds it to `cpus`.
+        """Reconnect, with the datasets as they were loaded; `cpus` have no effect.
 
-        Raises MeasureError where it is gone, or another run is there.
+        Raises MeasureError if the server is gone or another run uses it.
         """
         self.claim.renew()
         server = self.server.again()
         try:
             for each in self.datasets:
-                if self.visits > 0 and not _is_as_loaded(server, each):
+                if self.starts > 0 and not _is_as_loaded(server, each):
                     dataset.unload(server, each)
                     dataset.load(server, each)
                     dataset.verify(server, each)
@@ -116,15 +116,15 @@ class ExternalServer:
         except BaseException:
             server.hang_up()
             raise
-        self.visits += 1
+        self.starts += 1
         return server
 
     def leave(self) -> None:
-        """Drop what was made; a server that is gone keeps it until the next run there.
+        """Drop the schemas; a server that is gone keeps them until the next run there.
 
-        Raises MeasureError where the server refuses.
+        Raises MeasureError if the server refuses.
         """
-        self.server.hang_up()  # it may not have been used for long
+        self.server.hang_up()  # it may have timed out
         try:
             for each in self.datasets:
                 self.server.leave(dataset.schema_of(self.server, each))
@@ -133,7 +133,7 @@ class ExternalServer:
                 raise
 
     def record(self, template: Loaded | None = None, instance: Running | None = None) -> ServerRecord:
-        """The server as it is."""
+        """What is known of the server so far."""
         variables = instance.variables() if instance else {}
         compared, warnings = readback.compare(self.compiled, variables)
         return ServerRecord(
@@ -147,12 +147,12 @@ class ExternalServer:
             settings=compared,
             checksum=template.checksum if template else "",
             load_s=template.load_s if template else None,
-            warnings=(*warnings, *_doubts(self.server, instance)) if instance else (),
+            warnings=(*warnings, *_warnings(self.server, instance)) if instance else (),
         )
 
 
 def _is_as_loaded(server: External, each: Dataset) -> bool:
-    """Whether the dataset's schema is as it was loaded; a workload's own is made anew by each block."""
+    """Whether the dataset's schema is as it was loaded; each block recreates an `own` schema."""
     if each.kind == "own":
         return True
     schema = dataset.schema_of(server, each)
@@ -166,11 +166,11 @@ def _is_as_loaded(server: External, each: Dataset) -> bool:
     return True
 
 
-def _doubts(server: External, instance: Running) -> tuple[Warning, ...]:
-    """What holds for servers that the suite starts, and not for this one."""
-    restarted = "It ran before, and is not restarted: what a restart changes is not in its figures."
-    placed = "It runs on the CPUs that it has, not on those that servers started here are held to."
-    stopped = "It goes on while others have their turn: what it still writes then is in their figures."
+def _warnings(server: External, instance: Running) -> tuple[Warning, ...]:
+    """How this server differs from those that the suite starts."""
+    restarted = "It was running before and is not restarted: its figures lack the effect of a restart."
+    placed = "It runs on its own CPUs, not on those that servers started here are pinned to."
+    stopped = "It keeps running during the turns of others: what it still writes then affects their figures."
     beside = (Warning(code="not-placed", text=placed), Warning(code="not-stopped", text=stopped))
     return (
         Warning(code="not-restarted", text=restarted),

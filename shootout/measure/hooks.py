@@ -1,4 +1,4 @@
-"""What a workload asks for beside its load: statements before a block, and checks after it."""
+"""A workload's hooks: setup statements before a block, checks after it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from shootout.model.plan import Dataset
 from shootout.model.workload import Workload
 from shootout.servers.running import Running, wait_for
 
-STATEMENT_TIMEOUT_S = 600.0  # of a workload's setup, or a check
+STATEMENT_TIMEOUT_S = 600.0  # for one statement of a setup or a check
 
 
 @dataclass(frozen=True)
 class Hooks:
-    """A workload's tables on a running server."""
+    """One workload's setup and checks on a running server."""
 
     instance: Running
     workload: Workload
@@ -29,17 +29,17 @@ class Hooks:
 
     @property
     def schema(self) -> str:
-        """Where its statements run."""
+        """The schema that the statements run in."""
         return schema_of(self.instance, self.dataset)
 
     @property
     def _engine_variable(self) -> str:
-        """The variable that says in which storage engine tables are made; it was renamed in MySQL 5.5."""
+        """The variable for the default storage engine, which MySQL 5.5 renamed."""
         names = ("default_storage_engine", "storage_engine")
         return next(name for name in names if name in self.instance.variables())
 
     def set_up(self, threads: int) -> None:
-        """Run the workload's setup; a schema of its own is empty before. Raises MeasureError."""
+        """Run the setup; an `own` schema is recreated empty first. Raises MeasureError."""
         statements = workload.setup(self.workload, self.dataset, threads)
         with self._cursor() as cursor:
             if self.instance.ours:
@@ -57,7 +57,7 @@ class Hooks:
                     cursor.execute(statement)
 
     def check(self) -> None:
-        """Ask the workload's checks. Raises MeasureError for the first that gives a row."""
+        """Run the checks. Raises MeasureError for the first that returns a row."""
         checks = workload.checks(self.workload, self.dataset)
         if not checks:
             return

@@ -1,4 +1,4 @@
-"""A server of a run: found, configured, loaded; then started afresh as often as it takes."""
+"""A server that the run starts: fetched, configured and loaded once, then started afresh many times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shootout.errors import InputError, MeasureError
 from shootout.measure import dataset
 from shootout.measure.dataset import Loaded, Template
 from shootout.measure.plan import Plan
-from shootout.measure.rounds import Subject
+from shootout.measure.rounds import ServerHandle, reason
 from shootout.model.plan import Container, Dataset, ServerReference
 from shootout.model.run import ABSENT, ServerRecord, Warning
 from shootout.paths import cache_folder
@@ -30,42 +30,41 @@ from shootout.settings import profiles, readback
 from shootout.settings.profiles import Compiled
 
 CONNECT_TIMEOUT_S = 60.0  # for each answer
-# What may be in the way of connections, and of their prepared statements: by error code.
+# The variable behind each error code that refuses a connection or a prepared statement.
 CONNECTION_LIMITS = {
     1040: "max_connections",
     1203: "max_user_connections",
     1226: "max_user_connections",
     1461: "max_prepared_stmt_count",
 }
-# What the server counts about its work, and not the levels that it reports beside it.
-COUNTED = ("Bytes_", "Created_tmp", "Handler_", "Innodb_", "Select_", "Sort_", "Table_locks_")
-LEVELS = (
+# Status variables that count work, as opposed to gauges, which report a current level.
+COUNTERS = ("Bytes_", "Created_tmp", "Handler_", "Innodb_", "Select_", "Sort_", "Table_locks_")
+GAUGES = (
     *("_pages_", "_bytes_d", "_current_waits", "_avg", "_max", "_size", "_num_open_files", "_pending"),
     *("_age", "_free_list", "_iops", "_list_length", "_mem_", "_memory", "_pct_", "_resize", "_running"),
     *("_tablespaces_", "_undo_logs", "_uuid"),
 )
-FLOWS_AMONG_LEVELS = ("_pages_flushed", "_pages_read", "_pages_written", "_pages_created")
-
+COUNTERS_LIKE_GAUGES = ("_pages_flushed", "_pages_read", "_pages_written", "_pages_created")
 
 L = TypeVar("L", bound=Loaded)
 
 
 class ServerUnderTest(Protocol[L]):
-    """A server of a run, as measuring sees it, whether or not it has to be started."""
+    """A server of a run, whether the run starts it or finds it running."""
 
     def load(self, held: ExitStack | None = None) -> L:
-        """The datasets on this server, until `held` is closed. Raises MeasureError."""
+        """Load the datasets; they stay until `held` is closed. Raises MeasureError."""
 
     def start(self, template: L, home: Path, cpus: Sequence[int]) -> Running:
-        """The server, with its pages read, as often as it takes. Raises MeasureError."""
+        """Start the server and read its pages. Raises MeasureError."""
 
     def record(self, template: L | None = None, instance: Running | None = None) -> ServerRecord:
-        """The server as it is, as far as it is known."""
+        """What is known of the server so far."""
 
 
 @dataclass(frozen=True)
 class ManagedServer:
-    """All that it takes to start the server."""
+    """A server that the run starts: its program, options and datasets."""
 
     label: str
     reference: ServerReference
@@ -83,16 +82,16 @@ class ManagedServer:
         label: str,
         port: int | None = None,
         held: ExitStack | None = None,
-        tell: Tell = say_nothing,
+        report: Tell = say_nothing,
     ) -> Self:
-        """Fetch the server where it is not here yet, and write the settings for it. Raises InputError.
+        """Fetch the server if it is missing, and compile its settings. Raises InputError.
 
-        What it takes from the cache stays there until `held` is closed; `tell` hears what takes its time.
+        Cache entries in use stay until `held` is closed; `report` receives progress messages.
         """
         if port is not None:
             instances.require_port(port)  # before anything is fetched or loaded
         reference = plan.servers[label]
-        program = program_of(reference, held, plan.profile.container, tell)
+        program = program_of(reference, held, plan.profile.container, report)
         plugins = program.plugins if isinstance(program, Tree) else frozenset()
         name = reference.settings or plan.profile.settings
         compiled = profiles.compile(
@@ -105,7 +104,7 @@ class ManagedServer:
     def load(self, held: ExitStack | None = None) -> Template:
         """The datasets on this server, from the cache or loaded now. Raises MeasureError.
 
-        They stay in the cache until `held` is closed; others may go to make room for new ones.
+        They stay in the cache until `held` is closed; loading may evict others.
         """
         template = dataset.template(self.program, self.compiled.options, self.datasets, cache_folder(), held)
         if template.load_s is not None:
@@ -125,7 +124,7 @@ class ManagedServer:
         return instance
 
     def record(self, template: Template | None = None, instance: Running | None = None) -> ServerRecord:
-        """The server as it is; before it has started, as its files say."""
+        """The running server; before its first start, what its files say."""
         variables = instance.variables() if instance else {}
         compared, warnings = readback.compare(self.compiled, variables)
         if isinstance(instance, Instance):
@@ -148,7 +147,7 @@ class ManagedServer:
 
 
 def absent_record(label: str, reference: ServerReference, settings_name: str) -> ServerRecord:
-    """A server that is not here, and that the profile can do without."""
+    """The record of an optional server that is not available here."""
     return ServerRecord(
         label=label,
         reference=reference.text,
@@ -167,25 +166,25 @@ def absent_record(label: str, reference: ServerReference, settings_name: str) ->
 def program_of(
     reference: ServerReference,
     held: ExitStack | None = None,
-    around: Container | None = None,
-    tell: Tell = say_nothing,
+    container: Container | None = None,
+    report: Tell = say_nothing,
 ) -> Program:
-    """The server's program files, fetched where they are not here yet. Raises InputError.
+    """The server's program files, fetched if they are missing. Raises InputError.
 
-    They stay in the cache until `held` is closed; `around`: what surrounds those from an image; `tell` hears
-    what takes its time.
+    They stay in the cache until `held` is closed; `container` applies to images; `report` receives progress
+    messages.
     """
     if reference.source == "dsn":
-        raise InputError(f"{reference.text}: runs already; there is nothing to fetch, and nothing to start")
+        raise InputError(f"{reference.text}: already running; there is nothing to fetch or to start")
     if reference.source == "image":
-        return Image.inspect(reference.target, around or Container(), tell)
-    return Tree.inspect(catalogue.bring(reference, cache_folder(), held, tell))
+        return Image.inspect(reference.target, container or Container(), report)
+    return Tree.inspect(catalogue.bring(reference, cache_folder(), held, report))
 
 
 def connect(engine: Engine, instance: Running, schema: str, connections: int) -> int:
-    """Open the engine's connections to a server; returns the server's number in the engine.
+    """Open the engine's connections to a server; returns its number in the engine.
 
-    Raises MeasureError with the server's words, and the limit that is in the way where one is.
+    Raises MeasureError with the server's message, and with the limit that was reached, if any.
     """
     files = native.allow_files()
     login = instance.login
@@ -202,18 +201,17 @@ def connect(engine: Engine, instance: Running, schema: str, connections: int) ->
             limit = f"; the limit is this process's {files} open files (ulimit -n)"
         else:
             limit = ""
-        words = f"error {code}: {message}" if code else str(message)
-        raise MeasureError(words + limit + instance.post_mortem()) from None
+        raise MeasureError(reason(error) + limit + instance.post_mortem()) from None
 
 
-def subject(label: str, instance: Running) -> Subject:
-    """A running server, as far as measuring reads it."""
-    seen = machine.counters(instance.pid)
-    return Subject(
+def handle(label: str, instance: Running) -> ServerHandle:
+    """What measuring needs of a running server."""
+    of_host = machine.counters(instance.pid)
+    return ServerHandle(
         label=label,
-        cpu_s=seen.pop("server_cpu_s", None),
-        counters=partial(_counters, instance, seen),
-        explain=lambda words: words + instance.post_mortem(),
+        cpu_s=of_host.pop("server_cpu_s", None),
+        counters=partial(_counters, instance, of_host),
+        explain=lambda message: message + instance.post_mortem(),
         stop=partial(machine.stop, instance.pid) if instance.ours and instance.pid is not None else None,
     )
 
@@ -225,6 +223,8 @@ def _counters(instance: Running, of_host: Mapping[str, Callable[[], float]]) -> 
 
 def is_counted(name: str) -> bool:
     """Whether a status variable counts the server's work."""
-    if not name.startswith(COUNTED):
+    if not name.startswith(COUNTERS):
         return False
-    return any(flow in name for flow in FLOWS_AMONG_LEVELS) or not any(level in name for level in LEVELS)
+    return any(counter in name for counter in COUNTERS_LIKE_GAUGES) or not any(
+        gauge in name for gauge in GAUGES
+    )

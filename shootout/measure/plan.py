@@ -133,7 +133,8 @@ def bind(profile: Profile, selection: Selection, environment: Mapping[str, str])
     loaded = {name: workload.load(file) for name, file in written.items()}
     _check_options(selection, profile, loaded)
     workloads = {
-        name: workload.adjusted(each, profile.options, profile.distribution) for name, each in loaded.items()
+        name: workload.with_options(each, profile.options, profile.distribution)
+        for name, each in loaded.items()
     }
     datasets = {name: profile.dataset.of(each.dataset) for name, each in workloads.items()}
     profile = structs.replace(
@@ -159,7 +160,7 @@ def bind(profile: Profile, selection: Selection, environment: Mapping[str, str])
         written=written,
         datasets=datasets,
         programs={
-            name: workload.compile(name, each, datasets[name], profile.load)
+            name: workload.compile_program(name, each, datasets[name], profile.load)
             for name, each in workloads.items()
         },
         seed=secrets.randbits(32) if selection.seed is None else selection.seed,
@@ -221,7 +222,7 @@ def _workloads(profile: Profile) -> dict[str, str]:
     """The workloads as written, by name."""
     names: dict[str, str] = {}
     for written in profile.workloads:
-        name = workload.name_of(written)
+        name = workload.name_from(written)
         if name in names:
             raise InputError(f"workloads: {name} is there twice")
         names[name] = written

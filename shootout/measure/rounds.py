@@ -1,7 +1,7 @@
-"""One start of one block, on servers that already run: warm up until steady, then rounds of slices.
+"""Measure one start of one block on running servers: warm up until steady, then rounds of slices.
 
-Knows neither processes nor sockets: what it loads is a `Driver`, what it reads is a `Subject`, and all
-randomness comes from the generator it is given.
+Knows neither processes nor sockets: a `Driver` makes the load, a `ServerHandle` reads the server, and all
+randomness comes from the given generator.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ T = TypeVar("T")
 
 ANSWER_TIMEOUT_S = 60.0
 ROUNDS_MIN = 6
-# After the pages are read once, what is left of a cold start is gone within a second or two of load
-# (docs/method.md). Shorter slices show sooner how it fades. Where they are noisy, more of them are needed to
-# know how little is left; but only up to some: then noise alone no longer keeps a block from being measured.
+# Once all pages are read, the rest of a cold start fades within a second or two of load (docs/method.md).
+# Shorter slices show the fade sooner. Noisy slices need more rounds to bound what is left, up to a limit:
+# noise alone must not keep a block from being measured.
 WARMUP_ROUNDS_MIN = 16
 WARMUP_ROUNDS_NOISY = 24
 WARMUP_SLICE_SHARE = 0.5  # of ramp and window
-FADE_S = 1.5  # of load: the slowest time constant that is looked for
-STEADY_TOLERANCE = 0.03  # of throughput: what is seen to be left, at most,
-STEADY_BOUND = 0.05  # and what may be left unseen, with 95 % confidence
-# A slice must hold its transactions: the ramp lets those of the common start drift apart, the window sees
-# each connection go through at least about two cycles, of a transaction and its think time, or some arrive.
+FADE_S = 1.5  # of load: the slowest time constant that the fit assumes
+STEADY_TOLERANCE = 0.03  # of throughput: the largest estimated remainder of a cold start,
+STEADY_BOUND = 0.05  # and its upper bound, with 95 % confidence
+# A slice must be long enough for its transactions: in the ramp, connections that start together drift apart;
+# the window holds about two cycles (transaction and think time) of each connection, or some arrivals.
 RAMP_CYCLES = 1.0
 WINDOW_CYCLES = 2.0
 WINDOW_ARRIVALS = 10.0
@@ -42,40 +42,46 @@ WINDOW_MAX_S = 10.0
 
 
 class Driver(Protocol):
-    """What loads a server: the engine."""
+    """What makes the load: the engine."""
 
     def slice(self, server: int, ramp_s: float, window_s: float, timeout_s: float) -> Slice:
-        """One slice; raises LoadError."""
+        """Load the server for one slice; raises LoadError."""
         ...
 
 
 @dataclass(frozen=True)
-class Subject:
-    """A running server, as far as measuring reads it."""
+class ServerHandle:
+    """What measuring needs of a running server."""
 
     label: str
     cpu_s: Callable[[], float] | None  # None: not visible
     counters: Callable[[], Mapping[str, float]]
-    explain: Callable[[str], str]  # a load error's message, with what the server has to say to it
-    stop: Callable[[bool], None] | None = None  # its process, or let it go on; None: that cannot be done
+    explain: Callable[[str], str]  # adds the server's post-mortem to a load error's message
+    stop: Callable[[bool], None] | None = None  # stop (True) or resume its process; None: not possible
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What came of it: nothing of a server that failed before its first round."""
+    """A measured start; a server that failed before its first round has no samples."""
 
     record: StartRecord | None
     failures: Mapping[str, str]  # reasons, by label
 
 
-Watch = Callable[[str, int, int], None]  # stage, round, rounds
+OnRound = Callable[[str, int, int], None]  # stage, round, rounds
+
+
+def reason(error: LoadError) -> str:
+    """A load error's message, with its code if the server sent one."""
+    _, code, message = error.args
+    return f"error {code}: {message}" if code else str(message)
 
 
 def orders(servers: Sequence[int], rounds: int, generator: random.Random) -> tuple[tuple[int, ...], ...]:
-    """For each round the servers in a random order, balanced: each stands equally often in each place.
+    """A random order of the servers for each round; each server takes each position equally often.
 
-    A random order and its rotations, shuffled, make one balanced set; then comes another. (Rows of a cyclic
-    Latin square: Cochran and Cox, "Experimental Designs", chapter 4.)
+    A random order and its rotations, shuffled, make one balanced set: the rows of a cyclic Latin square
+    (Cochran and Cox, "Experimental Designs", chapter 4).
     """
     drawn: list[tuple[int, ...]] = []
     while servers and len(drawn) < rounds:
@@ -90,7 +96,7 @@ def orders(servers: Sequence[int], rounds: int, generator: random.Random) -> tup
 def turns(
     servers: Sequence[int], rounds: int, isolation: Isolation, generator: random.Random
 ) -> tuple[tuple[int, int], ...]:
-    """Round and server of every slice, in the order of the slices."""
+    """Round and server of every slice, in slice order."""
     if isolation == "exclusive":
         return tuple(
             (number, server)
@@ -105,96 +111,83 @@ def turns(
 def measure_block(
     block: str,
     start: int,
-    subjects: Sequence[Subject],
+    servers: Sequence[ServerHandle],
     *,
     kinds: Sequence[str],
     driver: Driver,
     sampling: Sampling,
     load: Load,
     generator: random.Random,
-    watch: Watch,
+    on_round: OnRound,
 ) -> Measured:
-    """Measure one start of the block on `subjects`, which the driver numbers in this order.
+    """Measure one start of the block on `servers`, which the driver numbers in this order.
 
-    A server that fails is left out from there on; what was measured of it stays.
+    A server that fails drops out and keeps the samples it has.
     """
-    course = _Course(driver, subjects, sampling, load)
-    with course.isolated():
-        return _measure(course, block, start, kinds=kinds, generator=generator, watch=watch)
-
-
-def _measure(
-    course: _Course,
-    block: str,
-    start: int,
-    *,
-    kinds: Sequence[str],
-    generator: random.Random,
-    watch: Watch,
-) -> Measured:
-    subjects, sampling = course.subjects, course.sampling
-    warmups = _warm_up(course, generator, watch)
-    window_s = course.window_s()
-    rounds = max(ROUNDS_MIN, round(course.measure_s() / window_s))
-    tallies = {server: _Tally(kinds) for server in course.live}
-    before = {server: course.counters(server) for server in course.live}
-    order: list[list[int]] = [[] for _ in range(rounds)]
-    for number, server in turns(course.live, rounds, sampling.isolation, generator):
-        watch("measure", number + 1, rounds)
-        cpu_s = subjects[server].cpu_s
-        before_s = course.read(server, cpu_s, 0.0) if cpu_s else None
-        if (taken := course.slice(server, window_s)) is not None:
-            used_s = None
-            if cpu_s is not None and before_s is not None:
-                used_s = course.read(server, cpu_s, before_s) - before_s
-            tallies[server].add(taken, used_s)
-            order[number].append(server)
-    samples = []
-    for server, tally in tallies.items():
-        if tally.transactions:
-            counted = _counted(before[server], course.counters(server))
-            samples.append(tally.samples(subjects[server].label, warmups[server], counted))
-    taken_part = tuple(tuple(measured) for measured in order if measured)
-    record = StartRecord(block=block, start=start, order=taken_part, samples=tuple(samples))
-    failures = {subjects[server].label: reason for server, reason in course.failures.items()}
+    slices = _Slices(driver, servers, sampling, load)
+    with slices.isolated():
+        warmups = _warm_up(slices, generator, on_round)
+        window_s = slices.window_s()
+        rounds = max(ROUNDS_MIN, round(slices.measure_s() / window_s))
+        builders = {server: _SampleBuilder(kinds) for server in slices.live}
+        before = {server: slices.counters(server) for server in slices.live}
+        order: list[list[int]] = [[] for _ in range(rounds)]
+        for number, server in turns(slices.live, rounds, sampling.isolation, generator):
+            on_round("measure", number + 1, rounds)
+            cpu_s = servers[server].cpu_s
+            before_s = slices.read(server, cpu_s, 0.0) if cpu_s else None
+            if (taken := slices.slice(server, window_s)) is not None:
+                used_s = None
+                if cpu_s is not None and before_s is not None:
+                    used_s = slices.read(server, cpu_s, before_s) - before_s
+                builders[server].add(taken, used_s)
+                order[number].append(server)
+        samples = []
+        for server, builder in builders.items():
+            if builder.transactions:
+                counted = _counted(before[server], slices.counters(server))
+                samples.append(builder.samples(servers[server].label, warmups[server], counted))
+    measured = tuple(tuple(each) for each in order if each)
+    record = StartRecord(block=block, start=start, order=measured, samples=tuple(samples))
+    failures = {servers[server].label: cause for server, cause in slices.failures.items()}
     return Measured(record if samples else None, failures)
 
 
 def _counted(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
-    """What came to each counter; one that went back was reset meanwhile, and says nothing."""
+    """How much each counter grew; one that decreased was reset, and is left out."""
     known = ((name, value, after[name]) for name, value in before.items() if name in after)
     return {name: now - then for name, then, now in known if now >= then}
 
 
 @dataclass
-class _Course:
-    """The slices of a block as they go: who still takes part, and how long a slice must be."""
+class _Slices:
+    """Runs slices: tracks which servers are live and how long a slice must be."""
 
     driver: Driver
-    subjects: Sequence[Subject]
+    servers: Sequence[ServerHandle]
     sampling: Sampling
     load: Load
-    latency_s: float = 0.0  # the slowest server's mean, so far
-    slowest_tps: float = math.inf  # of the servers, at the end of the warm-up
+    latency_s: float = 0.0  # the slowest server's mean so far
+    slowest_tps: float = math.inf  # at the end of the warm-up
     failures: dict[int, str] = field(default_factory=dict)
 
     @property
     def live(self) -> list[int]:
-        return [server for server in range(len(self.subjects)) if server not in self.failures]
+        return [server for server in range(len(self.servers)) if server not in self.failures]
 
     @property
     def cycle_s(self) -> float:
-        """From one transaction of a connection to its next."""
+        """The time from one transaction of a connection to its next."""
         return self.latency_s + self.load.think_s
 
     def window_s(self, share: float = 1.0) -> float:
-        """The length of a slice's window, of `share` times the usual while transactions are short."""
+        """The length of a slice's window; `share` shortens it as far as transactions allow."""
         arrivals_s = WINDOW_ARRIVALS / self.load.rate if self.load.rate else 0.0
         return min(max(share * self.sampling.slice_s, WINDOW_CYCLES * self.cycle_s, arrivals_s), WINDOW_MAX_S)
 
     @contextmanager
     def isolated(self) -> Iterator[None]:
-        """All servers stopped, where the idle ones are to be; on the way out they go on."""
+        """Stop all servers if idle ones must be stopped; resume them on exit."""
         self._stop_all(True)
         try:
             yield
@@ -202,17 +195,17 @@ class _Course:
             self._stop_all(False)
 
     def _stop_all(self, stopped: bool) -> None:
-        for server in range(len(self.subjects)):
+        for server in range(len(self.servers)):
             self._stop(server, stopped)
 
     def _stop(self, server: int, stopped: bool) -> None:
-        stop = self.subjects[server].stop
+        stop = self.servers[server].stop
         if self.sampling.stops_idle and stop is not None:
             stop(stopped)
 
     @contextmanager
     def _in_turn(self, server: int) -> Iterator[None]:
-        """The server goes on, for what needs it."""
+        """Let the server run inside the block."""
         self._stop(server, False)
         try:
             yield
@@ -220,18 +213,18 @@ class _Course:
             self._stop(server, True)
 
     def counters(self, server: int) -> Mapping[str, float]:
-        """What a live server counts; nothing of one that has failed."""
+        """A live server's counters; none if it has failed."""
         none: Mapping[str, float] = {}
         with self._in_turn(server):
-            return self.read(server, self.subjects[server].counters, none)
+            return self.read(server, self.servers[server].counters, none)
 
     def measure_s(self) -> float:
-        """The counted time of each server: the profile's, or what the slowest takes for its transactions."""
+        """The measured time per server: the profile's, or what its transactions take the slowest server."""
         wanted = self.sampling.transactions
         return self.sampling.measure_s if wanted is None else wanted / self.slowest_tps
 
     def read(self, server: int, reading: Callable[[], T], otherwise: T) -> T:
-        """What a live server's reading says; of one that has failed, or fails at it, `otherwise`."""
+        """A live server's reading; `otherwise` if it has failed or fails now."""
         if server in self.failures:
             return otherwise
         try:
@@ -241,12 +234,12 @@ class _Course:
             return otherwise
 
     def speed(self, taken: Slice, latency_s: float) -> float:
-        """The logarithm of what shows a cold start: throughput, or at a given rate how soon answers come."""
-        # A slice without a transaction counts as half of one: it has a logarithm, and it looks unsteady.
+        """The logarithm of what a cold start slows: throughput or, at a given rate, the inverse latency."""
+        # A slice without a transaction counts as half of one: that has a logarithm, and looks unsteady.
         return -math.log(latency_s if self.load.rate else taken.window_s / max(taken.transactions, 0.5))
 
     def slice(self, server: int, window_s: float, share: float = 1.0) -> Slice | None:
-        """One slice on a server, with `share` of the usual ramp; None where it has failed, now or before."""
+        """Run one slice, with `share` of the usual ramp; None if the server has failed, now or before."""
         if server in self.failures:
             return None
         ramp_s = min(max(share * self.sampling.ramp_s, RAMP_CYCLES * self.cycle_s), WINDOW_MAX_S)
@@ -254,9 +247,7 @@ class _Course:
             try:
                 return self.driver.slice(server, ramp_s, window_s, ANSWER_TIMEOUT_S)
             except LoadError as error:
-                _, code, message = error.args
-                words = f"error {code}: {message}" if code else str(message)
-                self.failures[server] = self.subjects[server].explain(words)
+                self.failures[server] = self.servers[server].explain(reason(error))
                 return None
 
 
@@ -267,46 +258,46 @@ class _WarmUp:
     steady: bool
 
 
-def _warm_up(course: _Course, generator: random.Random, watch: Watch) -> dict[int, _WarmUp]:
-    """Slices that do not count, until those of every server have settled or their time is over."""
-    history: dict[int, list[float]] = {server: [] for server in course.live}
+def _warm_up(slices: _Slices, generator: random.Random, on_round: OnRound) -> dict[int, _WarmUp]:
+    """Run uncounted slices until every server is steady or the time is over."""
+    history: dict[int, list[float]] = {server: [] for server in slices.live}
     spent_s = 0.0
-    while course.live:
-        rounds = 1 + max(len(history[server]) for server in course.live)
-        watch("warm-up", rounds, 0)
-        (order,) = orders(course.live, 1, generator)
-        window_s = course.window_s(WARMUP_SLICE_SHARE)
+    while slices.live:
+        rounds = 1 + max(len(history[server]) for server in slices.live)
+        on_round("warm-up", rounds, 0)
+        (order,) = orders(slices.live, 1, generator)
+        window_s = slices.window_s(WARMUP_SLICE_SHARE)
         latencies_s = []
         for server in order:
-            if (taken := course.slice(server, window_s, WARMUP_SLICE_SHARE)) is not None:
+            if (taken := slices.slice(server, window_s, WARMUP_SLICE_SHARE)) is not None:
                 latencies_s.append(taken.window_s if taken.latencies.count == 0 else taken.latencies.mean_s)
-                history[server].append(course.speed(taken, latencies_s[-1]))
+                history[server].append(slices.speed(taken, latencies_s[-1]))
         spent_s += window_s
-        course.latency_s = max(latencies_s, default=0.0)
+        slices.latency_s = max(latencies_s, default=0.0)
         if rounds < WARMUP_ROUNDS_MIN:
             continue
-        found = {server: _settled(history[server], course, window_s) for server in course.live}
+        found = {server: _assess(history[server], slices, window_s) for server in slices.live}
         known = rounds >= WARMUP_ROUNDS_NOISY or all(known for _, known in found.values())
         steady = all(warm_up.steady for warm_up, _ in found.values())
-        if (steady and known) or spent_s > course.sampling.warmup_max_s:
-            newest = (history[server][rounds // 2 :] for server in course.live)
+        if (steady and known) or spent_s > slices.sampling.warmup_max_s:
+            newest = (history[server][rounds // 2 :] for server in slices.live)
             means = (sum(values) / len(values) for values in newest)
-            course.slowest_tps = math.exp(min(means, default=math.inf))
+            slices.slowest_tps = math.exp(min(means, default=math.inf))
             return {server: warm_up for server, (warm_up, _) in found.items()}
     return {}
 
 
-def _settled(speeds: Sequence[float], course: _Course, window_s: float) -> tuple[_WarmUp, bool]:
-    """How far a server's slices of that length have settled, and whether noise leaves that open."""
+def _assess(speeds: Sequence[float], slices: _Slices, window_s: float) -> tuple[_WarmUp, bool]:
+    """A server's warm-up so far, and whether the rest of its cold start is certainly small."""
     newest = speeds[len(speeds) // 2 :]
-    left = stats.settling(speeds, FADE_S / window_s, course.sampling.measure_s / window_s)
+    left = stats.settling(speeds, FADE_S / window_s, slices.sampling.measure_s / window_s)
     fades = left.shown and abs(left.left) > STEADY_TOLERANCE
     steady = not (fades or stats.drifts(newest, STEADY_TOLERANCE))
     return _WarmUp(len(speeds), stats.drift(newest)[0], steady), left.most <= STEADY_BOUND
 
 
-class _Tally:
-    """One server's slices, added up round by round."""
+class _SampleBuilder:
+    """Adds up one server's slices, round by round."""
 
     def __init__(self, kinds: Iterable[str]) -> None:
         self.transactions: list[float] = []

@@ -1,4 +1,4 @@
-"""One server kept running for a look at it: made anew, and gone without a trace afterwards."""
+"""A session with one server: freshly initialised, removed without a trace afterwards."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from shootout.servers.instances import Instance
 from shootout.servers.leftovers import workplace
 from shootout.settings import profiles
 
-LOOK_S = 0.2  # how often it is seen whether the server still runs
+POLL_S = 0.2  # between checks that the server is alive
 
 _CLIENT = "client.cnf"
 
 
-class Access(Value):
-    """How a running server is reached."""
+class Endpoint(Value):
+    """How to reach a running server."""
 
     version: str
     pid: int | None
-    command: str  # that opens a session
+    command: str  # opens a client
     socket: str
     host: str
     port: int
@@ -43,10 +43,10 @@ class Access(Value):
 
 @contextmanager
 def running(reference: ServerReference, settings_name: str, port: int | None) -> Iterator[Instance]:
-    """The server, empty, under these settings, with the tables of nobody. Call it from the main thread.
+    """Run an empty server under these settings. Call it from the main thread.
 
-    While it runs, SIGTERM and the end of the terminal are KeyboardInterrupt, too. Raises InputError and
-    MeasureError as finding and starting a server do.
+    Inside the block SIGTERM and SIGHUP raise KeyboardInterrupt, too. Raises InputError and MeasureError as
+    finding and starting a server do.
     """
     if port is not None:
         instances.require_port(port)
@@ -55,19 +55,20 @@ def running(reference: ServerReference, settings_name: str, port: int | None) ->
         profile = profiles.load(reference.settings or settings_name)
         options = profiles.compile(profile, program.family, program.version).options
         home = (
-            held.enter_context(workplace(cache_folder(), f"look-{os.getpid()}-{secrets.token_hex(2)}")) / "0"
+            held.enter_context(workplace(cache_folder(), f"session-{os.getpid()}-{secrets.token_hex(2)}"))
+            / "0"
         )
         instances.initialise(program, home, options)
         with instances.start(program, home, options, port=port) as instance:
             yield instance
 
 
-def access(instance: Instance) -> Access:
-    """How it is reached as root; writes a file that spares its reader the password."""
+def endpoint(instance: Instance) -> Endpoint:
+    """How to reach the server as root; writes a client option file with the password."""
     file = instance.directory / _CLIENT
     account = {"socket": quoted(instance.socket), "user": "root", "password": f'"{instance.password}"'}
     accounts.write(file, ["[client]", *(f"{name} = {value}" for name, value in account.items())])
-    return Access(
+    return Endpoint(
         version=instance.version,
         pid=instance.pid,
         command=f"mysql --defaults-file={shlex.quote(str(file))}",
@@ -81,10 +82,10 @@ def access(instance: Instance) -> Access:
 
 
 def until_interrupted(instance: Instance) -> None:
-    """Return at Ctrl-C. Raises MeasureError where the server ends before."""
+    """Block until Ctrl-C. Raises MeasureError if the server exits first."""
     try:
         while instance.alive():
-            time.sleep(LOOK_S)
+            time.sleep(POLL_S)
     except KeyboardInterrupt:
         return
-    raise MeasureError(f"the server ended by itself{instance.post_mortem()}")
+    raise MeasureError(f"the server exited by itself{instance.post_mortem()}")

@@ -1,4 +1,4 @@
-"""Signals that end what is going on as Ctrl-C does, so that it can end well."""
+"""Signals that stop the process as Ctrl-C does, so that it cleans up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import FrameType
 
 @contextmanager
 def interrupting(*signals: signal.Signals) -> Iterator[None]:
-    """Meanwhile each of `signals` is a KeyboardInterrupt, too. Only in the main thread."""
+    """Raise KeyboardInterrupt for each of `signals` inside the block. Main thread only."""
     before = {each: signal.signal(each, _interrupt) for each in signals}
     try:
         yield

@@ -16,7 +16,7 @@ from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from shootout.measure.session import Access
+from shootout.measure.session import Endpoint
 from shootout.model.history import ChangePoint, HistorySeries
 from shootout.model.plan import Cell
 from shootout.model.run import Calibration, Progress
@@ -350,7 +350,7 @@ def print_cleared(console: Console, cleared: Cleared) -> None:
     console.print(f"removed {entries}, {wording.size(cleared.freed_bytes)} freed", highlight=False)
 
 
-def print_access(console: Console, server: str, access: Access) -> None:
+def print_access(console: Console, server: str, access: Endpoint) -> None:
     """How a server that is kept running is reached."""
     lines = {
         f"{server} runs": f"version {access.version}, until Ctrl-C",

@@ -63,7 +63,7 @@ def instance(template: tuple[Tree, Template], tmp_path: Path) -> Iterator[Instan
 
 def program(name: str, **changes: object) -> bytes:
     """A workload's program with some of its fields changed."""
-    compiled = msgspec.json.encode(workload.compile(name, workload.load(name), DATASET))
+    compiled = msgspec.json.encode(workload.compile_program(name, workload.load(name), DATASET))
     return json.dumps(json.loads(compiled) | changes).encode()
 
 

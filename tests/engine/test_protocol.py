@@ -83,7 +83,7 @@ def instance(request: pytest.FixtureRequest, instances: dict[str, Instance]) -> 
 
 
 def shipped(name: str) -> bytes:
-    return msgspec.json.encode(workload.compile(name, workload.load(name), DATASET))
+    return msgspec.json.encode(workload.compile_program(name, workload.load(name), DATASET))
 
 
 def a_program(
@@ -100,7 +100,7 @@ def a_program(
         transactions=(Transaction(steps=steps, skip_trx=int(not begin)),),
         parameters=dict(parameters or {}),
     )
-    return msgspec.json.encode(workload.compile("test", made, DATASET))
+    return msgspec.json.encode(workload.compile_program("test", made, DATASET))
 
 
 def an_engine(program: bytes, *servers: Instance, connections: int, workers: int = 1) -> Engine:

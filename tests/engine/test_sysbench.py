@@ -118,9 +118,9 @@ def send(
     server: Instance, name: str, options: Mapping[str, int], protocol: Protocol, schema: str = ""
 ) -> int:
     """Load the server by our engine for a moment; gives the number of transactions."""
-    chosen = workload.adjusted(workload.load(name), options, None)
+    chosen = workload.with_options(workload.load(name), options, None)
     tables = SCALE.of(chosen.dataset)
-    program = workload.compile(name, chosen, tables, Load(protocol=protocol))
+    program = workload.compile_program(name, chosen, tables, Load(protocol=protocol))
     engine = Engine(msgspec.json.encode(program), 1)
     connect(engine, server, schema or SCHEMAS[tables.kind], 1)
     taken = engine.slice(0, 0.0, SLICE_S, TIMEOUT_S)
@@ -162,7 +162,7 @@ def test_the_prepared_protocol_has_the_same_statements(
 
 def test_bulk_insert_writes_the_same_text_and_rows(server: Instance) -> None:
     schema, rows = SCHEMAS["own"], 500
-    chosen = workload.adjusted(workload.load("bulk_insert"), {"rows_per_insert": rows}, None)
+    chosen = workload.with_options(workload.load("bulk_insert"), {"rows_per_insert": rows}, None)
     hooks = Hooks(server, chosen, SCALE.of("own"))
     table = f"SELECT COUNT(*), MIN(id), MAX(id), SUM(id = k) FROM {schema}.sbtest1"
 

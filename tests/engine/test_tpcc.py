@@ -90,7 +90,7 @@ def instances(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, In
 
 
 def a_program(name: str = HEAD, protocol: Protocol = "text") -> Program:
-    return workload.compile("tpcc", WORKLOAD, DATASETS[name], Load(protocol=protocol))
+    return workload.compile_program("tpcc", WORKLOAD, DATASETS[name], Load(protocol=protocol))
 
 
 def check(instance: Instance, name: str) -> None:

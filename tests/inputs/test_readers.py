@@ -189,7 +189,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def read_workload(file: Path) -> None:
-    program = workload.compile("mine", workload.load(str(file)), Dataset())
+    program = workload.compile_program("mine", workload.load(str(file)), Dataset())
     Engine(msgspec.json.encode(program), 1)  # what the compiler lets through, the engine takes
 
 

@@ -76,9 +76,9 @@ def a_workload(
 
 
 def compiled(
-    *steps: Step, dataset: Dataset = DATASET, load: Load = workload.PLAIN, **fields: object
+    *steps: Step, dataset: Dataset = DATASET, load: Load = workload.CLOSED_LOOP, **fields: object
 ) -> Program:
-    program = workload.compile("mine", a_workload(*steps, **fields), dataset, load)  # type: ignore[arg-type]
+    program = workload.compile_program("mine", a_workload(*steps, **fields), dataset, load)  # type: ignore[arg-type]
     Engine(msgspec.json.encode(program), 1)  # the engine understands whatever we compile
     return program
 
@@ -87,9 +87,11 @@ def only_pieces(sql: str, **parameters: Parameter) -> tuple[str | int, ...]:
     return compiled(a_step(sql), parameters=parameters).transactions[0].steps[0].statements[0].pieces
 
 
-def complaint(*steps: Step, dataset: Dataset = DATASET, load: Load = workload.PLAIN, **fields: object) -> str:
+def complaint(
+    *steps: Step, dataset: Dataset = DATASET, load: Load = workload.CLOSED_LOOP, **fields: object
+) -> str:
     with pytest.raises(InputError) as caught:
-        workload.compile("mine", a_workload(*steps, **fields), dataset, load)  # type: ignore[arg-type]
+        workload.compile_program("mine", a_workload(*steps, **fields), dataset, load)  # type: ignore[arg-type]
     message = str(caught.value)
     assert message.startswith("workload mine: ")
     assert "\n" not in message
@@ -139,7 +141,7 @@ WRITES = {
     ],
 )
 def test_what_sysbench_sends(name: str, expected: dict[str, tuple[int, str]], begin: bool) -> None:
-    program = workload.compile(name, workload.load(name), DATASET)
+    program = workload.compile_program(name, workload.load(name), DATASET)
     assert sent(program) == expected
     assert program.transactions[0].begin is begin
     assert not program.transactions[0].rollback
@@ -153,7 +155,7 @@ def test_what_sysbench_sends(name: str, expected: dict[str, tuple[int, str]], be
 
 
 def test_the_parameters_are_sysbenchs() -> None:
-    program = workload.compile("w", workload.load("oltp_read_write"), DATASET)
+    program = workload.compile_program("w", workload.load("oltp_read_write"), DATASET)
     row, k, c, pad, end = program.parameters
     assert row == k == RowId()
     assert end == ProgramRangeEnd(of=0, size=100)
@@ -171,13 +173,13 @@ def test_the_parameters_are_sysbenchs() -> None:
 @pytest.mark.parametrize("protocol", ["text", "prepared"])
 def test_the_engine_takes_what_is_shipped(name: str, protocol: Protocol) -> None:
     loaded = workload.load(name)
-    program = workload.compile(name, loaded, Scale().of(loaded.dataset), Load(protocol=protocol))
+    program = workload.compile_program(name, loaded, Scale().of(loaded.dataset), Load(protocol=protocol))
     Engine(msgspec.json.encode(program), 1)
     assert program.prepared is (loaded.protocol != "text" and protocol == "prepared")
 
 
 def test_random_ranges_are_sysbenchs() -> None:
-    program = workload.compile("w", workload.load("select_random_ranges"), DATASET)
+    program = workload.compile_program("w", workload.load("select_random_ranges"), DATASET)
     [transaction] = program.transactions
     assert not transaction.begin
     assert sent(program)["random_ranges"] == (
@@ -192,8 +194,8 @@ def test_random_ranges_are_sysbenchs() -> None:
 
 
 def test_bulk_insert_counts_on_through_its_rows() -> None:
-    chosen = workload.adjusted(workload.load("bulk_insert"), {"rows_per_insert": 3}, None)
-    program = workload.compile("w", chosen, Scale().of("own"))
+    chosen = workload.with_options(workload.load("bulk_insert"), {"rows_per_insert": 3}, None)
+    program = workload.compile_program("w", chosen, Scale().of("own"))
     assert sent(program) == {"insert": (1, "INSERT INTO sbtest? VALUES(?,?),(?,?),(?,?)")}
     thread, *values = (p for p in program.transactions[0].steps[0].statements[0].pieces if isinstance(p, int))
     assert program.parameters[thread] == Thread()
@@ -218,7 +220,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         '[[transactions]]\nweight = 3\nsteps = [{ statements = [{ name = "a", sql = "SELECT {n}" }] }]\n'
         '[parameters]\nn = { type = "integer", min = -1, max = 1 }\n'
     )
-    program = workload.compile(str(path), workload.load(str(path)), DATASET)
+    program = workload.compile_program(str(path), workload.load(str(path)), DATASET)
     assert program.distribution == Uniform()
     assert program.transactions[0].weight == 3
     assert program.parameters == (ProgramInteger(min=-1, max=1),)
@@ -405,7 +407,7 @@ def test_the_frame(skip_trx: int | str, end: str, begins: bool, rolls_back: bool
     transaction = Transaction(steps=(a_step("SELECT 1"),), skip_trx=skip_trx, end=end)  # type: ignore[arg-type]
     options = {"off": 0} if skip_trx == "off" else {}
     mine = msgspec.structs.replace(a_workload(options=options), transactions=(transaction,))
-    program = workload.compile("mine", mine, DATASET)
+    program = workload.compile_program("mine", mine, DATASET)
     assert (program.transactions[0].begin, program.transactions[0].rollback) == (begins, rolls_back)
     assert [kind.name for kind in program.kinds] == ["s", *frame]
 
@@ -439,7 +441,7 @@ def test_setup_and_checks_know_the_numbers() -> None:
         setup=("CREATE TABLE t (a INT)", "INSERT INTO t VALUES ({thread} * {n})", "SELECT '{{}}'"),
         checks=(Check(name="few", sql="SELECT * FROM t WHERE a > {n} * {rows}"),),
     )
-    workload.compile("mine", mine, DATASET)
+    workload.compile_program("mine", mine, DATASET)
     assert workload.setup(mine, DATASET, threads=3) == (
         "CREATE TABLE t (a INT)",
         "INSERT INTO t VALUES (1 * 4)",
@@ -453,10 +455,10 @@ def test_setup_and_checks_know_the_numbers() -> None:
 
 def test_options_and_distribution_are_adjusted() -> None:
     loaded = workload.load("oltp_read_write")
-    mine = workload.adjusted(loaded, {"range_size": 7, "delta": 1}, Uniform())
+    mine = workload.with_options(loaded, {"range_size": 7, "delta": 1}, Uniform())
     assert mine.options == loaded.options | {"range_size": 7}
     assert mine.distribution == Uniform()
-    assert workload.adjusted(loaded, {}, None) == loaded
+    assert workload.with_options(loaded, {}, None) == loaded
 
 
 # --- what is wrong with it --------------------------------------------------------------------------
@@ -484,7 +486,7 @@ def test_sql_that_cannot_be_read(sql: str, expected: str) -> None:
 
 def test_quotes_around_a_text() -> None:
     message = complaint(a_step("SELECT '{t}'"), parameters={"t": Text(pattern="#")})
-    assert message.endswith("sql: the quotes around {t} are one pair too many: texts get their own")
+    assert message.endswith("sql: remove the quotes around {t}: texts get their own")
 
 
 @pytest.mark.parametrize(
@@ -515,9 +517,9 @@ REPEATED, ONCE = Integer(min=0, max=9), Integer(min=0, max=9, per="transaction")
         (RangeEnd(of="n"), ": expected size or distance, found neither"),
         (RangeEnd(of="n", size=1, distance=1), ": expected size or distance, found both"),
         (RangeEnd(of="n", distance=-1), ".distance: expected 0 to 2147483647, found -1"),
-        (RangeEnd(of="n", size=1, per="transaction"), ".per: 'n' is another one in each repetition"),
+        (RangeEnd(of="n", size=1, per="transaction"), ".per: 'n' changes with each repetition"),
         (Integer(min="n", max=1), ".min: unknown option 'n'; known: tables, rows"),
-        (Remote(of="t", min=1, max=2, percent=1), ".of: 't' is no number that others can be remote from; "
+        (Remote(of="t", min=1, max=2, percent=1), ".of: 't' is not a number to be remote from; "
          "did you mean 'n'?"),
         (Remote(of="n", min=1, max=2, percent=101), ".percent: expected 0 to 100, found 101"),
         (Remote(of="n", min=3, max=2, percent=1), ".max: expected 3 (its min) or more, found 2"),
@@ -528,7 +530,7 @@ REPEATED, ONCE = Integer(min=0, max=9), Integer(min=0, max=9, per="transaction")
         (LastName(of="big"), ".of: expected numbers from 0 to 999, found 'big'"),
         (Group(sql="{n}", count=0), ".count: expected 1 to 100000, found 0"),
         (Group(sql="{m}", count=1), ".sql: unknown placeholder {m}; did you mean 'n'?"),
-        (Group(sql="{p}", count=1), ".sql: {p} is a group, too; a group holds none"),
+        (Group(sql="{p}", count=1), ".sql: {p} is a group, and groups cannot be nested"),
     ],
 )  # fmt: skip
 def test_a_wrong_parameter_of_another_kind(parameter: Parameter, expected: str) -> None:
@@ -543,7 +545,7 @@ def test_a_wrong_parameter_of_another_kind(parameter: Parameter, expected: str) 
 def test_rows_are_sbtests() -> None:
     own = Scale().of("own")
     message = complaint(a_step("SELECT {id}"), dataset=own, parameters={"id": RowId()})
-    assert message == "parameters.id: rows are sbtest's, the dataset is own; take an integer"
+    assert message == "parameters.id: row_id needs sbtest, the dataset is own; use an integer"
     message = complaint(a_step("SELECT * FROM {table}"), dataset=own)
     assert message == "transactions[0].steps[0].statements[0].sql: unknown placeholder {table}; none is known"
     message = complaint(a_step("SELECT 1", repeat="rows"), dataset=own)
@@ -553,8 +555,8 @@ def test_rows_are_sbtests() -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"rows": 1}, "options.rows: the dataset has a number of that name; give another"),
-        ({"n": 1}, "options.n: a parameter has that name; give the option another"),
+        ({"rows": 1}, "options.rows: the dataset has a size of that name; rename the option"),
+        ({"n": 1}, "options.n: a parameter has that name; rename the option"),
     ],
 )
 def test_a_name_says_one_thing(options: dict[str, int], expected: str) -> None:
@@ -565,7 +567,7 @@ def test_a_name_says_one_thing(options: dict[str, int], expected: str) -> None:
     ("often", "expected"),
     [
         (REPEATED, "repeat: parameter 'n' is drawn for each repetition; give it per = \"transaction\""),
-        (Text(pattern="#", per="transaction"), "repeat: 'n' cannot say how often; none is known"),
+        (Text(pattern="#", per="transaction"), "repeat: 'n' cannot be a repeat count; none is known"),
     ],
 )
 def test_what_cannot_say_how_often(often: Parameter, expected: str) -> None:
@@ -581,16 +583,16 @@ def test_a_transaction_that_may_send_nothing() -> None:
 def test_nothing_is_sent_less_than_never() -> None:
     often = Integer(min=-1, max=9, per="transaction")
     message = complaint(a_step("SELECT 1", repeat="n"), parameters={"n": often})
-    assert message == "parameters.n.min: expected 0 or more, as a step is sent so often, found -1"
+    assert message == "parameters.n.min: expected 0 or more, as it is a repeat count, found -1"
 
 
 @pytest.mark.parametrize(
     ("sql", "into", "expected"),
     [
-        ("SELECT {x}", ("x",), "sql: {x} is not the result of a statement before"),
+        ("SELECT {x}", ("x",), "sql: {x} is not the result of an earlier statement"),
         ("SELECT 1", ("x", "n"), "into[1]: 'n' is not a result; known: x"),
         ("SELECT 1", ("y",), "into[0]: 'y' is not a parameter; known: x"),
-        ("DELETE FROM t", ("x",), "into: a statement that writes gives no row"),
+        ("DELETE FROM t", ("x",), "into: a statement that writes returns no row"),
     ],
 )
 def test_wrong_results(sql: str, into: tuple[str, ...], expected: str) -> None:
@@ -602,7 +604,7 @@ def test_wrong_results(sql: str, into: tuple[str, ...], expected: str) -> None:
 def test_a_step_that_is_left_out_gives_no_result() -> None:
     gives = Step(statements=(WorkloadStatement(name="a", sql="SELECT 1", into=("x",)),), repeat=0)
     message = complaint(gives, a_step("SELECT {x}"), parameters={"x": Result()})
-    assert message.endswith("steps[1].statements[0].sql: {x} is not the result of a statement before")
+    assert message.endswith("steps[1].statements[0].sql: {x} is not the result of an earlier statement")
 
 
 @pytest.mark.parametrize(
@@ -612,7 +614,7 @@ def test_a_prepared_statement_has_no_values_in_quotes(sql: str) -> None:
     parameters: dict[str, Parameter] = {"n": REPEATED}
     compiled(a_step(sql), parameters=parameters)
     message = complaint(a_step(sql), parameters=parameters, load=Load(protocol="prepared"))
-    assert message.endswith("sql: {n} stands between quotes, where a prepared statement takes no value")
+    assert message.endswith("sql: {n} is between quotes, where a prepared statement takes no value")
     compiled(a_step("SELECT 'a', {n}, 'b'"), parameters=parameters, load=Load(protocol="prepared"))
 
 
@@ -663,18 +665,17 @@ def test_what_is_not_used_is_a_slip_of_the_pen() -> None:
 
 def test_a_parameter_named_table() -> None:
     message = complaint(a_step("SELECT {table}"), parameters={"table": RowId()})
-    assert message == "parameters.table: {table} is the table; give the parameter another name"
+    assert message == "parameters.table: {table} is the table; rename the parameter"
 
 
 def test_one_name_for_a_read_and_a_write() -> None:
     message = complaint(a_step("SELECT 1", name="x"), a_step("DELETE FROM {table}", name="x"))
     assert message == (
-        "transactions[0].steps[1].statements[0].name: "
-        "'x' is a write here and a read before; give one another name"
+        "transactions[0].steps[1].statements[0].name: 'x' is a write here and a read before; rename one"
     )
 
 
 @pytest.mark.parametrize("name", ["begin", "commit", "rollback"])
 def test_the_engines_own_names(name: str) -> None:
     message = complaint(a_step("SELECT 1", name=name))
-    assert message.endswith(f"name: {name!r} is kept for what the engine sends by itself")
+    assert message.endswith(f"name: {name!r} is reserved for what the engine sends itself")

@@ -457,7 +457,7 @@ def test_texts_read_from_rows_are_quoted_as_the_server_reads_them(server: Instan
         transactions=(Transaction(steps=(Step(statements=statements),), skip_trx=1),),
         parameters={"word": Result()},
     )
-    program = msgspec.json.encode(workload.compile("test", made, Dataset(kind="own")))
+    program = msgspec.json.encode(workload.compile_program("test", made, Dataset(kind="own")))
     before = server.query("SELECT @@GLOBAL.sql_mode")[0][0]
     server.query("CREATE DATABASE shootout_own")
     server.query("CREATE TABLE shootout_own.words (word VARBINARY(20))")

@@ -19,7 +19,7 @@ from msgspec import structs
 
 from shootout._engine import Histogram, LoadError, Slice
 from shootout.measure import rounds
-from shootout.measure.rounds import Measured, Subject, measure_block, orders
+from shootout.measure.rounds import Measured, ServerHandle, measure_block, orders
 from shootout.model.plan import Isolation, Load, Sampling
 
 SAMPLING = Sampling(slice_s=0.1, ramp_s=0.02, measure_s=1.2, warmup_max_s=3.0)
@@ -77,7 +77,7 @@ def measured(
     used_s = [0.0] * servers
     work = [0.0] * servers
 
-    def subject(index: int) -> Subject:
+    def handle(index: int) -> ServerHandle:
         def spend() -> float:
             used_s[index] += 0.005
             return used_s[index]
@@ -88,18 +88,18 @@ def measured(
 
         cpu_s = None if index in hidden else spend
         name = "abcdefgh"[index]
-        return Subject(name, cpu_s, count, lambda words: f"server says: {words}", partial(stop, index))
+        return ServerHandle(name, cpu_s, count, lambda words: f"server says: {words}", partial(stop, index))
 
     return measure_block(
         "block",
         3,
-        [subject(index) for index in range(servers)],
+        [handle(index) for index in range(servers)],
         kinds=["select"],
         driver=driver,
         sampling=sampling,
         load=load,
         generator=random.Random(1),
-        watch=lambda stage, round_, rounds: None,
+        on_round=lambda stage, round_, rounds: None,
     )
 
 
@@ -154,17 +154,17 @@ def test_cpu_time_that_cannot_be_seen_is_none() -> None:
 
 def test_a_counter_that_was_reset_is_left_out() -> None:
     readings = iter([{"reset": 9.0, "grew": 1.0, "went": 2.0}, {"reset": 3.0, "grew": 4.0, "came": 5.0}])
-    subject = Subject("a", None, lambda: next(readings), str)
+    server = ServerHandle("a", None, lambda: next(readings), str)
     result = measure_block(
         "block",
         1,
-        [subject],
+        [server],
         kinds=["select"],
         driver=FakeDriver(tps=lambda server, number: 1000.0),
         sampling=SAMPLING,
         load=CLOSED,
         generator=random.Random(1),
-        watch=lambda stage, round_, rounds: None,
+        on_round=lambda stage, round_, rounds: None,
     )
     assert result.record is not None
     assert result.record.samples[0].counters == {"grew": 3.0}

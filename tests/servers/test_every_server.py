@@ -94,7 +94,7 @@ def home(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def drive(instance: instances.Instance, name: str, tables: Dataset, protocol: Protocol = "text") -> None:
     """Load the server for a moment."""
-    program = workload.compile(name, workload.load(name), tables, Load(protocol=protocol))
+    program = workload.compile_program(name, workload.load(name), tables, Load(protocol=protocol))
     engine = Engine(msgspec.json.encode(program), 1, 1)
     managed.connect(engine, instance, SCHEMAS[tables.kind], 4)
     taken = engine.slice(0, 0.0, SLICE_S, TIMEOUT_S)
