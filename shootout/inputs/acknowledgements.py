@@ -1,4 +1,4 @@
-"""Regressions that are known and accepted: up to which size, until when, and who says so."""
+"""Applies acknowledgements: regressions accepted up to a size, until a date, by an owner."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class _File(Value):
 
 
 def load(file: Path) -> tuple[Acknowledgement, ...]:
-    """What the file acknowledges. Raises InputError."""
+    """The file's acknowledgements. Raises InputError."""
     return toml.load(file, _File).change
 
 
 def applied(cell: CellComparison, acknowledged: Sequence[Acknowledgement], started: str) -> CellComparison:
-    """The cell with what is known of its regression; `started`: when it was measured, ISO.
+    """The cell, acknowledged if each of its regressed metrics is; `started`: time of measurement, ISO.
 
-    It is acknowledged where each of its regressed metrics is; one that is larger than acknowledged, or
-    measured after the acknowledgement expired, fires again, and a warning says why.
+    A regression that is larger than acknowledged, or measured after the acknowledgement expired, fires again
+    with a warning.
     """
     regressed = [each for each in cell.judged if each.verdict is Verdict.REGRESSED]
     if not regressed:
@@ -52,9 +52,9 @@ def applied(cell: CellComparison, acknowledged: Sequence[Acknowledgement], start
 def of_change(
     series: HistorySeries, change: ChangePoint, acknowledged: Iterable[Acknowledgement], started: str
 ) -> Acknowledgement | None:
-    """What is known of a change for the worse between runs; `started`: of the newest run, ISO.
+    """The acknowledgement of a change for the worse between runs; `started`: of the newest run, ISO.
 
-    A size that is accepted here is that of the step, not the whole distance from the anchor.
+    `at_most` limits the size of this step, not the whole distance from the anchor.
     """
     day, worsening = _day(started), 1 - change.after / change.before
     for known in acknowledged:
@@ -79,16 +79,16 @@ def _holds(known: Acknowledgement, metric: JudgedMetric, day: date) -> bool:
 def _why_not(matching: Iterable[Acknowledgement], metric: JudgedMetric, day: date) -> Iterator[Warning]:
     for known in matching:
         if day > known.expires:
-            text = f"Acknowledged by {known.owner} until {known.expires}, which is over ({known.reason})"
+            text = f"Acknowledged by {known.owner} only until {known.expires} ({known.reason})"
             yield Warning(code=EXPIRED, text=text)
         else:
-            size = f"{100 * _worsening(metric):.1f} %, acknowledged were {100 * known.at_most:g} %"
+            size = f"{100 * _worsening(metric):.1f} % instead of at most {100 * known.at_most:g} %"
             text = f"Larger than {known.owner} acknowledged: {size} ({known.reason})"
             yield Warning(code=EXCEEDED, text=text)
 
 
 def _worsening(metric: JudgedMetric) -> float:
-    """By how much it became worse, as a share of the base."""
+    """How much worse the metric became, as a share of the base."""
     change = metric.ratio.estimate - 1
     return -change if metric.metric == THROUGHPUT else change
 
@@ -97,4 +97,4 @@ def _day(started: str) -> date:
     try:
         return datetime.fromisoformat(started).date()
     except ValueError:
-        return date.max  # of no time: nothing that expires can be relied on
+        return date.max  # unknown: every acknowledgement counts as expired

@@ -1,4 +1,4 @@
-"""Published comparisons: their figures as data, and which server of a run is which of theirs."""
+"""Loads published comparisons and matches their servers with those of a run."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ FOLDER = FIXTURES / "published"
 
 
 def known() -> frozenset[str]:
-    """The names of those that come with shootout."""
+    """The names of the comparisons that come with shootout."""
     return frozenset(path.stem for path in FOLDER.glob("*.toml"))
 
 
 def load(name: str) -> Published:
-    """The comparison of that name. Raises InputError where there is none, or its parts do not fit."""
+    """The comparison of that name. Raises InputError if there is none or it is inconsistent."""
     path = toml.find(name, FOLDER, "published comparison")
     found = toml.load(path, Published)
     _check(path, found)
@@ -37,19 +37,19 @@ def load(name: str) -> Published:
 
 
 def record_of(server: PublishedServer, header: RunHeader) -> ServerRecord | None:
-    """The run's server that is the published one, or stands in for it; None where the run has neither."""
+    """The run's server that is the published one or its stand-in; None if the run has neither."""
     written = (server.server, header.profile.stand_ins.get(server.server, ""))
     return next((record for text in written if text and (record := _named(text, header.servers))), None)
 
 
-def beside(said: Published, header: RunHeader) -> tuple[ServerRecord, ...]:
-    """The run's servers that were not published."""
-    theirs = {record.label for server in said.servers if (record := record_of(server, header))}
+def unpublished(comparison: Published, header: RunHeader) -> tuple[ServerRecord, ...]:
+    """The run's servers that the comparison does not include."""
+    theirs = {record.label for server in comparison.servers if (record := record_of(server, header))}
     return tuple(record for record in header.servers if record.label not in theirs)
 
 
 def _named(text: str, records: Sequence[ServerRecord]) -> ServerRecord | None:
-    """The first server whose reference was written so; directories are absolute in records."""
+    """The first server with this reference; records hold absolute directories."""
     kind, colon, target = text.partition(":")
     for record in records:
         of_path = (
@@ -79,7 +79,7 @@ def _check(path: Path, found: Published) -> None:
 
 
 def _servers(claim: Claim) -> tuple[str, ...]:
-    """The servers that a claim is about."""
+    """The servers that a claim names."""
     match claim:
         case RatioClaim(head=head, base=base):
             return head.server, base.server

@@ -1,4 +1,4 @@
-"""TOML files that users write, read into values; whatever is wrong with one is said in a sentence or two."""
+"""Reads the TOML files that users write into values; a bad file gets a message of a line or two."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _STEP = re.compile(r"\.(?P<name>\w+)|\[(?P<index>\d+)\]|\[\.\.\.\]")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*)`")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-_NUMBERS = range(-(2**63), 2**64)  # TOML's, and those that servers have beyond
+_NUMBERS = range(-(2**63), 2**64)  # TOML's, and a server's unsigned ones
 
 
 def load(path: Path, type: type[T]) -> T:
-    """The file's value. Raises InputError, naming file and field, where there is none of this type."""
+    """Read the file as a value of this type. Raises InputError with file and field."""
     try:
         data = tomllib.loads(path.read_text("utf-8"))
         excess = next(_excess("", data), None)
@@ -33,7 +33,7 @@ def load(path: Path, type: type[T]) -> T:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from None
-    except (ValueError, RecursionError) as error:  # tomllib's own, a number too long, or nested too deeply
+    except (ValueError, RecursionError) as error:  # tomllib's, too many digits, or nested too deeply
         raise InputError(f"{path}: not TOML: {error}") from None
     if excess is not None:
         raise InputError(f"{path}: {excess}: expected a number of 64 bits at most")
@@ -45,7 +45,7 @@ def load(path: Path, type: type[T]) -> T:
 
 
 def value(data: Any, type: Any) -> Any:
-    """The value that `data` says. Raises InputError, naming the field, where it is none of this type."""
+    """Convert `data` to this type. Raises InputError with the field."""
     try:
         return msgspec.convert(data, type)
     except msgspec.ValidationError as error:
@@ -53,9 +53,9 @@ def value(data: Any, type: Any) -> Any:
 
 
 def find(name_or_file: str, folder: Path, kind: str) -> Path:
-    """Where a name (a file NAME.toml in `folder`) or a file (with a slash or .toml in it) lies.
+    """The path for a name (NAME.toml in `folder`) or a file (it contains a slash or ends with .toml).
 
-    Raises InputError with the nearest name where `folder` has no such file; `kind` says what it would be.
+    Raises InputError, which suggests a name, if `folder` has no such file; `kind` is for the message.
     """
     if "/" in name_or_file or name_or_file.endswith(".toml"):
         return Path(name_or_file)
@@ -66,7 +66,7 @@ def find(name_or_file: str, folder: Path, kind: str) -> Path:
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: the nearest known one, or else all of them."""
+    """The end of a message about an unknown name: the nearest known one, or all of them."""
     known = tuple(known)
     near = difflib.get_close_matches(name, known, n=1)
     if near:
@@ -75,7 +75,7 @@ def hint(name: str, known: Iterable[str]) -> str:
 
 
 def _fault(message: str, type: Any, data: Any) -> str:
-    """The message of msgspec in the user's words: which field, what was found, what was expected."""
+    """Rewrite msgspec's message for users: the field, what was expected, what was found."""
     parts = _FAULT.match(message)
     assert parts is not None  # matches any text
     what = parts["what"]
@@ -85,7 +85,7 @@ def _fault(message: str, type: Any, data: Any) -> str:
         return f"unknown key {_join(where, key)!r}{hint(key, _keys(type, found))}"
     if missing := _MISSING.fullmatch(what):
         return f"key {_join(where, missing[1])!r} is missing"
-    if what.startswith("Invalid"):  # one word of several, and msgspec does not say of which
+    if what.startswith("Invalid"):  # a literal or a tag: msgspec does not list the choices
         return f"{where}: unknown {found!r}{hint(str(found), _words(type))}"
     expected = what.partition(", got ")[0].replace("`", "").replace("object", "table")
     expected = expected[:1].lower() + expected[1:]
@@ -96,9 +96,9 @@ def _fault(message: str, type: Any, data: Any) -> str:
 
 
 def _locate(where: str, type: Any, data: Any) -> tuple[str, Any, Any]:
-    """Follow msgspec's path into the file: the field's name, its type, and what stands there.
+    """Follow msgspec's path into the file: the field's name, its type, and its value.
 
-    A tag has no type of its own; it goes by the type it chooses from.
+    A tag has no type of its own; its type is the union that it selects from.
     """
     name = ""
     for step in _STEP.finditer(where):
@@ -119,7 +119,7 @@ def _locate(where: str, type: Any, data: Any) -> tuple[str, Any, Any]:
 
 
 def _excess(where: str, data: Any) -> Iterator[str]:
-    """The fields whose numbers are too large for any type; Python cannot even print those of 4,300 digits."""
+    """Fields with numbers too large for any type; Python cannot even print one of 4,300 digits."""
     if isinstance(data, int) and data not in _NUMBERS:
         yield where
     elif isinstance(data, dict):
@@ -143,12 +143,12 @@ def _bare(type: Any) -> Any:
 
 
 def _structs(type: Any) -> list[Any]:
-    """The structs that a field of this type may hold."""
+    """The structs that a field of this type can hold."""
     return [member for member in (type, *get_args(type)) if hasattr(member, "__struct_config__")]
 
 
 def _struct(type: Any, data: Any) -> Any:
-    """The one that `data` chooses by its tag; None where the tag is wrong or missing."""
+    """The struct that `data` selects by its tag; None if the tag is wrong or missing."""
     structs = _structs(type)
     if len(structs) == 1:
         return structs[0]
@@ -157,12 +157,12 @@ def _struct(type: Any, data: Any) -> Any:
 
 
 def _keys(type: Any, data: Any) -> tuple[str, ...]:
-    """What may stand in the table."""
+    """The keys that the table can have."""
     return tuple(_struct(type, data).__struct_encode_fields__)
 
 
 def _words(type: Any) -> tuple[str, ...]:
-    """The tags of a union, or what a literal may be."""
+    """The tags of a union, or the values of a literal."""
     return tuple(str(s.__struct_config__.tag) for s in _structs(type)) or tuple(map(str, get_args(type)))
 
 

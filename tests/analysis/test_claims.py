@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -12,8 +11,7 @@ from msgspec import structs
 
 from shootout.analysis import claims
 from shootout.analysis.claims import Figures
-from shootout.errors import InputError
-from shootout.inputs import matrix, published
+from shootout.inputs import published
 from shootout.model.published import (
     Claim,
     OrderClaim,
@@ -29,7 +27,7 @@ from shootout.model.run import Part, RunDocument
 from shootout.model.verdict import JudgedClaim, Outcome
 from shootout.report import wording
 from tests import builders
-from tests.repeated import NAMES, a_repetition, as_usual
+from tests.repeated import a_repetition, as_usual
 
 HOLDS, FAILS, UNTOLD = Outcome.HOLDS, Outcome.FAILS, Outcome.UNTOLD
 
@@ -100,72 +98,6 @@ def test_published_factors_are_those_of_the_published_figures(name: str) -> None
         if isinstance(claim, RatioClaim) and claim.factor and claim.name != "read-only-quotient":
             (contrast,) = claims.judge_in(said, claim, own, 0.95).contrasts
             assert contrast.ratio.estimate == pytest.approx(claim.factor, rel=0.01), claim.name
-
-
-def test_published_reports_add_up() -> None:
-    said = published.load("flavours")
-    for server in said.servers:
-        report = server.report
-        assert report is not None
-        assert report.reads + report.writes + report.other == report.total
-        assert report.reads / 60 / report.tps == pytest.approx(14, rel=0.01)
-        assert report.requests_per_s / report.tps == pytest.approx(18, rel=0.01)
-        assert report.latency_ms[1] / 1000 * report.tps == pytest.approx(said.threads[0], rel=0.01)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_published_server_is_in_its_profile(name: str) -> None:
-    profile = matrix.load_profile(name)
-    assert profile.published == name
-    missing = {server.server for server in published.load(name).servers} - {*profile.servers}
-    assert missing == ({"path:trees/percona-5.6@flavours-tokudb"} if name == "flavours" else set())
-
-
-def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    text = (published.FOLDER / "shootout.toml").read_text()
-    for wrong, message in (
-        (text.replace('reference = "5.5"', 'reference = "5.7"'), "reference: unknown server '5.7'"),
-        (
-            text.replace("[685.52, ", "["),
-            "servers '4.1': tps: expected 7 values, one for each of threads; found 6",
-        ),
-        (
-            text.replace('"5.1", "5.1 + InnoDB', '"5.2", "5.1 + InnoDB'),
-            "claims 'slower-each-version': unknown",
-        ),
-        (text.replace('name = "5.0"', 'name = "4.1"'), "servers: '4.1' is there twice"),
-        (text.replace("685.52", "-1.0"), "-1.0"),
-    ):
-        assert wrong != text
-        path.write_text(wrong)
-        with pytest.raises(InputError) as caught:
-            published.load(str(path))
-        assert message in str(caught.value)
-        assert str(caught.value).startswith(f"{path}: ")
-
-
-# --- which server is which ------------------------------------------------------------------------
-
-
-def test_servers_are_found_under_what_stands_in_for_them() -> None:
-    header = a_repetition("shootout", starts=0).header
-    said = published.load("shootout")
-    found = {server.name: published.record_of(server, header) for server in said.servers}
-    labels = {name: record.label if record else None for name, record in found.items()}
-    assert labels == {
-        "4.1": "path:mysql-4.1",
-        "5.0": "path:mysql-5.0",
-        "5.1": "path:mysql-5.1",
-        "5.1 + InnoDB plugin": "path:mysql-5.1@shootout-innodb-plugin",
-        "5.5": "mysql-5.5.34",
-        "5.6.2": "mysql-5.6.24",
-    }
-    assert {name for name, record in found.items() if record and record.absent} == {
-        "4.1", "5.0", "5.1", "5.1 + InnoDB plugin",
-    }  # fmt: skip
-    beside = [record.label for record in published.beside(said, header)]
-    assert beside == ["mysql-5.7.22", "mysql-9.7", "mariadb-10.1.23", "mariadb-11.8", "path:percona-5.5"]
 
 
 # --- the rule -------------------------------------------------------------------------------------

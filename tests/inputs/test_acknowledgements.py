@@ -56,7 +56,7 @@ def test_a_known_regression_is_one_that_fails_nothing() -> None:
         (
             known(expires=date(2026, 6, 29)),
             "acknowledgement-expired",
-            "until 2026-06-29, which is over",
+            "only until 2026-06-29",
         ),
     ],
     ids=["larger", "expired"],

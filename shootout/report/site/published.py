@@ -90,7 +90,7 @@ class PublishedPage:
     @cached_property
     def contestants(self) -> tuple[Contestant, ...]:
         """Those, and what was measured beside them."""
-        more = published.beside(self.said, self.run.document.header)
+        more = published.unpublished(self.said, self.run.document.header)
         every = (*self.theirs, *(Contestant(record.label, None, record) for record in more))
         return tuple(replace(one, note=_note(one)) for one in every)
 
