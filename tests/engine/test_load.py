@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +16,6 @@ import pytest
 
 from shootout import paths
 from shootout._engine import Engine, LoadError
-from shootout.errors import MeasureError
 from shootout.inputs import workload
 from shootout.measure import dataset
 from shootout.measure.dataset import Template
@@ -105,13 +103,6 @@ def test_prepared_statements_are_executed_and_counted(name: str, instance: Insta
     assert after_["Com_select"] - before["Com_select"] == taken.reads
 
 
-def test_too_many_prepared_statements_are_said(instance: Instance) -> None:
-    instance.query("SET GLOBAL max_prepared_stmt_count = 10")
-    engine = Engine(program("oltp_read_write", prepared=True), 1)
-    with pytest.raises(MeasureError, match=r"error 1461: 0 of 4 .*max_prepared_stmt_count = 10"):
-        connect(engine, instance, SCHEMA, 4)
-
-
 # --- rates -----------------------------------------------------------------------------------------
 
 
@@ -178,40 +169,6 @@ def test_over_tcp_a_greeting_may_come_with_the_connection(instance: Instance) ->
         address = f"127.0.0.1:{instance.port}"
         server = engine.connect(address, login.user, login.password, SCHEMA, 300, TIMEOUT_S)
         assert engine.slice(server, 0.01, 0.2, TIMEOUT_S).completed > 0
-
-
-def test_what_the_server_does_not_take_is_said_with_its_limit(instance: Instance) -> None:
-    instance.query("SET GLOBAL max_connections = 100")
-    files = len(list(Path("/proc/self/fd").iterdir()))
-    engine = Engine(program("oltp_point_select"), 1)
-    words = r"^error 1040: \d+ of 200 connections opened: Too many connections"
-    with pytest.raises(MeasureError, match=words) as told:
-        connect(engine, instance, SCHEMA, 200)
-    assert str(told.value).endswith("; the limit is the server's max_connections = 100")
-    assert len(list(Path("/proc/self/fd").iterdir())) <= files + 1  # the control connection
-    connect(engine, instance, SCHEMA, 50)
-
-
-def test_a_limit_of_open_files_is_said(instance: Instance) -> None:
-    login = (instance.login.address, instance.login.user, instance.login.password)
-    code = f"""
-import resource, sys
-from types import SimpleNamespace
-from shootout.measure import managed
-from shootout._engine import Engine
-from shootout.servers import native
-from shootout.servers.running import Login
-native.OPEN_FILES = 64
-server = SimpleNamespace(login=Login(*{login!r}), post_mortem=lambda: "")
-try:
-    managed.connect(Engine({program("oltp_point_select")!r}, 1), server, {SCHEMA!r}, 200)
-except Exception as error:
-    print(error)
-"""
-    python = [sys.executable, "-c", code]
-    done = subprocess.run(python, capture_output=True, text=True, check=False, timeout=60)
-    assert " of 200 connections opened: " in done.stdout, done
-    assert done.stdout.endswith("; the limit is this process's 64 open files (ulimit -n)\n")
 
 
 # --- losses ----------------------------------------------------------------------------------------

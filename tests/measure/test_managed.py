@@ -1,0 +1,129 @@
+"""Managed servers: their records, their restarts, and the limits that refuse connections."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from shootout import app
+from shootout._engine import Engine
+from shootout.errors import InputError, MeasureError
+from shootout.inputs import workload
+from shootout.inputs.options import Selection
+from shootout.measure import dataset, managed
+from shootout.measure.managed import ManagedServer, connect
+from shootout.model.plan import Load
+from shootout.servers import reference
+from shootout.servers.instances import Instance
+from tests.runs import HEAD, Lab
+
+pytest_plugins = ["tests.runs"]
+SCHEMA = dataset.SCHEMAS["sbtest"]
+
+
+@pytest.fixture(scope="module")
+def managed_server(lab: Lab) -> Iterator[ManagedServer]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(lab.folder))
+        yield ManagedServer.find(app.plan(Selection.read(profile=str(lab.profile))), HEAD)
+
+
+@pytest.fixture
+def instance(managed_server: ManagedServer, tmp_path: Path) -> Iterator[Instance]:
+    with managed_server.start(managed_server.load(), tmp_path / "instance", (0,)) as started:
+        yield started
+
+
+def program(managed_server: ManagedServer, name: str, load: Load = workload.CLOSED_LOOP) -> bytes:
+    compiled = workload.compile_program(name, workload.load(name), managed_server.datasets[0], load)
+    return msgspec.json.encode(compiled)
+
+
+@pytest.mark.real
+def test_each_start_has_the_rows_of_a_fresh_load(managed_server: ManagedServer, tmp_path: Path) -> None:
+    template = managed_server.load()
+    for start in ("1", "2"):
+        with managed_server.start(template, tmp_path / start, (0,)) as instance:
+            assert dataset.verify_all(instance, managed_server.datasets) == template.checksum
+            instance.query(f"DELETE FROM {SCHEMA}.sbtest1")
+
+
+@pytest.mark.real
+def test_a_record_is_complete_once_the_server_runs(managed_server: ManagedServer, instance: Instance) -> None:
+    before, record = managed_server.record(), managed_server.record(managed_server.load(), instance)
+    assert (before.version, record.version) == ("8.0.12", "8.0.12")
+    assert (before.comment, before.checksum) == ("", "")
+    assert "GPL" in record.comment
+    assert record.checksum != ""
+    assert {each.name: each.effective for each in record.settings}["max_connections"] == "50"
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("Handler_read_key", True),
+        ("Innodb_data_fsyncs", True),
+        ("Innodb_buffer_pool_pages_flushed", True),
+        ("Innodb_buffer_pool_pages_free", False),
+        ("Innodb_row_lock_current_waits", False),
+        ("Threads_connected", False),
+    ],
+)
+def test_gauges_are_not_counters(name: str, counts: bool) -> None:
+    assert managed.is_counted(name) is counts
+
+
+def test_an_external_server_has_no_program() -> None:
+    with pytest.raises(InputError, match="already running; there is nothing to fetch or to start"):
+        managed.program_of(reference.parse("dsn:mysql://guest@127.0.0.1:3306"))
+
+
+@pytest.mark.real
+def test_too_many_prepared_statements_are_reported(managed_server: ManagedServer, instance: Instance) -> None:
+    instance.query("SET GLOBAL max_prepared_stmt_count = 10")
+    engine = Engine(program(managed_server, "oltp_read_write", Load(protocol="prepared")), 1)
+    with pytest.raises(MeasureError, match=r"error 1461: 0 of 4 .*max_prepared_stmt_count = 10"):
+        connect(engine, instance, SCHEMA, 4)
+
+
+@pytest.mark.real
+def test_too_many_connections_are_reported_with_the_limit(
+    managed_server: ManagedServer, instance: Instance
+) -> None:
+    instance.query("SET GLOBAL max_connections = 10")
+    files = len(list(Path("/proc/self/fd").iterdir()))
+    engine = Engine(program(managed_server, "oltp_point_select"), 1)
+    message = r"^error 1040: \d+ of 200 connections opened: Too many connections"
+    with pytest.raises(MeasureError, match=message) as caught:
+        connect(engine, instance, SCHEMA, 200)
+    assert str(caught.value).endswith("; the limit is the server's max_connections = 10")
+    assert len(list(Path("/proc/self/fd").iterdir())) <= files + 1  # the control connection
+    connect(engine, instance, SCHEMA, 5)
+
+
+@pytest.mark.real
+def test_a_limit_of_open_files_is_reported(managed_server: ManagedServer, instance: Instance) -> None:
+    login = (instance.login.address, instance.login.user, instance.login.password)
+    code = f"""
+import resource, sys
+from types import SimpleNamespace
+from shootout.measure import managed
+from shootout._engine import Engine
+from shootout.servers import native
+from shootout.servers.running import Login
+native.OPEN_FILES = 64
+server = SimpleNamespace(login=Login(*{login!r}), post_mortem=lambda: "")
+try:
+    managed.connect(Engine({program(managed_server, "oltp_point_select")!r}, 1), server, {SCHEMA!r}, 200)
+except Exception as error:
+    print(error)
+"""
+    python = [sys.executable, "-c", code]
+    done = subprocess.run(python, capture_output=True, text=True, check=False, timeout=60)
+    assert " of 200 connections opened: " in done.stdout, done
+    assert done.stdout.endswith("; the limit is this process's 64 open files (ulimit -n)\n")
