@@ -110,7 +110,6 @@ def test_too_many_connections_are_reported_with_the_limit(
 def test_a_limit_of_open_files_is_reported(managed_server: ManagedServer, instance: Instance) -> None:
     login = (instance.login.address, instance.login.user, instance.login.password)
     code = f"""
-import resource, sys
 from types import SimpleNamespace
 from shootout.measure import managed
 from shootout._engine import Engine
