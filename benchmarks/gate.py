@@ -1,7 +1,7 @@
-"""What a gate's time goes into: three workloads, three thread counts, a budget of ten minutes.
+"""Where a gate's time goes: three workloads, three thread counts, a budget of ten minutes.
 
-A server against itself, its dataset loaded before. All that is not a slice under load is overhead, and slices
-of the warm-up stand apart. Takes as long as the budget; run nothing beside it.
+A server against itself, with its dataset loaded before. Overhead is all time without load; warm-up slices are
+listed separately. Takes as long as the budget, on an otherwise idle machine.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from shootout.report import judgement_cache, wording
 SERVER = "mysql-8.0.12"
 THREADS = "1,4,16"
 OVERHEAD_MAX = 0.20  # of the wall time
-LATE_MAX = 0.05  # of the budget: by how much the whole may be longer
+LATE_MAX = 0.05  # of the budget: how much longer the whole may take
 BLOCK = re.compile(r"start \d+: \S+-t\d+ \(\d+/\d+\)")
 
 
@@ -42,38 +42,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     budget_min: float = parser.parse_args(arguments).budget
     warm()
     with tempfile.TemporaryDirectory() as name:
-        spent_s, read = gate(Path(name), budget_min)
+        spent_s, document = gate(Path(name), budget_min)
     wall_s = sum(spent_s.values())
     overhead_s = wall_s - spent_s["measuring"] - spent_s["warm-up"]
     console = Console(width=120)
     console.print(table(spent_s))
-    cells = [each for each in compare.compare(read).cells if each.cell != each.base]
-    told = Counter(wording.verdict(each) for each in cells)
+    cells = [each for each in compare.compare(document).cells if each.cell != each.base]
+    verdicts = Counter(wording.verdict(each) for each in cells)
     starts = [len(each.per_start) for each in cells]
     console.print(
         f"{len(cells)} cells of {min(starts)} to {max(starts)} starts: "
-        f"{', '.join(f'{count} {word}' for word, count in told.items())}"
+        f"{', '.join(f'{count} {verdict}' for verdict, count in verdicts.items())}"
     )
     console.print(
         f"overhead: {share(overhead_s, wall_s)} of {wall_s:.0f} s, at most {100 * OVERHEAD_MAX:.0f} wanted; "
-        f"the budget was {60 * budget_min:.0f} s"
+        f"budget {60 * budget_min:.0f} s"
     )
     late = wall_s > (1 + LATE_MAX) * 60 * budget_min
     return int(overhead_s > OVERHEAD_MAX * wall_s or late or min(starts) < 2)
 
 
 def warm() -> None:
-    """Fetch the server and load what it needs, as an earlier gate would have."""
+    """Fetch the server and load its dataset, as an earlier gate would have."""
     made = app.plan(Selection.read(profile="gate", servers=SERVER, threads=THREADS))
     ManagedServer.find(made, SERVER).load()
 
 
 def gate(out: Path, budget_min: float) -> tuple[dict[str, float], RunDocument]:
-    """Run it; gives the seconds of each of its parts, all of which is the wall time, and what it measured."""
+    """Run a gate; return the seconds of each part, which add up to the wall time, and the run document."""
     command = [sys.executable, "-m", "shootout.cli", "gate", f"--base={SERVER}", f"--head={SERVER}"]
     command += [f"--threads={THREADS}", f"--budget={budget_min:g}", f"--out={out}"]
     spent_s = dict.fromkeys(("measuring", "warm-up", "preparing", "starts", "blocks"), 0.0)
-    # Files say by their time when something was over: so this is the same clock.
+    # File times mark the ends of the last parts: use the same clock.
     since, stage = time.time(), "preparing"
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -90,21 +90,22 @@ def gate(out: Path, budget_min: float) -> tuple[dict[str, float], RunDocument]:
         spent_s[part] = spent_s.get(part, 0.0) + file.stat().st_mtime - since
         since = file.stat().st_mtime
     spent_s["the end"] = ended - since
-    read = journal.read(path)
-    spent_s["measuring"], spent_s["warm-up"] = loaded_s(read)
+    document = journal.read(path)
+    spent_s["measuring"], spent_s["warm-up"] = loaded_s(document)
     spent_s["blocks"] -= spent_s["measuring"] + spent_s["warm-up"]
-    return spent_s, read
+    return spent_s, document
 
 
-def loaded_s(read: RunDocument) -> tuple[float, float]:
-    """How long servers were under load, ramps included: in slices that count, and in those of the warm-up.
+def loaded_s(document: RunDocument) -> tuple[float, float]:
+    """Seconds under load, ramps included: in measured slices, and in warm-up slices.
 
-    Documents have the windows of the former; the others, and all ramps, grow with latency as rounds.py says.
+    Documents record the windows of measured slices only; warm-up slices and ramps follow from the latency, as
+    in rounds.py.
     """
-    sampling = read.header.runner.sampling(read.header.profile.sampling)
+    sampling = document.header.runner.sampling(document.header.profile.sampling)
     share = WARMUP_SLICE_SHARE
     measuring_s = warmup_s = 0.0
-    for start in read.starts:
+    for start in document.starts:
         every = (*start.samples, *([start.aa_control] if start.aa_control else []))
         latency_s = max(Histogram.decode(samples.latencies).mean_s for samples in every)
         ramp_s, window_s = RAMP_CYCLES * latency_s, WINDOW_CYCLES * latency_s
@@ -116,12 +117,12 @@ def loaded_s(read: RunDocument) -> tuple[float, float]:
 
 
 def table(spent_s: dict[str, float]) -> Table:
-    words = {
-        "measuring": "slices that count, with their ramps",
-        "warm-up": "slices of the warm-up",
+    contents = {
+        "measuring": "measured slices and their ramps",
+        "warm-up": "warm-up slices",
         "preparing": "Python, plan, finding servers and datasets",
         "starts": "copying data, starting servers, reading pages",
-        "blocks": "between slices and blocks: connections, counters, records, what looks changed so far",
+        "blocks": "between slices and blocks: connections, counters, records, interim verdicts",
         "judging": "verdicts",
         "report": "the site's pages",
         "the end": "verdict table, exit",
@@ -129,7 +130,7 @@ def table(spent_s: dict[str, float]) -> Table:
     made = Table("part", "seconds", "share", "", box=None)
     wall_s = sum(spent_s.values())
     for part, seconds in spent_s.items():
-        made.add_row(part, f"{seconds:.1f}", share(seconds, wall_s), words[part])
+        made.add_row(part, f"{seconds:.1f}", share(seconds, wall_s), contents[part])
     return made
 
 

@@ -1,6 +1,6 @@
-"""How long it takes to merge a thousand shards of a hundred cells, and in how much memory (docs/method.md).
+"""Time and memory to merge a thousand shards of a hundred cells.
 
-The documents are made up, with two starts of each cell. Takes half a minute and a gigabyte of disk.
+The documents are generated, with two starts of each cell. Takes half a minute and a gigabyte of disk.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ SECONDS_MAX, BYTES_MAX = 10.0, 500_000_000
 THREADS = tuple(range(1, 101))
 WORKLOADS = tuple(f"workload_{number:03}" for number in range(SHARDS * BLOCKS_EACH // len(THREADS)))
 MERGE = """
-import sys, pathlib
+import sys
+from pathlib import Path
 from shootout.document import merge
-print(merge.merge(sorted(pathlib.Path(sys.argv[1]).glob("*.jsonl")), pathlib.Path(sys.argv[2]), sys.exit))
+print(merge.merge(sorted(Path(sys.argv[1]).glob("*.jsonl")), Path(sys.argv[2]), sys.exit))
 """
 
 
@@ -38,7 +39,7 @@ def main() -> int:
         shards.mkdir()
         generate(shards)
         size = sum(path.stat().st_size for path in shards.iterdir())
-        os.sync()  # what was just made must not be in the way of what is timed
+        os.sync()  # or writing the shards back would be timed, too
         began_s = time.monotonic()
         done = subprocess.run(
             [sys.executable, "-c", MERGE, str(shards), str(out)],
@@ -90,7 +91,7 @@ def of_shard(header: RunHeader, number: int, blocks: tuple[Block, ...]) -> RunHe
 
 
 def write(folder: Path, header: RunHeader, starts: list[StartRecord]) -> None:
-    """As a run does, but in one piece: a hundred thousand writes that wait for the disk would take hours."""
+    """Write in one piece: a hundred thousand synced writes, as a run makes them, would take hours."""
     end = EndRecord(finished="2026-11-20T03:41:00+00:00", elapsed_s=3600.0, interrupted=False)
     digest = b""
     with (folder / journal.new_name(header.run)).open("wb") as file:

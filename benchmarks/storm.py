@@ -1,8 +1,8 @@
-"""A run that is killed twenty times, and goes on each time, beside one that is left alone.
+"""A run that is killed twenty times and resumed each time, against an undisturbed one.
 
-Each kill comes at a random moment of the process: while it imports, prepares, starts servers, or measures.
-The document must hold every start of every block once, and say what the undisturbed run says. About eight
-minutes; run nothing beside it.
+Each kill hits a random moment: imports, preparation, server starts or measuring. The document must hold every
+start of every block exactly once, and its verdicts must not contradict the undisturbed run's. Takes about
+eight minutes, on an otherwise idle machine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from shootout.report import wording
 
 KILLS = 20
 STARTS = 8
-TOLD = {Verdict.REGRESSED, Verdict.IMPROVED, Verdict.EQUIVALENT}  # two of them are at odds
+CONCLUSIVE = {Verdict.REGRESSED, Verdict.IMPROVED, Verdict.EQUIVALENT}  # two different ones contradict
 PROFILE = f"""
 description = "Long enough to be killed twenty times"
 servers = ["mysql-5.7.22", "mysql-8.0.12"]
@@ -54,32 +54,31 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "storm.toml").write_text(PROFILE)
-        undisturbed, took_s = left_alone(folder, folder / "undisturbed")
+        undisturbed, took_s = run_to_end(folder, folder / "undisturbed")
         life_max_s = life_s(undisturbed, took_s)
         out = folder / "killed"
-        kept: list[int] = []
-        while len(kept) < KILLS and kill(folder, out, dice.uniform(0.1, life_max_s)):
-            kept.append(on_record(out))
-            print(f"kill {len(kept)}: {kept[-1]} starts of blocks on record", file=sys.stderr)
-        disturbed, _ = left_alone(folder, out)
+        recorded: list[int] = []
+        while len(recorded) < KILLS and kill(folder, out, dice.uniform(0.1, life_max_s)):
+            recorded.append(starts_in(out))
+            print(f"kill {len(recorded)}: {recorded[-1]} starts of blocks recorded", file=sys.stderr)
+        disturbed, _ = run_to_end(folder, out)
     console = Console(width=120)
     console.print(
-        f"{len(kept)} kills, each within {life_max_s:.0f} s; starts of blocks on record after each:"
+        f"{len(recorded)} kills, each within {life_max_s:.0f} s; starts of blocks recorded after each:"
     )
-    console.print(" ".join(map(str, kept)))
+    console.print(" ".join(map(str, recorded)))
     complete = is_complete(disturbed)
-    said = "every start of every block is there once" if complete else "STARTS ARE MISSING"
-    console.print(
-        f"{said}: {len(disturbed.starts)} in all, written by {1 + len(disturbed.resumes)} processes"
-    )
+    state = "every start of every block is there once" if complete else "STARTS ARE MISSING"
+    console.print(f"{state}: {len(disturbed.starts)} in all, by {1 + len(disturbed.resumes)} processes")
     pairs = list(zip(heads(undisturbed), heads(disturbed), strict=True))
     console.print(table(pairs))
-    at_odds = [both for one, other in pairs if len(both := {one.verdict, other.verdict}) > 1 and both <= TOLD]
-    return int(len(kept) < KILLS or not complete or bool(at_odds))
+    verdicts = ({one.verdict, other.verdict} for one, other in pairs)
+    contradicting = any(len(both) > 1 and both <= CONCLUSIVE for both in verdicts)
+    return int(len(recorded) < KILLS or not complete or contradicting)
 
 
 def life_s(undisturbed: RunDocument, took_s: float) -> float:
-    """As long as it takes, on this machine, to begin and to measure two blocks or so."""
+    """How long this machine takes to begin a run and measure about two blocks."""
     first, *_, last = (record.spent_s or 0.0 for record in undisturbed.starts)
     block_s = (last - first) / (len(undisturbed.starts) - 1)
     return took_s - last + first + 2 * block_s
@@ -90,8 +89,8 @@ def command(folder: Path, out: Path) -> list[str]:
     return [sys.executable, "-m", "shootout.cli", "run", "--profile", profile, "--out", str(out), "--resume"]
 
 
-def left_alone(folder: Path, out: Path) -> tuple[RunDocument, float]:
-    """Run to the end; and how long it took."""
+def run_to_end(folder: Path, out: Path) -> tuple[RunDocument, float]:
+    """The document, and the seconds it took."""
     began_s = time.monotonic()
     done = subprocess.run(command(folder, out), check=False, stdout=subprocess.DEVNULL)
     assert done.returncode in (0, 1), done.returncode
@@ -99,7 +98,7 @@ def left_alone(folder: Path, out: Path) -> tuple[RunDocument, float]:
 
 
 def kill(folder: Path, out: Path, life_s: float) -> bool:
-    """Run for so long, then kill -9; False where all was measured before."""
+    """Run for `life_s`, then kill -9; False if the run was complete before."""
     with subprocess.Popen(
         command(folder, out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0
     ) as process:
@@ -113,25 +112,24 @@ def kill(folder: Path, out: Path, life_s: float) -> bool:
 
 
 def found(out: Path) -> RunDocument:
-    """The only run document there."""
+    """The only run document in a folder."""
     (path,) = journal.find(out / "results")
     return journal.read(path)
 
 
-def on_record(out: Path) -> int:
-    """How many starts of blocks there are."""
+def starts_in(out: Path) -> int:
     return len(found(out).starts) if journal.find(out / "results") else 0
 
 
 def is_complete(read: RunDocument) -> bool:
-    """Whether every start of every block is there, each once, with all its rounds."""
-    taken = sorted((record.block, record.start) for record in read.starts)
+    """Whether the run is over, with every start of every block once, and all of its rounds."""
+    recorded = sorted((record.block, record.start) for record in read.starts)
     wanted = sorted((block.key, start) for block in read.header.blocks for start in range(1, STARTS + 1))
     rounds = all(
         len(samples.transactions) == len(record.order) for record in read.starts for samples in record.samples
     )
     over = read.end is not None and not read.end.interrupted
-    return taken == wanted and rounds and not read.failures and over
+    return recorded == wanted and rounds and not read.failures and over
 
 
 def heads(read: RunDocument) -> Sequence[CellComparison]:
@@ -139,7 +137,7 @@ def heads(read: RunDocument) -> Sequence[CellComparison]:
 
 
 def table(pairs: Sequence[tuple[CellComparison, CellComparison]]) -> Table:
-    made = Table("workload", "threads", "left alone", "", "killed", "", box=None)
+    made = Table("workload", "threads", "undisturbed", "", "killed", "", box=None)
     for one, other in pairs:
         made.add_row(
             one.cell.workload,

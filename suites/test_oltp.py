@@ -1,7 +1,6 @@
 """sysbench's workloads, one item for each cell: `test_<workload>[<server>-t<threads>]`.
 
-An item fails where its cell has regressed, with the figures, or could not be measured, with the server's own
-words.
+An item fails if its cell regressed, with the figures, or could not be measured, with the server's message.
 """
 
 import pytest
@@ -42,7 +41,7 @@ def test_select_random_ranges(cell: CellComparison) -> None:
 @pytest.mark.write
 @pytest.mark.workload("oltp_read_write")
 def test_oltp_read_write(cell: CellComparison) -> None:
-    """The same, and two updates, a delete and an insert."""
+    """The reads of oltp_read_only, two updates, a delete and an insert."""
     assert cell.verdict not in (Verdict.FAILED, Verdict.REGRESSED), cell.reason
 
 

@@ -4,5 +4,5 @@ from shootout.model.verdict import CellComparison, Verdict
 
 
 def test_own(cell: CellComparison) -> None:
-    """Whatever the file says."""
+    """The file's workload."""
     assert cell.verdict not in (Verdict.FAILED, Verdict.REGRESSED), cell.reason

@@ -1,7 +1,7 @@
-"""What a published comparison claims, one item for each claim: `test_published[<claim>]`.
+"""A published comparison's claims, one item for each: `test_published[<claim>]`.
 
-An item passes where the claim holds. One that does not hold is a finding, not a fault, and is expected to
-fail; one that cannot be told is skipped. Both say why.
+An item passes if its claim holds. A claim that does not hold is a finding, not a fault, and is reported as an
+expected failure; an inconclusive one is skipped. Both give the reason.
 """
 
 import pytest
@@ -12,7 +12,7 @@ from shootout.report import wording
 
 @pytest.mark.published
 def test_published(claim: JudgedClaim) -> None:
-    """As the profile's comparison says."""
+    """One claim of the profile's comparison."""
     if claim.outcome is Outcome.FAILS:
         pytest.xfail(wording.finding(claim))
     if claim.outcome is Outcome.UNTOLD:

@@ -1,7 +1,7 @@
 """TPC-C, one item for each cell: `test_tpcc[<server>-t<threads>]`.
 
-An item fails where its cell has regressed, could not be measured, or left inconsistent tables; the message
-says which.
+An item fails if its cell regressed, could not be measured, or left inconsistent tables; the message says
+which.
 """
 
 import pytest
@@ -14,5 +14,5 @@ pytestmark = pytest.mark.tpcc
 @pytest.mark.write
 @pytest.mark.workload("tpcc")
 def test_tpcc(cell: CellComparison) -> None:
-    """Its five transactions in their standard mix, on as many warehouses as the run has."""
+    """The five transactions in their standard mix."""
     assert cell.verdict not in (Verdict.FAILED, Verdict.REGRESSED), cell.reason

@@ -1,4 +1,4 @@
-"""What `make bench-engine` concludes from its turns, and how `make bench-gate` splits its time."""
+"""The targets of `make bench-engine`, and the load in the time of `make bench-gate`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from tests import builders
 
 
 def a_point(connections: int, *, tps: float = 1.3, cpu: float = 0.4, cpu_s: float = 1e-5) -> Point:
-    """Ratios ours / sysbench's of so much, with a little noise that both share."""
-    pairs = [
-        (
-            Turn(tps=tps * 1000 * noise, client_cpu_s=cpu_s * noise),
-            Turn(tps=1000 * noise, client_cpu_s=cpu_s / cpu * noise),
-        )
-        for noise in (0.9, 1.0, 1.1, 1.2)
-    ]
+    """Given ratios ours / sysbench's, with noise that both share."""
+
+    def turn(tps: float, cpu_s: float) -> Turn:
+        return Turn(tps=tps, client_cpu_s=cpu_s)
+
+    noises = (0.9, 1.0, 1.1, 1.2)
+    pairs = [(turn(tps * 1000 * n, cpu_s * n), turn(1000 * n, cpu_s / cpu * n)) for n in noises]
     return Point.of("oltp_point_select", "text", connections, pairs)
 
 
@@ -31,13 +30,13 @@ def verdicts(*points: Point, **measured: object) -> dict[str, bool]:
     return {target.name: target.met for target in targets(report)}
 
 
-def test_ratios_are_formed_inside_pairs() -> None:
+def test_ratios_are_taken_within_pairs() -> None:
     point = a_point(16, tps=1.1, cpu=0.5)
     for ratio, expected in ((point.throughput, 1.1), (point.client_cpu, 0.5)):
         assert (ratio.low, ratio.estimate, ratio.high) == pytest.approx((expected,) * 3)
 
 
-def test_all_is_met_by_a_client_that_is_good_enough() -> None:
+def test_a_good_client_meets_every_target() -> None:
     points = [a_point(connections) for connections in (1, 16, 256, 4096)]
     met = verdicts(*points, loading=loading(1000, [1.0, 1.1], [3.5, 3.6]))
     assert len(met) == 6
@@ -59,23 +58,24 @@ def test_the_worst_point_decides(point: Point, missed: str) -> None:
     assert [name for name, fine in met.items() if not fine] == [missed]
 
 
-def test_memory_and_loading_are_held_to_their_own_bars() -> None:
+def test_memory_and_loading_have_their_own_targets() -> None:
     memory = Memory(protocol="text", connections=4096, ours_bytes=151_000_000, sysbench_bytes=1)
     met = verdicts(memory=(memory,), loading=loading(1000, [1.0, 1.0], [2.9, 2.9]))
     assert list(met.values()) == [False, False]
 
 
-def test_a_transaction_has_so_many_statements() -> None:
-    for workload, count in (("oltp_point_select", 1), ("oltp_read_only", 16), ("oltp_read_write", 20)):
-        assert Load(workload, "text", 1, Dataset()).statements == count
+@pytest.mark.parametrize(
+    ("workload", "count"), [("oltp_point_select", 1), ("oltp_read_only", 16), ("oltp_read_write", 20)]
+)
+def test_statements_of_a_transaction(workload: str, count: int) -> None:
+    assert Load(workload, "text", 1, Dataset()).statements == count
 
 
-def test_a_gates_load_is_its_slices_with_their_ramps() -> None:
+def test_a_gates_load_is_its_slices_with_ramps() -> None:
     header = builders.a_header()
     profile = structs.replace(header.profile, sampling=Sampling(slice_s=0.1, ramp_s=0.02))
     samples = structs.replace(builders.a_samples(rounds=10), warmup_rounds=16)
     start = structs.replace(builders.a_start(header.blocks[0], 1, (samples, samples)), aa_control=samples)
-    read = RunDocument(
-        header=structs.replace(header, profile=profile), starts=(start, start), failures=(), end=None
-    )
-    assert gate.loaded_s(read) == pytest.approx((6 * 10 * 0.12, 6 * 16 * 0.06))
+    header = structs.replace(header, profile=profile)
+    document = RunDocument(header=header, starts=(start, start), failures=(), end=None)
+    assert gate.loaded_s(document) == pytest.approx((6 * 10 * 0.12, 6 * 16 * 0.06))

@@ -1,10 +1,10 @@
-"""The load engine beside sysbench: one server, the same rows, statements, connections and CPUs, in turns.
+"""The load engine against sysbench: one server, equal rows, statements, connections and CPUs, interleaved.
 
-Prints throughput and the client's CPU for each transaction, and the ratios ours / sysbench's with their 95 %
-intervals over pairs of neighbouring turns; then memory, loading and restoring, and which targets are met.
-Both clients are counted alike: transactions by the server's own counter, CPU by the kernel's clock of the
-process. Their connections stay open; sysbench is stopped (SIGSTOP) while it is not its turn. Everything, each
-turn included, is written to reports/engine.json. All of it takes 40 minutes; run nothing beside it.
+Prints throughput and client CPU per transaction, and the ratios ours / sysbench's with 95 % intervals over
+pairs of neighbouring turns; then memory, loading, restoring, and which targets are met. Both clients are
+counted alike: transactions by the server's counter, CPU by the kernel. Their connections stay open; sysbench
+is stopped (SIGSTOP) between its turns. Writes everything, each turn included, to reports/engine.json. Takes
+40 minutes, on an otherwise idle machine.
 """
 
 from __future__ import annotations
@@ -34,14 +34,13 @@ from shootout.runner.host import Host
 from shootout.servers.instances import Instance
 
 SERVER = "mysql-5.7.22"
-WORKLOADS = ("oltp_point_select", "oltp_read_only", "oltp_read_write")  # writing changes the tables: last
+WORKLOADS = ("oltp_point_select", "oltp_read_only", "oltp_read_write")  # writers last: they change the tables
 PROTOCOLS = ("text", "prepared")
 CONNECTIONS = (1, 4, 16, 64, 256, 1024, 4096)
 COSTS = ("memory", "loading", "restore", "cursor")
-PAIRS_MIN = 6  # of turns, where transactions are so long that a point's time does not hold more
-# Reading the server's counters waits behind the load, the longer the more threads it has.
-READING_S = 0.0006
-LATENCY_MAX_S = 2.0  # that turns are made longer for
+PAIRS_MIN = 6  # of turns at each point, however long transactions are
+READING_S = 0.0006  # per connection: reading the server's counters waits behind the load
+LATENCY_MAX_S = 2.0  # up to which turns are prolonged
 ROWS = 1_000_000
 FILE = REPORTS / "engine.json"
 
@@ -53,7 +52,7 @@ def main() -> None:
     managed_server = ManagedServer.find(made, SERVER)
     (tables,) = made.loaded
     cpus = Host().cpus
-    place = machine.placement(cpus, "shared")  # a server on few CPUs would be all that is measured
+    place = machine.placement(cpus, "shared")  # on fewer CPUs the server alone would limit throughput
     report = Report(
         server=SERVER,
         started=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -71,7 +70,7 @@ def main() -> None:
                     machine.place(instance.pid, servers)
                     with machine.hold(client, batch=connections > 1):
                         point = compared(load, instance, password, given)
-                    report = keep(report, points=(*report.points, point))
+                    report = save(report, points=(*report.points, point))
                     console.print(point_rows((point,)))
         machine.place(instance.pid, place.servers)
         if "memory" in given.costs:
@@ -79,21 +78,21 @@ def main() -> None:
                 for connections in (1024, 4096):
                     with machine.hold(place.client):
                         memory = costs.memory(instance, password, protocol, connections, tables)
-                    report = keep(report, memory=(*report.memory, memory))
+                    report = save(report, memory=(*report.memory, memory))
         if "cursor" in given.costs:
             client, servers = place.of(1, writes=False)
             machine.place(instance.pid, servers)
             with machine.hold(client, batch=False):
-                report = keep(report, cursor=costs.cursor(instance, tables, 3.0))
+                report = save(report, cursor=costs.cursor(instance, tables, 3.0))
     if "loading" in given.costs:
-        report = keep(report, loading=costs.load_rows(managed_server, ROWS, 3, place.servers))
+        report = save(report, loading=costs.load_rows(managed_server, ROWS, 3, place.servers))
     if "restore" in given.costs:
-        report = keep(report, restore=costs.restore(managed_server, ROWS, 5, place.servers))
+        report = save(report, restore=costs.restore(managed_server, ROWS, 5, place.servers))
     show(report, console)
 
 
-def keep(report: Report, **measured: Any) -> Report:
-    """The report with what was measured, on disk at once: a fault later on loses nothing."""
+def save(report: Report, **measured: Any) -> Report:
+    """Add a measurement and write the report at once, so that a later fault loses nothing."""
     report = msgspec.structs.replace(report, **measured)
     FILE.parent.mkdir(exist_ok=True)
     FILE.write_bytes(msgspec.json.format(msgspec.json.encode(report)))
@@ -105,24 +104,29 @@ def options() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
 
-    def words(text: str) -> tuple[str, ...]:
+    def names(text: str) -> tuple[str, ...]:
         return tuple(text.split(",")) if text else ()
 
     def numbers(text: str) -> tuple[int, ...]:
-        return tuple(map(int, words(text)))
+        return tuple(map(int, names(text)))
 
-    parser.add_argument("--workloads", type=words, default=WORKLOADS, help="of sysbench; '' for none")
-    parser.add_argument("--protocols", type=words, default=PROTOCOLS)
+    parser.add_argument("--workloads", type=names, default=WORKLOADS, help="sysbench's; '' for none")
+    parser.add_argument("--protocols", type=names, default=PROTOCOLS)
     parser.add_argument("--connections", type=numbers, default=CONNECTIONS)
-    parser.add_argument("--costs", type=words, default=COSTS, help=f"of {','.join(COSTS)}; '' for none")
-    parser.add_argument("--turns", type=int, default=24, help="of each client at each point")
-    parser.add_argument("--seconds", type=float, default=0.6, help="counted in each turn, or more")
-    parser.add_argument("--point-seconds", type=float, default=60.0, help=f"or {PAIRS_MIN} pairs of turns")
+    parser.add_argument("--costs", type=names, default=COSTS, help=f"of {','.join(COSTS)}; '' for none")
+    parser.add_argument("--turns", type=int, default=24, help="turns of each client at each point, at most")
+    parser.add_argument("--seconds", type=float, default=0.6, help="counted seconds of a turn, at least")
+    parser.add_argument(
+        "--point-seconds",
+        type=float,
+        default=60.0,
+        help=f"per point, or {PAIRS_MIN} pairs",
+    )
     return parser.parse_args()
 
 
 def compared(load: Load, instance: Instance, password: str, given: argparse.Namespace) -> Point:
-    """Pairs of neighbouring turns, in random order. Where a transaction takes long, so do they."""
+    """Pairs of neighbouring turns, in random order. Long transactions prolong turns."""
     clients.wait_until_alone(instance)
     ours = Ours(load, instance)
     with clients.sysbench(load, instance, password) as sysbench:

@@ -1,4 +1,4 @@
-"""The engine and sysbench as two clients of one server, each with connections and like tables of its own."""
+"""The engine and sysbench as clients of one server, each with its own connections and equal tables."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from shootout.model.program import Program
 from shootout.runner import machine
 from shootout.servers.instances import Instance
 
-LEAD_S = 0.3  # after a client (re)starts, before anything is counted
+LEAD_S = 0.3  # from a client's (re)start to the first count
 START_TIMEOUT_S = 180.0
 SLICE_TIMEOUT_S = 60.0
 SETTLE_S = 2.0
 SCHEMA = "sysbench"
-# Both clients' connections, and every statement that they prepare, at once.
+# Enough for both clients' connections and prepared statements at once.
 LIMITS = {"max_connections": 10_000, "max_prepared_stmt_count": 1_048_576, "table_open_cache": 60_000}
 
 
@@ -50,7 +50,7 @@ class Load:
 
     @property
     def statements(self) -> int:
-        """Of one transaction; those of its kinds must have equally many."""
+        """Statements of a transaction; the same number in every transaction of the mix."""
         (count,) = {
             sum(step.repeat * len(step.statements) for step in each.steps) + 2 * each.begin
             for each in self.program.transactions
@@ -59,20 +59,20 @@ class Load:
 
     @property
     def uniform(self) -> bool:
-        """Writers of sysbench's usual few hot rows wait for each other and for deadlocks, not for the server:
-        with a thousand of them luck alone would tell the clients apart.
+        """Whether rows are drawn uniformly: a thousand writers of sysbench's few hot rows would wait for each
+        other and for deadlocks, and chance alone would decide between the clients.
         """
         return self.program.writes
 
     def encoded(self) -> bytes:
-        """For the engine."""
+        """The program for the engine."""
         program = msgspec.to_builtins(self.program) | {"prepared": self.protocol == "prepared"}
         return msgspec.json.encode(program | ({"distribution": {"type": "uniform"}} if self.uniform else {}))
 
 
 def prepare(instance: Instance, dataset: Dataset) -> str:
-    """Make room for many connections, and a copy of the tables for sysbench: what it holds when it is stopped
-    (row locks, open transactions) must not be in the engine's way. Returns its password.
+    """Raise the server's limits and copy the tables for sysbench, whose row locks and open transactions must
+    not block the engine while it is stopped. Returns sysbench's password.
     """
     for name, value in LIMITS.items():
         instance.query(f"SET GLOBAL {name} = {value}")
@@ -86,7 +86,7 @@ def prepare(instance: Instance, dataset: Dataset) -> str:
 
 
 def account(instance: Instance) -> str:
-    """Let sysbench log in; returns its password."""
+    """Create sysbench's account; return its password."""
     password = secrets.token_hex(8)
     instance.query(f"CREATE USER {SCHEMA}@localhost IDENTIFIED BY '{password}'")
     instance.query(f"GRANT ALL ON {SCHEMA}.* TO {SCHEMA}@localhost")
@@ -103,9 +103,9 @@ class Ours:
         self._margin_s = 0.05
 
     def turn(self, seconds: float, latency_s: float) -> Turn:
-        """One slice. All of its connections begin at once: it needs a latency to get out of step.
+        """One slice. All connections begin at once and need one latency to fall out of step.
 
-        The slice outlasts what is counted; where reading the counters took longer than it leaves, once more.
+        The slice outlasts the count; if reading the counters took longer than that, the turn is repeated.
         """
         lead_s = LEAD_S + latency_s
         with ThreadPoolExecutor(1) as other:
@@ -124,14 +124,14 @@ class Ours:
 
 
 class Sysbench:
-    """A sysbench that is stopped while it is not its turn."""
+    """A running sysbench, stopped between its turns."""
 
     def __init__(self, process: subprocess.Popen[bytes], load: Load, instance: Instance) -> None:
         self.pid = process.pid
         self._process, self._load, self._instance = process, load, instance
 
     def turn(self, seconds: float, latency_s: float) -> Turn:
-        """Let it run for a while. Its connections go on wherever they were, so they are out of step."""
+        """Let it run. Its connections continue where they were, so they are out of step."""
         self._process.send_signal(signal.SIGCONT)
         time.sleep(LEAD_S)
         turn = _counted(self._instance, self._load, self.pid, seconds)
@@ -139,7 +139,7 @@ class Sysbench:
         return turn
 
     def rest(self) -> None:
-        """Stop it, and wait until the server has done what it was sent, or waits for locks itself."""
+        """Stop it, and wait until the server has finished its statements or only waits for locks."""
         self._process.send_signal(signal.SIGSTOP)
         deadline, before = time.monotonic() + SETTLE_S, float("inf")
         while time.monotonic() < deadline and (now := status(self._instance, "Threads_running")) > 1:
@@ -151,7 +151,7 @@ class Sysbench:
 
 @contextmanager
 def sysbench(load: Load, instance: Instance, password: str) -> Iterator[Sysbench]:
-    """A sysbench that runs, all of its connections open, scheduled as it always is; then at rest."""
+    """A sysbench with all connections open, under the system's normal scheduling, stopped."""
     command = [
         *arguments(load.workload, instance, password, load.dataset),
         f"--threads={load.connections}",
@@ -161,19 +161,19 @@ def sysbench(load: Load, instance: Instance, password: str) -> Iterator[Sysbench
         "--mysql-ignore-errors=1213,1205,1062,1020",
         "run",
     ]
-    with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen(command, stdout=said, stderr=said)
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output)
         try:
             deadline = time.monotonic() + START_TIMEOUT_S
             began = float("inf")
             while True:
                 if process.poll() is not None or time.monotonic() > deadline:
-                    said.seek(0)
-                    raise MeasureError(f"sysbench did not start:\n{said.read().decode()[-1000:]}")
+                    output.seek(0)
+                    raise MeasureError(f"sysbench did not start:\n{output.read().decode()[-1000:]}")
                 if _connected(instance) >= load.connections:
                     count = status(instance, "Questions")
                     began = min(began, count)
-                    if count > began + 100:  # far more than what we ask
+                    if count > began + 100:  # far more than our own queries
                         break
                 time.sleep(0.05)
             running = Sysbench(process, load, instance)
@@ -186,9 +186,9 @@ def sysbench(load: Load, instance: Instance, password: str) -> Iterator[Sysbench
 
 
 def arguments(workload: str, instance: Instance, password: str, dataset: Dataset) -> list[str]:
-    """What every sysbench is told."""
+    """The arguments of every sysbench command."""
     return [
-        *("chrt", "--other", "0"),  # the system's own scheduling, which `machine.hold` takes from its client
+        *("chrt", "--other", "0"),  # normal scheduling instead of `machine.hold`'s
         "sysbench",
         workload,
         f"--mysql-socket={instance.socket}",
@@ -207,9 +207,9 @@ def status(instance: Instance, name: str) -> float:
 
 
 def _counted(instance: Instance, load: Load, pid: int, seconds: float) -> Turn:
-    """The server's count of statements over a while, and the client's CPU clock over the same.
+    """The server's count of statements and the client's CPU clock over the same time.
 
-    Statements of retried transactions count, too: whole ones would be too few where they take long.
+    Counts statements, retried ones too: there would be too few whole transactions if they take long.
     """
     marks = []
     for wait_s in (0.0, seconds):
@@ -221,7 +221,7 @@ def _counted(instance: Instance, load: Load, pid: int, seconds: float) -> Turn:
 
 
 def _connected(instance: Instance) -> int:
-    """How many connections sysbench has."""
+    """The number of sysbench's connections."""
     ((count,),) = instance.query(
         f"SELECT COUNT(*) FROM information_schema.processlist WHERE user = '{SCHEMA}'"
     )
@@ -229,7 +229,7 @@ def _connected(instance: Instance) -> int:
 
 
 def wait_until_alone(instance: Instance) -> None:
-    """Return once the server has noticed that all clients are gone."""
+    """Wait until the server has noticed that all clients are gone."""
     deadline = time.monotonic() + START_TIMEOUT_S
     while status(instance, "Threads_connected") > 1 and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""What else a client costs: memory, loading, restoring, and what a plain cursor would do."""
+"""Other costs: memory, loading, restoring, and a plain cursor for comparison."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from shootout.model.plan import Dataset
 from shootout.servers import instances
 from shootout.servers.instances import Instance
 
-WORKLOAD = "oltp_read_write"  # which has the most statements to keep
+WORKLOAD = "oltp_read_write"  # has the most statements to hold
 
 
 def memory(instance: Instance, password: str, protocol: str, connections: int, tables: Dataset) -> Memory:
-    """Each client in a process of its own: all connections open, a second of load."""
+    """Each client in its own process: all connections open, one second of load."""
     load = Load(WORKLOAD, protocol, connections, tables)
     login = instance.login
     job = process.Job(
@@ -51,7 +51,7 @@ def memory(instance: Instance, password: str, protocol: str, connections: int, t
 
 
 def load_rows(managed_server: ManagedServer, rows: int, turns: int, cpus: Sequence[int]) -> Loading:
-    """The same table on the same server, by us and by `sysbench prepare`, in random order of each pair."""
+    """Load one table on one server, by the engine and by `sysbench prepare`, in pairs of random order."""
     table = Dataset(tables=1, rows=rows)
     with tempfile.TemporaryDirectory(prefix="shootout-") as home:
         instances.initialise(managed_server.program, Path(home), managed_server.compiled.options)
@@ -77,7 +77,7 @@ def load_rows(managed_server: ManagedServer, rows: int, turns: int, cpus: Sequen
 
 
 def restore(managed_server: ManagedServer, rows: int, times: int, cpus: Sequence[int]) -> Restore:
-    """From the cached data to a server that answers, again and again."""
+    """Time from the cached data to a server that answers, repeatedly."""
     with ExitStack() as held:
         template = replace(managed_server, datasets=(Dataset(tables=1, rows=rows),)).load(held)
         seconds = []
@@ -93,7 +93,7 @@ def restore(managed_server: ManagedServer, rows: int, times: int, cpus: Sequence
 
 
 def cursor(instance: Instance, tables: Dataset, seconds: float) -> Turn:
-    """Point selects as one would write them in Python without an engine."""
+    """Point selects in a plain Python loop, without the engine."""
     pick = random.Random(1)
     with instance.connect(database=SCHEMAS["sbtest"]) as connection, connection.cursor() as each:
         count, began, cpu_before_s = 0, time.monotonic(), time.process_time()

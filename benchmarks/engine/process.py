@@ -1,4 +1,4 @@
-"""A whole client process of ours: told what to do on standard input, it says how much memory it took."""
+"""A client process of the engine: reads a Job from standard input, prints its peak memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-import shootout.measure.campaign  # noqa: F401  # a run's process holds it and all that it needs
+import shootout.measure.campaign  # noqa: F401  # for the memory of a run's process
 from shootout._engine import Engine
 from shootout.model.value import Value
 from shootout.servers import native
@@ -18,7 +18,7 @@ TIMEOUT_S = 60.0
 
 
 class Job(Value):
-    """What to connect to, and what to run there for a second."""
+    """A server, and a program to run there for a second."""
 
     program: bytes
     address: str
@@ -29,7 +29,7 @@ class Job(Value):
 
 
 def most_memory(pid: int) -> int:
-    """Bytes of the most memory that a process ever held."""
+    """A process's peak memory in bytes."""
     text = Path(f"/proc/{pid}/status").read_text("utf-8")
     found = re.search(r"^VmHWM:\s+(\d+) kB$", text, re.MULTILINE)
     assert found is not None  # every process has memory

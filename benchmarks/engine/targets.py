@@ -1,4 +1,4 @@
-"""What was measured as tables, and each target with whether it is met."""
+"""Tables of the measurements, and which targets they meet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.engine.values import Memory, Point, Report, Turn, mean
 from shootout.model.verdict import Interval
 from shootout.report.wording import number
 
-MANY = 16  # connections, from which on replies come in by the handful
+MANY = 16  # connections from which on one wake-up brings several replies
 CROWD = 256
 MEMORY_BYTES = 150_000_000
 CONNECTIONS_MOST = 4096
@@ -25,7 +25,7 @@ class Target:
 
 
 def targets(report: Report) -> Iterator[Target]:
-    """Those that something was measured for, each with its worst case."""
+    """The targets with measurements, each with its worst case."""
     few = [point for point in report.points if point.connections < MANY]
     many = [point for point in report.points if point.connections >= MANY]
     crowd = [point for point in report.points if point.connections >= CROWD]
@@ -62,7 +62,7 @@ def targets(report: Report) -> Iterator[Target]:
 
 
 def point_rows(points: tuple[Point, ...]) -> Table:
-    """The matrix."""
+    """Every point."""
     table = Table(
         "workload", "protocol", "connections", "tps", "sysbench", "ratio", "client µs", "sysbench", "ratio",
         "pairs", box=None,
@@ -96,9 +96,9 @@ def other_lines(report: Report) -> Iterator[str]:
         times = ", ".join(f"{seconds:.1f}" for seconds in restore.seconds)
         yield f"restoring {number(restore.rows)} rows: {times} s"
     if cursor := report.cursor:
-        beside = [p for p in report.points if (p.workload, p.protocol, p.connections) == _CURSOR]
-        also = "".join(f"; {name} {_turns(turns)}" for p in beside for name, turns in _both(p))
-        yield f"a PyMySQL cursor's loop, point selects: {_turns((cursor,))}{also}"
+        same = [p for p in report.points if (p.workload, p.protocol, p.connections) == _CURSOR]
+        others = "".join(f"; {name} {_turns(turns)}" for p in same for name, turns in _both(p))
+        yield f"a PyMySQL cursor's loop, point selects: {_turns((cursor,))}{others}"
 
 
 _CURSOR = ("oltp_point_select", "text", 1)
@@ -119,7 +119,7 @@ def _figures(point: Point) -> Iterator[str]:
 
 
 def _growth(points: tuple[Point, ...]) -> dict[tuple[str, str], float]:
-    """Our client's CPU for each transaction with the most connections over that with `MANY`."""
+    """Our client's CPU per transaction with the most connections, relative to `MANY`."""
     cpu = {(p.workload, p.protocol, p.connections): mean(p.ours, "client_cpu_s") for p in points}
     return {
         (workload, protocol): most_s / cpu[workload, protocol, MANY]

@@ -1,4 +1,4 @@
-"""What `make bench-engine` measures: the values of reports/engine.json."""
+"""The values of reports/engine.json, which `make bench-engine` writes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ CONFIDENCE, TRIM = 0.95, 0.1
 
 
 class Turn(Value):
-    """One client's load, counted by the server and by the kernel."""
+    """One client's load, counted by the server and the kernel."""
 
     tps: float
-    client_cpu_s: float  # each transaction
+    client_cpu_s: float  # per transaction
 
 
 class Point(Value):
@@ -32,7 +32,7 @@ class Point(Value):
 
     @classmethod
     def of(cls, workload: str, protocol: str, connections: int, pairs: Sequence[tuple[Turn, Turn]]) -> Point:
-        """Needs a pair; of one alone the intervals are endless."""
+        """Needs at least one pair; a single pair's intervals are unbounded."""
         ours, sysbench = zip(*pairs, strict=True)
         return cls(
             workload=workload,
@@ -46,7 +46,7 @@ class Point(Value):
 
 
 class Memory(Value):
-    """The most that each client's whole process ever held in memory."""
+    """The peak memory of each client's process."""
 
     protocol: str
     connections: int
@@ -55,7 +55,7 @@ class Memory(Value):
 
 
 class Loading(Value):
-    """Rows into one empty table, its index included, in turns."""
+    """Loading one empty table, its index included, in turns."""
 
     rows: int
     ours_s: tuple[float, ...]
@@ -71,11 +71,11 @@ class Restore(Value):
 
 
 class Report(Value):
-    """Everything; what was left out is empty."""
+    """All measurements; those left out are empty."""
 
     server: str
     started: str  # ISO, UTC
-    runner: str  # its CPU, and how many
+    runner: str  # CPU model and count
     points: tuple[Point, ...] = ()
     memory: tuple[Memory, ...] = ()
     loading: Loading | None = None
@@ -84,19 +84,18 @@ class Report(Value):
 
 
 def loading(rows: int, ours_s: Sequence[float], sysbench_s: Sequence[float]) -> Loading:
-    """The values with their ratio."""
     return Loading(
         rows=rows, ours_s=tuple(ours_s), sysbench_s=tuple(sysbench_s), ratio=_ratio(sysbench_s, ours_s)
     )
 
 
 def mean(turns: Sequence[Turn], field: str) -> float:
-    """The trimmed mean of one figure."""
+    """The trimmed mean of one field."""
     return stats.trimmed_mean([getattr(turn, field) for turn in turns], TRIM)
 
 
 def _ratio(above: Sequence[float], below: Sequence[float]) -> Interval:
-    """above / below over pairs, on the scale of logarithms."""
+    """above / below over pairs, on a log scale."""
     logs = [math.log(a / b) for a, b in zip(above, below, strict=True)]
     effect = stats.rounds_effect(logs, TRIM, CONFIDENCE)
     low, high = (min(math.exp(min(end, 700.0)), 1e300) for end in (effect.low, effect.high))

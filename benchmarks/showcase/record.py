@@ -1,10 +1,9 @@
-"""Makes a run's document small enough for the repository.
+"""Shorten a run's document for the repository.
 
 Usage: `python -m benchmarks.showcase.record DOC --statements 1`
 
-What is left in reports/showcase is as it was measured; only latencies of kinds of statement are left out, and
-the folders that servers and files were in on the machine that measured. Starts can be, too: but of fewer of
-them less can be told, and verdicts are no longer those that the run gave.
+The result, in reports/showcase, leaves out latencies of statement kinds and the measuring machine's folders.
+`--starts` leaves out starts, too, which changes the verdicts.
 """
 
 from __future__ import annotations
@@ -28,11 +27,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("documents", metavar="DOC", type=Path, nargs="*")
     parser.add_argument(
-        "--unpack", metavar="DIR", type=Path, help="put the showcase's documents there instead"
+        "--unpack", metavar="DIR", type=Path, help="unpack the showcase's documents into DIR instead"
     )
-    parser.add_argument("--starts", type=int, help="of each block, those that confirm not counted")
+    parser.add_argument("--starts", type=int, help="starts per block, not counting confirming ones")
     parser.add_argument(
-        "--statements", type=_threads, metavar="N,…", help="only of blocks of so many threads; 0: of none"
+        "--statements",
+        type=_threads,
+        metavar="N,…",
+        help="thread counts of the blocks that retain statement latencies; 0: none",
     )
     given = parser.parse_args()
     if given.unpack:
@@ -42,17 +44,17 @@ def main() -> None:
 
 
 def record(path: Path, starts: int | None = None, statements: Collection[int] | None = None) -> Path:
-    """Write the short form of a document; returns where it is.
+    """Write a document's short form; return its path.
 
-    `starts`: how many are kept of each block, and those that confirm. `statements`: the threads of the blocks
-    that keep the latencies of kinds of statement. None: all.
+    `starts`: how many of each block to retain, besides confirming ones. `statements`: the thread counts of
+    blocks that retain statement latencies. None: all.
     """
-    read = journal.read(path)
-    kept = [record for record in read.starts if starts is None or record.start <= starts or record.confirming]
+    document = journal.read(path)
+    selected = [s for s in document.starts if starts is None or s.start <= starts or s.confirming]
     if statements is not None:
-        telling = {block.key for block in read.header.blocks if block.threads in statements}
-        kept = [record if record.block in telling else _silent(record) for record in kept]
-    short = replace(placeless(read), starts=tuple(kept))
+        detailed = {block.key for block in document.header.blocks if block.threads in statements}
+        selected = [s if s.block in detailed else _without_statements(s) for s in selected]
+    short = replace(placeless(document), starts=tuple(selected))
     SHOWCASE.mkdir(parents=True, exist_ok=True)
     packed = SHOWCASE / f"{path.name}.gz"
     packed.write_bytes(gzip.compress(journal.encoded(short), 9, mtime=0))
@@ -60,7 +62,7 @@ def record(path: Path, starts: int | None = None, statements: Collection[int] | 
 
 
 def unpacked(folder: Path) -> tuple[Path, ...]:
-    """The showcase's documents as files in a folder, the newest last."""
+    """Unpack the showcase's documents into a folder; return their paths, the newest last."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for packed in sorted(SHOWCASE.glob("*.jsonl.gz")):
@@ -73,28 +75,28 @@ def _threads(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split(",")))
 
 
-def _silent(record: StartRecord) -> StartRecord:
-    def silent(samples: Samples) -> Samples:
+def _without_statements(record: StartRecord) -> StartRecord:
+    def without(samples: Samples) -> Samples:
         return replace(samples, statements={})
 
     return replace(
         record,
-        samples=tuple(map(silent, record.samples)),
-        aa_control=record.aa_control and silent(record.aa_control),
+        samples=tuple(map(without, record.samples)),
+        aa_control=record.aa_control and without(record.aa_control),
     )
 
 
-def placeless(read: RunDocument) -> RunDocument:
-    """Without the folders of the machine that measured."""
-    header = read.header
-    asked = tuple(text.removeprefix("path:") for text in header.profile.servers)
+def placeless(document: RunDocument) -> RunDocument:
+    """Without the measuring machine's folders."""
+    header = document.header
+    given = tuple(text.removeprefix("path:") for text in header.profile.servers)
     folders: set[str] = set()
 
     def short(reference: str) -> str:
         kind, _, target = reference.partition(":")
         if kind != "path" or not PurePath(target).is_absolute():
             return reference
-        own = next((text for text in asked if target.endswith(f"/{text}")), PurePath(target).name)
+        own = next((text for text in given if target.endswith(f"/{text}")), PurePath(target).name)
         folders.add(target.removesuffix(own))
         return f"path:{own}"
 
@@ -105,7 +107,7 @@ def placeless(read: RunDocument) -> RunDocument:
         return functools.reduce(lambda left, folder: left.replace(folder, ""), folders, text)
 
     return replace(
-        read,
+        document,
         header=replace(
             header,
             profile=profile,
@@ -116,7 +118,7 @@ def placeless(read: RunDocument) -> RunDocument:
             ),
             given={},
         ),
-        failures=tuple(replace(failure, reason=bare(failure.reason)) for failure in read.failures),
+        failures=tuple(replace(failure, reason=bare(failure.reason)) for failure in document.failures),
     )
 
 

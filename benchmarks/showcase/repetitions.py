@@ -1,9 +1,9 @@
-"""Prints what docs/published.md says of each claim on our machine.
+"""Print the tables of docs/published.md: each claim, and whether it holds on our machine.
 
 Usage: `python -m benchmarks.showcase.repetitions [DOC …]`
 
-Keeps these documents, of runs of the profiles that repeat a comparison, in reports/showcase/published/,
-without latencies and counters; then prints the tables of all that are kept there.
+Saves the given documents, runs of profiles that repeat a published comparison, in reports/showcase/published/
+without latencies and counters; then prints the tables of all documents there.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ from shootout.model.run import RunDocument
 from shootout.paths import REPORTS, ROOT
 from shootout.report import wording
 
-KEPT = REPORTS / "showcase" / "published"
+RUNS = REPORTS / "showcase" / "published"
 FINDINGS = ROOT / "docs" / "published.md"
 
 
 def main() -> None:
     for path in map(Path, sys.argv[1:]):
         found = journal.read(path)
-        campaign.keep(KEPT / f"{found.header.profile.published}.jsonl.xz", found)
+        campaign.save(RUNS / f"{found.header.profile.published}.jsonl.xz", found)
     for run in runs():
         print("\n".join(table(run)), end="\n\n")
 
 
 def runs() -> list[RunDocument]:
-    """The runs that are kept, by the name of what they repeat."""
-    return [campaign.kept(path) for path in sorted(KEPT.iterdir())]
+    """The saved runs, by the name of what they repeat."""
+    return [campaign.load(path) for path in sorted(RUNS.iterdir())]
 
 
 def table(run: RunDocument) -> Iterator[str]:
-    """Each claim: whether it held in the published figures, whether it holds here, and the figures."""
+    """Each claim's outcome in the published figures and here, with the figures."""
     header = run.header
-    said = published.load(header.profile.published or "")
+    comparison = published.load(header.profile.published or "")
     minutes = round(run.end.elapsed_s / 60) if run.end else 0
-    yield f"### {said.title}: `{header.profile_name}`"
+    yield f"### {comparison.title}: `{header.profile_name}`"
     yield ""
     yield f"{header.started[:10]}, {header.runner.cpus} CPUs ({header.runner.cpu}), in {minutes} minutes."
     stood_in = (
         f"{each.name} (`{instead}`)"
-        for each in said.servers
+        for each in comparison.servers
         if (instead := header.profile.stand_ins.get(each.server))
     )
     if names := ", ".join(stood_in):
@@ -59,8 +59,8 @@ def table(run: RunDocument) -> Iterator[str]:
     for each in claims.judge_all(run, header.profile.policy):
         theirs, ours = (f"{wording.OUTCOME_SYMBOLS[o]} {o}" for o in (each.in_their_figures, each.outcome))
         figures = "; ".join(f"{c.what}: {wording.factor(c.ratio)}" for c in each.contrasts)
-        told = ". ".join(filter(None, (figures, each.reason)))
-        row = f"| {each.claim.text} | {theirs} | {ours} | {told} |"
+        measured = ". ".join(filter(None, (figures, each.reason)))
+        row = f"| {each.claim.text} | {theirs} | {ours} | {measured} |"
         yield row.replace(wording.SPACE, " ")
 
 

@@ -1,4 +1,4 @@
-"""Takes README's screenshot again, of the site that `make demo-site` has made.
+"""Take README's screenshot from the site of `make demo-site`.
 
 Usage: `python -m benchmarks.showcase.screenshot`
 """
@@ -13,16 +13,16 @@ from playwright.sync_api import sync_playwright
 from shootout.paths import REPORTS, ROOT
 
 PAGE = REPORTS / "demo" / "site" / "runs" / "20261121T170041Z-a58f78" / "index.html"  # as `make bench` ends
-SHOWN = ROOT / "docs" / "report.png"
+IMAGE = ROOT / "docs" / "report.png"
 WIDTH, HEIGHT = 1240, 985  # CSS pixels
 
 
 def main() -> None:
-    print(shoot(PAGE, SHOWN))
+    print(shoot(PAGE, IMAGE))
 
 
-def shoot(page: Path, shown: Path) -> Path:
-    """The top of a page, in light colours."""
+def shoot(page: Path, image: Path) -> Path:
+    """The top of a page, in the light colour scheme."""
     browser_path = shutil.which("chromium")
     if browser_path is None:
         raise SystemExit("Chromium is missing: apt-get install chromium")
@@ -33,9 +33,9 @@ def shoot(page: Path, shown: Path) -> Path:
         tab = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
         tab.goto(page.as_uri())
         tab.wait_for_load_state("load")
-        tab.screenshot(path=shown)
+        tab.screenshot(path=image)
         browser.close()
-    return shown
+    return image
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""The pictures and tables of docs/showcase.md, of the run that the profile of that name has recorded.
+"""The charts and tables of docs/showcase.md, from the recorded run of the profile `showcase`.
 
-Usage: `make demo-site`, then `python -m benchmarks.showcase.tables`: copies the pictures, prints the tables.
+Usage: `make demo-site`, then `python -m benchmarks.showcase.tables`: copies the charts, prints the tables.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ DEMO = REPORTS / "demo"
 
 def main() -> None:
     whole = find(DEMO / "results")
-    for workload, shown in PICTURES.items():
-        shutil.copyfile(picture(DEMO / "site", whole, workload), DOCS / shown)
+    for workload, chart in PICTURES.items():
+        shutil.copyfile(picture(DEMO / "site", whole, workload), DOCS / chart)
         print(f"## {workload}\n")
         print("\n".join(table(whole, workload)), end="\n\n")
 
 
 def find(results: Path) -> Whole:
-    """The run among recorded ones."""
+    """The showcase's run among the recorded ones."""
     (path,) = (path for path in journal.find(results) if journal.read(path).header.profile_name == "showcase")
     return judgement_cache.run(path).whole()
 
 
 def picture(site: Path, whole: Whole, workload: str) -> Path:
-    """Where its picture of a workload lies in a site."""
+    """A workload's chart in a site."""
     page = Path(workload_page(workload, ""))
     return site / run_folder(whole.document.header.run) / page.with_suffix(".svg")
 
 
 def table(whole: Whole, workload: str) -> Iterator[str]:
-    """Servers by threads: throughput of the base, changes of the others, and each one's peak in tps."""
+    """Servers by threads: the base's throughput, the others' changes, and each server's peak in tps."""
     cells = [c for c in whole.comparison.cells if c.cell.workload == workload]
     threads = sorted({c.cell.threads for c in cells})
     yield f"| server | {' | '.join(map(wording.threads, threads))} | peak, tps |"

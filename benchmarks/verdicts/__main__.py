@@ -1,17 +1,16 @@
-"""What docs/method.md promises of verdicts, measured: false alarms, power, the usual ways, bias.
+"""How good verdicts are: false alarms, power, precision against the usual ways, bias.
 
-    aa        a server against itself, five instances in each block; each head is judged as a gate of its own
-    paused    the same where servers write and are stopped while it is another's turn
-    power     servers that are stopped for known shares of every 100 ms (injector.py)
-    equal     sysbench on A and then on B, whole runs in turns, and our slices, in equal times
-    bias      idle servers sharing the machine, stopped, or each alone; and long runs with one server at all
-    noise     a server against itself where it writes, idle servers sharing the machine, or stopped
-    replay    recorded A/A cells with losses written into them, as they are and with less noise
+    aa        a server against itself, five instances per block; each head is judged as its own gate
+    paused    the same for writing workloads, with idle servers stopped
+    power     servers stopped for known shares of every 100 ms (injector.py)
+    equal     sysbench on A then B, alternating sysbench runs, and slices, in equal times
+    bias      idle servers running, stopped, or each alone; and long runs of a single server
+    noise     a server against itself where it writes, idle servers running or stopped
+    replay    recorded A/A cells with losses added, at their own and at lower noise
 
-Each run and repeat lies in reports/verdict/ as soon as it is over, and is not made again: stop it and go on
-as you like. Everything takes seven and a half hours; run nothing beside it. Prints Markdown. What
-docs/method.md shows is kept in reports/showcase/verdict/, without latencies and counters: --recorded judges
-that again.
+Results go to reports/verdict/ as they come and are not measured again: stop and continue as you like.
+Everything takes seven and a half hours, on an otherwise idle machine. Prints Markdown. The published runs are
+in reports/showcase/verdict/, without latencies and counters; --recorded judges them again.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ from shootout.model.verdict import Verdict
 from shootout.paths import REPORTS, ROOT, cache_folder
 
 FOLDER = REPORTS / "verdict"
-KEPT = REPORTS / "showcase" / "verdict"
+RECORDED = REPORTS / "showcase" / "verdict"
 SERVERS = ("mysql-8.0.12", "mysql-5.7.22", "mariadb-10.11")
 LOSSES = (0.01, 0.02, 0.03, 0.05, 0.10)
-STOPPED = 0.005  # the share for which a base is stopped, as often as its heads (injector.py)
+STOPPED = 0.005  # the share for which the base is stopped (injector.py)
 POLICY = Policy()
 CONFIRMING = 2
 
@@ -59,7 +58,7 @@ starts_max = 7
 measure_s = 1.2
 budget_s = 7200.0
 [policy]
-confirm_starts = 0 # the last starts of all blocks confirm, whether or not something looks changed
+confirm_starts = 0 # the last starts of every block serve as confirmation
 """
 AA_COPIES, AA_RUNS, PAUSED_RUNS = 5, 5, 3
 READING, WRITING = '"oltp_point_select", "oltp_read_only"', '"oltp_update_index", "oltp_read_write"'
@@ -69,16 +68,16 @@ workloads = ["oltp_point_select", "oltp_read_only", "oltp_update_index", "oltp_r
 threads = [1, 8]
 settings = "in-memory"
 [sampling]
-isolation = "share" # who wakes what the injector stops is the injector alone
+isolation = "share" # only the injector may stop and wake servers
 starts_min = 14
 starts_max = 14
-measure_s = 4.3 # sixty seconds of each server in all
+measure_s = 4.3 # sixty seconds of each server in total
 budget_s = 7200.0
 [policy]
 confirm_starts = 0
 """
 POWER_RUNS, POWER_STARTS = 2, 14
-MEASURED_S = (30.0, 120.0)  # of a cell: base and head together, spread over all starts
+MEASURED_S = (30.0, 120.0)  # per cell: base and head together, over all starts
 BIAS = """
 description = "A real difference, measured with idle servers {isolation}"
 workloads = ["oltp_read_only", "oltp_write_only"]
@@ -124,7 +123,7 @@ budget_s = 7200.0
 confirm_starts = 0
 """
 BIASED = ("mysql-5.7.22", "mysql-8.0.12")
-BESIDE = ("share", "pause")  # idle servers are there, running or stopped
+IDLE = ("share", "pause")  # idle servers run, or are stopped
 BIAS_RUNS = {"share": 3, "pause": 3, "exclusive": 1}
 ALONE_STARTS = 8
 EQUAL_S, EQUAL_REPEATS, EQUAL_THREADS = 40.0, 8, 8
@@ -146,10 +145,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--parts", default=",".join(parts), help="default: %(default)s")
-    parser.add_argument("--recorded", action="store_true", help="judge what is kept again")
-    parser.add_argument("--keep", action="store_true", help="keep what was measured")
+    parser.add_argument("--recorded", action="store_true", help="judge the published runs again")
+    parser.add_argument("--publish", action="store_true", help="copy what was measured to the published runs")
     given = parser.parse_args()
-    records = Records(recorded=given.recorded, keep=given.keep)
+    records = Records(recorded=given.recorded, publish=given.publish)
     for name in given.parts.split(","):
         print(f"\n### {name}\n")
         for line in parts[name](records):
@@ -158,52 +157,50 @@ def main() -> None:
 
 @dataclass(frozen=True)
 class Records:
-    """What was measured, is measured now, or was kept."""
+    """The runs: published ones, or measured ones and those measured now."""
 
     recorded: bool = True
-    keep: bool = False
+    publish: bool = False
 
     def run(self, name: str, profile: str, servers: Sequence[str], seed: int) -> RunDocument:
         """The document of a run."""
+        published = RECORDED / f"{name}.jsonl.xz"
         if self.recorded:
-            return campaign.kept(KEPT / f"{name}.jsonl.xz")
+            return campaign.load(published)
         found = campaign.measured(FOLDER / name, profile, servers, seed)
-        if self.keep:
-            campaign.keep(KEPT / f"{name}.jsonl.xz", found)
+        if self.publish:
+            campaign.save(published, found)
         return found
 
     def has(self, name: str) -> bool:
-        """Whether the run can be told of: of what is kept, all may not have been measured yet."""
-        return not self.recorded or (KEPT / f"{name}.jsonl.xz").exists()
+        """Whether the run is available: not every run was published."""
+        return not self.recorded or (RECORDED / f"{name}.jsonl.xz").exists()
 
     def file(self, name: str) -> Path:
-        """A small file beside the runs; where it is kept, that one is written."""
-        kept, measured = KEPT / name, FOLDER / name
+        """A small file beside the runs."""
+        published, measured = RECORDED / name, FOLDER / name
         measured.parent.mkdir(parents=True, exist_ok=True)
-        if self.keep and measured.exists():
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_bytes(measured.read_bytes())
-        return kept if self.recorded else measured
+        if self.publish and measured.exists():
+            published.parent.mkdir(parents=True, exist_ok=True)
+            published.write_bytes(measured.read_bytes())
+        return published if self.recorded else measured
 
 
 # --- a server against itself ----------------------------------------------------------------------
 
 
 def aa_documents(records: Records) -> Iterator[RunDocument]:
-    """Recorded, or measured now."""
     profile = AA.format(workloads=f"{READING}, {WRITING}", isolation="share")
     yield from against_themselves(records, "aa", profile, AA_RUNS)
 
 
 def paused_documents(records: Records) -> Iterator[RunDocument]:
-    """The same of idle servers that are stopped."""
-    yield from against_themselves(
-        records, "paused", AA.format(workloads=WRITING, isolation="pause"), PAUSED_RUNS
-    )
+    profile = AA.format(workloads=WRITING, isolation="pause")
+    yield from against_themselves(records, "paused", profile, PAUSED_RUNS)
 
 
 def against_themselves(records: Records, name: str, profile: str, runs: int) -> Iterator[RunDocument]:
-    """Another server in each run."""
+    """A/A runs, of another server each."""
     for number in range(runs):
         server = SERVERS[number % len(SERVERS)]
         if records.has(f"{name}-{number + 1}"):
@@ -222,34 +219,32 @@ def false_alarms(documents: Iterable[RunDocument]) -> Iterator[str]:
         alarms = [cell for cell in found if cell.verdict in judging.CHANGED]
         rate = stats.wilson(len(alarms), len(found), POLICY.confidence)
         counts = Counter(str(cell.verdict) for cell in found)
-        told = f"{len(alarms)} of {len(found)} cells, {percent(rate.low, rate.high)}"
-        yield f"- {title}: {told}; {dict(counts)}"
-        holding = [cell.ratio.low <= 1 <= cell.ratio.high for cell in found if cell.ratio is not None]
-        yield f"  - intervals that hold no change: {share(holding)}"
+        alarm_rate = f"{len(alarms)} of {len(found)} cells, {percent(rate.low, rate.high)}"
+        yield f"- {title}: {alarm_rate}; {dict(counts)}"
+        covering = [cell.ratio.low <= 1 <= cell.ratio.high for cell in found if cell.ratio is not None]
+        yield f"  - intervals that include no change: {share(covering)}"
         for cell in alarms:
             yield f"  - {cell.cell.server}, {cell.cell.workload}, {cell.cell.threads} threads: {cell.reason}"
     yield from variances(gates)
 
 
 def variances(gates: Sequence[RunDocument]) -> Iterator[str]:
-    """What limits the width of intervals here: standard deviations of the ratio's logarithm."""
-    found = judging.budgets(gates)
-    yield "\n| | threads | one round | all rounds of a start | the restart | a start |"
-    yield "|---|---|---|---|---|---|"
-    for (workload, threads), budgets in sorted(found.items()):
+    """What limits the width of intervals: standard deviations of the log-ratio."""
+    yield ""
+    yield from head("", "threads", "one round", "all rounds of a start", "the restart", "a start")
+    for (workload, threads), budgets in sorted(judging.budgets(gates).items()):
         single, of_rounds, of_start = (
             float(np.mean([getattr(each, name) for each in budgets])) for name in ("round", "rounds", "start")
         )
         columns = (single, of_rounds, max(of_start, 0.0), max(of_rounds + of_start, 0.0))
-        row = " | ".join(f"{100 * math.sqrt(variance):.1f} %" for variance in columns)
-        yield f"| {workload} | {threads} | {row} |"
+        yield row(workload, threads, *map(_deviation, columns))
 
 
 # --- losses of known size -------------------------------------------------------------------------
 
 
 def power(records: Records) -> Iterator[str]:
-    """How often a real slow-down is found, and whether the estimate covers it."""
+    """How often a real loss is found, and whether the interval covers it."""
     found: dict[tuple[float, float], list[bool]] = {}
     covered: dict[float, list[bool]] = {}
     estimates: dict[float, list[float]] = {}
@@ -278,41 +273,34 @@ def power(records: Records) -> Iterator[str]:
                 if cell.ratio is not None:
                     covered.setdefault(loss, []).append(cell.ratio.low <= truth <= cell.ratio.high)
                     estimates.setdefault(loss, []).append(cell.ratio.estimate / truth - 1)
-    yield (
-        "| injected | "
-        + " | ".join(f"found in {seconds:g} s" for seconds in MEASURED_S)
-        + " | covered | bias |"
-    )
-    yield "|---|" + "---|" * (len(MEASURED_S) + 2)
+    yield from head("injected", *(f"found in {seconds:g} s" for seconds in MEASURED_S), "covered", "bias")
     for loss in LOSSES:
         rates = [share(found[loss, seconds]) for seconds in MEASURED_S]
         off = stats.mean_interval(estimates[loss], POLICY.confidence)
         bias_ = f"{100 * off.estimate:+.2f} % ({100 * off.low:+.2f} to {100 * off.high:+.2f})"
-        yield f"| {100 * loss:g} % | {' | '.join(rates)} | {share(covered[loss])} | {bias_} |"
+        yield row(f"{100 * loss:g} %", *rates, share(covered[loss]), bias_)
     yield from variances(gates)
 
 
 @contextmanager
 def slowed(log: Path) -> Iterator[None]:
-    """While the injector runs: beside the first server, and its A/A control, the others lose a share each."""
+    """Run the injector: each head loses a share relative to the base and its A/A control."""
     heads = [f"{place}={1 - (1 - loss) * (1 - STOPPED)}" for place, loss in enumerate(LOSSES, 1)]
-    told = [f"0={STOPPED}", f"control={STOPPED}", *heads]
-    command = [sys.executable, "-m", "benchmarks.verdicts.injector", str(cache_folder()), str(log), *told]
+    targets = [f"0={STOPPED}", f"control={STOPPED}", *heads]
+    command = [sys.executable, "-m", "benchmarks.verdicts.injector", str(cache_folder()), str(log), *targets]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(command, env=environment)
     try:
         yield
         if process.poll() is not None:
-            raise SystemExit(
-                "the injector has ended: it must be allowed to run before all others (SCHED_FIFO)"
-            )
+            raise SystemExit("the injector has ended: it needs real-time scheduling (SCHED_FIFO)")
     finally:
         process.kill()
         process.wait()
 
 
 def stopped(log: Path) -> dict[str, float]:
-    """The share for which each server was really stopped, over all its lives."""
+    """The share for which each server was actually stopped, over all its lives."""
     lines = [msgspec.json.decode(line) for line in log.read_bytes().splitlines()]
     found = {}
     for place in {line["place"] for line in lines}:
@@ -323,17 +311,12 @@ def stopped(log: Path) -> dict[str, float]:
 
 
 def replay(records: Records) -> Iterator[str]:
-    """Recorded A/A cells with a loss in them: as noisy as here, and as a dedicated machine would be."""
+    """A/A cells with a loss added, at their own noise and at a dedicated machine's."""
     gates = [gate for document in aa_documents(records) for gate in judging.heads(document)]
-    columns = [
-        ("as recorded", None),
-        *((f"starts differ by {100 * noise:g} %", noise) for noise in DEDICATED),
-    ]
-    yield "| loss | " + " | ".join(name for name, _ in columns) + " |"
-    yield "|---|" + "---|" * len(columns)
+    yield from head("loss", "as recorded", *(f"starts differ by {100 * noise:g} %" for noise in DEDICATED))
     for loss in LOSSES:
-        row = []
-        for _, noise in columns:
+        rates = []
+        for noise in (None, *DEDICATED):
             hits = [
                 cell.verdict is Verdict.REGRESSED
                 for gate in gates
@@ -343,18 +326,17 @@ def replay(records: Records) -> Iterator[str]:
                     confirming=True,
                 )
             ]
-            row.append(share(hits))
-        yield f"| {100 * loss:g} % | {' | '.join(row)} |"
+            rates.append(share(hits))
+        yield row(f"{100 * loss:g} %", *rates)
 
 
-# --- beside the usual ways ------------------------------------------------------------------------
+# --- against the usual ways -----------------------------------------------------------------------
 
 
 def equal_times(records: Records) -> Iterator[str]:
-    """Half-widths of 95 % intervals, from how far the results of each way differ from each other."""
+    """Half-widths of 95 % intervals, from the spread of each way's results."""
     yield f"{EQUAL_S:g} s each, {EQUAL_THREADS} threads, {EQUAL_REPEATS} repeats:\n"
-    yield "| | A, then B | runs of 10 s in turns | slices | narrower by |"
-    yield "|---|---|---|---|---|"
+    yield from head("", "A, then B", "runs of 10 s in turns", "slices", "narrower by")
     for workload in EQUAL_WORKLOADS:
         file = records.file(f"equal-{workload}.json")
         repeats = msgspec.json.decode(file.read_bytes(), type=list[Repeat]) if file.exists() else []
@@ -367,15 +349,15 @@ def equal_times(records: Records) -> Iterator[str]:
         once, in_turns, slices = (
             usual.half_width([getattr(each, way) for each in repeats]) for way in Repeat.__struct_fields__
         )
-        widths = " | ".join(f"± {100 * width:.2f} %" for width in (once, in_turns, slices))
-        yield f"| {workload} | {widths} | {once / slices:.1f} and {in_turns / slices:.1f} times |"
+        widths = (f"± {100 * width:.2f} %" for width in (once, in_turns, slices))
+        yield row(workload, *widths, f"{once / slices:.1f} and {in_turns / slices:.1f} times")
 
 
 # --- bias -----------------------------------------------------------------------------------------
 
 
 def bias(records: Records) -> Iterator[str]:
-    """The ratio of two servers by each isolation, and of runs in which each was alone."""
+    """The ratio of two servers with each isolation, and from runs of one server alone."""
     found: dict[str, list[RunDocument]] = {isolation: [] for isolation in BIAS_RUNS}
     for number in range(max(BIAS_RUNS.values())):
         for isolation, runs in BIAS_RUNS.items():
@@ -383,8 +365,7 @@ def bias(records: Records) -> Iterator[str]:
                 profile = BIAS.format(isolation=isolation)
                 name = f"bias-{isolation}-{number + 1}"
                 found[isolation].append(records.run(name, profile, BIASED, seed=number + 1))
-    yield "| | runs | read only | write only |"
-    yield "|---|---|---|---|"
+    yield from head("", "runs", "read only", "write only")
     for isolation, documents in found.items():
         for number, document in enumerate(documents, 1):
             yield _bias_row(isolation, str(number), [_starts(document, block) for block in (0, 1)])
@@ -404,20 +385,20 @@ def bias(records: Records) -> Iterator[str]:
 
 def _bias_row(name: str, runs: str, starts: Sequence[Sequence[float]]) -> str:
     intervals = (stats.mean_interval(of_starts, POLICY.confidence) for of_starts in starts)
-    return f"| {name} | {runs} | " + " | ".join(map(_log_ratio, intervals)) + " |"
+    return row(name, runs, *map(_log_ratio, intervals))
 
 
 def _starts(document: RunDocument, block: int) -> Sequence[float]:
-    """The logarithms of the ratio, one for each start, of the block of that number."""
+    """The log-ratio of each start of a block."""
     (_, head) = pairs.of_block(document, document.header.blocks[block], POLICY, BIASED[0])
     assert head.throughput is not None
     return head.throughput.per_start
 
 
 def noise(records: Records) -> Iterator[str]:
-    """How far starts of a server differ from those of itself, with idle servers running and stopped."""
+    """How much A/A starts differ, with idle servers running and stopped."""
     found = {}
-    for isolation in BESIDE:
+    for isolation in IDLE:
         profile = NOISE.format(isolation=isolation)
         names = [f"noise-{isolation}-{number + 1}" for number in range(NOISE_RUNS)]
         documents = [
@@ -425,15 +406,23 @@ def noise(records: Records) -> Iterator[str]:
             for number, name in enumerate(names)
         ]
         found[isolation] = judging.budgets(gate for each in documents for gate in judging.heads(each))
-    yield f"| a start's deviation | threads | {' | '.join(found)} |"
-    yield "|---|---|" + "---|" * len(found)
-    for cell in sorted(found[BESIDE[0]]):
-        variances_ = (np.mean([each.rounds + each.start for each in of[cell]]) for of in found.values())
-        row = " | ".join(f"{100 * math.sqrt(variance):.1f} %" for variance in variances_)
-        yield f"| {cell[0]} | {cell[1]} | {row} |"
+    yield from head("a start's deviation", "threads", *found)
+    for cell in sorted(found[IDLE[0]]):
+        means = (float(np.mean([each.rounds + each.start for each in of[cell]])) for of in found.values())
+        yield row(*cell, *map(_deviation, means))
 
 
-# --- how it is said -------------------------------------------------------------------------------
+# --- wording --------------------------------------------------------------------------------------
+
+
+def head(*columns: str) -> Iterator[str]:
+    """The first two lines of a Markdown table."""
+    yield row(*columns)
+    yield "|" + "---|" * len(columns)
+
+
+def row(*cells: object) -> str:
+    return "|" + "|".join(f" {cell} " if cell != "" else " " for cell in cells) + "|"
 
 
 def percent(low: float, high: float) -> str:
@@ -445,6 +434,10 @@ def share(hits: Sequence[bool] | Iterable[bool]) -> str:
     values = list(hits)
     found = stats.wilson(sum(values), len(values), POLICY.confidence)
     return f"{100 * found.estimate:.0f} % ({percent(found.low, found.high)}, {len(values)} cells)"
+
+
+def _deviation(variance: float) -> str:
+    return f"{100 * math.sqrt(variance):.1f} %"
 
 
 def _log_ratio(found: stats.Estimate) -> str:

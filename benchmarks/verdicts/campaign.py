@@ -1,4 +1,4 @@
-"""Runs of `shootout run` that a benchmark is made of: measured once, each in a folder, and kept small."""
+"""The `shootout run`s behind a benchmark: each measured once in its own folder, saved in short form."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from shootout.document import journal
 from shootout.errors import MeasureError
 from shootout.model.run import RunDocument
 
-OK = (0, 1)  # exit codes: that something regressed is a result
+OK = (0, 1)  # exit codes: a regression is a result, too
 
 
 def measured(folder: Path, profile: str, servers: Sequence[str], seed: int, *options: str) -> RunDocument:
-    """The document of one run; one that is there, whole, is not measured again. Raises MeasureError."""
+    """A run's document, measured unless the folder has a complete one. Raises MeasureError."""
     if (found := _whole(folder)) is not None:
         return found
     for stale in journal.find(folder / "results"):
@@ -35,14 +35,14 @@ def measured(folder: Path, profile: str, servers: Sequence[str], seed: int, *opt
     return found
 
 
-def keep(path: Path, found: RunDocument) -> None:
-    """Keep a document in the repository, without its latencies and counters."""
+def save(path: Path, found: RunDocument) -> None:
+    """Write a document for the repository, without latencies and counters."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(lzma.compress(journal.encoded(record.placeless(judging.bare(found)))))
 
 
-def kept(path: Path) -> RunDocument:
-    """A document that was kept."""
+def load(path: Path) -> RunDocument:
+    """Read a saved document."""
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
         file.write(lzma.decompress(path.read_bytes()))
         file.flush()
@@ -50,7 +50,7 @@ def kept(path: Path) -> RunDocument:
 
 
 def _whole(folder: Path) -> RunDocument | None:
-    """The document of a run that came to its end."""
+    """The folder's complete run, if any."""
     for path in journal.find(folder / "results"):
         found = journal.read(path)
         if found.end is not None and not found.end.interrupted:

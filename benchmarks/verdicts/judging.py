@@ -1,4 +1,4 @@
-"""What recorded runs say when they are judged otherwise: two of their servers, fewer starts, other noise."""
+"""Variants of recorded runs: two of their servers, fewer starts, a known loss, other noise."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOTHING = Histogram().encode()
 
 
 def pair(document: RunDocument, base: str, head: str) -> RunDocument:
-    """The same run, of two of its servers alone: a gate's."""
+    """The run reduced to two of its servers, as a gate."""
     wanted = (base, head)
 
     def block(each: Block) -> Block:
@@ -47,7 +47,7 @@ def pair(document: RunDocument, base: str, head: str) -> RunDocument:
 
 
 def with_starts(document: RunDocument, judging: int, confirming: int) -> RunDocument:
-    """The first starts of each block alone, the last of them made to confirm what the others show."""
+    """The first starts of each block: so many for judging, then so many for confirming."""
     starts: list[StartRecord] = []
     for block in document.header.blocks:
         of_block = [start for start in document.starts if start.block == block.key][: judging + confirming]
@@ -58,7 +58,7 @@ def with_starts(document: RunDocument, judging: int, confirming: int) -> RunDocu
 
 
 def shorter(document: RunDocument, measure_s: float) -> RunDocument:
-    """The document as it would be, had each start measured each server for so many seconds only."""
+    """The run with only `measure_s` seconds of each server in each start."""
 
     def start(each: StartRecord) -> StartRecord:
         longest = np.cumsum([samples.window_s for samples in each.samples], axis=1).max(axis=0)
@@ -71,25 +71,25 @@ def shorter(document: RunDocument, measure_s: float) -> RunDocument:
 
 
 def heads(document: RunDocument) -> Iterator[RunDocument]:
-    """A gate for each server but the first, which is the base of all."""
+    """A gate for each server but the first, the base."""
     base, *others = (server.label for server in document.header.servers)
     for head in others:
         yield pair(document, base, head)
 
 
 def cells(document: RunDocument, policy: Policy, *, confirming: bool) -> tuple[CellComparison, ...]:
-    """The heads' cells, judged; what its confirming starts say is heard or not."""
+    """The heads' cells, judged with or without the confirming starts."""
     if not confirming:
-        kept = tuple(start for start in document.starts if not start.confirming)
-        document = structs.replace(document, starts=kept)
+        first = tuple(start for start in document.starts if not start.confirming)
+        document = structs.replace(document, starts=first)
     return tuple(each for each in compare.compare(document, policy).cells if each.cell != each.base)
 
 
 def slower(document: RunDocument, loss: float, noise: float | None = None) -> RunDocument:
-    """The document of a pair as it would be with a head that is slower by `loss`, a share.
+    """A pair's run with a head that is slower by the share `loss`.
 
-    With `noise` each cell's deviations, of starts and of rounds, are scaled so that its starts differ by that
-    much: the standard deviation of the logarithm of their ratio.
+    `noise` scales each cell's deviations, of starts and of rounds: it becomes the standard deviation of the
+    starts' log-ratios.
     """
     scales = {
         block.key: 1.0 if noise is None else noise / _spread(document, block)
@@ -100,19 +100,19 @@ def slower(document: RunDocument, loss: float, noise: float | None = None) -> Ru
 
 
 class Budget(Value):
-    """Where the spread of a cell's starts comes from: variances of the logarithm of the ratio."""
+    """The components of a cell's variance over starts, for log-ratios."""
 
-    round: float  # of one round, the starts' means apart
-    inflation: float  # of the mean over a start's rounds, by their autocorrelation
-    rounds: float  # what the rounds give to a start's mean
-    start: float  # what the restart itself gives; below zero by chance where that is little
+    round: float  # one round, within a start
+    inflation: float  # of a start's mean, by autocorrelation of its rounds
+    rounds: float  # the rounds' part in a start's mean
+    start: float  # the restart's own part; a small one may be estimated below zero
 
 
 def budget(document: RunDocument, block: Block) -> Budget | None:
     """A pair's budget in one block; None with fewer than two starts.
 
-    The variance of the starts' means is the restart's own plus that of a mean over rounds (one-way random
-    effects: Searle, Casella and McCulloch, "Variance Components", chapter 3).
+    The starts' means vary by the restart plus the mean over rounds (one-way random effects: Searle, Casella
+    and McCulloch, "Variance Components", chapter 3).
     """
     (_, head) = pairs.of_block(document, block, document.header.profile.policy, block.servers[0])
     starts = [rounds for rounds in pairs.log_ratios(head).values() if len(rounds) > 1]
@@ -126,7 +126,7 @@ def budget(document: RunDocument, block: Block) -> Budget | None:
 
 
 def budgets(gates: Iterable[RunDocument]) -> dict[tuple[str, int], list[Budget]]:
-    """Those of all blocks of pairs, by workload and number of threads."""
+    """The budgets of all blocks, by workload and threads."""
     found: dict[tuple[str, int], list[Budget]] = {}
     for gate in gates:
         for block in gate.header.blocks:
@@ -136,7 +136,7 @@ def budgets(gates: Iterable[RunDocument]) -> dict[tuple[str, int], list[Budget]]
 
 
 def bare(document: RunDocument) -> RunDocument:
-    """Without latencies and counters: what verdicts on throughput rest on, small enough to be kept."""
+    """Without latencies and counters: small, and enough for verdicts on throughput."""
 
     def less(samples: Samples) -> Samples:
         return structs.replace(samples, latencies=NOTHING, statements={}, counters={})
@@ -153,7 +153,7 @@ def bare(document: RunDocument) -> RunDocument:
 
 
 def _first(samples: Samples, rounds: int) -> Samples:
-    """Of the first rounds alone; counters and latencies stay those of all."""
+    """The first rounds; counters and latencies stay those of all rounds."""
     names = ("transactions", "window_s", "server_cpu_s", "client_cpu_s", "completed")
     found = {name: getattr(samples, name) for name in names}
     return structs.replace(samples, **{name: of[:rounds] for name, of in found.items() if of is not None})
@@ -165,7 +165,7 @@ def _slower(start: StartRecord, loss: float, scale: float) -> StartRecord:
     for of_base, of_head, base_s, head_s in zip(
         base.transactions, head.transactions, base.window_s, head.window_s, strict=False
     ):
-        usual = max(of_base, 0.5) / base_s * head_s  # what the head would have done at the base's pace
+        usual = max(of_base, 0.5) / base_s * head_s  # the head's count at the base's pace
         counted.append(usual * (1 - loss) * (max(of_head, 0.5) / usual) ** scale)
     return structs.replace(start, samples=(base, structs.replace(head, transactions=tuple(counted))))
 

@@ -1,4 +1,4 @@
-"""The usual ways of comparing two servers beside ours, in equal times on the same running servers."""
+"""The usual ways to compare two servers, and slices, in equal times on the same running servers."""
 
 from __future__ import annotations
 
@@ -7,57 +7,49 @@ import os
 import random
 import re
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from benchmarks.engine import clients
-from shootout import app
-from shootout._engine import Engine
+from benchmarks.running import TIMEOUT_S, Servers, servers
 from shootout.analysis import stats
 from shootout.errors import MeasureError
-from shootout.inputs.options import Selection
-from shootout.measure import plan
 from shootout.measure.dataset import SCHEMAS
-from shootout.measure.managed import ManagedServer, connect
 from shootout.model.value import Value
 from shootout.runner import machine
 from shootout.runner.host import Host
 from shootout.servers.instances import Instance
 
-RUN_S = 10.0  # of sysbench, where two are taken in turns
-RAMP_S, SLICE_S, TIMEOUT_S = 0.02, 0.1, 60.0  # of our slices
+RUN_S = 10.0  # a sysbench run, when two alternate
+SLICE_S = 0.1
 
 
 class Repeat(Value):
-    """What each way gave for the logarithm of the ratio of two instances of one server, in equal times."""
+    """The log-ratio of two instances of one server by each way, in equal times."""
 
-    once: float  # sysbench on the one, then on the other
-    in_turns: float  # sysbench on the one and the other, by `RUN_S`
+    once: float  # sysbench on one, then on the other
+    in_turns: float  # sysbench runs of `RUN_S`, alternating
     slices: float
 
 
 @dataclass
 class Two:
-    """Two instances of one server, and what loads them."""
+    """Two instances of one server."""
 
     workload: str
     threads: int
-    instances: Sequence[Instance]
+    running: Servers
     passwords: Sequence[str]
-    engine: Engine
-    made: plan.Plan
 
     def sysbench(self, server: int, seconds: float) -> float:
-        """Transactions a second, as sysbench says; the first second is not asked for, nor left out."""
-        (tables,) = self.made.loaded
-        command = clients.arguments(self.workload, self.instances[server], self.passwords[server], tables)
+        """Transactions per second as sysbench reports them, over the whole run."""
+        (tables,) = self.running.made.loaded
+        instance = self.running.instances[server]
+        command = clients.arguments(self.workload, instance, self.passwords[server], tables)
         command[command.index(f"--mysql-db={clients.SCHEMA}")] = f"--mysql-db={SCHEMAS['sbtest']}"
         command += [f"--threads={self.threads}", f"--time={seconds:.0f}", "--mysql-ignore-errors=all", "run"]
         done = subprocess.run(
@@ -69,11 +61,11 @@ class Two:
         return float(found[1])
 
     def once(self, seconds: float) -> float:
-        """The usual way."""
+        """Sysbench on A, then on B."""
         return self._ratio(self.sysbench(server, seconds / 2) for server in range(2))
 
     def in_turns(self, seconds: float) -> float:
-        """Whole runs in turns."""
+        """Whole sysbench runs, alternating."""
         pairs = [
             self._ratio(self.sysbench(server, RUN_S) for server in range(2))
             for _ in range(int(seconds / RUN_S / 2))
@@ -81,23 +73,18 @@ class Two:
         return float(np.mean(pairs))
 
     def slices(self, seconds: float) -> float:
-        """Ours."""
-        client, servers = machine.placement(Host().by_core(os.sched_getaffinity(0))).of(
-            self.threads, writes=True
-        )
-        for instance in self.instances:
-            machine.place(instance.pid, servers)
+        """Slices of the engine."""
+        place = machine.placement(Host().by_core(os.sched_getaffinity(0)))
+        client, server_cpus = place.of(self.threads, writes=True)
+        for instance in self.running.instances:
+            machine.place(instance.pid, server_cpus)
         ends_s = time.monotonic() + seconds
         rounds = []
         with machine.hold(client, batch=True):
             while time.monotonic() < ends_s:
-                tps = {server: self._slice(server) for server in random.sample(range(2), 2)}
+                tps = {s: self.running.slice(s, SLICE_S)[0] for s in random.sample(range(2), 2)}
                 rounds.append(math.log(tps[1] / tps[0]))
         return stats.trimmed_mean(rounds, 0.1)
-
-    def _slice(self, server: int) -> float:
-        taken = self.engine.slice(server, RAMP_S, SLICE_S, TIMEOUT_S)
-        return max(taken.transactions, 0.5) / taken.window_s
 
     @staticmethod
     def _ratio(rates: Iterator[float]) -> float:
@@ -108,21 +95,9 @@ class Two:
 @contextmanager
 def two(server: str, workload: str, threads: int) -> Iterator[Two]:
     """Both started from the same data, and warm."""
-    made = app.plan(Selection.read(servers=f"{server},{server}", workloads=workload, threads=str(threads)))
-    engine = Engine(msgspec.json.encode(made.programs[workload]), 1)
-    with ExitStack() as held:
-        home = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="shootout-")))
-        cpus = machine.placement(Host().by_core(os.sched_getaffinity(0))).servers
-        instances: list[Instance] = []
-        passwords = []
-        for label in made.servers:
-            managed_server = ManagedServer.find(made, label)
-            instance = managed_server.start(managed_server.load(), home / str(len(instances)), cpus)
-            held.callback(instance.kill)
-            connect(engine, instance, SCHEMAS["sbtest"], threads)
-            passwords.append(_account(instance))
-            instances.append(instance)
-        both = Two(workload, threads, instances, passwords, engine, made)
+    cpus = machine.placement(Host().by_core(os.sched_getaffinity(0))).servers
+    with servers([server, server], workload, threads, cpus) as running:
+        both = Two(workload, threads, running, [_account(instance) for instance in running.instances])
         both.slices(10.0)
         yield both
 
@@ -139,7 +114,7 @@ def repeat(both: Two, seconds: float, generator: random.Random) -> Repeat:
 
 
 def half_width(values: Sequence[float]) -> float:
-    """Of a 95 % interval around one such result: how far results of one way differ from each other."""
+    """The half-width of one result's 95 % interval, from the spread of all results."""
     return 1.96 * float(np.std(values, ddof=1))
 
 

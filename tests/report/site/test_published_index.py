@@ -31,5 +31,5 @@ def test_the_findings_are_the_runs_own(tables: dict[str, str], name: str) -> Non
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_kept_run_tells_where_it_was_made(name: str) -> None:
-    told = lzma.decompress((repetitions.KEPT / f"{name}.jsonl.xz").read_bytes())
+    told = lzma.decompress((repetitions.RUNS / f"{name}.jsonl.xz").read_bytes())
     assert not re.search(rb'"[^"]*/(tmp|home|root|work|usr/local|opt)/[^"]*"', told)
