@@ -7,7 +7,7 @@ ENGINE := $(wildcard engine/src/*) engine/Cargo.toml engine/Cargo.lock
 
 need = command -v $(1) >/dev/null || { echo "shootout: $(1) is missing; install it with: $(2)" >&2; exit 2; }
 
-.PHONY: bench demo-site test test-servers wheel fuzz clean tools
+.PHONY: bench check clean demo-site fuzz lint test test-servers tools wheel
 .PHONY: bench-engine bench-gate bench-merge bench-method bench-site bench-storm bench-verdict
 
 # Exit code 1 says that something regressed: here that is a result, not a fault.
@@ -20,19 +20,26 @@ demo-site: $(INSTALLED)
 	@$(BIN)/python -m benchmarks.showcase.record --unpack reports/demo/results
 	@$(BIN)/shootout site --results reports/demo/results --out reports/demo/site
 
-test: $(INSTALLED) $(BIN)/actionlint
+# What needs no server, no browser and no quiet machine: a minute at most.
+check: lint
+	$(BIN)/pytest -W error -m "not (real or browser or alone or large or slow)" --numprocesses 2 --dist loadfile \
+		--benchmark-disable --quiet
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	cargo fmt --manifest-path engine/Cargo.toml --check
+
+test: lint $(BIN)/actionlint
 	@$(call need,mvn,apt-get install maven)
 	@$(call need,npm,apt-get install npm)
 	@$(call need,chromium,apt-get install chromium)
 	@$(call need,sysbench,apt-get install sysbench)
 	@$(call need,fio,apt-get install fio)
-	$(BIN)/ruff check
-	$(BIN)/ruff format --check
-	$(BIN)/mypy
-	$(BIN)/lint-imports
 	$(BIN)/zizmor --offline --quiet --strict-collection .github
 	$(BIN)/actionlint -config-file .github/actionlint.yaml .github/workflows/*.yml
-	cargo fmt --manifest-path engine/Cargo.toml --check
 	cargo clippy --manifest-path engine/Cargo.toml --locked --all-targets --features python -- -D warnings
 	cargo test --manifest-path engine/Cargo.toml --locked
 	$(BIN)/pytest -W error -m "alone and not large"

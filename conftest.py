@@ -1,4 +1,4 @@
-"""pytest glue of the performance suites: options, one item for each cell, and the run that they share."""
+"""pytest adapter of the performance suites: options, one item per cell, and the run that all items share."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one item for each cell of the function's workload; without one, of the user's own workloads.
+    """Make one item per cell of the function's workload, or of the user's own workloads if it names none.
 
-    And one for each claim of the published comparison that the run repeats.
+    Functions about claims get one item per claim of the published comparison that the run repeats.
     """
     if "claim" in metafunc.fixturenames:
         name = metafunc.config.stash[REQUEST].plan.profile.published
@@ -77,7 +77,7 @@ def _own(cell: Cell, shipped: frozenset[str]) -> bool:
 
 
 def _id(cell: Cell, *, own: bool) -> str:
-    """A function's item: what it does not say itself."""
+    """The part of an item's name that its function does not state."""
     protocol = cell.workload.removeprefix(workload.without_protocol(cell.workload)).removeprefix(".")
     said = cell.workload if own else protocol
     return "-".join(filter(None, (said, cell.server, f"t{cell.threads}")))
@@ -85,7 +85,7 @@ def _id(cell: Cell, *, own: bool) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Drop the functions whose workload is not in the run, and those of claims where there are none."""
+    """Deselect functions whose workload is not in the run, and claims where there are none."""
     unused = [
         item
         for item in items
@@ -98,7 +98,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def run(request: pytest.FixtureRequest) -> Conclusion:
-    """The run: every block that a selected item needs, measured once; and its pages."""
+    """The run: measures every block that a selected item needs, once, and publishes it."""
     config = request.config
     cells = {cell for item in request.session.items if (cell := _cell(item)) is not None}
     with _uncaptured(config):
@@ -119,9 +119,9 @@ def cell(
     clock: ReplayClock,
     benchmark: BenchmarkFixture,
 ) -> CellComparison:
-    """The item's cell as compared; what its slices took is handed to pytest-benchmark.
+    """The item's cell, compared; pytest-benchmark gets the durations of its slices.
 
-    JUnit files get what stands in the table. A regression that fails nothing is an expected failure.
+    JUnit files get the columns of the table. A regression that fails nothing is an expected failure.
     """
     compared = next(each for each in run.comparison.cells if each.cell == request.param)
     request.node.user_properties.extend(wording.properties(compared).items())
@@ -136,19 +136,19 @@ def cell(
 
 @pytest.fixture
 def claim(request: pytest.FixtureRequest, run: Conclusion) -> JudgedClaim:
-    """The item's claim, held against what was measured."""
+    """The item's claim, judged by the run."""
     return claims.judge(request.param, run.document, run.comparison.policy)
 
 
 @dataclass(eq=False)
 class ReplayClock:
-    """A timer for pytest-benchmark: what is timed takes the recorded durations, one after the other."""
+    """A timer for pytest-benchmark that replays recorded durations."""
 
     durations_s: list[float] = field(default_factory=list)
     calls: int = 0
 
     def __call__(self) -> float:
-        # Even calls begin a round, odd ones end it.
+        # Even calls begin a round, odd calls end it.
         round_, ends = divmod(self.calls, 2)
         self.calls += 1
         return self.durations_s[round_] if ends else 0.0
@@ -156,7 +156,7 @@ class ReplayClock:
 
 @pytest.fixture
 def clock(request: pytest.FixtureRequest) -> ReplayClock:
-    """Set as pytest-benchmark's timer before its fixture is made."""
+    """The replaying timer, set before pytest-benchmark makes its fixture."""
     replay = ReplayClock()
     compared = _cell(request.node)
     assert compared is not None
@@ -209,7 +209,7 @@ def _cell(item: pytest.Item) -> Cell | None:
 
 
 def _transaction_s(document: RunDocument, cell: Cell) -> list[float]:
-    """Time per transaction in each slice of the cell: the window over the transactions in it."""
+    """Seconds per transaction in each slice of the cell."""
     block = next(block.key for block in document.header.blocks if cell in block.cells)
     return [
         window_s / transactions

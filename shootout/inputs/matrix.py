@@ -1,4 +1,4 @@
-"""From a profile to what is measured: its cells, and the blocks that are measured together."""
+"""Profiles, and the cells and blocks that they make."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FOLDER = FIXTURES / "profiles"
 
 
 def load_profile(name_or_file: str) -> Profile:
-    """The profile of that name, or in that file. Raises InputError where there is none to run."""
+    """The profile of that name, or in that file. Raises InputError."""
     path = toml.find(name_or_file, FOLDER, "profile")
     profile = toml.load(path, Profile)
     for field in ("workloads", "threads"):
@@ -52,7 +52,7 @@ def cells(profile: Profile, datasets: Mapping[str, Dataset], labels: Sequence[st
 
 
 def blocks(cells: Iterable[Cell]) -> tuple[Block, ...]:
-    """The cells' blocks, each where its first cell stood, with servers in the order of their cells."""
+    """The cells' blocks, in the order of their first cells; servers keep the order of their cells."""
     servers: dict[tuple[str, str, int], list[str]] = {}
     for cell in cells:
         servers.setdefault((cell.workload, cell.dataset, cell.threads), []).append(cell.server)
@@ -63,9 +63,10 @@ def blocks(cells: Iterable[Cell]) -> tuple[Block, ...]:
 
 
 def shard(blocks: Sequence[Block], number: int, count: int) -> tuple[Block, ...]:
-    """The blocks of shard `number`, from 1, of `count`: neighbours, so that a workload stays on few runners.
+    """The blocks of shard `number`, counted from 1, of `count`.
 
-    Together the shards have every block once, and their numbers of blocks differ by one at most.
+    A shard takes neighbouring blocks, so that a workload stays on few runners. Every block is in one
+    shard, and shards differ by one block at most.
     """
     return tuple(blocks[(number - 1) * len(blocks) // count : number * len(blocks) // count])
 

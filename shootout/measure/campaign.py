@@ -1,7 +1,7 @@
-"""Blocks to samples: starts the servers afresh again and again, and keeps what each start gave.
+"""Blocks to samples: starts the servers again and again, and records what each start gave.
 
-One start serves all blocks: restarts are what moves results by percents, so there should be many of them, and
-each takes seconds. Every start begins from a copy of the same loaded data directory.
+Restarts move results by percents, so there should be many of them, and one start serves all blocks.
+Every start begins with a copy of the same loaded data directory.
 """
 
 from __future__ import annotations
@@ -59,13 +59,12 @@ LANES_MAX = 4  # engine threads; one drives some hundred thousand transactions a
 
 
 def measure(plan: Plan, results: Path, observe: Observe) -> Path:
-    """Measure the plan's blocks; returns the run document, which holds each start as soon as it is over.
+    """Measure the plan's blocks; returns the run document, which gets each start as soon as it ends.
 
-    Where the plan says `resume`, the newest run in `results` goes on with what is missing, if it was cut
-    short; if it is over, and was asked for the same, nothing is measured. Call it from the main thread;
-    SIGTERM and SIGHUP end it as Ctrl-C does. Raises InputError for what the user must mend. A server that
-    fails is a result: the other cells go on. On any way out no server is left running, and no document
-    without results.
+    With `resume`, the newest run in `results` continues if it was cut short; if it is over and was asked for
+    the same, nothing is measured. Call this from the main thread: SIGTERM and SIGHUP end it as Ctrl-C does.
+    Raises InputError for what the user must mend. A server that fails is a result, and the other cells go on.
+    No exit leaves a server running or a document without results.
     """
     began_s = time.monotonic()
     path = None
@@ -89,7 +88,7 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
         campaign = _Campaign(plan, runner, run, directory, held, observe)
         written = campaign.journal = journal.Journal(writer, campaign.header)
         if path is not None:
-            campaign.go_on(journal.read(path))
+            campaign.continue_(journal.read(path))
             written = campaign.journal = journal.Journal(writer, _resumed)
             _say(observe, "going on with ", run)
         interrupted = True
@@ -107,7 +106,7 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
 
 
 def _asked(plan: Plan) -> dict[str, Any]:
-    """What of a run's header the plan says."""
+    """The fields of a run's header that the plan determines."""
     return {
         "shootout": __version__,
         "profile_name": plan.profile_name,
@@ -134,79 +133,81 @@ def _now() -> str:
 
 @dataclass
 class _Campaign:
-    """A run in progress: what is known so far, and what is still to be measured."""
+    """A run in progress."""
 
     plan: Plan
     runner: Runner
     run: str
     directory: Path
-    held: ExitStack  # what the run needs of the cache
+    held: ExitStack  # locks on what the run uses of the cache
     observe: Observe
     journal: journal.Journal = field(init=False)
     started: str = field(default_factory=_now)
     ready: dict[str, tuple[ServerUnderTest[Any], Loaded]] = field(default_factory=dict)  # by label
-    again: tuple[ManagedServer, Any] | None = None  # the base, to be started a second time
+    base_again: tuple[ManagedServer, Any] | None = None  # the base, for the A/A control
     records: dict[str, ServerRecord] = field(default_factory=dict)  # by label
     starts: dict[str, list[StartRecord]] = field(default_factory=dict)  # by block
-    half_widths: dict[str, float] = field(default_factory=dict)  # by block; missing: not known yet
+    half_widths: dict[str, float] = field(default_factory=dict)  # by block, once it is known
     failures: list[FailureRecord] = field(default_factory=list)
     failed: set[Cell] = field(default_factory=set)
-    ends_s: float = math.inf  # estimated, of the monotonic clock
-    began_s: float = 0.0  # of the same clock: when the budget began, breaks left out
-    goes_on: bool = False  # it was cut short before
-    known: list[StartRecord] = field(default_factory=list)  # from before, not counted yet
-    before_s: float = 0.0  # what it took before
-    met: set[str] = field(default_factory=set)  # labels of servers that have been started by this process
+    ends_s: float = math.inf  # estimated end, on the monotonic clock
+    began_s: float = 0.0  # when the budget began on that clock, without breaks
+    continued: bool = False  # continues a run that was cut short
+    recorded: list[StartRecord] = field(default_factory=list)  # recorded before the break, not learnt yet
+    before_s: float = 0.0  # time spent before the break
+    started_servers: set[str] = field(
+        default_factory=set
+    )  # labels of the servers that this process has started
 
-    def go_on(self, before: RunDocument) -> None:
-        """Take up a run that was cut short. Raises InputError where it was another one, or elsewhere."""
+    def continue_(self, before: RunDocument) -> None:
+        """Continue a run that was cut short. Raises InputError if it is another run, or another runner's."""
         if "--seed" not in self.plan.given:
             self.plan = replace(self.plan, seed=before.header.seed)
         resume.require_same_run(before.header, self.header())
-        self.goes_on = True
+        self.continued = True
         self.started, self.runner = before.header.started, before.header.runner
         self.records = {record.label: record for record in before.header.servers}
         self.failures = list(before.failures)
         self.failed = {failure.cell for failure in before.failures}
-        self.known = list(before.starts)
+        self.recorded = list(before.starts)
         self.before_s = before.end.elapsed_s if before.end else self._spent_s()
 
     def prepare(self) -> None:
-        """Find, initialise and load every server, and see that all hold the same rows."""
+        """Find, initialise and load every server; all must hold the same rows."""
         external_servers: list[ExternalServer] = []
-        managed_server: ServerUnderTest[Any]
+        server: ServerUnderTest[Any]
         for index, (label, reference) in enumerate(self.plan.servers.items()):
             self.observe(Progress(stage="prepare", detail=label))
             if label in self.plan.absent:
                 self.records[label] = absent_record(label, reference, self.plan.profile.settings)
                 continue
             if reference.source == "dsn":
-                managed_server = ExternalServer.find(self.plan, label, self.held, external_servers)
-                external_servers.append(managed_server)
+                server = ExternalServer.find(self.plan, label, self.held, external_servers)
+                external_servers.append(server)
             else:
                 port = None if self.plan.port is None else self.plan.port + index
-                managed_server = ManagedServer.find(
-                    self.plan, label, port, self.held, partial(self._tell, label)
+                server = ManagedServer.find(
+                    self.plan, label, port, self.held, partial(self._on_preparing, label)
                 )
-            self._meet(managed_server.record())
+            self._record_server(server.record())
             try:
-                loaded = managed_server.load(self.held)
-                self.ready[label] = managed_server, loaded
-                if label == self.base and isinstance(managed_server, ManagedServer):
-                    self.again = replace(managed_server, port=None), loaded
+                loaded = server.load(self.held)
+                self.ready[label] = server, loaded
+                if label == self.base and isinstance(server, ManagedServer):
+                    self.base_again = replace(server, port=None), loaded
             except MeasureError as error:
                 self._fail_server(label, 0, str(error))  # before the first start
 
     def measure(self) -> None:
-        """Start the servers until every block is known well enough, or the budget is spent.
+        """Start the servers until every block is precise enough or the budget is spent.
 
-        Of a run that goes on, the newest start is made again for the blocks that it does not have yet.
+        A run that continues repeats its newest start for the blocks that this start lacks.
         """
         self.began_s = time.monotonic() - self._spent_s()
         budget_s = self.plan.profile.sampling.budget_s
         confirming = self.plan.profile.policy.confirm_starts
-        newest = max((record.start for record in self.known if not record.confirming), default=0)
-        confirms = min((record.start for record in self.known if record.confirming), default=None)
+        newest = max((record.start for record in self.recorded if not record.confirming), default=0)
+        confirms = min((record.start for record in self.recorded if record.confirming), default=None)
         self._count(lambda record: record.start < newest)
         start = max(newest, 1)
         while confirms is None and (pending := self._pending()):
@@ -214,7 +215,7 @@ class _Campaign:
             if start > 1:
                 mean_s = elapsed_s / (start - 1)
                 kept_s = confirming * mean_s * len(self._changed()) / len(self.plan.blocks)
-                if start > newest:  # else it is one that was begun
+                if start > newest:  # otherwise it completes an earlier start
                     pending = self._allowed(pending, budget_s - elapsed_s - kept_s, mean_s)
                 if not pending:
                     break
@@ -228,7 +229,7 @@ class _Campaign:
                 self._one_start(number, changed, confirming=True)
 
     def header(self) -> RunHeader:
-        """The run document's, complete once every server has been started."""
+        """The run document's header; it is complete once every server has started."""
         return RunHeader(
             format=journal.FORMAT,
             run=self.run,
@@ -239,10 +240,10 @@ class _Campaign:
             **_asked(self.plan),
         )
 
-    # --- what is left to do -----------------------------------------------------------------------
+    # --- what to measure next ---------------------------------------------------------------------
 
     def _pending(self) -> list[Block]:
-        """Blocks that need a further start, and still have a server to measure."""
+        """Blocks that need another start and still have a server to measure."""
         sampling = self.plan.profile.sampling
         pending = []
         for block in self.plan.blocks:
@@ -255,7 +256,7 @@ class _Campaign:
         return pending
 
     def _allowed(self, pending: Sequence[Block], left_s: float, mean_s: float) -> list[Block]:
-        """Those of the blocks that the next start is for: the budget's rest goes where it narrows most."""
+        """The blocks that get the next start: what is left of the budget goes where it narrows most."""
         sampling, confidence = self.plan.profile.sampling, self.plan.profile.policy.confidence
         starts = [start for of_block in self.starts.values() for start in of_block]
         made = max((start.start for start in starts), default=1)
@@ -272,7 +273,7 @@ class _Campaign:
         return [block for block in pending if block.key in chosen]
 
     def _changed(self) -> list[Block]:
-        """Blocks in which something looks changed, so far."""
+        """Blocks in which a cell looks changed so far."""
         starts = tuple(start for every in self.starts.values() for start in every)
         so_far = compare.compare(
             RunDocument(header=self.header(), starts=starts, failures=tuple(self.failures), end=None)
@@ -285,24 +286,24 @@ class _Campaign:
         return [block for block in self.plan.blocks if (block.workload, block.threads) in seen]
 
     def _servers(self, block: Block) -> list[str]:
-        """The block's servers that have not failed in it."""
+        """The block's servers that have not failed."""
         return [s for s in block.servers if s in self.ready and block.cell(s) not in self.failed]
 
     def _left_s(self, elapsed_s: float, done: int) -> float:
-        """The time to the end: at most the budget's rest, and about so many starts like those before."""
+        """Estimated time to the end: the starts still due at the pace so far, within the budget."""
         sampling = self.plan.profile.sampling
         left_s = sampling.budget_s - elapsed_s
         narrow = all(self.half_widths.get(b.key, math.inf) <= sampling.half_width for b in self.plan.blocks)
         return min(left_s, elapsed_s / done * (sampling.starts_min - done)) if done and narrow else left_s
 
     def _spent_s(self) -> float:
-        """What a run that goes on has spent of its budget, as far as that is on record."""
-        return max((record.spent_s or 0.0 for record in self.known), default=0.0)
+        """What a continued run had spent of its budget, as far as that is recorded."""
+        return max((record.spent_s or 0.0 for record in self.recorded), default=0.0)
 
     def _count(self, which: Callable[[StartRecord], bool]) -> set[str]:
-        """From here on those of the starts on record are known; returns their blocks."""
-        found = [record for record in self.known if which(record)]
-        self.known = [record for record in self.known if not which(record)]
+        """Learn these of the recorded starts; returns their blocks."""
+        found = [record for record in self.recorded if which(record)]
+        self.recorded = [record for record in self.recorded if not which(record)]
         for record in found:
             self._learn(record)
         return {record.block for record in found}
@@ -316,25 +317,25 @@ class _Campaign:
             return
         generator = random.Random(f"{self.plan.seed}/{start}")
         needed = dict.fromkeys(label for block in blocks for label in self._servers(block))
-        self._show("start", start, detail=", ".join(needed))
+        self._report("start", start, detail=", ".join(needed))
         with ExitStack() as held:
             instances = {}
             starting = [
                 *needed,
-                *([AA_CONTROL] if self.again and any(map(self._has_aa_control, blocks)) else []),
+                *([AA_CONTROL] if self.base_again and any(map(self._has_aa_control, blocks)) else []),
             ]
-            # At random: who is started last has idled for less.
+            # The order is random: the server that starts last has idled least.
             for label in generator.sample(starting, len(starting)):
                 instance = (
                     self._start_aa_control() if label == AA_CONTROL else self._start_server(label, start)
                 )
                 if instance is not None:
-                    held.callback(instance.kill)  # its data directory is thrown away
+                    held.callback(instance.kill)  # no shutdown: its data directory is discarded
                     instances[label] = instance
             self.journal.open()
             for block in self._in_order(blocks, generator):
                 servers = [label for label in self._servers(block) if label in instances]
-                # Without the base this start could judge nothing: the block waits for the next one.
+                # Without its base a start judges nothing; the block waits for the next start.
                 if servers[:1] == self._servers(block)[:1]:
                     aa_controls = (
                         [AA_CONTROL] if AA_CONTROL in instances and self._has_aa_control(block) else []
@@ -351,23 +352,23 @@ class _Campaign:
 
     @property
     def base(self) -> str:
-        """The server that A/A controls are instances of: the first that is here."""
+        """The server that the A/A control is an instance of: the first one present."""
         return next(label for label in self.plan.servers if label not in self.plan.absent)
 
     def _has_aa_control(self, block: Block) -> bool:
         return block.key in self.plan.aa_controls and self._servers(block)[:1] == [self.base]
 
     def _start_aa_control(self) -> Running | None:
-        """A second instance of the base; one that fails is done without."""
-        assert self.again is not None
-        managed_server, template = self.again
+        """Start a second instance of the base; None if it fails."""
+        assert self.base_again is not None
+        server, template = self.base_again
         try:
-            return managed_server.start(template, self._home(AA_CONTROL), self.runner.placement.servers)
+            return server.start(template, self._home(AA_CONTROL), self.runner.placement.servers)
         except MeasureError:
             return None
 
     def _in_order(self, blocks: Sequence[Block], generator: random.Random) -> list[Block]:
-        """Reads before writes, whose purging would go on beside them; at random apart from that.
+        """Blocks in random order, but reads before writes: purging goes on after a write.
 
         Of each kind, blocks with an A/A control come first. The control takes part in no other block, so
         earlier writes or warm caches would tell it from the base (index updates were 4 to 8 % slower).
@@ -379,12 +380,12 @@ class _Campaign:
         return sorted(generator.sample(blocks, len(blocks)), key=place)
 
     def _start_server(self, label: str, start: int) -> Running | None:
-        managed_server, template = self.ready[label]
+        server, template = self.ready[label]
         try:
-            instance = managed_server.start(template, self._home(label), self.runner.placement.servers)
-            if label not in self.met:
-                self._meet(managed_server.record(template, instance))
-                self.met.add(label)
+            instance = server.start(template, self._home(label), self.runner.placement.servers)
+            if label not in self.started_servers:
+                self._record_server(server.record(template, instance))
+                self.started_servers.add(label)
         except MeasureError as error:
             self._fail_server(label, start, str(error))
             return None
@@ -420,7 +421,7 @@ class _Campaign:
                 sampling=sampling.isolated(writes=program.writes, ours=ours),
                 load=self.plan.profile.load,
                 generator=generator,
-                on_round=lambda stage, *rounds: self._show(stage, start, block, rounds),
+                on_round=lambda stage, *rounds: self._report(stage, start, block, rounds),
             )
         for label, reason in measured.failures.items():
             self._fail_cell(block.cell(label), start, reason)
@@ -433,7 +434,7 @@ class _Campaign:
         return measured.record
 
     def _keep(self, record: StartRecord) -> None:
-        """Keep what a start gave; the A/A cell's samples stand apart from those of the servers."""
+        """Record what a start gave; samples of the A/A control go to a field of their own."""
         aa_controls = [
             structs.replace(each, server=self.base) for each in record.samples if each.server == AA_CONTROL
         ]
@@ -450,9 +451,9 @@ class _Campaign:
         starts.append(record)
         self.half_widths[record.block] = compare.half_width(starts, self.plan.profile.policy)
 
-    def _meet(self, record: ServerRecord) -> None:
-        """Keep what is known of a server. Raises InputError where it is not what it was at first."""
-        if self.goes_on:
+    def _record_server(self, record: ServerRecord) -> None:
+        """Record a server. Raises InputError if a continued run finds it changed."""
+        if self.continued:
             resume.require_same_server(self.run, self.records[record.label], record)
         else:
             self.records[record.label] = record
@@ -460,10 +461,10 @@ class _Campaign:
     def _hooks(self, block: Block, instance: Running) -> Hooks:
         return Hooks(instance, self.plan.workloads[block.workload], self.plan.datasets[block.workload])
 
-    # --- what is kept, and shown --------------------------------------------------------------------
+    # --- records and progress -----------------------------------------------------------------------
 
     def _fail_server(self, label: str, start: int, reason: str) -> None:
-        """The server cannot be had: none of its cells can be measured any further."""
+        """Fail all cells of a server that cannot be started."""
         self.ready.pop(label, None)
         for block in self.plan.blocks:
             if label in block.servers:
@@ -476,14 +477,14 @@ class _Campaign:
             self.journal.keep(self.failures[-1])
 
     def _home(self, label: str) -> Path:
-        """The server's instance directory; its name is short, as a socket's path must be."""
+        """The server's instance directory. Its name is short, because a socket's path has a limit."""
         place = "control" if label == AA_CONTROL else str(list(self.plan.servers).index(label))
         return self.directory / place
 
-    def _tell(self, label: str, words: str) -> None:
+    def _on_preparing(self, label: str, words: str) -> None:
         self.observe(Progress(stage="prepare", detail=f"{label}: {words}"))
 
-    def _show(
+    def _report(
         self,
         stage: str,
         start: int,
@@ -503,7 +504,9 @@ class _Campaign:
             starts=self.plan.profile.sampling.starts_min,
             round=rounds[0],
             rounds=rounds[1],
-            half_width=half_width if 0 < half_width < math.inf else None,  # zero: nothing to compare
+            half_width=half_width
+            if 0 < half_width < math.inf
+            else None,  # zero where there is nothing to compare
             left_s=max(self.ends_s - time.monotonic(), 0.0),
         )
         self.observe(progress)

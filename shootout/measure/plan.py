@@ -1,4 +1,4 @@
-"""What the user asked for, checked and complete: all that is decided before anything runs."""
+"""A run, planned: everything that is decided before a server starts."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ from shootout.model.workload import Workload
 from shootout.servers import cache, reference
 from shootout.settings import profiles
 
-AA_CONTROL_SLICES = 11  # of the run's servers, for each of an A/A cell
+AA_CONTROL_SLICES = 11  # slices of servers for each slice of an A/A control
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A run to be."""
+    """What a run measures."""
 
-    profile_name: str  # or file, as given
+    profile_name: str  # or its file, as given
     profile: Profile
-    given: Mapping[str, str]  # Selection.given
+    given: Mapping[str, str]  # the options as written, by flag
     servers: Mapping[str, ServerReference]  # by label, the base first
     cells: tuple[Cell, ...]
-    workloads: Mapping[str, Workload]  # by name, these four
-    written: Mapping[str, str]  # as given: that name, or a file
+    workloads: Mapping[str, Workload]  # by name, like the next three
+    written: Mapping[str, str]  # the name or file that was given
     datasets: Mapping[str, Dataset]
     programs: Mapping[str, Program]
     seed: int
-    port: int | None  # of the first server, the next ones follow; None: any free ones
-    data: Path | None  # where the servers' data lies meanwhile; None: in the cache folder
-    cache_bytes: int  # what the cache may take of the disk
+    port: int | None  # of the first server; the others take the next ones; None: free ports
+    data: Path | None  # the servers' data during the run; None: the cache folder
+    cache_bytes: int  # size limit of the cache
     passwords: Mapping[str, str] = field(default_factory=dict, repr=False)  # by label, of running servers
-    planned: Planned | None = None  # of a shard: the blocks of all shards
-    resume: bool = False  # go on with a run that was cut short
-    absent: frozenset[str] = frozenset()  # labels of those that are not here: nothing is measured of them
+    planned: Planned | None = None  # the blocks of all shards; None: the run is no shard
+    resume: bool = False  # continue a run that was cut short
+    absent: frozenset[str] = frozenset()  # labels of servers that are not here; they are not measured
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -62,12 +62,12 @@ class Plan:
 
     @property
     def aa_controls(self) -> frozenset[str]:
-        """The keys of the blocks that get an A/A cell, drawn by the seed: at most a tenth of the time.
+        """Keys of the blocks that get an A/A control, drawn by the seed.
 
-        So of slices it is less: their instance has to be started, too.
-        They are drawn among the blocks of all shards: a shard may have fewer than it has one for.
+        A/A controls may take a tenth of the time. Their share of slices is smaller, because their instance
+        has to be started, too. The draw is over the blocks of all shards, so one shard may get fewer.
         """
-        blocks = self._whole
+        blocks = self._all_blocks
         slices = sum(len(set(block.servers) - self.absent) for block in blocks)
         generator = random.Random(f"{self.seed}/twins")
         return frozenset(
@@ -76,12 +76,12 @@ class Plan:
 
     @property
     def loaded(self) -> tuple[Dataset, ...]:
-        """The datasets that each server holds: those of the cells' workloads."""
+        """The datasets that every server loads."""
         return tuple(dict.fromkeys(self.datasets[cell.workload] for cell in self.cells))
 
     @property
     def records(self) -> tuple[WorkloadRecord, ...]:
-        """The workloads as they are sent; of a shard, those of all shards."""
+        """The workloads as sent, over all shards."""
         return tuple(
             WorkloadRecord(
                 name=name,
@@ -95,23 +95,23 @@ class Plan:
 
     @property
     def digests(self) -> dict[str, str]:
-        """Those of the same workloads with all their statements, by name."""
+        """Digests of the workloads with all their statements, by name."""
         written = {name: msgspec.json.encode(self.workloads[name]) for name in self._names}
         return {name: hashlib.sha256(each).hexdigest()[:16] for name, each in written.items()}
 
     @property
     def _names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(block.workload for block in self._whole))
+        return tuple(dict.fromkeys(block.workload for block in self._all_blocks))
 
     @property
-    def _whole(self) -> tuple[Block, ...]:
+    def _all_blocks(self) -> tuple[Block, ...]:
         """The blocks of all shards."""
         return self.blocks if self.planned is None else self.planned.blocks
 
     def only(self, cells: Collection[Cell]) -> Plan:
-        """The same run of those cells alone, and of the servers they need.
+        """The same plan with these cells and the servers they need.
 
-        Raises InputError where none of these is here.
+        Raises InputError where none of these servers is here.
         """
         needed = {cell.server for cell in cells}
         if needed and needed <= self.absent:
@@ -257,7 +257,7 @@ def _cells_of_shard(shard: tuple[int, int], planned: Sequence[Block]) -> tuple[C
 
 
 def _present(profile: Profile) -> tuple[tuple[str, ...], dict[str, ServerReference]]:
-    """The profile's servers, with what stands in for those that are not here; and those that nothing does."""
+    """The profile's servers after stand-ins, and those that are absent and have none."""
     servers: list[str] = []
     absent: dict[str, ServerReference] = {}
     for server in profile.servers:
@@ -272,7 +272,7 @@ def _present(profile: Profile) -> tuple[tuple[str, ...], dict[str, ServerReferen
 
 
 def _check_options(selection: Selection, profile: Profile, workloads: Mapping[str, Workload]) -> None:
-    """Each option must be one of a workload of the run; but a profile's may be of those left out."""
+    """Every option must belong to a workload of the run; a profile's may belong to one that was left out."""
     known = tuple(dict.fromkeys(option for each in workloads.values() for option in each.options))
     asked = [("--option", name) for name in selection.option or ()]
     if selection.workloads is None:

@@ -87,7 +87,7 @@ class Rehearsal(campaign._Campaign):
 
     def prepare(self) -> None:
         for label in self.plan.servers:
-            self._meet(builders.a_server(label))
+            self._record_server(builders.a_server(label))
             self.ready[label] = cast(Any, (None, None))
 
     def _start_server(self, label: str, start: int) -> Running | None:
@@ -145,7 +145,7 @@ def rehearsed(results: Path, planned: plan.Plan, **fields: Any) -> list[tuple[st
     )
     rehearsal.journal = journal.Journal(writer, campaign._resumed if resumed else rehearsal.header)
     if resumed:
-        rehearsal.go_on(journal.read(writer.path))
+        rehearsal.continue_(journal.read(writer.path))
     rehearsal.prepare()
     try:
         rehearsal.measure()
