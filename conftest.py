@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
             )
         assert config.stash[REQUEST].plan  # what is wrong with it is reported before anything is measured
     except InputError as error:
-        raise pytest.UsageError(dsn.hidden(str(error))) from None
+        raise pytest.UsageError(dsn.redacted(str(error))) from None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

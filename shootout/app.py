@@ -185,7 +185,7 @@ def fetch(server: ServerReference, tell: Callable[[str], None]) -> Fetched:
     """Bring a server here, and say where it is."""
     program = program_of(server, report=tell)
     version = ".".join(map(str, program.version))
-    place = str(catalogue.bring(server, cache_folder())) if isinstance(program, Tree) else program.digest
+    place = str(catalogue.fetch(server, cache_folder())) if isinstance(program, Tree) else program.digest
     return Fetched(reference=server.text, family=program.family, version=version, directory=place)
 
 

@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             given.parser.refuse(unknown)
         code: int = given.run(given)
     except (InputError, MeasureError) as error:
-        _warn(dsn.hidden(str(error)))  # it may quote what was given
+        _warn(dsn.redacted(str(error)))  # it may quote what was given
         return error.exit_code
     except KeyboardInterrupt:
         return harness.INTERRUPTED

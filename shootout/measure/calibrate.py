@@ -35,7 +35,7 @@ from shootout.paths import cache_folder
 from shootout.runner import calibration, machine
 from shootout.runner.calibration import Visit
 from shootout.servers.instances import Instance
-from shootout.servers.leftovers import workplace
+from shootout.servers.leftovers import working_directory
 
 SLICES_S = (0.05, 0.1, 0.25)  # in addition to the profile's
 VISIT_S = 0.5  # at least one round
@@ -67,7 +67,7 @@ def calibrate(plan: Plan, results: Path, budget_s: float, observe: Callable[[Pro
     """
     run = journal.new_run(datetime.now(UTC))
     label = next(iter(plan.servers))
-    with workplace(cache_folder(), run, plan.data) as directory, ExitStack() as held:
+    with working_directory(cache_folder(), run, plan.data) as directory, ExitStack() as held:
         runner = machine.inspect(directory)
         managed_server = ManagedServer.find(plan, label, held=held)
         template = managed_server.load(held)
@@ -94,7 +94,7 @@ def calibrate(plan: Plan, results: Path, budget_s: float, observe: Callable[[Pro
         best=calibration.best(found),
         trials=found,
     )
-    calibration.keep(results / ledger.FOLDER, made)
+    calibration.write(results / ledger.FOLDER, made)
     return made
 
 

@@ -49,7 +49,7 @@ from shootout.model.run import (
 from shootout.model.verdict import Verdict
 from shootout.paths import cache_folder
 from shootout.runner import machine
-from shootout.servers.leftovers import workplace
+from shootout.servers.leftovers import working_directory
 from shootout.servers.running import Running
 
 Observe = Callable[[Progress], None]
@@ -79,12 +79,12 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
     run = journal.new_run(datetime.now(UTC)) if path is None else path.stem
     with (
         interrupting(signal.SIGTERM, signal.SIGHUP),
-        workplace(cache_folder(), run, plan.data) as directory,
+        working_directory(cache_folder(), run, plan.data) as directory,
         ExitStack() as held,
     ):
         writer = journal.Writer(results, run, resumed=path is not None)
         runner = machine.inspect(directory)
-        runner = machine.prepared(runner, plan.profile.sampling, results / ledger.FOLDER)
+        runner = machine.with_placement(runner, plan.profile.sampling, results / ledger.FOLDER)
         campaign = _Campaign(plan, runner, run, directory, held, observe)
         written = campaign.journal = journal.Journal(writer, campaign.header)
         if path is not None:

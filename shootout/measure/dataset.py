@@ -25,9 +25,9 @@ from shootout.model.plan import Dataset
 from shootout.model.value import DatasetKind, Family
 from shootout.paths import FIXTURES
 from shootout.servers import cache, instances
-from shootout.servers.program import Program
+from shootout.servers.installation import Installation
+from shootout.servers.locking import build_once
 from shootout.servers.running import Running, wait_for
-from shootout.servers.store import build_once
 from shootout.settings import profiles
 
 SCHEMAS: Mapping[DatasetKind, str] = {
@@ -263,7 +263,7 @@ class Template(Loaded):
 
 
 def template(
-    program: Program,
+    program: Installation,
     options: Mapping[str, str],
     datasets: Iterable[Dataset],
     cache_dir: Path,
@@ -291,7 +291,7 @@ def template(
 
 
 def _build(
-    program: Program, options: Mapping[str, str], datasets: Sequence[Dataset], directory: Path
+    program: Installation, options: Mapping[str, str], datasets: Sequence[Dataset], directory: Path
 ) -> None:
     home = directory / "instance"
     instances.initialise(program, home, options)

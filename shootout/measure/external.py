@@ -60,7 +60,7 @@ class ExternalServer:
         server = External(dsn.parse(reference.target).dsn, plan.passwords[label])
         held.callback(server.hang_up)
         try:
-            server.look()
+            server.identify()
             identity = server.identity
             same = [other for other in others if other.identity == identity]
             if same:
@@ -105,7 +105,7 @@ class ExternalServer:
         Raises MeasureError if the server is gone or another run uses it.
         """
         self.claim.renew()
-        server = self.server.again()
+        server = self.server.reopen()
         try:
             for each in self.datasets:
                 if self.starts > 0 and not _is_as_loaded(server, each):
@@ -127,7 +127,7 @@ class ExternalServer:
         self.server.hang_up()  # it may have timed out
         try:
             for each in self.datasets:
-                self.server.leave(dataset.schema_of(self.server, each))
+                self.server.drop(dataset.schema_of(self.server, each))
         except MeasureError:
             if self.server.alive():
                 raise
@@ -175,5 +175,5 @@ def _warnings(server: External, instance: Running) -> tuple[Warning, ...]:
     return (
         Warning(code="not-restarted", text=restarted),
         *(beside if server.local else ()),
-        *machine.unseen(instance.pid, *([] if instance.status() else ["status counters"])),
+        *machine.not_visible(instance.pid, *([] if instance.status() else ["status counters"])),
     )

@@ -21,10 +21,10 @@ from shootout.paths import cache_folder
 from shootout.runner import machine
 from shootout.servers import cache, catalogue, instances, native
 from shootout.servers.container import Image
-from shootout.servers.fetch.packages import Tell, say_nothing
+from shootout.servers.fetch.packages import Progress, no_progress
+from shootout.servers.installation import Installation
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
-from shootout.servers.program import Program
 from shootout.servers.running import Running
 from shootout.settings import profiles, readback
 from shootout.settings.profiles import Compiled
@@ -69,7 +69,7 @@ class ManagedServer:
     label: str
     reference: ServerReference
     settings_name: str
-    program: Program
+    program: Installation
     compiled: Compiled
     datasets: Sequence[Dataset]
     port: int | None
@@ -82,7 +82,7 @@ class ManagedServer:
         label: str,
         port: int | None = None,
         held: ExitStack | None = None,
-        report: Tell = say_nothing,
+        report: Progress = no_progress,
     ) -> Self:
         """Fetch the server if it is missing, and compile its settings. Raises InputError.
 
@@ -108,7 +108,7 @@ class ManagedServer:
         """
         template = dataset.template(self.program, self.compiled.options, self.datasets, cache_folder(), held)
         if template.load_s is not None:
-            cache.bound(cache_folder(), self.cache_bytes)
+            cache.evict(cache_folder(), self.cache_bytes)
         return template
 
     def start(self, template: Template, home: Path, cpus: Sequence[int]) -> Instance:
@@ -129,7 +129,7 @@ class ManagedServer:
         compared, warnings = readback.compare(self.compiled, variables)
         if isinstance(instance, Instance):
             log = (instance.directory / "error.log").read_text("utf-8", errors="replace")
-            warnings += readback.complaints(log, self.compiled)
+            warnings += readback.log_warnings(log, self.compiled)
         return ServerRecord(
             label=self.label,
             reference=self.reference.text,
@@ -141,7 +141,7 @@ class ManagedServer:
             settings=compared,
             checksum=template.checksum if template else "",
             load_s=template.load_s if template else None,
-            warnings=(*warnings, *machine.unseen(instance.pid)) if instance else (),
+            warnings=(*warnings, *machine.not_visible(instance.pid)) if instance else (),
             image=self.program.origin if isinstance(self.program, Image) else "",
         )
 
@@ -167,8 +167,8 @@ def program_of(
     reference: ServerReference,
     held: ExitStack | None = None,
     container: Container | None = None,
-    report: Tell = say_nothing,
-) -> Program:
+    report: Progress = no_progress,
+) -> Installation:
     """The server's program files, fetched if they are missing. Raises InputError.
 
     They stay in the cache until `held` is closed; `container` applies to images; `report` receives progress
@@ -178,7 +178,7 @@ def program_of(
         raise InputError(f"{reference.text}: already running; there is nothing to fetch or to start")
     if reference.source == "image":
         return Image.inspect(reference.target, container or Container(), report)
-    return Tree.inspect(catalogue.bring(reference, cache_folder(), held, report))
+    return Tree.inspect(catalogue.fetch(reference, cache_folder(), held, report))
 
 
 def connect(engine: Engine, instance: Running, schema: str, connections: int) -> int:

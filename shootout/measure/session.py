@@ -19,7 +19,7 @@ from shootout.paths import cache_folder
 from shootout.servers import accounts, instances
 from shootout.servers.config import quoted
 from shootout.servers.instances import Instance
-from shootout.servers.leftovers import workplace
+from shootout.servers.leftovers import working_directory
 from shootout.settings import profiles
 
 POLL_S = 0.2  # between checks that the server is alive
@@ -55,7 +55,9 @@ def running(reference: ServerReference, settings_name: str, port: int | None) ->
         profile = profiles.load(reference.settings or settings_name)
         options = profiles.compile(profile, program.family, program.version).options
         home = (
-            held.enter_context(workplace(cache_folder(), f"session-{os.getpid()}-{secrets.token_hex(2)}"))
+            held.enter_context(
+                working_directory(cache_folder(), f"session-{os.getpid()}-{secrets.token_hex(2)}")
+            )
             / "0"
         )
         instances.initialise(program, home, options)

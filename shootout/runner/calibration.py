@@ -53,7 +53,7 @@ def read(folder: Path, fingerprint: str) -> Calibration | None:
         raise InputError(f"{file}: not a calibration: {error}; remove it, or calibrate anew") from None
 
 
-def keep(folder: Path, calibration: Calibration) -> Path:
+def write(folder: Path, calibration: Calibration) -> Path:
     """Store it in one piece, in place of an earlier one. Raises InputError where that cannot be."""
     file = path_of(folder, calibration.runner)
     try:

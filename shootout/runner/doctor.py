@@ -52,13 +52,13 @@ def examine(data: Path, results: Path, policy: Policy) -> Report:
     runner = machine.inspect(data)
     folder = results / ledger.FOLDER
     entries = ledger.read(folder, runner.fingerprint)
-    shown = ledger.false_alarms(entries, policy)
+    false_alarms = ledger.false_alarms(entries, policy)
     return Report(
         runner=runner,
         findings=tuple(_findings(data)),
         noise=noise(entries, policy),
-        false_alarms=shown,
-        aa_cells_wanting=ledger.wanting(shown, policy),
+        false_alarms=false_alarms,
+        aa_cells_wanting=ledger.wanting(false_alarms, policy),
         calibration=calibration.read(folder, runner.fingerprint),
     )
 
@@ -103,5 +103,5 @@ def _findings(data: Path) -> Iterator[Finding]:
     while not there.exists():
         there = there.parent
     yield preflight.space(shutil.disk_usage(there).free)
-    yield from interference.look(host)
+    yield from interference.findings(host)
     yield from disk.findings(there)

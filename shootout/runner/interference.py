@@ -32,7 +32,7 @@ class Process:
 
 
 @dataclass(frozen=True)
-class Moment:
+class Snapshot:
     """What has passed since the machine was started."""
 
     times: tuple[int, ...]  # of all CPUs, in ticks: user nice system idle iowait irq softirq steal
@@ -40,27 +40,27 @@ class Moment:
     processes: Mapping[tuple[int, str], Process]  # by pid and moment of birth
 
 
-def look(host: Host) -> Iterator[Finding]:
+def findings(host: Host) -> Iterator[Finding]:
     """Keep still for `SECONDS`, and tell what passed meanwhile."""
-    began_s, before = time.monotonic(), moment(host)
+    began_s, before = time.monotonic(), snapshot(host)
     time.sleep(SECONDS)
-    after, seconds = moment(host), time.monotonic() - began_s
-    yield from findings(before, after, seconds, {os.getpid()}, os.sysconf("SC_CLK_TCK"))
+    after, seconds = snapshot(host), time.monotonic() - began_s
+    yield from assess(before, after, seconds, {os.getpid()}, os.sysconf("SC_CLK_TCK"))
 
 
-def moment(host: Host) -> Moment:
+def snapshot(host: Host) -> Snapshot:
     """What has passed until now."""
     waited = {name: _PRESSURE.search(host.text(f"proc/pressure/{name}")) for name in PRESSURE_SHARES}
     found = (_process(host, name) for name in host.names("proc") if name.isdecimal())
-    return Moment(
+    return Snapshot(
         times=tuple(int(field) for field in host.text("proc/stat").split("\n", 1)[0].split()[1:9]),
         waited_us={name: int(total[1]) for name, total in waited.items() if total},
         processes=dict(filter(None, found)),
     )
 
 
-def findings(
-    before: Moment, after: Moment, seconds: float, own: Collection[int], ticks_per_s: int
+def assess(
+    before: Snapshot, after: Snapshot, seconds: float, own: Collection[int], ticks_per_s: int
 ) -> Iterator[Finding]:
     """What passed between two moments; `own`: processes that are no strangers. Of CPU time, in ticks."""
     passed = [now - then for then, now in zip(before.times, after.times, strict=True)]
@@ -100,7 +100,7 @@ def findings(
         found=", ".join([f"CPUs idle for {idle:.0%}", *named, *more]),
         why="They take CPU time and caches from one slice and not from the next.",
         fit=not busy and idle >= IDLE_MIN,
-        mend=_ended(after.processes[busy[0]]) if busy else "",
+        mend=_mend(after.processes[busy[0]]) if busy else "",
     )
 
 
@@ -123,7 +123,7 @@ def _process(host: Host, pid: str) -> tuple[tuple[int, str], Process] | None:
     return (process.pid, born), process
 
 
-def _ended(process: Process) -> str:
+def _mend(process: Process) -> str:
     if process.kernel:
         return ""
     return f"sudo systemctl stop {process.unit}" if process.unit else f"kill {process.pid}"

@@ -23,7 +23,7 @@ from shootout.runner import calibration, preflight
 from shootout.runner.host import Disk, Host, Mount
 
 SHARED = "shared-cpu"  # code of a warning
-SAID_ELSEWHERE = ("virtual",)  # of findings: no doubt of its own, what it leads to is
+NOT_WARNED = ("virtual",)  # of findings: no doubt of its own, what it leads to is
 
 
 def inspect(data_dir: Path, host: Host | None = None) -> Runner:
@@ -39,9 +39,7 @@ def inspect(data_dir: Path, host: Host | None = None) -> Runner:
     cpus = host.cpus
     place = placement(cpus)
     facts = _facts(host, mount, disk)
-    doubts = (
-        each for each in preflight.findings(host, data) if not each.fit and each.code not in SAID_ELSEWHERE
-    )
+    unfit = (each for each in preflight.findings(host, data) if not each.fit and each.code not in NOT_WARNED)
     return Runner(
         fingerprint=fingerprint.fingerprint(facts),
         cpu=host.processor,
@@ -53,12 +51,12 @@ def inspect(data_dir: Path, host: Host | None = None) -> Runner:
         filesystem=mount.filesystem if mount else "unknown",
         disk=_kind(disk),
         placement=place,
-        warnings=(*_shared_cpus(place), *(each.warning for each in doubts)),
+        warnings=(*_shared_cpus(place), *(each.warning for each in unfit)),
         facts=facts,
     )
 
 
-def prepared(runner: Runner, sampling: Sampling, folder: Path) -> Runner:
+def with_placement(runner: Runner, sampling: Sampling, folder: Path) -> Runner:
     """The runner with the CPU placement that the profile asks for, or with what its calibration found best.
 
     `folder` holds the calibration, if there is one. Raises InputError for one that cannot be read.
@@ -175,7 +173,7 @@ COUNTERS: Mapping[str, Callable[[int], float]] = {
     "context_switches": context_switches,
     "disk_written_bytes": bytes_written,
 }
-_SAID = {
+_COUNTER_NAMES = {
     "server_cpu_s": "server CPU",
     "context_switches": "context switches",
     "disk_written_bytes": "bytes written to disks",
@@ -194,10 +192,10 @@ def counters(pid: int | None) -> dict[str, Callable[[], float]]:
     return found
 
 
-def unseen(pid: int | None, *others: str) -> tuple[Warning, ...]:
+def not_visible(pid: int | None, *others: str) -> tuple[Warning, ...]:
     """A warning that names what cannot be read of a server's process, and `others`, if there is anything."""
     seen = counters(pid)
-    missing = [*(said for name, said in _SAID.items() if name not in seen), *others]
+    missing = [*(said for name, said in _COUNTER_NAMES.items() if name not in seen), *others]
     if not missing:
         return ()
     return (Warning(code="not-visible", text=f"Not visible from here: {', '.join(missing)}."),)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from shootout.model.value import Family, Version
-from shootout.servers.program import is_mysql_since
+from shootout.servers.installation import is_mysql_since
 
 LOAD_USER = "shootout"
 ALTER_USER_SINCE = (5, 7, 6)

@@ -1,4 +1,4 @@
-"""An empty server's data directory: made by the server itself, of its own SQL, or of what it brings."""
+"""Initialising a data directory: by the server, from its SQL scripts, or from a shipped copy."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from pathlib import Path
 
 from shootout.errors import InputError, MeasureError
 from shootout.servers import accounts, config, log
-from shootout.servers.program import Process, Program, is_mysql_since
+from shootout.servers.installation import Installation, Process, is_mysql_since
 
 INITIALIZE_SINCE = (5, 7, 6)
 TIMEOUT_S = 120.0
 
-# The files of its SQL, each under the names that it had, in the order in which they are run.
+# The server's SQL scripts, each under all names it has had, in the order of execution.
 _TABLES = ("mysql_system_tables.sql", "mariadb_system_tables.sql")
-_MORE = (
+_OPTIONAL = (
     ("mysql_performance_tables.sql", "mariadb_performance_tables.sql"),
     ("mysql_system_tables_data.sql", "mariadb_system_tables_data.sql"),
 )
-_SCRIPT = "mysql_create_system_tables"  # up to 5.0: a shell script that prints such SQL
-# What MariaDB's own script says before them: root has a password, and there is nobody else.
-_PRESET = ["SET @auth_root_socket = NULL;", "SET @skip_auth_anonymous = 1;", "USE mysql;"]
+_SCRIPT = "mysql_create_system_tables"  # up to 5.0: a shell script that prints this SQL
+# MariaDB's own script sets these first: root logs in by password, and there are no anonymous accounts.
+_PREAMBLE = ["SET @auth_root_socket = NULL;", "SET @skip_auth_anonymous = 1;", "USE mysql;"]
 
-# Of a prepared data directory: each instance has its own UUID, and redo log of the size that it is set to.
-_MADE_ANEW = ("auto.cnf", "ib_logfile*", "*.err", "*.pid")
+# Not copied from a shipped data directory: each instance has its own UUID and redo log size.
+_NOT_COPIED = ("auto.cnf", "ib_logfile*", "*.err", "*.pid")
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
-    """A data directory that is being made."""
+class Initialisation:
+    """A data directory while it is being initialised."""
 
-    program: Program
+    installation: Installation
     directory: Path
     process: Process
 
     def wait(self) -> None:
-        """Return once it is made. Raises MeasureError with the error log's tail where that fails."""
-        what = f"{self.program.name}: initialising"
+        """Wait until it is complete. Raises MeasureError with the error log's tail on failure."""
+        what = f"{self.installation.name}: initialising"
         try:
             code = self.process.wait(TIMEOUT_S)
-        except subprocess.TimeoutExpired:  # on a full disk some wait for somebody to make room
+        except subprocess.TimeoutExpired:  # some servers wait for space on a full disk
             self.kill()
             raise MeasureError(
                 log.failure(f"{what} took longer than {TIMEOUT_S:.0f} s", self.directory)
@@ -54,72 +54,72 @@ class Beginning:
             raise MeasureError(log.failure(f"{what} failed ({log.ending(code)})", self.directory))
 
     def kill(self) -> None:
-        """Give it up."""
+        """Abort."""
         self.process.kill()
         self.process.wait()
 
 
-def begin(program: Program, directory: Path, settings: Mapping[str, str]) -> Beginning:
-    """Begin to make an instance directory with an empty server in it; `settings` are my.cnf options.
+def begin(installation: Installation, directory: Path, settings: Mapping[str, str]) -> Initialisation:
+    """Begin to initialise an instance directory; `settings` are my.cnf options.
 
-    In it there is one account, root@localhost, without a password: it gets one before the server listens.
-    Call it from the main thread. Raises InputError for a server that cannot be initialised, MeasureError
-    where the directory cannot be made.
+    Its only account is root@localhost without a password; it gets one before the server listens.
+    Call it from the main thread. Raises InputError if the server cannot be initialised, MeasureError
+    if the directory cannot be made.
     """
     directory = directory.absolute()
-    itself = is_mysql_since(program.family, program.version, INITIALIZE_SINCE)
-    statements = None if itself else _statements(program)
-    prepared = None if itself or statements else program.prepared_data()
-    if not (itself or statements or prepared):
-        statements = _printed(program, directory)
-    if not (itself or statements or prepared):
+    initializes = is_mysql_since(installation.family, installation.version, INITIALIZE_SINCE)
+    statements = None if initializes else _statements(installation)
+    prepared = None if initializes or statements else installation.prepared_data()
+    if not (initializes or statements or prepared):
+        statements = _script_output(installation, directory)
+    if not (initializes or statements or prepared):
+        version = ".".join(map(str, installation.version))
         raise InputError(
-            f"{program.name}: {program.family} {'.'.join(map(str, program.version))} cannot be initialised: "
-            f"it brings neither its SQL nor a data directory\nExpected {_TABLES[0]} in its share/ or "
-            "scripts/, or data/mysql"
+            f"{installation.name}: {installation.family} {version} cannot be initialised: it has neither SQL "
+            f"scripts nor a data directory\nExpected {_TABLES[0]} in its share/ or scripts/, or data/mysql"
         )
-    arguments, given = ["--initialize-insecure"], None
-    with config.written(directory):
+    arguments, sql_file = ["--initialize-insecure"], None
+    with config.writing(directory):
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not itself:
-            _lay_out(directory / "data", prepared)
-            arguments, given = ["--bootstrap"], directory / "bootstrap.sql"
-            only_root = accounts.only_root(program.family, program.version)
-            accounts.write(given, [*(statements or ()), *only_root])
-        file = config.write(program, directory, settings)
-        process = program.spawn([f"--defaults-file={file}", *arguments], directory, (), given)
-    return Beginning(program, directory, process)
+        if not initializes:
+            _make_data_directory(directory / "data", prepared)
+            arguments, sql_file = ["--bootstrap"], directory / "bootstrap.sql"
+            only_root = accounts.only_root(installation.family, installation.version)
+            accounts.write(sql_file, [*(statements or ()), *only_root])
+        file = config.write(installation, directory, settings)
+        process = installation.spawn([f"--defaults-file={file}", *arguments], directory, (), sql_file)
+    return Initialisation(installation, directory, process)
 
 
-def _lay_out(data: Path, prepared: Path | None) -> None:
-    """Make the data directory: a copy of the prepared one, or as empty as the server's SQL expects it."""
+def _make_data_directory(data: Path, prepared: Path | None) -> None:
+    """Make the data directory: a copy of the shipped one, or as empty as the server's SQL expects."""
     if prepared is None:
         (data / "mysql").mkdir(mode=0o700, parents=True)
     else:
-        shutil.copytree(prepared, data, ignore=shutil.ignore_patterns(*_MADE_ANEW))
+        shutil.copytree(prepared, data, ignore=shutil.ignore_patterns(*_NOT_COPIED))
     data.chmod(0o700)
 
 
-def _statements(program: Program) -> list[str] | None:
-    """The server's own SQL for an empty mysql schema; None where it brings none."""
-    tables = _first(program, _TABLES)
+def _statements(installation: Installation) -> list[str] | None:
+    """The server's SQL for an empty mysql schema; None if there is none."""
+    tables = _first(installation, _TABLES)
     if tables is None:
         return None
-    more = (text for names in _MORE if (text := _first(program, names)) is not None)
-    return [*_PRESET, tables, *more]
+    more = (text for names in _OPTIONAL if (text := _first(installation, names)) is not None)
+    return [*_PREAMBLE, tables, *more]
 
 
-def _printed(program: Program, directory: Path) -> list[str] | None:
-    """The SQL that the server's script prints; None where it brings no such script."""
-    script = program.shared(_SCRIPT)
+def _script_output(installation: Installation, directory: Path) -> list[str] | None:
+    """The SQL that the server's shell script prints; None if there is no script."""
+    script = installation.shared(_SCRIPT)
     if script is None:
         return None
     command = ["sh", "-s", "--", "real", str(directory / "data" / "mysql"), "localhost", "0"]
     done = subprocess.run(command, input=script, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise MeasureError(f"{program.name}: its {_SCRIPT} failed: {done.stderr.strip()}")
+        raise MeasureError(f"{installation.name}: its {_SCRIPT} failed: {done.stderr.strip()}")
     return ["USE mysql;", done.stdout]
 
 
-def _first(program: Program, names: Sequence[str]) -> str | None:
-    return next((text for name in names if (text := program.shared(name)) is not None), None)
+def _first(installation: Installation, names: Sequence[str]) -> str | None:
+    return next((text for name in names if (text := installation.shared(name)) is not None), None)

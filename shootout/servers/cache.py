@@ -1,6 +1,6 @@
 """What the cache folder holds: servers and templates, how much of the disk they take, and which of them go.
 
-An entry is in use while a process holds its lock (servers/store.py); such a one is never removed.
+An entry is in use while a process holds its lock (servers/locking.py); such a one is never removed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 
 from shootout.errors import InputError
 from shootout.model.value import Value
-from shootout.servers import layout, store
+from shootout.servers import layout, locking
 from shootout.settings.setting import normalise
 
 LIMIT_VARIABLE = "SHOOTOUT_CACHE_BYTES"
@@ -81,7 +81,7 @@ def contents(cache: Path, limit_bytes: int) -> Contents:
     return Contents(entries=entries, total_bytes=total_bytes, limit_bytes=limit_bytes)
 
 
-def bound(cache: Path, limit_bytes: int) -> None:
+def evict(cache: Path, limit_bytes: int) -> None:
     """Remove the least recently used templates until all that is left is within the limit.
 
     Servers stay, and so does what is in use: it can still be more.
@@ -91,7 +91,7 @@ def bound(cache: Path, limit_bytes: int) -> None:
     for entry in reversed(found.entries):
         if total_bytes <= limit_bytes:
             return
-        if entry.kind == "template" and store.remove(_directory(cache, entry)):
+        if entry.kind == "template" and locking.remove(_directory(cache, entry)):
             total_bytes -= entry.size_bytes
 
 
@@ -100,7 +100,7 @@ def clear(cache: Path) -> Cleared:
     removed: list[Entry] = []
     kept: list[Entry] = []
     for entry in _entries(cache):
-        (removed if store.remove(_directory(cache, entry)) else kept).append(entry)
+        (removed if locking.remove(_directory(cache, entry)) else kept).append(entry)
     return Cleared(
         removed=tuple(removed), kept=tuple(kept), freed_bytes=sum(entry.size_bytes for entry in removed)
     )
@@ -127,7 +127,7 @@ def sizes(directory: Path) -> dict[str, int]:
 def _entries(cache: Path) -> Sequence[Entry]:
     """The most recently used first."""
     targets = {
-        directory.with_name(_target_name(directory.name))
+        directory.with_name(_final_name(directory.name))
         for kind in (_SERVERS, _TEMPLATES)
         for directory in (cache / kind).glob("*")
         if directory.is_dir()
@@ -136,7 +136,7 @@ def _entries(cache: Path) -> Sequence[Entry]:
     return sorted(entries, key=lambda entry: (entry.used, entry.name), reverse=True)
 
 
-def _target_name(name: str) -> str:
+def _final_name(name: str) -> str:
     """What a directory is to be called when it is whole."""
     return name.removeprefix(".").removesuffix(".partial") if name.startswith(".") else name
 
@@ -145,14 +145,14 @@ def _entry(target: Path) -> Entry:
     is_template = target.parent.name == _TEMPLATES
     found = manifest(target) if is_template else None
     whole = found is not None if is_template else _is_server(target)
-    used = store.in_use(target)
+    used = locking.in_use(target)
     return Entry(
         kind="template" if is_template else "server",
         name=target.name,
         server=found.server if found else "",
         datasets=found.datasets if found else (),
-        size_bytes=_on_disk_bytes(target) + _on_disk_bytes(store.partial_of(target)),
-        used=datetime.fromtimestamp(store.lock_of(target).stat().st_mtime, UTC),
+        size_bytes=_on_disk_bytes(target) + _on_disk_bytes(locking.partial_of(target)),
+        used=datetime.fromtimestamp(locking.lock_of(target).stat().st_mtime, UTC),
         state="in use" if used else "ready" if whole else "broken",
     )
 

@@ -19,7 +19,7 @@ from shootout.servers.fetch.clients import Missing
 FILE = FIXTURES / "servers.toml"
 
 
-class Way(Value):
+class FetchSource(Value):
     """One of the sources of a server, on this machine."""
 
     source: str  # as its client knows it
@@ -38,7 +38,7 @@ class Offer(Value):
     note: str
     state: Literal["ready", "fetchable", "unavailable"]
     directory: str | None  # where it is ready
-    ways: tuple[Way, ...]  # in order of preference
+    ways: tuple[FetchSource, ...]  # in order of preference
 
 
 class Fetched(Value):
@@ -46,7 +46,7 @@ class Fetched(Value):
 
     reference: str  # as it is written
     family: str
-    version: str  # as its program tells it
+    version: str  # as its installation tells it
     directory: str  # or an image's id
 
 
@@ -73,18 +73,18 @@ def find(written: str) -> str:
     )
 
 
-def bring(
+def fetch(
     reference: ServerReference,
     cache: Path,
     held: ExitStack | None = None,
-    tell: packages.Tell = packages.say_nothing,
+    progress: packages.Progress = packages.no_progress,
 ) -> Path:
     """The directory of a server's files, fetched where they are not here. Raises as packages.fetch does."""
     if reference.source == "catalogue":
-        return packages.fetch(reference.target, load()[reference.target], cache, held, tell)
+        return packages.fetch(reference.target, load()[reference.target], cache, held, progress)
     if archive.is_url(reference.target):
         source = archive.read(reference.target)
-        return packages.fetch_archive(source.url, source.sha256, cache, held, tell)
+        return packages.fetch_archive(source.url, source.sha256, cache, held, progress)
     return Path(reference.target)
 
 
@@ -101,7 +101,7 @@ def _offer(
     name: str, entry: CatalogueEntry, missing: Mapping[type[Source], Missing | None], cache: Path
 ) -> Offer:
     ways = tuple(
-        Way(source=packages.what(each), client=packages.client(each), missing=missing[type(each)])
+        FetchSource(source=packages.describe(each), client=packages.client(each), missing=missing[type(each)])
         for each in entry.sources
     )
     targets = (packages.target(name, each, cache) for each in entry.sources)

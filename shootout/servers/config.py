@@ -9,16 +9,16 @@ from pathlib import Path
 
 from shootout.errors import MeasureError
 from shootout.model.value import Family, Version
-from shootout.servers.program import Program, is_mysql_since
+from shootout.servers.installation import Installation, is_mysql_since
 
 SECURE_FILE_PRIV_SINCE = (5, 5, 0)  # from here on it may have a compiled-in directory
 MYSQLX_SINCE = (8, 0, 11)
 
-_FURTHER_ADDRESSES = ("admin_address", "mysqlx_bind_address")
+_EXTRA_ADDRESSES = ("admin_address", "mysqlx_bind_address")
 
 
 @contextmanager
-def written(directory: Path) -> Iterator[None]:
+def writing(directory: Path) -> Iterator[None]:
     """While an instance directory is written to. Raises MeasureError where the system does not let us."""
     try:
         yield
@@ -28,23 +28,26 @@ def written(directory: Path) -> Iterator[None]:
 
 
 def write(
-    program: Program, directory: Path, settings: Mapping[str, str], placed: Mapping[str, str] | None = None
+    installation: Installation,
+    directory: Path,
+    settings: Mapping[str, str],
+    instance_options: Mapping[str, str] | None = None,
 ) -> Path:
     """Write my.cnf; what belongs to the instance comes last and so wins over `settings`."""
     (directory / "tmp").mkdir(exist_ok=True)
     own = {
-        **program.options,
+        **installation.options,
         "datadir": quoted(directory / "data"),
         "tmpdir": quoted(directory / "tmp"),  # a killed server leaves files in it
         "log-error": quoted(directory / "error.log"),
-        **dict.fromkeys(("bind-address", *_listening(settings)), "127.0.0.1"),
-        **_own_options(program.family, program.version),
+        **dict.fromkeys(("bind-address", *_address_options(settings)), "127.0.0.1"),
+        **_own_options(installation.family, installation.version),
     }
-    if program.over_tcp:
+    if installation.over_tcp:
         own["bind-address"] = "0.0.0.0"  # of a network of its own, from which one port is published on ours
     if os.geteuid() == 0:
         own["user"] = "root"
-    options = {**settings, **own, **(placed or {})}
+    options = {**settings, **own, **(instance_options or {})}
     lines = [name if value == "" else f"{name} = {value}" for name, value in options.items()]
     config = directory / "my.cnf"
     config.write_text("[mysqld]\n" + "\n".join(lines) + "\n")
@@ -57,9 +60,9 @@ def quoted(path: Path) -> str:
     return f'"{escaped}"'
 
 
-def _listening(settings: Mapping[str, str]) -> list[str]:
+def _address_options(settings: Mapping[str, str]) -> list[str]:
     """Those of the settings that open a further port, to whomever they say."""
-    return [name for name in settings if name.replace("-", "_").removeprefix("loose_") in _FURTHER_ADDRESSES]
+    return [name for name in settings if name.replace("-", "_").removeprefix("loose_") in _EXTRA_ADDRESSES]
 
 
 def _own_options(family: Family, version: Version) -> dict[str, str]:

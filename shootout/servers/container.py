@@ -1,8 +1,8 @@
-"""Servers that run from an image, in containers of this machine's Docker engine, through testcontainers.
+"""Servers from images, run in containers of this machine's Docker engine through testcontainers.
 
-Of an image only the program files are used. Its entrypoint, which would initialise once more or start again
-what has died, its my.cnf, health check and volumes are passed over: the server runs as one of this machine
-does, in an instance directory that it sees under the same path.
+Only the image's installation files are used. Its entrypoint (which would initialise again, or restart a dead
+server), my.cnf, health check and volumes are ignored: the server runs like a native one, in an instance
+directory that it sees under the same path.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from shootout.model.value import Family, Version
 from shootout.paths import cache_folder
 from shootout.servers import native, watchdog
 from shootout.servers.config import quoted
-from shootout.servers.fetch.packages import Tell
-from shootout.servers.program import Address
-from shootout.servers.store import locked
+from shootout.servers.fetch.packages import Progress
+from shootout.servers.installation import Address
+from shootout.servers.locking import locked
 
 # Where servers lie in images, beside the image's own PATH.
 FOLDERS = (
@@ -59,26 +59,26 @@ testcontainers_config.ryuk_disabled = True
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A server's program files in an image: a Program."""
+    """The installation inside an image."""
 
     reference: str  # as it was written
     digest: str  # the image's id, without the name of its hash
     origin: str  # by which its registry gives the same again: name@sha256:…; "": it comes from none
-    around: Container
+    container: Container
     mysqld: str  # these two in the image
     share: str | None  # None: the server knows it best
     version: Version
     family: Family
 
     @classmethod
-    def inspect(cls, reference: str, around: Container, tell: Tell) -> Image:
-        """Find out what server lies in an image; it is pulled where it is not here yet, and `tell` hears so.
+    def inspect(cls, reference: str, container: Container, progress: Progress) -> Image:
+        """Find the server in an image, pulling the image if it is not here yet.
 
-        Raises InputError where there is no engine, no image, or no server in it that runs here.
+        Raises InputError if there is no engine, no image, or no server in it that runs here.
         """
         name = f"image:{reference}"
         with _connected(name) as client:
-            image = _image(client, reference, tell)
+            image = _image(client, reference, progress)
             path = next((e for e in image.attrs["Config"]["Env"] or () if e.startswith("PATH=")), "PATH=")
             folders = dict.fromkeys([*path.removeprefix("PATH=").split(":"), *FOLDERS])
             with _files(client, image.id) as files:
@@ -89,20 +89,20 @@ class Image:
                         f"{', '.join(FOLDERS)}"
                     )
                 share = _find_share(files, mysqld)
-            said, code = _said(image.id, [mysqld, "--no-defaults", "--version"])
-        told = native.told_version(said)
-        if code != 0 or told is None:
-            words = (said.strip().splitlines() or [f"exit code {code}"])[-1]
-            raise InputError(f"{name}: its {mysqld} does not tell its version: {words}")
+            output, code = _output_of(image.id, [mysqld, "--no-defaults", "--version"])
+        parsed = native.parse_version(output)
+        if code != 0 or parsed is None:
+            words = (output.strip().splitlines() or [f"exit code {code}"])[-1]
+            raise InputError(f"{name}: its {mysqld} does not progress its version: {words}")
         return cls(
             reference=reference,
             digest=image.id.removeprefix("sha256:"),
             origin=next(iter(image.attrs["RepoDigests"] or ()), ""),
-            around=around,
+            container=container,
             mysqld=mysqld,
             share=share,
-            version=told[0],
-            family=told[1],
+            version=parsed[0],
+            family=parsed[1],
         )
 
     @property
@@ -123,7 +123,7 @@ class Image:
     @property
     def over_tcp(self) -> bool:
         """Whether it has a network of its own: then that is part of what is measured."""
-        return self.around.network == "bridge"
+        return self.container.network == "bridge"
 
     def shared(self, name: str) -> str | None:
         """The text of a file below its share directory; None: there is none."""
@@ -141,17 +141,17 @@ class Image:
         arguments: Sequence[str],
         directory: Path,
         cpus: Sequence[int],
-        given: Path | None = None,
+        stdin: Path | None = None,
         address: Address | None = None,
-    ) -> Contained:
-        """Run the server, as Program says. Raises MeasureError where the engine cannot."""
+    ) -> ContainerProcess:
+        """Run the server, see Installation. Raises MeasureError if the engine cannot."""
         log = directory / "error.log"
         log.touch()
         seen = {directory, address.socket.parent} if address else {directory}
         files = native.allow_files()
-        memory = self.around.memory_bytes
-        surroundings: dict[str, Any] = {
-            "network": self.around.network,
+        memory = self.container.memory_bytes
+        options: dict[str, Any] = {
+            "network": self.container.network,
             "working_dir": str(directory),
             # Not as bind strings, which a colon in a path would break.
             "mounts": [Mount(str(each), str(each), type="bind") for each in sorted(seen)],
@@ -162,23 +162,23 @@ class Image:
             "labels": {"shootout.instance": str(directory)},
         }
         if address and self.over_tcp:
-            surroundings["ports"] = {f"{address.port}/tcp": ("127.0.0.1", address.port)}
+            options["ports"] = {f"{address.port}/tcp": ("127.0.0.1", address.port)}
         try:
-            return Contained(self.digest, [self.mysqld, *arguments], surroundings, log, given)
+            return ContainerProcess(self.digest, [self.mysqld, *arguments], options, log, stdin)
         except _ENGINE_ERRORS as error:
-            raise MeasureError(f"{self.name}: the Docker engine cannot run it: {_words(error)}") from None
+            raise MeasureError(f"{self.name}: the Docker engine cannot run it: {_message(error)}") from None
 
 
-class Contained:
+class ContainerProcess:
     """A process in a container, as subprocess.Popen has it. Once it is known to have ended, both are gone."""
 
     def __init__(
         self,
         image: str,
         command: Sequence[str],
-        surroundings: dict[str, Any],
+        options: dict[str, Any],
         log: Path | None = None,
-        given: Path | None = None,
+        stdin: Path | None = None,
     ) -> None:
         self._command = command
         self._log = log
@@ -187,23 +187,23 @@ class Contained:
         with ExitStack() as held:
             container = DockerContainer("")
             held.callback(container.get_docker_client().client.close)
-            name = held.enter_context(_guarded(container.get_docker_client()))
+            name = held.enter_context(_watched_name(container.get_docker_client()))
             container.image = image  # not as its argument: no prefix for image names belongs before an id
             container.with_name(name).with_command(list(command[1:]))
-            container.ports = surroundings.pop("ports", {})
+            container.ports = options.pop("ports", {})
             container.with_kwargs(
                 entrypoint=[command[0]],
                 user=f"{os.geteuid()}:{os.getegid()}",
-                stdin_open=given is not None,
+                stdin_open=stdin is not None,
                 healthcheck={"test": ["NONE"]},
                 log_config=LogConfig(type=LogConfig.types.JSON, config={"max-size": "10m"}),
                 security_opt=["label=disable"],  # as a server outside a container has it
-                **surroundings,
+                **options,
             )
             container.start()
             self._container = container.get_wrapped_container()
-            if given is not None:
-                _feed(self._container, given)
+            if stdin is not None:
+                _write_stdin(self._container, stdin)
             self.pid = self._visible_pid()
             self._held = held.pop_all()
 
@@ -217,7 +217,7 @@ class Contained:
                     self.printed = self._container.logs()
                     self._end(state["ExitCode"], "out of its memory limit" if state["OOMKilled"] else "")
             except _ENGINE_ERRORS as error:
-                self._end(128 + signal.SIGKILL, f"lost by the Docker engine: {_words(error)}")
+                self._end(128 + signal.SIGKILL, f"lost by the Docker engine: {_message(error)}")
         return self._code
 
     def wait(self, timeout: float | None = None) -> int:
@@ -283,15 +283,15 @@ def clear_leftovers() -> None:
 @contextmanager
 def _connected(name: str) -> Iterator[DockerClient]:
     """The engine, while the image called `name` is looked at. Raises InputError in plain words."""
-    _knock(name)
+    _require_engine(name)
     try:
         with closing((client := DockerClient()).client):
             yield client
     except _ENGINE_ERRORS as error:
-        raise InputError(f"{name}: the Docker engine cannot use it: {_words(error)}") from None
+        raise InputError(f"{name}: the Docker engine cannot use it: {_message(error)}") from None
 
 
-def _knock(name: str) -> None:
+def _require_engine(name: str) -> None:
     """Raises InputError where no engine of this machine lets us in."""
     host = get_docker_host() or DEFAULT_HOST
     scheme, _, path = host.partition("://")
@@ -314,28 +314,28 @@ def _knock(name: str) -> None:
             ) from None
 
 
-def _image(client: DockerClient, reference: str, tell: Tell) -> Any:
+def _image(client: DockerClient, reference: str, progress: Progress) -> Any:
     images = client.client.images
     try:
         return images.get(reference)
     except ImageNotFound:
-        tell("pulling its image")
+        progress("pulling its image")
     try:
         return images.pull(reference)
     except _ENGINE_ERRORS as error:
         raise InputError(
-            f"image:{reference}: not on this machine, and cannot be pulled: {_words(error)}"
+            f"image:{reference}: not on this machine, and cannot be pulled: {_message(error)}"
         ) from None
 
 
-def _words(error: Exception) -> str:
+def _message(error: Exception) -> str:
     """The engine's own, in one line."""
     words = error.explanation if isinstance(error, APIError) else None
     return " ".join(str(words or error).split())
 
 
 @contextmanager
-def _guarded(client: DockerClient) -> Iterator[str]:
+def _watched_name(client: DockerClient) -> Iterator[str]:
     """The name for a container that will be gone afterwards, whatever happens to us meanwhile.
 
     A lock in the cache says that we live; when we do no longer, the watchdog removes the container, and where
@@ -369,9 +369,9 @@ def _guarded(client: DockerClient) -> Iterator[str]:
             dog.wait()
 
 
-def _said(image: str, command: Sequence[str]) -> tuple[str, int]:
+def _output_of(image: str, command: Sequence[str]) -> tuple[str, int]:
     """What a command prints, and its exit code."""
-    process = Contained(image, command, {"network": "none"})
+    process = ContainerProcess(image, command, {"network": "none"})
     try:
         code = process.wait()
     finally:
@@ -380,12 +380,12 @@ def _said(image: str, command: Sequence[str]) -> tuple[str, int]:
     return process.printed.decode(errors="replace"), code
 
 
-def _feed(container: Any, given: Path) -> None:
+def _write_stdin(container: Any, stdin: Path) -> None:
     """Write a file to the standard input of a process, then end it."""
     link = container.attach_socket(params={"stdin": 1, "stream": 1})
     # Neither closes the other. A process that has ended without reading it all says why by its exit code.
     with closing(link._sock), closing(link), suppress(OSError):
-        link._sock.sendall(given.read_bytes())
+        link._sock.sendall(stdin.read_bytes())
         link._sock.shutdown(socket.SHUT_WR)
 
 
@@ -431,7 +431,7 @@ class _Files:
 @contextmanager
 def _files(client: DockerClient, image: str) -> Iterator[_Files]:
     """What lies in an image."""
-    with _guarded(client) as name:
+    with _watched_name(client) as name:
         yield _Files(client.client.containers.create(image, entrypoint=["-"], name=name, network="none"))
 
 

@@ -59,7 +59,7 @@ def parse(text: str) -> Written:
 
     Raises InputError, which never shows a password.
     """
-    shown = _shown(" ".join(text.split()))
+    shown = _safe_to_show(" ".join(text.split()))
 
     def refuse(what: str) -> NoReturn:
         raise InputError(f"server 'dsn:{shown}': {what}\nThe form is {FORM}.")
@@ -111,16 +111,16 @@ def parse(text: str) -> Written:
     return Written(dsn, plain(password, "password") if colon else None, settings or None)
 
 
-def hidden(text: str) -> str:
+def redacted(text: str) -> str:
     """`text` without whatever may be the password of an address in it."""
     return _PASSWORD.sub(r"\1:…@", text)
 
 
-def _shown(text: str) -> str:
-    """What may be shown of what need not be an address: less than `hidden` does."""
+def _safe_to_show(text: str) -> str:
+    """What may be shown of what need not be an address: less than `redacted` does."""
     if "://" not in text:
         return "…"
-    return hidden(text) if "@" in text else re.sub(r"(://[^:]*):.*", r"\1:…", text)
+    return redacted(text) if "@" in text else re.sub(r"(://[^:]*):.*", r"\1:…", text)
 
 
 def _is_address(text: str) -> bool:

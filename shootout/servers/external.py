@@ -22,7 +22,7 @@ from shootout.errors import InputError, MeasureError
 from shootout.model.value import Family, Version
 from shootout.servers import peer
 from shootout.servers.dsn import Dsn
-from shootout.servers.running import Login, Running, linked, patience
+from shootout.servers.running import Login, Running, open_socket, timeouts
 
 MARK = "shootout_mark"
 CREATOR = "made by shootout, and dropped when its run is over"
@@ -32,7 +32,7 @@ CONNECT_TIMEOUT_S = 10.0
 DROP_TIMEOUT_S = 3600.0
 WAIT_TIMEOUT_S = 31_536_000  # the most that servers take: an idle connection must last as long as the run
 
-INSECURE = 3159  # a server that demands TLS
+SECURE_TRANSPORT_REQUIRED = 3159  # a server that demands TLS
 _GONE = (CR.CR_CONNECTION_ERROR, CR.CR_CONN_HOST_ERROR, CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST)
 _DENIED = (ER.SPECIFIC_ACCESS_DENIED_ERROR, ER.TABLEACCESS_DENIED_ERROR)
 
@@ -51,7 +51,7 @@ class External(Running):
         self.token = token or secrets.token_hex(16)
         self._password = password
 
-    def look(self) -> None:
+    def identify(self) -> None:
         """Log in, and see which server this is. Raises MeasureError where it does not let us in."""
         try:
             self._control = self.connect(read_timeout=CONNECT_TIMEOUT_S)
@@ -59,23 +59,23 @@ class External(Running):
                 str, self.query("SELECT VERSION(), @@pid_file, @@datadir, @@hostname")[0]
             )
         except pymysql.Error as error:
-            raise MeasureError(f"{self.dsn.where}: {_words(error)}") from None
+            raise MeasureError(f"{self.dsn.where}: {_message(error)}") from None
         link: socket.socket = self._control._sock  # type: ignore[attr-defined]
         self.local = peer.is_local(link)
         if self.dsn.socket is not None:
-            self._pid = peer.of_socket(link)
+            self._pid = peer.socket_pid(link)
         elif self.local and (uptime_s := self.status().get("Uptime")) is not None:
-            self._pid = peer.of_loopback(link, hostname, Path(datadir, pid_file), uptime_s)
+            self._pid = peer.loopback_pid(link, hostname, Path(datadir, pid_file), uptime_s)
 
-    def again(self) -> External:
-        """Another session, which may do all that this one may. Raises MeasureError as `look` does."""
+    def reopen(self) -> External:
+        """Another session, which may do all that this one may. Raises MeasureError as `identify` does."""
         other = External(self.dsn, self._password, self.token, self.suffix)
-        other.look()
+        other.identify()
         return other
 
     @property
     def pid(self) -> int | None:
-        """Its process on this machine, if `look` has found it."""
+        """Its process on this machine, if `identify` has found it."""
         return self._pid
 
     @property
@@ -95,7 +95,7 @@ class External(Running):
             "autocommit": True,
             "connect_timeout": CONNECT_TIMEOUT_S,
             "init_command": f"SET SESSION wait_timeout = {WAIT_TIMEOUT_S}",
-            **patience(),
+            **timeouts(),
         }
         connection = Connection(**common | options | {"defer_connect": True})
         # Not among the arguments, which tracebacks may show; in bytes: of text PyMySQL takes Latin-1 only.
@@ -104,7 +104,7 @@ class External(Running):
             connection.connect()
             return connection
         connection._secure = True  # type: ignore[attr-defined]  # so it would know of a socket of its own
-        connection.connect(linked(self.dsn.socket))
+        connection.connect(open_socket(self.dsn.socket))
         return connection
 
     @property
@@ -123,11 +123,11 @@ class External(Running):
 
     def alive(self) -> bool:
         """Whether the server answers, even if it lets nobody in."""
-        return self._silence() == ""
+        return self._connection_failure() == ""
 
     def post_mortem(self) -> str:
         """How the server fails to answer, a line to put behind an error; empty while it does."""
-        silence = self._silence()
+        silence = self._connection_failure()
         return f"\nThe server at {self.dsn.where} does not answer any more: {silence}" if silence else ""
 
     def stop(self) -> None:
@@ -180,17 +180,17 @@ class External(Running):
             if SCHEMA.fullmatch(schema) and self.mark(schema):
                 self.query(f"DROP DATABASE {schema}", DROP_TIMEOUT_S)
 
-    def leave(self, schema: str) -> None:
+    def drop(self, schema: str) -> None:
         """Drop a schema if it is of this run."""
         if self.mark(schema) == self.token:
             self.query(f"DROP DATABASE {schema}", DROP_TIMEOUT_S)
 
-    def _silence(self) -> str:
+    def _connection_failure(self) -> str:
         """Why there is no answer; "": there is one."""
         try:
             self.connect(read_timeout=CONNECT_TIMEOUT_S).close()
         except pymysql.Error as error:
-            return _words(error) if _code(error) in _GONE else ""
+            return _message(error) if _code(error) in _GONE else ""
         return ""
 
 
@@ -237,7 +237,7 @@ class Claim:
                         f"{where}: another run of shootout measures there; wait until it is over"
                     )
         except pymysql.Error as error:
-            raise MeasureError(f"{where}: {_words(error)}") from None
+            raise MeasureError(f"{where}: {_message(error)}") from None
         self._connection = connection
 
 
@@ -262,9 +262,9 @@ def _code(error: BaseException | None) -> int:
     return error.args[0] if isinstance(error, pymysql.Error) and isinstance(error.args[0], int) else 0
 
 
-def _words(error: pymysql.Error) -> str:
+def _message(error: pymysql.Error) -> str:
     """A refusal as the server says it, and what may help."""
     words = f"error {error.args[0]}: {error.args[1]}" if len(error.args) == 2 else str(error)
-    if _code(error) == INSECURE:
+    if _code(error) == SECURE_TRANSPORT_REQUIRED:
         words += "\nThe load engine speaks no TLS: log in over the server's socket (?unix_socket=/PATH)."
     return words

@@ -25,15 +25,15 @@ from shootout.errors import InputError, MeasureError
 from shootout.servers import accounts, bootstrap, config, leftovers, log
 from shootout.servers.accounts import LOAD_USER
 from shootout.servers.config import quoted
-from shootout.servers.program import Address, Process, Program
-from shootout.servers.running import Login, Running, linked, patience, version_of
-from shootout.servers.store import locked
+from shootout.servers.installation import Address, Installation, Process
+from shootout.servers.locking import locked
+from shootout.servers.running import Login, Running, open_socket, timeouts, version_of
 
 SOCKET_PATH_MAX_BYTES = 100  # the system's limit is 107; servers append ".lock" for a file beside it
 START_TIMEOUT_S = 60.0
 RECOVERY_TIMEOUT_S = 600.0  # after an unclean end the server first works through its redo log
 STOP_TIMEOUT_S = 60.0
-KNOCK_S = 0.02  # between two tries to log in
+LOGIN_INTERVAL_S = 0.02  # between two tries to log in
 UTF8MB4_SINCE = (5, 5, 3)
 SIGNALS_SINCE = (5, 0, 0)  # before, those with threads of their own kind have none that waits for them
 ACCESS_DENIED = 1045
@@ -54,17 +54,17 @@ def require_port(port: int) -> int:
     return port
 
 
-def initialise(program: Program, directory: Path, settings: Mapping[str, str]) -> None:
+def initialise(installation: Installation, directory: Path, settings: Mapping[str, str]) -> None:
     """Make an instance directory with an empty server in it; `settings` are my.cnf options.
 
     Call it from the main thread. Raises InputError for a server that cannot be initialised, MeasureError
     with its error log's tail where it fails. `bootstrap.begin` does not wait for the end.
     """
-    bootstrap.begin(program, directory, settings).wait()
+    bootstrap.begin(installation, directory, settings).wait()
 
 
 def start(
-    program: Program,
+    installation: Installation,
     directory: Path,
     settings: Mapping[str, str],
     *,
@@ -77,13 +77,13 @@ def start(
     Call it from the main thread.
     Raises InputError for a busy port, MeasureError with the error log's tail where it does not come up.
     """
-    instance = begin(program, directory, settings, port=port, cpus=cpus)
+    instance = begin(installation, directory, settings, port=port, cpus=cpus)
     instance.wait_until_ready()
     return instance
 
 
 def begin(
-    program: Program,
+    installation: Installation,
     directory: Path,
     settings: Mapping[str, str],
     *,
@@ -92,7 +92,7 @@ def begin(
 ) -> Instance:
     """Start it as `start` does, and do not wait: several can come up at once."""
     directory = directory.absolute()
-    with ExitStack() as held, config.written(directory):
+    with ExitStack() as held, config.writing(directory):
         try:
             held.enter_context(locked(directory / "lock", wait=False))
         except BlockingIOError:
@@ -101,34 +101,34 @@ def begin(
             ) from None
         leftovers.end_servers(directory)
         port = _free_port() if port is None else require_port(port)
-        place = directory / "mysqld.sock"
-        if len(os.fsencode(place)) > SOCKET_PATH_MAX_BYTES:
-            place = held.enter_context(leftovers.socket_folder(directory)) / "mysqld.sock"
-        place.with_name("mysqld.sock.lock").unlink(missing_ok=True)  # a killed server's
-        address = Address(place, port)
+        socket_path = directory / "mysqld.sock"
+        if len(os.fsencode(socket_path)) > SOCKET_PATH_MAX_BYTES:
+            socket_path = held.enter_context(leftovers.socket_folder(directory)) / "mysqld.sock"
+        socket_path.with_name("mysqld.sock.lock").unlink(missing_ok=True)  # a killed server's
+        address = Address(socket_path, port)
         passwords = {user: secrets.token_urlsafe(24) for user in ("root", LOAD_USER)}
-        hosts = ("localhost", "%") if program.over_tcp else ("localhost",)
-        statements = accounts.created(program.family, program.version, passwords, hosts)
+        hosts = ("localhost", "%") if installation.over_tcp else ("localhost",)
+        statements = accounts.created(installation.family, installation.version, passwords, hosts)
         accounts.write(directory / "accounts.sql", statements)
         pid_file = directory / "mysqld.pid"
         timeout_s = RECOVERY_TIMEOUT_S if pid_file.exists() else START_TIMEOUT_S
-        placed = {
+        instance_options = {
             "socket": quoted(address.socket),
             "port": str(port),
             "pid-file": quoted(pid_file),
             "init-file": quoted(directory / "accounts.sql"),
         }
-        file = config.write(program, directory, settings, placed)
+        file = config.write(installation, directory, settings, instance_options)
         log_begins = log.length(directory / "error.log")
-        process = program.spawn([f"--defaults-file={file}"], directory, cpus, address=address)
+        process = installation.spawn([f"--defaults-file={file}"], directory, cpus, address=address)
         return Instance(
             directory=directory,
             address=address,
-            over_tcp=program.over_tcp,
+            over_tcp=installation.over_tcp,
             process=process,
             passwords=passwords,
-            charset=_charset(program),
-            heeds_signals=program.version >= SIGNALS_SINCE,
+            charset=_charset(installation),
+            heeds_signals=installation.version >= SIGNALS_SINCE,
             timeout_s=timeout_s,
             log_begins=log_begins,
             held=held.pop_all(),
@@ -222,15 +222,15 @@ class Instance(Running):
         It does not run any longer then.
         """
         try:
-            while (reason := self._knock()) is not None:
+            while (reason := self._try_login()) is not None:
                 if reason:
                     raise MeasureError(log.failure(reason, self.directory, self._log_begins))
-                time.sleep(KNOCK_S)
+                time.sleep(LOGIN_INTERVAL_S)
         except BaseException:
             self.kill()
             raise
 
-    def _knock(self) -> str | None:
+    def _try_login(self) -> str | None:
         """Try a login. None: it succeeded; empty: it is too early; else the reason why it never will."""
         try:
             with self.connect(read_timeout=5) as connection:
@@ -269,16 +269,16 @@ class Instance(Running):
             "charset": self._charset,
             "collation": f"{self._charset}_general_ci",
             "autocommit": True,
-            **patience(),
+            **timeouts(),
         }
         connection = Connection(**common | dict(options) | {"defer_connect": True})
         connection._secure = not over_tcp  # type: ignore[attr-defined]  # as it would know of its own socket
-        connection.connect(linked(("127.0.0.1", self.port) if over_tcp else str(self.socket)))
+        connection.connect(open_socket(("127.0.0.1", self.port) if over_tcp else str(self.socket)))
         return connection
 
 
-def _charset(program: Program) -> str:
-    known = program.version >= UTF8MB4_SINCE and program.version[0] != 6
+def _charset(installation: Installation) -> str:
+    known = installation.version >= UTF8MB4_SINCE and installation.version[0] != 6
     return "utf8mb4" if known else "utf8"
 
 

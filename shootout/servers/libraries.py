@@ -59,11 +59,11 @@ def find(binary: Path, top: Path) -> Launch:
             launch = Launch(variables={"LD_LIBRARY_PATH": ":".join(map(str, brought))})
             missing = _missing(["ldd", str(binary)], launch)
     if missing:
-        raise InputError(_wanting(binary, missing))
+        raise InputError(_missing_message(binary, missing))
     return launch
 
 
-def asked(binary: Path, launch: Launch, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(binary: Path, launch: Launch, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the binary to its end. Raises InputError where this system cannot run it."""
     try:
         return subprocess.run(
@@ -76,7 +76,7 @@ def asked(binary: Path, launch: Launch, *arguments: str) -> subprocess.Completed
             check=False,
         )
     except OSError as error:
-        raise InputError(f"{binary}: cannot be run: {_why(binary, error)}") from None
+        raise InputError(f"{binary}: cannot be run: {_reason(binary, error)}") from None
 
 
 def _inside(top: Path, patterns: Sequence[str]) -> Iterator[Path]:
@@ -101,13 +101,13 @@ def _missing(command: Sequence[str], launch: Launch) -> list[str]:
     return sorted(set(re.findall(r"(\S+) => not found", listing)))
 
 
-def _wanting(binary: Path, missing: Sequence[str]) -> str:
+def _missing_message(binary: Path, missing: Sequence[str]) -> str:
     message = f"{binary}: missing shared libraries: {', '.join(missing)}"
     packages = [DEBIAN_PACKAGES[name] for name in missing if name in DEBIAN_PACKAGES]
     return message + (f"\nOn Debian: apt-get install {' '.join(packages)}" if packages else "")
 
 
-def _why(binary: Path, error: OSError) -> str:
+def _reason(binary: Path, error: OSError) -> str:
     with binary.open("rb") as file:
         head = file.read(_ELF_CLASS_AT + 1)
     if head.startswith(_ELF) and head[_ELF_CLASS_AT] == _ELF_32:

@@ -18,11 +18,11 @@ from shootout.errors import InputError
 from shootout.model.value import Family, Version
 from shootout.servers import layout, libraries
 from shootout.servers.config import quoted
+from shootout.servers.installation import Address
 from shootout.servers.layout import ERROR_MESSAGES, Layout
 from shootout.servers.libraries import Launch
-from shootout.servers.program import Address
 
-# The same for every server, whatever this process was given: servers size their caches, and an array, by it.
+# One limit for every server, whatever this process inherited: servers size their caches, and an array, by it.
 OPEN_FILES = 262_144
 
 LC_MESSAGES_SINCE = (5, 5, 0)  # the folder of all languages; before, the option named one language's
@@ -37,7 +37,7 @@ _libc = ctypes.CDLL(None)  # loaded here: nothing may be loaded between fork and
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A server's program files, as unpacked, installed or built: a Program."""
+    """An installation on this machine's disk: unpacked, installed or built."""
 
     files: Layout
     launch: Launch
@@ -50,14 +50,16 @@ class Tree:
         """Find out what server lies in `directory`. Raises InputError where there is none that runs here."""
         found = layout.find(directory.absolute())
         launch = libraries.find(found.mysqld, found.top)
-        asked = libraries.asked(found.mysqld, launch, "--no-defaults", "--version")
-        told = told_version(asked.stdout)
-        if asked.returncode != 0 or told is None:
-            said = (asked.stderr or asked.stdout).strip().splitlines() or [f"exit code {asked.returncode}"]
-            raise InputError(f"{found.mysqld}: does not tell its version: {said[-1]}")
+        result = libraries.run(found.mysqld, launch, "--no-defaults", "--version")
+        parsed = parse_version(result.stdout)
+        if result.returncode != 0 or parsed is None:
+            output = (result.stderr or result.stdout).strip().splitlines() or [
+                f"exit code {result.returncode}"
+            ]
+            raise InputError(f"{found.mysqld}: does not tell its version: {output[-1]}")
         with found.mysqld.open("rb") as binary:
             digest = hashlib.file_digest(binary, "sha256").hexdigest()
-        return cls(found, launch, *told, digest)
+        return cls(found, launch, *parsed, digest)
 
     @property
     def name(self) -> str:
@@ -109,23 +111,26 @@ class Tree:
         arguments: Sequence[str],
         directory: Path,
         cpus: Sequence[int],
-        given: Path | None = None,
+        stdin: Path | None = None,
         address: Address | None = None,
     ) -> subprocess.Popen[bytes]:
-        """Run the server, as Program says.
+        """Run the server, see Installation.
 
-        The system ties its death to that of the *thread* that forked. Ctrl-C is put off until the process is
-        known: before, nobody could end it.
+        The kernel ties its death to that of the *thread* that forked. Ctrl-C is deferred until the process is
+        known: until then, nobody could end it.
         """
         put_off: list[int] = []
         before = signal.signal(signal.SIGINT, lambda number, frame: put_off.append(number))
         try:
-            with (directory / "error.log").open("ab") as log, (given or Path(os.devnull)).open("rb") as stdin:
+            with (
+                (directory / "error.log").open("ab") as log,
+                (stdin or Path(os.devnull)).open("rb") as opened,
+            ):
                 process = subprocess.Popen(
                     [*self.launch.before, self.name, *arguments],
                     env=self.launch.environment,
                     cwd=directory,
-                    stdin=stdin,
+                    stdin=opened,
                     stdout=log,
                     stderr=log,
                     preexec_fn=_child(cpus),  # noqa: PLW1509 (safe: see there)
@@ -152,7 +157,7 @@ def allow_files() -> int:
     return hard
 
 
-def told_version(words: str) -> tuple[Version, Family] | None:
+def parse_version(words: str) -> tuple[Version, Family] | None:
     """What a server answers to --version; None: it is no such answer."""
     found = _VERSION.search(words)
     if found is None:
@@ -169,7 +174,7 @@ def _child(cpus: Sequence[int]) -> Callable[[], None]:
 
     def prepare() -> None:
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it died before we asked
+        if os.getppid() != parent:  # it died before we result
             os._exit(1)
         if cpus:
             os.sched_setaffinity(0, cpus)

@@ -16,14 +16,14 @@ AGE_TOLERANCE_S = 5.0  # of what a server and the kernel say about how long it h
 _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid: socket(7), SO_PEERCRED
 
 
-def of_socket(link: socket.socket) -> int | None:
+def socket_pid(link: socket.socket) -> int | None:
     """The server process that listens on a unix socket; None: another one does, such as systemd."""
     found = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     pid: int = _CREDENTIALS.unpack(found)[0]
     return pid if pid > 0 and _is_server(pid) else None
 
 
-def of_loopback(link: socket.socket, hostname: str, pid_file: Path, uptime_s: float) -> int | None:
+def loopback_pid(link: socket.socket, hostname: str, pid_file: Path, uptime_s: float) -> int | None:
     """The server process behind a TCP connection to this machine; the rest is what the server says of itself.
 
     A forwarded port leads elsewhere, and a container has files and numbers of its own: so the process must

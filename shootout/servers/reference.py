@@ -48,7 +48,7 @@ def parse(text: str) -> ServerReference:
     if kind == "image":
         return _image(rest, text)
     if kind != "path":
-        shown = f"{kind}:…" if "@" in text and "://" not in text else dsn.hidden(text)
+        shown = f"{kind}:…" if "@" in text and "://" not in text else dsn.redacted(text)
         raise InputError(f"server {shown!r}: expected {FORMS}")
     if archive.is_url(rest):
         return _archive(rest)
@@ -108,18 +108,18 @@ def labels(references: Sequence[ServerReference]) -> tuple[str, ...]:
     gets `#2`.
     """
     shown = {
-        source: _tails(_shown(each) for each in references if each.source == source)
+        source: _shortest_tails(_label_path(each) for each in references if each.source == source)
         for source in ("path", "image")
     }
     addresses = {each.target: dsn.parse(each.target).dsn for each in references if each.source == "dsn"}
-    sockets = _tails(each.socket for each in addresses.values() if each.socket is not None)
-    settings = _tails(each.settings for each in references if each.settings is not None)
+    sockets = _shortest_tails(each.socket for each in addresses.values() if each.socket is not None)
+    settings = _shortest_tails(each.settings for each in references if each.settings is not None)
     seen: Counter[str] = Counter()
     result = []
     for each in references:
         match each.source:
             case "path" | "image":
-                label = f"{each.source}:{shown[each.source][_shown(each)]}"
+                label = f"{each.source}:{shown[each.source][_label_path(each)]}"
             case "dsn":
                 label = f"dsn:{_host(addresses[each.target], sockets)}"
             case _:
@@ -152,18 +152,18 @@ def _archive(written: str) -> ServerReference:
     """`URL#sha256=HEX[@settings]`; an `@` of the URL's own stands before the checksum."""
     url, hash, rest = written.partition("#")
     checksum, at, settings = rest.partition("@")
-    target = archive.written(archive.read(url + hash + checksum))
+    target = archive.text(archive.read(url + hash + checksum))
     if at and not settings:
         raise InputError(f"server 'path:{written}': expected {FORMS}")
     return ServerReference(source="path", target=target, settings=settings or None)
 
 
-def _shown(reference: ServerReference) -> str:
+def _label_path(reference: ServerReference) -> str:
     """What a label is made of: a directory, or as if the archive were one, or an image's name."""
     target = reference.target
     if reference.source == "image":
         return _DIGEST.sub(r":\1", target)
-    return archive.shown(archive.read(target)) if archive.is_url(target) else target
+    return archive.display_path(archive.read(target)) if archive.is_url(target) else target
 
 
 def _split(written: str, text: str) -> tuple[str, str | None]:
@@ -179,7 +179,7 @@ def _directory(text: str) -> Path:
     return Path(os.path.abspath(Path(text).expanduser()))  # noqa: PTH100 (a link's own name makes the better label)
 
 
-def _tails(paths: Iterable[str]) -> dict[str, str]:
+def _shortest_tails(paths: Iterable[str]) -> dict[str, str]:
     """For each path as few of its last parts as make it unlike every other, joined and cleaned."""
     parts = {path: PurePath(path).parts or (path,) for path in paths}
     result: dict[str, str] = {}

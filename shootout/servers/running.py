@@ -125,12 +125,12 @@ class Running(ABC):
             self._control = None
 
 
-def patience() -> dict[str, float]:
+def timeouts() -> dict[str, float]:
     """PyMySQL's options for a login that does not wait for ever."""
     return {"read_timeout": QUERY_TIMEOUT_S, "write_timeout": QUERY_TIMEOUT_S}
 
 
-def linked(address: str | tuple[str, int]) -> socket.socket:
+def open_socket(address: str | tuple[str, int]) -> socket.socket:
     """A socket that leads to a server: a unix socket's path, or host and port.
 
     PyMySQL forgets to close one of its own that found no server. Raises pymysql.OperationalError.

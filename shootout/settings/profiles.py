@@ -103,7 +103,7 @@ def load(name_or_file: str) -> SettingsProfile:
     """
     if name_or_file.endswith(".cnf"):
         file = Path(name_or_file)
-        written = _read_cnf(file)
+        written = _load_cnf(file)
     else:
         file = toml.find(name_or_file, DIRECTORY, "settings profile")
         written = toml.load(file, SettingsFile)
@@ -142,7 +142,7 @@ def compile(
         target, value, note = name, asked, ""
         if name == "buffer_pool_of_data":
             target = "buffer_pool_bytes"
-            value, note = _pool_of_data(profile, datasets)
+            value, note = _pool_bytes(profile, datasets)
         setting = SETTINGS[target]
         row = setting.row(value, family, version, plugins)
         written = row.written(value)
@@ -154,7 +154,7 @@ def compile(
                 server = f"{family} {'.'.join(map(str, version))}"
                 raise InputError(
                     f"setting {name} of profile {profile.name}: {server} cannot be given "
-                    f"{setting.shown(value)}: {row.lacks}\n"
+                    f"{setting.display(value)}: {row.lacks}\n"
                     f'Where the profile can do without, let it say so: [lacking] {name} = "why"'
                 )
             note = "; ".join(filter(None, (row.lacks, profile.lacking[name])))
@@ -168,7 +168,7 @@ def in_files(options: Mapping[str, str]) -> dict[str, str]:
     return {option: value for option, value in options.items() if variable(option) not in _HARMLESS}
 
 
-def _pool_of_data(profile: SettingsProfile, datasets: Sequence[Dataset]) -> tuple[int, str]:
+def _pool_bytes(profile: SettingsProfile, datasets: Sequence[Dataset]) -> tuple[int, str]:
     """The buffer pool's bytes for a share of the data, such as no server rounds, and how it came about."""
     share = float(profile.settings["buffer_pool_of_data"])
     data_bytes = sum(dataset.nominal_bytes for dataset in datasets)
@@ -193,7 +193,7 @@ def _pool_of_data(profile: SettingsProfile, datasets: Sequence[Dataset]) -> tupl
     return min(nearest, key=lambda size: abs(size - wanted)), f"{share:g} of about {data_bytes} bytes of data"
 
 
-def _read_cnf(file: Path) -> SettingsFile:
+def _load_cnf(file: Path) -> SettingsFile:
     """Read the [mysqld] and [server] groups of a my.cnf."""
     parser = configparser.ConfigParser(
         allow_no_value=True,
@@ -254,7 +254,7 @@ def _checked(file: Path, name: str, value: Scalar) -> Scalar:
         raise InputError(f"{file}: {name}: expected {expected}, found {reprlib.repr(value)}")
     if isinstance(value, str):
         _require_printable(file, name, value)
-        value = setting.shown(value)
+        value = setting.display(value)
         if setting.choices and value not in setting.choices:
             choices = ", ".join(setting.choices)
             raise InputError(f"{file}: {name}: expected one of {choices}; found {reprlib.repr(value)}")

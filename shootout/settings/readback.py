@@ -10,10 +10,10 @@ from shootout.settings.profiles import Compiled, Request
 from shootout.settings.setting import Setting, normalise, variable
 from shootout.settings.table import NOTABLE, SETTINGS
 
-COMPLAINTS_MAX = 8  # more of them would bury everything else
+LOG_WARNINGS_MAX = 8  # more of them would bury everything else
 
-_COMPLAINT = re.compile(r"^.*?\[(?:warning|error)\] *(?:\[[\w-]+\] *)*", re.IGNORECASE)  # time, level, codes
-_BESIDE = "in --skip-name-resolve mode"  # said of accounts
+_LOG_LEVEL = re.compile(r"^.*?\[(?:warning|error)\] *(?:\[[\w-]+\] *)*", re.IGNORECASE)  # time, level, codes
+_ABOUT_ACCOUNTS = "in --skip-name-resolve mode"  # said of accounts
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
@@ -31,18 +31,19 @@ def compare(
         name: _requested(name, request, effective, loose) for name, request in compiled.requests.items()
     }
     records |= {record.name: record for record in _verbatim(compiled.own, effective, loose)}
-    records = {record.name: record for record in _unasked(effective)} | records
+    records = {record.name: record for record in _defaults(effective)} | records
     ordered = sorted(records.values(), key=lambda record: record.requested is None)
     return tuple(ordered), tuple(warning for warning in map(_warning, ordered) if warning)
 
 
-def complaints(log: str, compiled: Compiled) -> tuple[Warning, ...]:
+def log_warnings(log: str, compiled: Compiled) -> tuple[Warning, ...]:
     """The warnings and errors in a server's log that are about options it was given."""
     given = {variable(option) for option in compiled.options}
-    lines = [line for line in log.splitlines() if _COMPLAINT.match(line) and _BESIDE not in line]
-    told = dict.fromkeys(_COMPLAINT.sub("", line).strip() for line in lines if given & _variables(line))
+    lines = [line for line in log.splitlines() if _LOG_LEVEL.match(line) and _ABOUT_ACCOUNTS not in line]
+    told = dict.fromkeys(_LOG_LEVEL.sub("", line).strip() for line in lines if given & _variables(line))
     return tuple(
-        Warning(code="settings-told", text=f"The server says: {words}") for words in [*told][:COMPLAINTS_MAX]
+        Warning(code="settings-told", text=f"The server says: {words}")
+        for words in [*told][:LOG_WARNINGS_MAX]
     )
 
 
@@ -50,9 +51,9 @@ def _requested(
     name: str, request: Request, effective: Mapping[str, str], loose: Collection[str]
 ) -> SettingRecord:
     setting = SETTINGS[name]
-    wanted, found = setting.shown(request.value), setting.read(effective)
+    wanted, found = setting.display(request.value), setting.read(effective)
     unknown = bool(effective) and any(each in loose for each in request.variables)
-    differs = unknown if found is None else not _fits(setting, wanted, found)
+    differs = unknown if found is None else not _matches(setting, wanted, found)
     reading = setting.reading(effective)
     return SettingRecord(
         name=name,
@@ -70,7 +71,7 @@ def _verbatim(
 ) -> Iterator[SettingRecord]:
     """Of my.cnf options; one that is all there is to a setting goes by the setting's name."""
     for option, value in own.items():
-        told, wanted = _meant(option, value, effective)
+        told, wanted = _variable_and_value(option, value, effective)
         name, found = told, effective.get(told)
         for each, setting in SETTINGS.items():
             reading = setting.reading(effective)
@@ -82,12 +83,12 @@ def _verbatim(
             name=name,
             requested=wanted,
             effective=found,
-            differs=unknown if found is None else not _fits(SETTINGS.get(name), wanted, found),
+            differs=unknown if found is None else not _matches(SETTINGS.get(name), wanted, found),
             variables=(told,),
         )
 
 
-def _meant(option: str, value: str, effective: Mapping[str, str]) -> tuple[str, str]:
+def _variable_and_value(option: str, value: str, effective: Mapping[str, str]) -> tuple[str, str]:
     """The variable that a my.cnf option is about, and what it is to be."""
     name = variable(option)
     if name not in effective and (opposite := re.fullmatch(r"(?:skip|disable)_(.+)", name)):
@@ -99,14 +100,14 @@ def _meant(option: str, value: str, effective: Mapping[str, str]) -> tuple[str, 
     return name, value or "ON"
 
 
-def _fits(setting: Setting | None, wanted: str, found: str) -> bool:
+def _matches(setting: Setting | None, wanted: str, found: str) -> bool:
     one, other = normalise(wanted), normalise(found)
     if setting is not None and setting.at_least and one.isdecimal() and other.isdecimal():
         return int(other) >= int(one)
     return one == other
 
 
-def _unasked(effective: Mapping[str, str]) -> Iterator[SettingRecord]:
+def _defaults(effective: Mapping[str, str]) -> Iterator[SettingRecord]:
     """Every setting that can be read, and what is notable besides."""
     for name, setting in SETTINGS.items():
         if reading := setting.reading(effective):

@@ -87,14 +87,14 @@ class Setting(NamedTuple):
         return next(fitting, None)
 
     def read(self, variables: Mapping[str, str]) -> str | None:
-        """The value that a server's variables tell, as `shown` has it; None: they tell nothing."""
+        """The value that a server's variables tell, as `display` has it; None: they tell nothing."""
         reading = self.reading(variables)
         if reading is None:
             return None
         found = reading.of([variables[each] for each in reading.variables])
-        return self.shown(reading.words.get(normalise(found), found))
+        return self.display(reading.words.get(normalise(found), found))
 
-    def shown(self, value: Scalar) -> str:
+    def display(self, value: Scalar) -> str:
         """A value as reports have it: ON, OFF, digits, or a text as its choice is spelled."""
         text = str(value)
         plain = normalise(text)

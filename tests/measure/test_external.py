@@ -109,7 +109,7 @@ def a_visit(text: str) -> External:
     written = dsn.parse(text.removeprefix("dsn:"))
     assert written.password is not None
     visit = External(written.dsn, written.password)
-    visit.look()
+    visit.identify()
     return visit
 
 
@@ -499,9 +499,9 @@ def test_only_what_this_run_made_is_removed(server: Instance) -> None:
         assert visit.mark("shootout") == visit.token
         with pytest.raises(MeasureError, match="schema shootout is not of this run: it is left alone"):
             other.removing("shootout")
-        other.leave("shootout")
-        assert visit.again().mark("shootout") == visit.token
-        visit.leave("shootout")
+        other.drop("shootout")
+        assert visit.reopen().mark("shootout") == visit.token
+        visit.drop("shootout")
         assert visit.mark("shootout") is None
         assert visit.removing("shootout") == ()
 
@@ -555,7 +555,7 @@ def test_an_answer_of_any_kind_is_a_sign_of_life(server: Instance) -> None:
     assert visit.alive()
     assert visit.post_mortem() == ""
     with pytest.raises(MeasureError, match=r"error 1045: Access denied for user 'nobody'"):
-        visit.look()
+        visit.identify()
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         gone = External(Dsn(user="nobody", host="127.0.0.1", port=silent.getsockname()[1]), "")

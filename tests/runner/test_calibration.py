@@ -91,8 +91,8 @@ def a_calibration(runner: str = "f1") -> Calibration:
 def test_one_is_kept_for_each_runner(tmp_path: Path) -> None:
     folder = tmp_path / "ledger"
     assert calibration.read(folder, "f1") is None
-    file = calibration.keep(folder, a_calibration())
-    calibration.keep(folder, a_calibration("f2"))
+    file = calibration.write(folder, a_calibration())
+    calibration.write(folder, a_calibration("f2"))
     assert calibration.read(folder, "f1") == a_calibration()
     assert sorted(path.name for path in folder.iterdir()) == ["f1.json", "f2.json"]
     file.write_text("{}")

@@ -125,7 +125,7 @@ def test_the_doctor_tells_of_a_calibration(tmp_path: Path, capsys: pytest.Captur
         best=best,
         trials=(usual, best),
     )
-    calibration.keep(tmp_path / "results" / ledger.FOLDER, made)
+    calibration.write(tmp_path / "results" / ledger.FOLDER, made)
     assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path)]) == 0
     text = capsys.readouterr().out
     assert "calibrated with mysql-8.0.12, 21 November 2026, 10:00 UTC" in text

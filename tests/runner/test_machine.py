@@ -161,8 +161,8 @@ def test_a_calibration_is_used(tmp_path: Path) -> None:
     runner = machine.inspect(tmp_path)
     cpus = machine.cpus_of(runner.placement)
     names = list(machine.placements(cpus))
-    assert machine.prepared(runner, Sampling(), tmp_path) == runner
-    asked = machine.prepared(runner, Sampling(placement="free"), tmp_path)
+    assert machine.with_placement(runner, Sampling(), tmp_path) == runner
+    asked = machine.with_placement(runner, Sampling(placement="free"), tmp_path)
     assert asked.placement == machine.placement(cpus, "free")
     assert runner.sampling(Sampling()) == Sampling()
     best = Trial(placement=names[-1], slice_s=0.25, spread=0.01, visits=9)
@@ -174,12 +174,12 @@ def test_a_calibration_is_used(tmp_path: Path) -> None:
         best=best,
         trials=(best,),
     )
-    calibration.keep(tmp_path, made)
-    used = machine.prepared(runner, Sampling(), tmp_path)
+    calibration.write(tmp_path, made)
+    used = machine.with_placement(runner, Sampling(), tmp_path)
     assert used.placement == machine.placements(cpus)[names[-1]]
     assert used.calibration == made
     assert used.sampling(Sampling(measure_s=3.0)) == Sampling(measure_s=3.0, slice_s=0.25)
-    assert machine.prepared(runner, Sampling(calibrated=False), tmp_path) == runner
+    assert machine.with_placement(runner, Sampling(calibrated=False), tmp_path) == runner
     shares = bool(set(used.placement.client) & set(used.placement.servers))
     assert ("shared-cpu" in {warning.code for warning in used.warnings}) == shares
 

@@ -121,17 +121,17 @@ def test_space_and_files() -> None:
 
 
 def test_a_quiet_second(tmp_path: Path) -> None:
-    before = interference.moment(a_host("metal", tmp_path / "before"))
+    before = interference.snapshot(a_host("metal", tmp_path / "before"))
     later = {"proc/stat": "cpu  1010 0 500 8790 100 0 100 300 0 0"}
-    after = interference.moment(a_host("metal", tmp_path / "after", later))
-    found = by_code(interference.findings(before, after, 1.0, set(), 100))
+    after = interference.snapshot(a_host("metal", tmp_path / "after", later))
+    found = by_code(interference.assess(before, after, 1.0, set(), 100))
     assert all(each.fit for each in found.values())
     assert found["pressure"].found == "for cpu 0.0%, for memory 0.0%, for io 0.0%"
     assert found["busy-processes"].found == "CPUs idle for 99%"
 
 
 def test_a_second_with_others(tmp_path: Path) -> None:
-    before = interference.moment(a_host("metal", tmp_path / "before"))
+    before = interference.snapshot(a_host("metal", tmp_path / "before"))
     later = {
         "proc/stat": "cpu  1100 0 540 8620 100 0 100 340 0 0",
         "proc/pressure/io": "some avg10=9.00 avg60=0.00 avg300=0.00 total=2300000",
@@ -141,8 +141,8 @@ def test_a_second_with_others(tmp_path: Path) -> None:
         "proc/900/stat": "900 (python) S 1 900 900 0 -1 41 1 0 0 0 900 30 0 0 20 0 1 0 1200 0 0",
         "proc/950/stat": "950 (new) S 1 900 900 0 -1 41 1 0 0 0 900 30 0 0 20 0 1 0 9000 0 0",
     }
-    after = interference.moment(a_host("metal", tmp_path / "after", later))
-    found = by_code(interference.findings(before, after, 1.0, {900}, 100))
+    after = interference.snapshot(a_host("metal", tmp_path / "after", later))
+    found = by_code(interference.assess(before, after, 1.0, {900}, 100))
     assert found["stolen"].found == "5.0%"
     assert found["pressure"].found == "for memory 0.0%, for io 30.0%"
     busy = found["busy-processes"]
@@ -152,11 +152,11 @@ def test_a_second_with_others(tmp_path: Path) -> None:
 
 
 def test_a_process_of_another_birth_is_another(tmp_path: Path) -> None:
-    before = interference.moment(a_host("metal", tmp_path / "before"))
+    before = interference.snapshot(a_host("metal", tmp_path / "before"))
     later = {"proc/800/stat": "800 (reused) S 1 8 8 0 -1 41 1 0 0 0 5000 30 0 0 20 0 1 0 901 0 0"}
-    after = interference.moment(a_host("metal", tmp_path / "after", later))
+    after = interference.snapshot(a_host("metal", tmp_path / "after", later))
     assert (
-        "reused" not in by_code(interference.findings(before, after, 1.0, set(), 100))["busy-processes"].found
+        "reused" not in by_code(interference.assess(before, after, 1.0, set(), 100))["busy-processes"].found
     )
 
 
@@ -165,8 +165,8 @@ def test_a_busy_process_of_this_machine_is_found(monkeypatch: pytest.MonkeyPatch
     host = Host()
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as spinning:
         try:
-            found = by_code(interference.look(host))["busy-processes"]
-            everything = interference.moment(host).processes.values()
+            found = by_code(interference.findings(host))["busy-processes"]
+            everything = interference.snapshot(host).processes.values()
         finally:
             spinning.kill()
     assert not found.fit

@@ -119,13 +119,13 @@ def an_image(
     engine: docker.DockerClient,
     name: str,
     files: dict[str, Path],
-    program: Path | None = None,
+    installation: Path | None = None,
     changes: Sequence[str] = AS_IMAGES_ARE,
 ) -> str:
-    """Make an image of files and directories, by their paths in it, and of what the program needs."""
+    """Make an image of files and directories, by their paths in it, and of what the installation needs."""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
-        libraries = {str(each): each.resolve() for each in _libraries(program)} if program else {}
+        libraries = {str(each): each.resolve() for each in _libraries(installation)} if installation else {}
         for path, file in (files | libraries).items():
             tar.add(file, path.lstrip("/"))
         passwd = b"root:x:0:0:root:/:/bin/false\n"
@@ -139,6 +139,6 @@ def an_image(
     return name
 
 
-def _libraries(program: Path) -> list[Path]:
-    listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+def _libraries(installation: Path) -> list[Path]:
+    listed = subprocess.run(["ldd", installation], capture_output=True, text=True, check=True).stdout
     return [Path(path) for path in re.findall(r"(?:=> |^\s+)(/\S+) \(0x", listed, re.MULTILINE)]

@@ -86,7 +86,7 @@ def test_a_script_that_fails_is_named(tree: Tree, tmp_path: Path) -> None:
 
 def test_else_it_cannot_be_initialised(tree: Tree, tmp_path: Path) -> None:
     torn = without_sql(tree, tmp_path / "torn")
-    with pytest.raises(InputError, match=r"mysql 5\.6\.24 cannot be initialised: it brings neither its SQL"):
+    with pytest.raises(InputError, match=r"mysql 5\.6\.24 cannot be initialised: it has neither SQL scripts"):
         instances.initialise(torn, tmp_path / "i", OPTIONS)
     assert not (tmp_path / "i").exists()
 

@@ -13,7 +13,7 @@ import pytest
 
 from shootout import cli, paths
 from shootout.errors import InputError
-from shootout.servers import cache, store
+from shootout.servers import cache, locking
 from shootout.servers.cache import Manifest
 
 MIB = 1024 * 1024
@@ -24,10 +24,10 @@ HOLDER = """
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from shootout.servers import store
+from shootout.servers import locking
 
 with ExitStack() as held:
-    store.build_once(Path(sys.argv[1]), Path.mkdir, Path.is_dir, held)
+    locking.build_once(Path(sys.argv[1]), Path.mkdir, Path.is_dir, held)
     print("holding", flush=True)
     sys.stdin.read()
 """
@@ -55,9 +55,9 @@ def filled(directory: Path, mib: int) -> None:
 
 def a_template(cache_dir: Path, name: str, *, mib: int = 1, days_ago: int = 0) -> Path:
     target = cache_dir / "templates" / name
-    store.build_once(target, lambda directory: filled(directory, mib), Path.is_dir)
-    used_s = store.lock_of(target).stat().st_mtime - days_ago * DAY_S
-    os.utime(store.lock_of(target), (used_s, used_s))
+    locking.build_once(target, lambda directory: filled(directory, mib), Path.is_dir)
+    used_s = locking.lock_of(target).stat().st_mtime - days_ago * DAY_S
+    os.utime(locking.lock_of(target), (used_s, used_s))
     return target
 
 
@@ -68,7 +68,7 @@ def a_server(cache_dir: Path, name: str, *, mib: int = 1) -> Path:
         (directory / "bin" / "mysqld").chmod(0o755)
 
     target = cache_dir / "servers" / name
-    store.build_once(target, unpacked, Path.is_dir)
+    locking.build_once(target, unpacked, Path.is_dir)
     return target
 
 
@@ -111,17 +111,17 @@ def test_the_least_recently_used_templates_go(cache_dir: Path) -> None:
     for days_ago, name in ((1, "b"), (3, "d"), (0, "a"), (2, "c")):
         a_template(cache_dir, name, mib=2, days_ago=days_ago)
     assert names(cache_dir)[2:] == ["b", "c", "d"]
-    cache.bound(cache_dir, EVERYTHING)
+    cache.evict(cache_dir, EVERYTHING)
     assert set(names(cache_dir)) == {"a", "b", "c", "d", "old-server"}
-    cache.bound(cache_dir, 8 * MIB)  # 11 MiB and the manifests
+    cache.evict(cache_dir, 8 * MIB)  # 11 MiB and the manifests
     assert set(names(cache_dir)) == {"a", "b", "old-server"}
     a_template(cache_dir, "b", days_ago=0)
-    store.build_once(
+    locking.build_once(
         cache_dir / "templates" / "a", Path.mkdir, Path.is_dir
     )  # asked for again: now it is newer
-    cache.bound(cache_dir, 6 * MIB)
+    cache.evict(cache_dir, 6 * MIB)
     assert set(names(cache_dir)) == {"a", "old-server"}
-    cache.bound(cache_dir, 0)
+    cache.evict(cache_dir, 0)
     assert names(cache_dir) == ["old-server"]
 
 
@@ -129,28 +129,28 @@ def test_what_is_in_use_stays_whatever_the_limit(cache_dir: Path) -> None:
     old = a_template(cache_dir, "old", days_ago=9)
     a_template(cache_dir, "newer")
     with ExitStack() as held:
-        assert not store.build_once(old, Path.mkdir, Path.is_dir, held)
-        os.utime(store.lock_of(old), (0, 0))
-        cache.bound(cache_dir, 0)
+        assert not locking.build_once(old, Path.mkdir, Path.is_dir, held)
+        os.utime(locking.lock_of(old), (0, 0))
+        cache.evict(cache_dir, 0)
         assert names(cache_dir) == ["old"]
     with in_another_process(old):
-        cache.bound(cache_dir, 0)
+        cache.evict(cache_dir, 0)
         assert names(cache_dir) == ["old"]
-    cache.bound(cache_dir, 0)
+    cache.evict(cache_dir, 0)
     assert names(cache_dir) == []
 
 
 def test_several_processes_use_one_directory(cache_dir: Path) -> None:
     shared = a_template(cache_dir, "shared")
     with in_another_process(shared), ExitStack() as held:
-        assert not store.build_once(shared, Path.mkdir, Path.is_dir, held)
+        assert not locking.build_once(shared, Path.mkdir, Path.is_dir, held)
 
 
 def test_a_directory_that_was_just_made_is_in_use(cache_dir: Path) -> None:
     target = cache_dir / "templates" / "new"
     with ExitStack() as held:
-        assert store.build_once(target, lambda directory: filled(directory, 1), Path.is_dir, held)
-        cache.bound(cache_dir, 0)
+        assert locking.build_once(target, lambda directory: filled(directory, 1), Path.is_dir, held)
+        cache.evict(cache_dir, 0)
         assert target.is_dir()
 
 
@@ -206,7 +206,7 @@ def test_a_broken_template_is_listed_and_cleared(harm: str, cache_dir: Path) -> 
     elif harm == "no JSON":
         (target / "template.json").write_text("{")
     else:
-        target.rename(store.partial_of(target))
+        target.rename(locking.partial_of(target))
     (entry,) = cache.contents(cache_dir, EVERYTHING).entries
     assert (entry.name, entry.state, entry.datasets) == ("broken", "broken", ())
     assert cache.clear(cache_dir).removed == (entry,)
@@ -259,7 +259,7 @@ def test_a_limit_that_is_none_ends_the_command(
 BUILDER = """
 import sys, time
 from pathlib import Path
-from shootout.servers import store
+from shootout.servers import locking
 
 def build(directory):
     (directory / "half").touch()
@@ -267,7 +267,7 @@ def build(directory):
     sys.stdin.readline()
     (directory / "whole").touch()
 
-print(store.build_once(Path(sys.argv[1]), build, lambda found: (found / "whole").exists()), flush=True)
+print(locking.build_once(Path(sys.argv[1]), build, lambda found: (found / "whole").exists()), flush=True)
 """
 
 
@@ -308,11 +308,11 @@ def test_what_a_killed_build_left_is_built_anew(cache_dir: Path) -> None:
     target = cache_dir / "templates" / "shared"
     with a_builder(target) as killed:
         assert said(killed) == "building"
-    assert store.partial_of(target).exists()
+    assert locking.partial_of(target).exists()
     assert not target.exists()
     with a_builder(target) as next_one:
         assert said(next_one) == "building"
         go_on(next_one)
         assert said(next_one) == "True"
     assert {path.name for path in target.iterdir()} == {"half", "whole"}
-    assert not store.partial_of(target).exists()
+    assert not locking.partial_of(target).exists()

@@ -11,7 +11,7 @@ import pytest
 from shootout.errors import MeasureError
 from shootout.model.value import Family, Version
 from shootout.servers import config
-from shootout.servers.program import Address, Process
+from shootout.servers.installation import Address, Process
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class AProgram:
         raise NotImplementedError
 
 
-def effective(program: AProgram, directory: Path, settings: dict[str, str]) -> dict[str, str]:
+def effective(installation: AProgram, directory: Path, settings: dict[str, str]) -> dict[str, str]:
     """The options as a server reads them: by variable, the last one wins."""
-    lines = config.write(program, directory, settings).read_text().splitlines()
+    lines = config.write(installation, directory, settings).read_text().splitlines()
     assert lines[0] == "[mysqld]"
     pairs = (line.partition(" = ")[::2] for line in lines[1:])
     return {name.replace("-", "_").removeprefix("loose_"): value for name, value in pairs}
@@ -103,8 +103,8 @@ def test_only_what_a_version_knows_is_said(
 
 def test_where_the_system_does_not_let_us_write_is_said(tmp_path: Path) -> None:
     said = rf"^instance directory {tmp_path}: {tmp_path}/none/my\.cnf: No such file or directory$"
-    with pytest.raises(MeasureError, match=said), config.written(tmp_path):
+    with pytest.raises(MeasureError, match=said), config.writing(tmp_path):
         (tmp_path / "none" / "my.cnf").write_text("")
     said = rf"^instance directory {tmp_path}: No space left on device$"
-    with pytest.raises(MeasureError, match=said), config.written(tmp_path):
+    with pytest.raises(MeasureError, match=said), config.writing(tmp_path):
         Path("/dev/full").write_text("words")

@@ -225,7 +225,7 @@ def test_a_server_without_enough_memory_says_so(engine: docker.DockerClient, tmp
 PARENT = """
 import sys, time
 from pathlib import Path
-from shootout.model import Container
+from shootout.model.plan import Container
 from shootout.servers import instances
 from shootout.servers.accounts import LOAD_USER
 from shootout.servers.container import Image

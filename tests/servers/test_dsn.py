@@ -79,7 +79,7 @@ def test_what_is_no_address_is_said_without_the_password(text: str, said: str) -
     assert dsn.FORM in str(caught.value)
     assert "s3cret" not in str(caught.value)
     assert len(str(caught.value).splitlines()) <= 3
-    assert dsn.hidden(str(caught.value)) == str(caught.value)
+    assert dsn.redacted(str(caught.value)) == str(caught.value)
 
 
 @given(TEXT, st.text("abc@:/?\n", max_size=8))
@@ -97,7 +97,7 @@ def test_a_typing_error_before_it_does_not_show_a_password() -> None:
         reference.parse("dns:mysql://u:s3:cr@et@db1")
     with pytest.raises(InputError, match=r"server 'u:…': expected"):
         reference.parse("u:s3cret@db1")
-    assert dsn.hidden("--server dsn:mysql://u:a@b@c more") == "--server dsn:mysql://u:…@c more"
+    assert dsn.redacted("--server dsn:mysql://u:a@b@c more") == "--server dsn:mysql://u:…@c more"
 
 
 def test_labels_tell_addresses_apart() -> None:

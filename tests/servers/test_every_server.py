@@ -28,8 +28,8 @@ from shootout.model.plan import Dataset, Load
 from shootout.model.value import Protocol
 from shootout.servers import catalogue, instances, reference
 from shootout.servers.accounts import LOAD_USER
+from shootout.servers.installation import is_mysql_since
 from shootout.servers.native import Tree
-from shootout.servers.program import is_mysql_since
 from tests.runs import until
 
 pytestmark = pytest.mark.real
@@ -54,7 +54,7 @@ CHECKSUM = pytest.StashKey[str]()
 class Server:
     """A server, and a template of its with both datasets."""
 
-    program: Tree
+    installation: Tree
     options: dict[str, str]
     template: Template
 
@@ -65,10 +65,10 @@ def names() -> Iterator[object]:
         yield pytest.param(name, marks=() if small else pytest.mark.large)
 
 
-def options(program: Tree) -> dict[str, str]:
+def options(installation: Tree) -> dict[str, str]:
     """Little files, and a fixed character set."""
     chosen = {"innodb-buffer-pool-size": "128M", "innodb-flush-log-at-trx-commit": "2", "skip-log-bin": ""}
-    if is_mysql_since(program.family, program.version, (8, 0, 30)):
+    if is_mysql_since(installation.family, installation.version, (8, 0, 30)):
         chosen["innodb-redo-log-capacity"] = "64M"
     else:
         chosen["innodb-log-file-size"] = "32M"
@@ -77,11 +77,11 @@ def options(program: Tree) -> dict[str, str]:
 
 @pytest.fixture(scope="module", params=names())
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Server:
-    program = managed.program_of(reference.parse(request.param))
-    assert isinstance(program, Tree)
-    chosen = options(program)
+    installation = managed.program_of(reference.parse(request.param))
+    assert isinstance(installation, Tree)
+    chosen = options(installation)
     cache = tmp_path_factory.mktemp("cache")
-    return Server(program, chosen, dataset.template(program, chosen, [SBTEST, TPCC], cache))
+    return Server(installation, chosen, dataset.template(installation, chosen, [SBTEST, TPCC], cache))
 
 
 @pytest.fixture(scope="module")
@@ -134,8 +134,8 @@ def test_rows_are_as_they_were_generated(server: Server, request: pytest.Fixture
 
 
 def test_it_runs_from_a_copy_of_its_template(server: Server, home: Path) -> None:
-    with instances.start(server.program, home, server.options) as instance:
-        assert re.match(rf"{'.'.join(map(str, server.program.version))}(\D|$)", instance.version)
+    with instances.start(server.installation, home, server.options) as instance:
+        assert re.match(rf"{'.'.join(map(str, server.installation.version))}(\D|$)", instance.version)
         assert listening(instance.pid) == {f"0100007F:{instance.port:04X}"}
         for tables in (SBTEST, TPCC):
             dataset.verify(instance, tables)
@@ -147,13 +147,13 @@ def test_it_runs_from_a_copy_of_its_template(server: Server, home: Path) -> None
     assert instance._process.poll() == 0
     assert not instance.socket.exists()
     before = (home / "error.log").stat().st_size
-    with instances.start(server.program, home, server.options):
+    with instances.start(server.installation, home, server.options):
         pass
     assert UNCLEAN.search((home / "error.log").read_text(errors="replace")[before:]) is None
 
 
 def test_nobody_gets_in_without_a_password(server: Server, home: Path) -> None:
-    with instances.start(server.program, home, server.options) as instance:
+    with instances.start(server.installation, home, server.options) as instance:
         accounts = set(instance.query("SELECT User, Host FROM mysql.user"))
         assert accounts - OWN_ACCOUNTS == {("root", "localhost"), (LOAD_USER, "localhost")}
         for user in ("root", LOAD_USER, "", "nobody"):
@@ -165,17 +165,17 @@ def test_nobody_gets_in_without_a_password(server: Server, home: Path) -> None:
 
 def test_every_storage_engine_holds_the_rows(server: Server, tmp_path: Path) -> None:
     engines = ["MyISAM"]
-    plugins = server.program.files.plugins
-    if server.program.family == "mariadb":
+    plugins = server.installation.files.plugins
+    if server.installation.family == "mariadb":
         engines.append("Aria")
     if plugins and (plugins / "ha_rocksdb.so").exists():
         engines.append("RocksDB")
     for engine in engines:
         tables = msgspec.structs.replace(SBTEST, engine=engine)
-        chosen = dataset.with_engines(server.options, server.program.family, [tables])
-        made = dataset.template(server.program, chosen, [tables], tmp_path / "cache")
+        chosen = dataset.with_engines(server.options, server.installation.family, [tables])
+        made = dataset.template(server.installation, chosen, [tables], tmp_path / "cache")
         made.copy_to(tmp_path / engine)
-        with instances.start(server.program, tmp_path / engine, chosen) as instance:
+        with instances.start(server.installation, tmp_path / engine, chosen) as instance:
             dataset.verify(instance, tables)
             dataset.warm(instance, tables)
             drive(instance, "oltp_read_write", tables)
@@ -187,7 +187,7 @@ import time
 from pathlib import Path
 from shootout.servers import instances
 from shootout.servers.native import Tree
-tree = Tree.inspect(Path({str(server.program.files.top)!r}))
+tree = Tree.inspect(Path({str(server.installation.files.top)!r}))
 instance = instances.start(tree, Path({str(home)!r}), {server.options!r})
 print(instance.pid, flush=True)
 time.sleep(60)
@@ -199,5 +199,5 @@ time.sleep(60)
     began_s = time.monotonic()
     until(lambda: not Path(f"/proc/{process}/exe").exists(), seconds=5)
     assert time.monotonic() - began_s < 5
-    with instances.start(server.program, home, server.options) as instance:
+    with instances.start(server.installation, home, server.options) as instance:
         assert instance.query(f"SELECT COUNT(*) FROM {SCHEMAS['sbtest']}.sbtest2") == ((SBTEST.rows,),)

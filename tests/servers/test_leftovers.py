@@ -15,9 +15,9 @@ from shootout import paths
 from shootout.errors import InputError
 from shootout.servers import catalogue, config, instances, leftovers
 from shootout.servers.fetch import packages
-from shootout.servers.leftovers import workplace
+from shootout.servers.leftovers import working_directory
+from shootout.servers.locking import locked
 from shootout.servers.native import Tree
-from shootout.servers.store import locked
 from tests.runs import until
 
 pytestmark = pytest.mark.real
@@ -60,7 +60,7 @@ def test_a_server_that_survived_its_run_is_ended(
 ) -> None:
     _, process = survivor
     assert process.poll() is None
-    with workplace(tmp_path, "next") as directory:
+    with working_directory(tmp_path, "next") as directory:
         assert process.wait(SOON_S) == -9
         assert list((tmp_path / "instances").iterdir()) == [directory.with_suffix(".lock"), directory]
     assert list((tmp_path / "instances").iterdir()) == []
@@ -70,7 +70,7 @@ def test_what_another_process_runs_is_left_alone(
     survivor: tuple[Path, subprocess.Popen[bytes]], tmp_path: Path
 ) -> None:
     run, process = survivor
-    with locked(run.with_suffix(".lock")), workplace(tmp_path, "next"):
+    with locked(run.with_suffix(".lock")), working_directory(tmp_path, "next"):
         assert process.poll() is None
         assert (run / "0" / "my.cnf").exists()
 
@@ -110,20 +110,20 @@ os.kill(os.getpid(), 9)
     folder = Path(done.stdout.strip())
     assert folder.parent == Path(tempfile.gettempdir())
     assert folder.is_dir()
-    with instances.start(tree, deep, OPTIONS) as instance, workplace(tmp_path, "next"):
+    with instances.start(tree, deep, OPTIONS) as instance, working_directory(tmp_path, "next"):
         assert folder.is_dir()  # the instance is in use again, if from another folder
         assert instance.socket.parent.is_dir()
-    with workplace(tmp_path, "next"):
+    with working_directory(tmp_path, "next"):
         assert not folder.exists()
 
 
 def test_a_run_that_is_still_going_on_keeps_its_place(tmp_path: Path) -> None:
     with (
-        workplace(tmp_path, "run") as directory,
+        working_directory(tmp_path, "run") as directory,
         pytest.raises(InputError, match=r"^run is still going on, in another process$"),
-        workplace(tmp_path, "run"),
+        working_directory(tmp_path, "run"),
     ):
         pass
     assert not directory.exists()
-    with workplace(tmp_path, "run") as again:
+    with working_directory(tmp_path, "run") as again:
         assert again == directory

@@ -423,14 +423,14 @@ LOGS = """
 
 def test_what_a_server_says_of_its_options_is_passed_on() -> None:
     compiled = own({"innodb-flush-method": "fsync", "loose-thread_pool_size": "8", "skip-name-resolve": ""})
-    warnings = readback.complaints(LOGS, compiled)
+    warnings = readback.log_warnings(LOGS, compiled)
     assert [warning.text for warning in warnings] == [
         "The server says: 'innodb-flush-method' was removed. It does nothing now",
         "The server says: Deprecated: innodb_flush_method is going away.",
         "The server says: unknown variable 'loose-thread_pool_size=8'.",
     ]
     assert {warning.code for warning in warnings} == {"settings-told"}
-    assert readback.complaints(LOGS, own({})) == ()
+    assert readback.log_warnings(LOGS, own({})) == ()
 
 
 sizes = st.tuples(st.integers(0, 10**6), st.sampled_from(["", "K", "M", "G"]))

@@ -144,7 +144,7 @@ def test_what_is_written_is_what_is_read() -> None:
                 row = setting.row(value, family, version)
                 if row.options and not row.lacks and name not in ("binary_log", "skip_name_resolve"):
                     variables = {variable(option): text for option, text in row.written(value).items()}
-                    assert setting.read(variables) == setting.shown(value), (name, family, version)
+                    assert setting.read(variables) == setting.display(value), (name, family, version)
 
 
 def test_the_redo_log_is_equally_large_everywhere() -> None:
@@ -366,5 +366,5 @@ def test_servers_run_with_what_profiles_ask(name: str, tmp_path: Path) -> None:
         read = {record.name for record in records if record.effective is not None}
         for setting, request in compiled.requests.items():
             assert setting in read or request.lacking or not request.variables, (profile, setting)
-        told = readback.complaints((home / "error.log").read_text(errors="replace"), compiled)
+        told = readback.log_warnings((home / "error.log").read_text(errors="replace"), compiled)
         assert [warning.text for warning in told] == [], profile

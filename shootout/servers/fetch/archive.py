@@ -51,7 +51,7 @@ def read(text: str) -> Archive:
     return Archive(url=written["url"], sha256=written["sha256"].lower())
 
 
-def written(source: Archive) -> str:
+def text(source: Archive) -> str:
     """What `read` has read."""
     return f"{source.url}#sha256={source.sha256}"
 
@@ -62,7 +62,7 @@ def name(url: str) -> str:
     return re.sub(r"[^A-Za-z0-9._+-]+", "-", _ENDINGS.sub("", last)).strip("-.") or "archive"
 
 
-def shown(source: Archive) -> str:
+def display_path(source: Archive) -> str:
     """Where it lies, as a path without its ending: what tells it apart from others of its name."""
     parts = urlsplit(source.url)
     folders = PurePosixPath(unquote(parts.path)).parts[1:-1]
@@ -95,9 +95,9 @@ def _part(answer: IO[bytes], source: Archive) -> bytes:
 def _failure(source: Archive, error: Exception) -> MeasureError:
     match error:
         case HTTPError():
-            words = f"HTTP {error.code} {error.reason}"
+            reason = f"HTTP {error.code} {error.reason}"
         case URLError():
-            words = str(error.reason)
+            reason = str(error.reason)
         case _:
-            words = str(error) or type(error).__name__
-    return MeasureError(f"cannot download {source.url}: {words}")
+            reason = str(error) or type(error).__name__
+    return MeasureError(f"cannot download {source.url}: {reason}")

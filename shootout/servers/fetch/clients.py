@@ -33,7 +33,7 @@ def missing(command: str, package: str) -> Missing | None:
     return None if shutil.which(command) else Missing(what=command, install=f"apt-get install {package}")
 
 
-def ask(
+def run(
     command: Sequence[str | Path], cwd: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> tuple[int, str]:
     """Run a client to its end; gives its exit code and all that it printed, in English."""

@@ -71,11 +71,11 @@ def missing() -> Missing | None:
 
 def mirror() -> str | None:
     """Of the host's apt sources the first that is Debian's own archive: its URI; None: there is none."""
-    code, said = clients.ask([CLIENT, "indextargets", "--format", _TARGETS, "Created-By: Packages"])
+    code, output = clients.run([CLIENT, "indextargets", "--format", _TARGETS, "Created-By: Packages"])
     if code != 0:
         return None
     is_debian = re.search(r"^ID=\"?debian\"?$", SYSTEM.read_text(), re.MULTILINE) is not None
-    for line in said.splitlines():
+    for line in output.splitlines():
         uri, release, component, origin = line.split("\t")
         # Before its first `apt-get update` a system does not know whose the archives are.
         is_archive = is_debian if origin == _UNKNOWN else origin == "Debian"
@@ -130,25 +130,25 @@ def _configure(source: Debian, uri: str, root: Path) -> dict[str, str]:
     (root / "status").touch()
     line = f"deb [arch={ARCHITECTURE} signed-by={KEYRING}] {uri} {source.series} main\n"
     (root / "sources.list").write_text(line)
-    _, said = clients.ask(["apt-config", "dump"])
+    _, output = clients.run(["apt-config", "dump"])
     # How the host reaches its mirror: proxies, time-outs. What it fetches beside packages is its own affair.
     ours = ("Acquire::IndexTargets", "Acquire::Languages")
     lines = _CONFIGURATION.format(root=root, architecture=ARCHITECTURE).splitlines()
     lines += [
-        each for each in said.splitlines() if each.startswith("Acquire::") and not each.startswith(ours)
+        each for each in output.splitlines() if each.startswith("Acquire::") and not each.startswith(ours)
     ]
     (root / "apt.conf").write_text("".join(f"{each}\n" for each in lines))
     return {"APT_CONFIG": str(root / "apt.conf"), "DEBIAN_FRONTEND": "noninteractive"}
 
 
 def _apt(arguments: list[str], folder: Path, environment: dict[str, str], source: Debian) -> None:
-    code, said = clients.ask([CLIENT, "--quiet", *arguments], folder, environment)
+    code, output = clients.run([CLIENT, "--quiet", *arguments], folder, environment)
     if code != 0:
         what = " ".join(source.packages)
-        raise MeasureError(f"cannot download {what} of Debian {source.series}: {_reason(said)}")
+        raise MeasureError(f"cannot download {what} of Debian {source.series}: {_reason(output)}")
 
 
 def _reason(output: str) -> str:
     """The line that says why: apt's first error."""
     errors = [line.removeprefix("E:").strip() for line in output.splitlines() if line.startswith("E:")]
-    return errors[0] if errors else "apt-get said nothing"
+    return errors[0] if errors else "apt-get printed nothing"

@@ -25,9 +25,9 @@ def download(source: Maven, directory: Path) -> Path:
     """The artifact's file, put into the empty `directory`. Raises MeasureError with Maven's words."""
     command = [CLIENT, "-q", "-B", "-Dstyle.color=never", "dependency:copy"]
     command += [f"-Dartifact={source.artifact}", f"-DoutputDirectory={directory}"]
-    code, said = clients.ask(command)
+    code, output = clients.run(command)
     if code != 0:
-        raise MeasureError(f"cannot download {source.artifact}: {_reason(said)}")
+        raise MeasureError(f"cannot download {source.artifact}: {_reason(output)}")
     (found,) = directory.iterdir()
     return found
 
@@ -37,5 +37,5 @@ def _reason(output: str) -> str:
     plain = _COLOURS.sub("", output)  # it sends some even where it is to send none
     lines = [line.removeprefix("[ERROR]").strip() for line in plain.splitlines() if "[ERROR]" in line]
     lines = lines or plain.split("\n")
-    first = next((line for line in lines if line), "mvn said nothing")
+    first = next((line for line in lines if line), "mvn printed nothing")
     return re.sub(r"^Failed to execute goal \S+ \(\S+\) on project \S+: ", "", first).removesuffix(_HELP)

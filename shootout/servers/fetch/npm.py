@@ -27,9 +27,9 @@ def download(source: Npm, directory: Path) -> Path:
     # What it has once downloaded needs no asking again, which takes minutes where there is no network.
     options = ["--ignore-scripts", "--prefer-offline", "--fetch-retries=1", "--no-color", "--loglevel=error"]
     command = [CLIENT, "pack", source.package, f"--pack-destination={directory}", *options]
-    code, said = clients.ask(command, cwd=directory)
+    code, output = clients.run(command, cwd=directory)
     if code != 0:
-        raise MeasureError(f"cannot download {source.package}: {_reason(said)}")
+        raise MeasureError(f"cannot download {source.package}: {_reason(output)}")
     (found,) = directory.iterdir()
     return found
 
@@ -41,4 +41,4 @@ def _reason(output: str) -> str:
         for line in output.splitlines()
         if line.startswith(("npm error", "npm ERR!"))
     ]
-    return next((line for line in errors if line and not line.startswith(_CODES)), "npm said nothing")
+    return next((line for line in errors if line and not line.startswith(_CODES)), "npm printed nothing")

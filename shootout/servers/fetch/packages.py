@@ -16,20 +16,24 @@ from shootout.model.catalogue import Archive, CatalogueEntry, Debian, Maven, Npm
 from shootout.servers.fetch import archive, debian, maven, npm, unpack
 from shootout.servers.fetch.clients import Client, Missing
 from shootout.servers.fetch.unpack import ArchiveError, Destination
-from shootout.servers.store import build_once
+from shootout.servers.locking import build_once
 
-Whole = Maven | Npm | Archive  # sources of one file with a checksum
-Tell = Callable[[str], None]  # is called with what happens now
+SingleFile = Maven | Npm | Archive  # sources of one file with a checksum
+Progress = Callable[[str], None]  # is called with what happens now
 
 _CLIENTS: dict[type[Source], Client] = {Maven: maven, Npm: npm, Debian: debian, Archive: archive}
 
 
-def say_nothing(now: str) -> None:
+def no_progress(now: str) -> None:
     """For those who do not watch."""
 
 
 def fetch(
-    name: str, entry: CatalogueEntry, cache: Path, held: ExitStack | None = None, tell: Tell = say_nothing
+    name: str,
+    entry: CatalogueEntry,
+    cache: Path,
+    held: ExitStack | None = None,
+    progress: Progress = no_progress,
 ) -> Path:
     """The directory of the unpacked server, from the first source that has it; the cache is asked before.
 
@@ -41,7 +45,7 @@ def fetch(
     failures = []
     for source, directory in sorted(targets, key=lambda each: not each[1].is_dir()):
         try:
-            return _kept(source, directory, held, tell)
+            return _cached(source, directory, held, progress)
         except (InputError, MeasureError) as error:
             if len(targets) == 1:
                 raise
@@ -50,11 +54,11 @@ def fetch(
 
 
 def fetch_archive(
-    url: str, sha256: str, cache: Path, held: ExitStack | None = None, tell: Tell = say_nothing
+    url: str, sha256: str, cache: Path, held: ExitStack | None = None, progress: Progress = no_progress
 ) -> Path:
     """The directory of an unpacked archive, as `fetch` gives a server's. Raises the same."""
     source = Archive(url=url, sha256=sha256)
-    return _kept(source, target(archive.name(url), source, cache), held, tell)
+    return _cached(source, target(archive.name(url), source, cache), held, progress)
 
 
 def target(name: str, source: Source, cache: Path) -> Path:
@@ -74,7 +78,7 @@ def missing(source: Source) -> Missing | None:
     return _CLIENTS[type(source)].missing()
 
 
-def what(source: Source) -> str:
+def describe(source: Source) -> str:
     """The source as its client knows it."""
     match source:
         case Maven():
@@ -87,42 +91,42 @@ def what(source: Source) -> str:
             return source.url
 
 
-def _kept(source: Source, directory: Path, held: ExitStack | None, tell: Tell) -> Path:
+def _cached(source: Source, directory: Path, held: ExitStack | None, progress: Progress) -> Path:
     try:
-        build_once(directory, partial(_build, source, tell), Path.is_dir, held)
+        build_once(directory, partial(_build, source, progress), Path.is_dir, held)
     except OSError as error:
         raise MeasureError(f"{directory}: cannot be made: {error.strerror or error}") from None
     return directory
 
 
-def _build(source: Source, tell: Tell, directory: Path) -> None:
+def _build(source: Source, progress: Progress, directory: Path) -> None:
     """Fill the directory with the server."""
     if absent := missing(source):
         hint = f"; on Debian: {absent.install}" if absent.install else ""
         raise InputError(
-            f"{absent.what} is needed to fetch {what(source)}{hint}\n"
+            f"{absent.what} is needed to fetch {describe(source)}{hint}\n"
             "Or give a server that is there already: path:DIR"
         )
     downloads = directory / ".download"
     downloads.mkdir()
-    tell(f"downloading {what(source)}")
+    progress(f"downloading {describe(source)}")
     if isinstance(source, Debian):
         debs = debian.download(source, downloads)
-        tell(f"unpacking {what(source)}")
+        progress(f"unpacking {describe(source)}")
         debian.unpack(debs, source, directory)
     else:
         file = _download(source, downloads)
-        tell(f"unpacking {what(source)}")
+        progress(f"unpacking {describe(source)}")
         _verify(file, source)
         _unpack(file, source, directory)
     shutil.rmtree(downloads)
     if not any(directory.iterdir()):
-        raise InputError(f"{what(source)}: nothing in it is what `folder` and `keep` ask for")
+        raise InputError(f"{describe(source)}: nothing in it is what `folder` and `keep` ask for")
     if isinstance(source, Archive) and not source.folder:
-        _lift(directory)
+        _flatten(directory)
 
 
-def _download(source: Whole, directory: Path) -> Path:
+def _download(source: SingleFile, directory: Path) -> Path:
     match source:
         case Maven():
             return maven.download(source, directory)
@@ -132,18 +136,18 @@ def _download(source: Whole, directory: Path) -> Path:
             return archive.download(source, directory)
 
 
-def _verify(file: Path, source: Whole) -> None:
+def _verify(file: Path, source: SingleFile) -> None:
     with file.open("rb") as content:
         found = hashlib.file_digest(content, "sha256").hexdigest()
     if found != source.sha256:
         hint = " If it was damaged on its way, remove it from Maven's local repository too."
         raise InputError(
-            f"{what(source)}: expected sha256 {source.sha256}, found {found}\n"
+            f"{describe(source)}: expected sha256 {source.sha256}, found {found}\n"
             f"Nothing was unpacked.{hint if isinstance(source, Maven) else ''}"
         )
 
 
-def _unpack(file: Path, source: Whole, directory: Path) -> None:
+def _unpack(file: Path, source: SingleFile, directory: Path) -> None:
     destination = Destination(directory, source.folder, source.keep)
     try:
         if isinstance(source, Maven) and source.archive:
@@ -153,10 +157,10 @@ def _unpack(file: Path, source: Whole, directory: Path) -> None:
             with file.open("rb") as content:
                 unpack.unpack(content, destination)
     except ArchiveError as error:
-        raise InputError(f"{what(source)}: {error}") from None
+        raise InputError(f"{describe(source)}: {error}") from None
 
 
-def _lift(directory: Path) -> None:
+def _flatten(directory: Path) -> None:
     """Put what lies in the directory's only folder in its place."""
     only, *others = directory.iterdir()
     if others or only.is_symlink() or not only.is_dir():

@@ -121,7 +121,7 @@ def unpack(file: IO[bytes], destination: Destination) -> None:
     """Unpack a zip or a tar, plain or compressed. Raises ArchiveError where it is neither, or unsafe."""
     is_zip = file.read(len(ZIP)) == ZIP
     file.seek(0)
-    with _said():
+    with _archive_errors():
         if is_zip:
             _unpack_zip(file, destination)
         else:
@@ -133,7 +133,7 @@ def unpack(file: IO[bytes], destination: Destination) -> None:
 @contextmanager
 def member(archive: Path, name: str) -> Iterator[IO[bytes]]:
     """A file inside a zip. Raises ArchiveError."""
-    with _said(), zipfile.ZipFile(archive) as outer:
+    with _archive_errors(), zipfile.ZipFile(archive) as outer:
         try:
             inner = outer.open(name)
         except KeyError:
@@ -147,7 +147,7 @@ def unpack_stream(file: IO[bytes], destination: Destination) -> None:
 
     `finish` is left to do. Raises ArchiveError.
     """
-    with _said(), tarfile.open(fileobj=file, mode="r|") as tar:
+    with _archive_errors(), tarfile.open(fileobj=file, mode="r|") as tar:
         _unpack_tar(tar, destination)
         while file.read(2**16):  # what pads its end
             pass
@@ -191,7 +191,7 @@ def _unpack_zip(file: IO[bytes], destination: Destination) -> None:
 
 
 @contextmanager
-def _said() -> Iterator[None]:
+def _archive_errors() -> Iterator[None]:
     """What an archive does wrong, as an ArchiveError."""
     try:
         yield

@@ -22,8 +22,8 @@ from shootout.errors import InputError, MeasureError
 from shootout.model.catalogue import Archive, CatalogueEntry, Debian, Maven, Npm, Source
 from shootout.servers import catalogue
 from shootout.servers.fetch import packages
+from shootout.servers.locking import build_once
 from shootout.servers.native import Tree
-from shootout.servers.store import build_once
 
 NAMES = ("mysql-5.7.22", "mysql-8.0.12")
 SMALL = (*NAMES, "mysql-5.6.24", "mariadb-11.8")  # one for each kind of source
@@ -94,7 +94,7 @@ def test_a_large_server_is_fetched_into_an_empty_cache_once(name: str, cache: Pa
 @pytest.mark.parametrize(
     ("name", "source"),
     [
-        pytest.param(name, source, id=f"{name}-{packages.what(source)}")
+        pytest.param(name, source, id=f"{name}-{packages.describe(source)}")
         for name, entry in catalogue.load().items()
         for source in entry.sources[1:]
     ],
@@ -171,7 +171,7 @@ E: Something else
             "cannot download any@1: FetchError: request to http://127.0.0.1:1/any failed, "
             "reason: connect ECONNREFUSED 127.0.0.1:1",
         ),
-        (Npm(package="any@1", sha256="0" * 64), "", "cannot download any@1: npm said nothing"),
+        (Npm(package="any@1", sha256="0" * 64), "", "cannot download any@1: npm printed nothing"),
         (
             Debian(series="sid", packages=("any", "other")),
             APT_SAYS,

@@ -1,0 +1,91 @@
+"""A server's installation and how it is run, whether a tree on this machine or an image."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from shootout.model.value import Family, Version
+
+
+class Process(Protocol):
+    """A server's process, with the interface of subprocess.Popen."""
+
+    @property
+    def pid(self) -> int | None:
+        """The process id in this machine's namespace; None if it is not visible from here."""
+
+    def poll(self) -> int | None:
+        """The exit code, negative for a signal; None while it runs."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the exit code. Raises subprocess.TimeoutExpired."""
+
+    def send_signal(self, sig: int) -> None:
+        """Send a signal; does nothing once the process has ended."""
+
+    def kill(self) -> None:
+        """Send SIGKILL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a server listens."""
+
+    socket: Path
+    port: int
+
+
+class Installation(Protocol):
+    """A server's installation files."""
+
+    @property
+    def name(self) -> str:
+        """Its name in error messages: the server binary or the image."""
+
+    @property
+    def family(self) -> Family:
+        """The vendor."""
+
+    @property
+    def version(self) -> Version:
+        """As the binary reports it."""
+
+    @property
+    def digest(self) -> str:
+        """The build's identity: sha256 of the server binary or of the image."""
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """The my.cnf options that locate its files."""
+
+    @property
+    def over_tcp(self) -> bool:
+        """Whether load must go over TCP because the server has its own network."""
+
+    def shared(self, name: str) -> str | None:
+        """The text of a file in its share directory or among its scripts; None if there is none."""
+
+    def prepared_data(self) -> Path | None:
+        """The initialised data directory shipped with it; None if there is none."""
+
+    def spawn(
+        self,
+        arguments: Sequence[str],
+        directory: Path,
+        cpus: Sequence[int],
+        stdin: Path | None = None,
+        address: Address | None = None,
+    ) -> Process:
+        """Run the server in the instance directory `directory`, on `cpus` (all if empty).
+
+        It sees the directory under the same path, writes its output to error.log there, listens at `address`
+        and dies with this process. Call it from the main thread.
+        """
+
+
+def is_mysql_since(family: Family, version: Version, since: Version) -> bool:
+    """Whether it is MySQL or Percona Server `since` or later; MySQL 6.0 was abandoned before 5.5."""
+    return family != "mariadb" and since <= version and version[0] != 6
