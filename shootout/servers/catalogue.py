@@ -46,7 +46,7 @@ class Fetched(Value):
 
     reference: str  # as it is written
     family: str
-    version: str  # as its installation tells it
+    version: str  # as its binary reports it
     directory: str  # or an image's id
 
 

@@ -93,7 +93,7 @@ class Image:
         parsed = native.parse_version(output)
         if code != 0 or parsed is None:
             words = (output.strip().splitlines() or [f"exit code {code}"])[-1]
-            raise InputError(f"{name}: its {mysqld} does not progress its version: {words}")
+            raise InputError(f"{name}: its {mysqld} does not report a version: {words}")
         return cls(
             reference=reference,
             digest=image.id.removeprefix("sha256:"),

@@ -56,7 +56,7 @@ class Tree:
             output = (result.stderr or result.stdout).strip().splitlines() or [
                 f"exit code {result.returncode}"
             ]
-            raise InputError(f"{found.mysqld}: does not tell its version: {output[-1]}")
+            raise InputError(f"{found.mysqld}: does not report a version: {output[-1]}")
         with found.mysqld.open("rb") as binary:
             digest = hashlib.file_digest(binary, "sha256").hexdigest()
         return cls(found, launch, *parsed, digest)
@@ -174,7 +174,7 @@ def _child(cpus: Sequence[int]) -> Callable[[], None]:
 
     def prepare() -> None:
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it died before we result
+        if os.getppid() != parent:  # it died before prctl
             os._exit(1)
         if cpus:
             os.sched_setaffinity(0, cpus)

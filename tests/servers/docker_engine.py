@@ -119,13 +119,13 @@ def an_image(
     engine: docker.DockerClient,
     name: str,
     files: dict[str, Path],
-    installation: Path | None = None,
+    binary: Path | None = None,
     changes: Sequence[str] = AS_IMAGES_ARE,
 ) -> str:
-    """Make an image of files and directories, by their paths in it, and of what the installation needs."""
+    """Make an image of files and directories, by their paths in it, and of what the binary needs."""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
-        libraries = {str(each): each.resolve() for each in _libraries(installation)} if installation else {}
+        libraries = {str(each): each.resolve() for each in _libraries(binary)} if binary else {}
         for path, file in (files | libraries).items():
             tar.add(file, path.lstrip("/"))
         passwd = b"root:x:0:0:root:/:/bin/false\n"
@@ -139,6 +139,6 @@ def an_image(
     return name
 
 
-def _libraries(installation: Path) -> list[Path]:
-    listed = subprocess.run(["ldd", installation], capture_output=True, text=True, check=True).stdout
+def _libraries(binary: Path) -> list[Path]:
+    listed = subprocess.run(["ldd", binary], capture_output=True, text=True, check=True).stdout
     return [Path(path) for path in re.findall(r"(?:=> |^\s+)(/\S+) \(0x", listed, re.MULTILINE)]

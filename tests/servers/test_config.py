@@ -15,7 +15,7 @@ from shootout.servers.installation import Address, Process
 
 
 @dataclass(frozen=True)
-class AProgram:
+class AnInstallation:
     """Of some family and version; it is not run."""
 
     family: Family = "mysql"
@@ -42,7 +42,7 @@ class AProgram:
         raise NotImplementedError
 
 
-def effective(installation: AProgram, directory: Path, settings: dict[str, str]) -> dict[str, str]:
+def effective(installation: AnInstallation, directory: Path, settings: dict[str, str]) -> dict[str, str]:
     """The options as a server reads them: by variable, the last one wins."""
     lines = config.write(installation, directory, settings).read_text().splitlines()
     assert lines[0] == "[mysqld]"
@@ -52,7 +52,7 @@ def effective(installation: AProgram, directory: Path, settings: dict[str, str])
 
 def test_in_a_network_of_its_own_it_can_be_reached(tmp_path: Path) -> None:
     wanted = {"bind_address": "127.0.0.1", "admin-address": "0.0.0.0"}
-    found = effective(AProgram(over_tcp=True), tmp_path, wanted)
+    found = effective(AnInstallation(over_tcp=True), tmp_path, wanted)
     assert found["bind_address"] == "0.0.0.0"
     assert found["admin_address"] == "127.0.0.1"
 
@@ -68,7 +68,7 @@ def test_it_keeps_to_its_directory_and_to_this_machine(tmp_path: Path) -> None:
         "skip-log-bin": "",
         "max_connections": "7",
     }
-    found = effective(AProgram(), tmp_path, wanted)
+    found = effective(AnInstallation(), tmp_path, wanted)
     for name in ("bind_address", "admin_address", "mysqlx_bind_address"):
         assert found[name] == "127.0.0.1"
     assert found["mysqlx"] == "OFF"
@@ -80,7 +80,7 @@ def test_it_keeps_to_its_directory_and_to_this_machine(tmp_path: Path) -> None:
 
 
 def test_no_further_port_is_opened_that_nobody_asked_for(tmp_path: Path) -> None:
-    assert "admin_address" not in effective(AProgram(), tmp_path, {})
+    assert "admin_address" not in effective(AnInstallation(), tmp_path, {})
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_no_further_port_is_opened_that_nobody_asked_for(tmp_path: Path) -> None
 def test_only_what_a_version_knows_is_said(
     family: Family, version: Version, own: set[str], tmp_path: Path
 ) -> None:
-    found = effective(AProgram(family, version), tmp_path, {})
+    found = effective(AnInstallation(family, version), tmp_path, {})
     assert found.keys() & {"secure_file_priv", "mysqlx", "skip_ssl"} == own
 
 

@@ -305,7 +305,7 @@ def test_what_is_no_server_is_refused(engine: docker.DockerClient, tmp_path: Pat
         Image.inspect(empty, HOST, heard)
     files = {"/bin/sh": shell, "/srv/mysqld": teapot}
     other = an_image(engine, f"{OURS}/teapot:1", files, shell, ["ENV PATH=/srv:/bin"])
-    with pytest.raises(InputError, match="its /srv/mysqld does not tell its version: I am a teapot"):
+    with pytest.raises(InputError, match="its /srv/mysqld does not report a version: I am a teapot"):
         Image.inspect(other, HOST, heard)
     teapot.chmod(0o644)
     closed = an_image(engine, f"{OURS}/closed:1", files, shell, ["ENV PATH=/srv:/bin"])

@@ -227,7 +227,7 @@ def test_what_is_no_server_is_refused(tmp_path: Path) -> None:
     server = tmp_path / "bin" / "mysqld"
     server.write_text("#!/bin/sh\necho I am a teapot >&2\nexit 1\n")
     server.chmod(0o755)
-    with pytest.raises(InputError, match="does not tell its version: I am a teapot"):
+    with pytest.raises(InputError, match="does not report a version: I am a teapot"):
         Tree.inspect(tmp_path)
 
 
