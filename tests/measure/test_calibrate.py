@@ -60,7 +60,7 @@ def test_a_runner_is_calibrated_and_later_runs_use_it(
 
     usual = next(iter(places))
     other = max(found.trials, key=lambda trial: (trial.placement != usual, trial.slice_s))
-    calibration.keep(out / "results" / ledger.FOLDER, structs.replace(found, best=other))
+    calibration.write(out / "results" / ledger.FOLDER, structs.replace(found, best=other))
     measured = a_run(lab, lab.profile, out)
     assert measured.header.runner.placement == places[other.placement]
     assert measured.header.runner.calibration is not None
