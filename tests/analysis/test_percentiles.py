@@ -66,6 +66,7 @@ def test_latencies_are_known_no_better_than_their_buckets() -> None:
     assert found.difference_s.low < 0 < found.difference_s.high
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(st.floats(1e-4, 1.0), min_size=1, max_size=20), min_size=4, max_size=4))
 def test_swapping_base_and_head_mirrors_the_change(starts: list[list[float]]) -> None:
     base, head = ([a_histogram(each) for each in side] for side in (starts[:2], starts[2:]))
@@ -89,6 +90,7 @@ def simulated(rng: np.random.Generator, restart: float) -> NDArray[np.float64]:
     return percentiles.seen(np.exp(EDGES[:-1])[some], counts[:, some], PERCENTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restart", [0.0, 0.03])
 def test_intervals_of_percentiles_cover_the_truth_as_often_as_they_say(restart: float) -> None:
     """The head is 5 % slower in all."""

@@ -20,6 +20,8 @@ from shootout.inputs import matrix
 from shootout.model.plan import THROUGHPUT, Cell, Policy, Sampling
 from shootout.model.verdict import JudgedMetric, Verdict
 
+pytestmark = pytest.mark.slow
+
 Noise = Callable[[np.random.Generator, tuple[int, ...]], NDArray[np.float64]]
 
 CELLS = 7  # of the gate's profile: six, and one A/A cell

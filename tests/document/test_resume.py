@@ -164,6 +164,7 @@ def concluded(read: RunDocument) -> tuple[CellComparison, ...]:
     return compare.compare(read).cells
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(st.lists(st.integers(0, 9), max_size=6), st.sampled_from([0, 1, 2, 4]))
 def test_a_run_that_is_stopped_again_and_again_measures_the_same(stops: list[int], dies: int) -> None:

@@ -18,6 +18,8 @@ from shootout.report import judgement_cache, wording
 from shootout.report.judgement_cache import Whole
 from shootout.report.site.compare import mirrored
 
+pytestmark = pytest.mark.slow
+
 SIZE_MAX = 2_500_000  # bytes of all of them
 REMEDY = "If it is meant: python -m benchmarks.showcase.tables"
 FINDING = re.compile(r"([+−]?[\d.]+) % \(([+−]?[\d.]+ to [+−]?[\d.]+ %)\)")

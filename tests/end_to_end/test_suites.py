@@ -23,6 +23,7 @@ from tests import builders
 from tests.runs import BASE, HEAD, PYTEST, Lab, document_in
 
 pytest_plugins = ["tests.runs"]
+pytestmark = pytest.mark.slow
 
 OLTP = "suites/test_oltp.py::test_"
 OWN = "suites/test_own.py::test_own"

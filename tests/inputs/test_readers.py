@@ -30,6 +30,8 @@ from shootout.model.workload import Distribution, Parameter
 from shootout.servers import reference
 from shootout.settings import profiles
 
+pytestmark = pytest.mark.slow
+
 Table = dict[str, Any]
 
 TAGGED = [*get_args(Parameter), *get_args(Distribution)]

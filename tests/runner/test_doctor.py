@@ -70,6 +70,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk, "SECONDS", 0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("hasty")
 def test_the_doctor_tells_of_machine_and_noise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path)]) == 0

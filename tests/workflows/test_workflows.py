@@ -31,6 +31,8 @@ from tests.runs import BASE, HEAD, SETTINGS, SHOOTOUT, Lab, until
 from tests.workflows import actions
 from tests.workflows.actions import Hub, Job
 
+pytestmark = pytest.mark.slow
+
 PACKED = (
     "conftest.py",
     "fixtures",

@@ -28,6 +28,8 @@ from shootout.report.site import downloads
 from tests import builders
 from tests.report.site.test_site import HOSTILE, Document, hostile_result, opened
 
+pytestmark = pytest.mark.slow
+
 FORMULA = '=HYPERLINK("http://example.org";"x")'
 LONG = "x" * 1_000_000
 NASTY = f"{FORMULA}{HOSTILE}]]>\ufffe\u2028\u0085\n| a | b |\n# [x](http://example.org) @somebody"

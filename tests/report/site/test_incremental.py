@@ -86,6 +86,7 @@ PLACES = st.sampled_from(["index.html", "a.html", "runs/1/a.html", "runs/1/b.htm
 SITES = st.dictionaries(PLACES, st.sampled_from(["x", "y"]), min_size=1)
 
 
+@pytest.mark.slow
 @given(st.lists(SITES, min_size=1, max_size=4))
 @settings(max_examples=60)
 def test_after_any_updates_a_site_is_what_its_last_one_makes(

@@ -181,6 +181,7 @@ def test_claims_stand_with_their_intervals(tmp_path: Path) -> None:
     assert "not available here" in figures
 
 
+@pytest.mark.slow
 def test_there_is_a_page_for_the_newest_run_of_each_and_a_link_to_it(everything: Path) -> None:
     pages = {path.stem for path in (everything / "published").glob("*.html")}
     assert pages == {"index", *NAMES}
