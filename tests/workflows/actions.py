@@ -1,9 +1,9 @@
-"""GitHub's side of a workflow: its jobs and steps run here as they are written, one after the other.
+"""Runs GitHub workflows on this machine: their jobs and steps, as written, one after the other.
 
-Expressions, `needs`, matrices, called workflows and composite actions are understood as far as the project's
-own workflows use them, and what is not understood is an error. Of the actions of others, checkout and those
-for artifacts are done here; a step with any other must have a condition that leaves it out where the variable
-ACT is set, as `act` sets it. A job for another processor than this machine's is left out.
+Supports what the project's workflows use of expressions, `needs`, matrices, called workflows and composite
+actions; anything else is an error. Emulates the checkout and artifact actions; a step with another
+third-party action must have a condition that skips it if the variable ACT is set, as `act` sets it. Skips
+jobs for another processor than this machine's.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WORDS = {"true": True, "false": False, "null": None}
 
 @dataclass(frozen=True)
 class Hub:
-    """What the jobs of one workflow run share: where they run, what they hand over, what they were told."""
+    """What the jobs of one workflow run share."""
 
     folder: Path
     origin: Path  # a clone of each repository, at OWNER/NAME
@@ -53,22 +53,22 @@ class Hub:
 
 @dataclass
 class Job:
-    """What became of a job."""
+    """The outcome of a job."""
 
     result: str  # success, failure or skipped
     outputs: dict[str, str] = field(default_factory=dict)
     summary: str = ""
     log: str = ""
-    steps: dict[str, str] = field(default_factory=dict)  # outcome of each that has a name
-    scripts: set[str] = field(default_factory=set)  # `run:` steps that passed, as `scripts` names them
+    steps: dict[str, str] = field(default_factory=dict)  # outcomes by name
+    scripts: set[str] = field(default_factory=set)  # `run:` steps that passed, named as in `scripts`
 
 
-class NotUnderstoodError(AssertionError):
-    """A workflow asks for what is not understood here."""
+class UnsupportedError(AssertionError):
+    """A workflow uses something that is not supported here."""
 
 
 def run(hub: Hub, workflow: Path, inputs: Mapping[str, Any] | None = None) -> dict[str, Job]:
-    """Run a workflow; gives each job by its id, of a matrix also as `id[0]`, of a called one as `id/job`."""
+    """Run a workflow; returns jobs by id: `id`, `id[0]` in a matrix, `id/job` in a called workflow."""
     found = _load(workflow)
     jobs: dict[str, Any] = found["jobs"]
     given = _inputs(found, inputs or {})
@@ -95,7 +95,7 @@ def run(hub: Hub, workflow: Path, inputs: Mapping[str, Any] | None = None) -> di
         if "uses" in job:
             inner = run(hub, called(workflow, job["uses"]), _filled(job.get("with", {}), context))
             done |= {f"{name}/{key}": value for key, value in inner.items()}
-            done[name] = Job(_together([each.result for each in inner.values()]))
+            done[name] = Job(_combined([each.result for each in inner.values()]))
             continue
         parts = []
         matrix = list(_matrix(job, context))
@@ -109,14 +109,14 @@ def run(hub: Hub, workflow: Path, inputs: Mapping[str, Any] | None = None) -> di
         last = next((each for each in reversed(parts) if each.result != "skipped"), parts[-1])
         done[name] = replace(
             last,
-            result=_together([each.result for each in parts]),
+            result=_combined([each.result for each in parts]),
             scripts={script for each in parts for script in each.scripts},
         )
     return done
 
 
 def scripts(file: Path) -> Iterator[str]:
-    """The `run:` steps of a workflow or an action, less those that say that they need GitHub."""
+    """The `run:` steps of a workflow or an action, except those that need GitHub."""
     found = _load(file)
     if "runs" in found:
         places = {file.parent.name: found["runs"]["steps"]}
@@ -129,14 +129,14 @@ def scripts(file: Path) -> Iterator[str]:
 
 
 def _is_here(runner: str | Sequence[str]) -> bool:
-    """Whether this machine has a hosted runner's processor; our own take any."""
+    """Whether this machine has the hosted runner's processor; a self-hosted one may have any."""
     return not isinstance(runner, str) or runner.endswith("-arm") == (platform.machine() == "aarch64")
 
 
 def called(workflow: Path, uses: str) -> Path:
-    """Another workflow of the same repository."""
+    """The called workflow, which is in the same repository."""
     if not uses.startswith("$/"):
-        raise NotUnderstoodError(f"{workflow.name}: calls {uses}")
+        raise UnsupportedError(f"{workflow.name}: calls {uses}")
     return workflow.parents[2] / uses.removeprefix("$/")
 
 
@@ -146,7 +146,7 @@ def evaluated(text: str, context: Mapping[str, Any], *, failed: bool = False) ->
     while position < len(text.rstrip()):
         found = _TOKEN.match(text, position)
         if found is None:
-            raise NotUnderstoodError(f"expression {text!r}: not understood from {text[position:]!r}")
+            raise UnsupportedError(f"expression {text!r}: not understood from {text[position:]!r}")
         position = found.end()
         if found["text"] is not None:
             python.append(repr(found["text"][1:-1].replace("''", "'")))
@@ -176,164 +176,170 @@ def _value(name: str, context: Mapping[str, Any]) -> Any:
 
 
 def filled(text: Any, context: Mapping[str, Any]) -> Any:
-    """A value with its expressions evaluated; one that is nothing but an expression keeps its type."""
+    """A value with its expressions evaluated; a lone expression keeps its type."""
     if not isinstance(text, str):
         return text
     whole = _EXPRESSION.fullmatch(text.strip())
     if whole is not None:
         return evaluated(whole[1], context)
-    return _EXPRESSION.sub(lambda found: _shown(evaluated(found[1], context)), text)
+    return _EXPRESSION.sub(lambda found: _text(evaluated(found[1], context)), text)
 
 
 def _filled(values: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, Any]:
     return {key: filled(value, context) for key, value in values.items()}
 
 
-def _shown(value: Any) -> str:
+def _text(value: Any) -> str:
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _texts(values: Mapping[str, Any]) -> dict[str, str]:
+    return {key: _text(value) for key, value in values.items()}
+
+
 def _wanted(condition: Any, context: Mapping[str, Any], *, failed: bool) -> bool:
-    """Whether a job or step runs: without a word on it, nothing before it may have failed."""
+    """Whether a job or step runs; by default, only if nothing before it failed."""
     if condition is None:
         return not failed
     text = str(condition).strip()
     inner = _EXPRESSION.fullmatch(text)
     expression = inner[1] if inner else text
-    says = any(f"{word}(" in expression for word in ("always", "cancelled", "failure", "success"))
-    return (says or not failed) and bool(evaluated(expression, context, failed=failed))
+    explicit = any(f"{word}(" in expression for word in ("always", "cancelled", "failure", "success"))
+    return (explicit or not failed) and bool(evaluated(expression, context, failed=failed))
 
 
 def _job(hub: Hub, where: str, number: int, job: Mapping[str, Any], context: dict[str, Any]) -> Job:
     place = hub.folder / f"{where.replace('/', '-')}-{number}"
-    workspace, temp = place / "workspace", place / "temp"
-    for folder in (workspace, temp):
+    runner = _Runner(hub, where, place / "workspace", place / "temp", Job("success"))
+    for folder in (runner.workspace, runner.temp):
         folder.mkdir(parents=True)
-    context = context | {"runner": {"tool_cache": str(hub.tools), "temp": str(temp)}, "steps": {}}
-    context["github"] = context["github"] | {"workspace": str(workspace)}
+    context = context | {"runner": {"tool_cache": str(hub.tools), "temp": str(runner.temp)}, "steps": {}}
+    context["github"] = context["github"] | {"workspace": str(runner.workspace)}
     context["env"] = context["env"] | _filled(job.get("env", {}), context)
-    done = Job("success")
-    _steps(_Place(hub, where, workspace, temp), job["steps"], context, done)
-    done.outputs = {key: _shown(filled(value, context)) for key, value in job.get("outputs", {}).items()}
-    return done
+    runner.run(job["steps"], context)
+    runner.done.outputs = _texts(_filled(job.get("outputs", {}), context))
+    return runner.done
 
 
 @dataclass
-class _Place:
-    """Where a job's steps run."""
+class _Runner:
+    """Runs the steps of a job, or of a composite action in it."""
 
     hub: Hub
-    name: str  # of workflow and job
+    name: str  # of workflow and job, or of the action
     workspace: Path
     temp: Path
+    done: Job
     path: list[str] = field(default_factory=list)
     action: Path | None = None
     count: Iterator[int] = field(default_factory=itertools.count)
 
-
-@dataclass(frozen=True)
-class _Inside:
-    """A composite action, used in a place."""
-
-    place: _Place
-    folder: Path
-
-
-def _steps(place: _Place, steps: Sequence[Mapping[str, Any]], context: dict[str, Any], done: Job) -> None:
-    failed = False
-    for step in steps:
-        name = step.get("name", step.get("uses", ""))
-        own = context | {"env": context["env"] | _filled(step.get("env", {}), context)}
-        if not _wanted(step.get("if"), own, failed=failed):
-            done.steps[name] = "skipped"
-            continue
-        done.log += f"--- {name}\n"
-        outputs: dict[str, str] = {}
-        try:
-            if "run" in step:
-                passed = _command(place, step, own, outputs, done)
-            else:
-                passed = _uses(place, step, own, outputs, done)
-        finally:
+    def run(self, steps: Sequence[Mapping[str, Any]], context: dict[str, Any]) -> None:
+        done = self.done
+        for step in steps:
+            name = step.get("name", step.get("uses", ""))
+            own = context | {"env": context["env"] | _filled(step.get("env", {}), context)}
+            if not _wanted(step.get("if"), own, failed=done.result == "failure"):
+                done.steps[name] = "skipped"
+                continue
+            done.log += f"--- {name}\n"
+            passed, outputs = (self._command if "run" in step else self._uses)(step, own)
             context["steps"] = context["steps"] | {step.get("id", ""): {"outputs": outputs}}
-        done.steps[name] = "success" if passed else "failure"
-        if passed and "run" in step:
-            done.scripts.add(f"{place.action.name if place.action else place.name}: {name}")
-        if not passed and not step.get("continue-on-error"):
-            failed, done.result = True, "failure"
+            done.steps[name] = "success" if passed else "failure"
+            if passed and "run" in step:
+                done.scripts.add(f"{self.name}: {name}")
+            if not passed and not step.get("continue-on-error"):
+                done.result = "failure"
 
+    def _command(self, step: Mapping[str, Any], context: Mapping[str, Any]) -> tuple[bool, dict[str, str]]:
+        hub, folder, number = self.hub, self.temp.parent, next(self.count)
+        files = {key: folder / f"{key}-{number}" for key in ("OUTPUT", "STEP_SUMMARY", "PATH", "ENV")}
+        for file in files.values():
+            file.touch()
+        script = folder / f"script-{number}.sh"
+        script.write_text(_text(filled(step["run"], context)), "utf-8")
+        environment = {
+            **os.environ,
+            **_texts(context["env"]),
+            **{f"GITHUB_{key}": str(file) for key, file in files.items()},
+            "GITHUB_ACTION_PATH": str(self.action or ""),
+            "GITHUB_REPOSITORY": hub.repository,
+            "GITHUB_RUN_ID": "1",
+            "GITHUB_SERVER_URL": hub.origin.as_uri(),
+            "GITHUB_WORKSPACE": str(self.workspace),
+            "RUNNER_TEMP": str(self.temp),
+            "RUNNER_TOOL_CACHE": str(hub.tools),
+            "PATH": os.pathsep.join([*reversed(self.path), context["env"].get("PATH", os.environ["PATH"])]),
+        }
+        shell = ["--noprofile", "--norc", "-eo", "pipefail"] if step.get("shell") == "bash" else ["-e"]
+        ended = subprocess.run(
+            ["bash", *shell, str(script)],
+            cwd=self.workspace / step.get("working-directory", "."),
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        self.done.log += ended.stdout
+        self.done.summary += files["STEP_SUMMARY"].read_text("utf-8")
+        if files["ENV"].read_text():
+            raise UnsupportedError(f"{step.get('name')}: sets environment variables")
+        self.path += files["PATH"].read_text().split()
+        lines = files["OUTPUT"].read_text("utf-8").splitlines()
+        return ended.returncode == 0, dict(line.split("=", 1) for line in lines)
 
-def _command(
-    place: _Place, step: Mapping[str, Any], context: Mapping[str, Any], outputs: dict[str, str], done: Job
-) -> bool:
-    number = next(place.count)
-    files = {key: place.temp.parent / f"{key}-{number}" for key in ("OUTPUT", "STEP_SUMMARY", "PATH", "ENV")}
-    for file in files.values():
-        file.touch()
-    script = place.temp.parent / f"script-{number}.sh"
-    script.write_text(_shown(filled(step["run"], context)), "utf-8")
-    hub = place.hub
-    environment = {
-        **os.environ,
-        **{key: _shown(value) for key, value in context["env"].items()},
-        **{f"GITHUB_{key}": str(file) for key, file in files.items()},
-        "GITHUB_ACTION_PATH": str(place.action or ""),
-        "GITHUB_REPOSITORY": hub.repository,
-        "GITHUB_RUN_ID": "1",
-        "GITHUB_SERVER_URL": hub.origin.as_uri(),
-        "GITHUB_WORKSPACE": str(place.workspace),
-        "RUNNER_TEMP": str(place.temp),
-        "RUNNER_TOOL_CACHE": str(hub.tools),
-        "PATH": os.pathsep.join([*reversed(place.path), context["env"].get("PATH", os.environ["PATH"])]),
-    }
-    shell = ["--noprofile", "--norc", "-eo", "pipefail"] if step.get("shell") == "bash" else ["-e"]
-    ended = subprocess.run(
-        ["bash", *shell, str(script)],
-        cwd=place.workspace / step.get("working-directory", "."),
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    done.log += ended.stdout
-    done.summary += files["STEP_SUMMARY"].read_text("utf-8")
-    if files["ENV"].read_text():
-        raise NotUnderstoodError(f"{step.get('name')}: sets environment variables")
-    place.path += files["PATH"].read_text().split()
-    for line in files["OUTPUT"].read_text("utf-8").splitlines():
-        key, _, value = line.partition("=")
-        outputs[key] = value
-    return ended.returncode == 0
+    def _uses(self, step: Mapping[str, Any], context: Mapping[str, Any]) -> tuple[bool, dict[str, str]]:
+        given = _filled(step.get("with", {}), context)
+        action, _, version = step["uses"].partition("@")
+        if re.match(r"\$/.", action):  # this syntax cannot name the top folder itself
+            return self._composite(_sources(self.hub) / action.removeprefix("$/"), given, context)
+        if re.fullmatch(r"[0-9a-f]{40}", version) is None:
+            raise UnsupportedError(f"{step['uses']}: not pinned by a commit")
+        hub, target = self.hub, self.workspace / given.get("path", ".")
+        match action:
+            case "actions/checkout":
+                if given.get("persist-credentials") is not False:
+                    raise UnsupportedError("checkout: leaves its token behind")
+                repository = given.get("repository", hub.repository)
+                _clone(hub.origin / repository, target, given.get("ref") or hub.sha)
+            case "actions/upload-artifact":
+                artifact = hub.artifacts / given["name"]
+                shutil.rmtree(artifact, ignore_errors=True)
+                shutil.copytree(target, artifact)
+            case "actions/download-artifact":
+                flat = "name" in given or given.get("merge-multiple")
+                for artifact in hub.artifacts.glob(given.get("name") or given["pattern"]):
+                    into = target if flat else target / artifact.name
+                    shutil.copytree(artifact, into, dirs_exist_ok=True)
+            case _:
+                raise UnsupportedError(f"{step['uses']}: needs GitHub; expected `if: ${{{{ !env.ACT }}}}`")
+        return True, {}
 
-
-def _uses(
-    place: _Place, step: Mapping[str, Any], context: Mapping[str, Any], outputs: dict[str, str], done: Job
-) -> bool:
-    given = _filled(step.get("with", {}), context)
-    action, _, version = step["uses"].partition("@")
-    if re.match(r"\$/.", action):  # the top folder itself cannot be named so
-        folder = _sources(place.hub) / action.removeprefix("$/")
-        return _composite(_Inside(place, folder), given, context, outputs, done)
-    if re.fullmatch(r"[0-9a-f]{40}", version) is None:
-        raise NotUnderstoodError(f"{step['uses']}: not pinned by a commit")
-    match action:
-        case "actions/checkout":
-            _checkout(place, given)
-        case "actions/upload-artifact":
-            target = place.hub.artifacts / given["name"]
-            shutil.rmtree(target, ignore_errors=True)
-            shutil.copytree(place.workspace / given["path"], target)
-        case "actions/download-artifact":
-            _download(place, given)
-        case _:
-            raise NotUnderstoodError(f"{step['uses']}: needs GitHub; expected `if: ${{{{ !env.ACT }}}}`")
-    return True
+    def _composite(
+        self, folder: Path, given: Mapping[str, Any], context: Mapping[str, Any]
+    ) -> tuple[bool, dict[str, str]]:
+        action = _load(folder / "action.yml")
+        known = action.get("inputs", {})
+        _check_inputs(folder.name, given, known)
+        missing = [key for key, each in known.items() if each.get("required") and not given.get(key)]
+        if missing:
+            raise UnsupportedError(f"{folder.name}: lacks its input {', '.join(missing)}")
+        values = {key: each.get("default", "") for key, each in known.items()} | _texts(given)
+        own = {**context, "inputs": values, "steps": {}}
+        part = replace(self, name=folder.name, action=folder, done=Job("success"))
+        part.run(action["runs"]["steps"], own)
+        self.done.log += part.done.log
+        self.done.summary += part.done.summary
+        self.done.steps |= part.done.steps
+        self.done.scripts |= part.done.scripts
+        outputs = {key: each["value"] for key, each in action.get("outputs", {}).items()}
+        return part.done.result == "success", _texts(_filled(outputs, own))
 
 
 def _sources(hub: Hub) -> Path:
-    """The repository at the commit that runs, as a runner fetches it for its own actions."""
+    """The repository at the running commit, from which a runner takes the repository's own actions."""
     target = hub.folder / "_actions"
     if not target.exists():
         _clone(hub.origin / hub.repository, target, hub.sha)
@@ -345,47 +351,9 @@ def _clone(source: Path, target: Path, commit: str) -> None:
     subprocess.run(["git", "-C", str(target), "checkout", "--quiet", "--detach", commit], check=True)
 
 
-def _checkout(place: _Place, given: Mapping[str, Any]) -> None:
-    hub = place.hub
-    if given.get("persist-credentials") is not False:
-        raise NotUnderstoodError("checkout: leaves its token behind")
-    target = place.workspace / given.get("path", ".")
-    _clone(hub.origin / given.get("repository", hub.repository), target, given.get("ref") or hub.sha)
-
-
-def _download(place: _Place, given: Mapping[str, Any]) -> None:
-    target = place.workspace / given.get("path", ".")
-    if "name" in given:
-        shutil.copytree(place.hub.artifacts / given["name"], target, dirs_exist_ok=True)
-        return
-    for artifact in place.hub.artifacts.glob(given["pattern"]):
-        into = target if given.get("merge-multiple") else target / artifact.name
-        shutil.copytree(artifact, into, dirs_exist_ok=True)
-
-
-def _composite(
-    inside: _Inside, given: Mapping[str, Any], context: Mapping[str, Any], outputs: dict[str, str], done: Job
-) -> bool:
-    place, folder = inside.place, inside.folder
-    action = _load(folder / "action.yml")
-    known = action.get("inputs", {})
-    unknown = given.keys() - known.keys()
-    if unknown:
-        raise NotUnderstoodError(f"{folder.name}: has no input {', '.join(sorted(unknown))}")
-    missing = [key for key, each in known.items() if each.get("required") and not given.get(key)]
-    if missing:
-        raise NotUnderstoodError(f"{folder.name}: lacks its input {', '.join(missing)}")
-    values = {key: each.get("default", "") for key, each in known.items()}
-    values |= {key: _shown(value) for key, value in given.items()}
-    part = Job("success")
-    own = {**context, "inputs": values, "steps": {}}
-    _steps(replace(place, action=folder), action["runs"]["steps"], own, part)
-    done.log += part.log
-    done.summary += part.summary
-    done.steps |= part.steps
-    done.scripts |= part.scripts
-    outputs |= {key: _shown(filled(each["value"], own)) for key, each in action.get("outputs", {}).items()}
-    return part.result == "success"
+def _check_inputs(name: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    if unknown := given.keys() - known.keys():
+        raise UnsupportedError(f"{name}: has no input {', '.join(sorted(unknown))}")
 
 
 def _load(file: Path) -> dict[str, Any]:
@@ -394,22 +362,20 @@ def _load(file: Path) -> dict[str, Any]:
 
 
 def triggers(workflow: Mapping[Any, Any]) -> Mapping[str, Any]:
-    """What starts a workflow; YAML 1.1 reads the key `on` as true."""
+    """The workflow's triggers; YAML 1.1 reads the key `on` as true."""
     found: Mapping[str, Any] = workflow[True]
     return found
 
 
 def _inputs(workflow: Mapping[Any, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """What is given, and the defaults where anything is; a workflow that an event starts has no inputs."""
+    """The given inputs and the defaults; a workflow that an event starts has none."""
     known = (triggers(workflow).get("workflow_call") or {}).get("inputs", {})
-    unknown = given.keys() - known.keys()
-    if unknown:
-        raise NotUnderstoodError(f"no input {', '.join(sorted(unknown))}")
+    _check_inputs("workflow", given, known)
     return {key: each.get("default") for key, each in known.items()} | dict(given) if given else {}
 
 
 def _in_order(jobs: Mapping[str, Any]) -> list[str]:
-    """Each job behind what it needs."""
+    """The jobs, each after those that it needs."""
     order: list[str] = []
 
     def add(name: str) -> None:
@@ -433,7 +399,7 @@ def _matrix(job: Mapping[str, Any], context: Mapping[str, Any]) -> Iterator[dict
         yield dict(zip(axes, values, strict=True))
 
 
-def _together(results: Sequence[str]) -> str:
+def _combined(results: Sequence[str]) -> str:
     return "failure" if "failure" in results else "success" if "success" in results else "skipped"
 
 

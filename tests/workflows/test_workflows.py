@@ -1,4 +1,4 @@
-"""The workflows do what they say: their own steps run here, with real servers where they measure."""
+"""The workflows do what they should: their own steps run here, with real servers for measurements."""
 
 from __future__ import annotations
 
@@ -33,18 +33,13 @@ from tests.workflows.actions import Hub, Job
 
 pytestmark = pytest.mark.slow
 
-PACKED = (
-    "conftest.py",
-    "fixtures",
-    "pyproject.toml",
-    "suites",
-    "templates",
-)  # in a wheel, beside the package
+# In a wheel, beside the package.
+PACKED = ("conftest.py", "fixtures", "pyproject.toml", "suites", "templates")
 pytest_plugins = ["tests.runs"]
 
 WORKFLOWS = paths.ROOT / ".github" / "workflows"
 ACTIONS = paths.ROOT / ".github" / "actions"
-SOURCES = (  # as .github/actions/install has them, and what GitHub reads
+SOURCES = (  # those of .github/actions/install, and what GitHub reads
     ".github", "LICENSE", "Makefile", "README.md", "conftest.py", "fixtures", "pyproject.toml",
     "requirements.lock", "shootout", "suites", "templates", "engine/Cargo.lock", "engine/Cargo.toml",
     "engine/src",
@@ -98,7 +93,7 @@ def copied(target: Path) -> None:
 
 
 def committed(origin: Path, message: str) -> str:
-    """All that lies there becomes a commit; gives its name."""
+    """Commit everything in the folder; returns the commit's hash."""
     git(origin, "init", "--quiet")
     git(origin, "add", "--all")
     git(origin, "commit", "--quiet", f"--message={message}")
@@ -106,7 +101,7 @@ def committed(origin: Path, message: str) -> str:
 
 
 def installed(origin: Path, tools: Path) -> Path:
-    """Where shootout is, or will be, installed from the sources that lie there."""
+    """The path that shootout gets when it is installed from these sources."""
     install = origin / ACTIONS.relative_to(paths.ROOT) / "install" / "install"
     state = subprocess.run([install, "state"], check=True, capture_output=True, text=True).stdout.strip()
     programs = tools / "shootout" / state / ".venv" / "bin"
@@ -121,7 +116,7 @@ def a_profile(lab: Lab, *threads: int) -> str:
 
 @pytest.fixture(scope="module")
 def hub_of(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Hub:
-    """The project in a repository whose newest commit changes server and settings; shootout is installed."""
+    """A repository whose newest commit changes server and settings, with shootout installed."""
     folder = tmp_path_factory.mktemp("hub")
     origin = folder / "origin" / REPOSITORY
     copied(origin)
@@ -144,7 +139,7 @@ def hub_of(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Hub:
     )
 
 
-# --- what servers are compared --------------------------------------------------------------------
+# --- pairs to compare -----------------------------------------------------------------------------
 
 
 def pairs(base: Path, head: Path) -> list[dict[str, str]]:
@@ -225,7 +220,7 @@ def test_every_job_has_a_limit_and_no_more_than_it_needs(workflow: Path) -> None
             continue
         assert job["timeout-minutes"] <= 1440
         labels = job["runs-on"]
-        if "self-hosted" in labels:  # what runs the code that is measured sees no token that writes
+        if "self-hosted" in labels:  # jobs that run measured code get no token that can write
             assert job["permissions"] == {"contents": "read"}
 
 
@@ -256,7 +251,7 @@ def test_expressions_mean_what_they_mean_on_github(text: str, value: object) -> 
 
 
 def test_an_expression_that_is_not_understood_is_an_error() -> None:
-    with pytest.raises(actions.NotUnderstoodError, match=r"not understood from '\[0\]'"):
+    with pytest.raises(actions.UnsupportedError, match=r"not understood from '\[0\]'"):
         actions.evaluated("a[0]", {})
 
 
@@ -272,7 +267,7 @@ def profile(lab: Lab) -> Path:
 
 @pytest.fixture(scope="module")
 def gate(hub_of: Hub, profile: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Hub, dict[str, Job]]:
-    """The gate of a pull request that changes a server's build and its settings, over."""
+    """The finished gate of a pull request that changes a server's build and its settings."""
     hub = replace(hub_of, folder=tmp_path_factory.mktemp("gate"))
     inputs = {
         "base": "path:base/build@base/my.toml",
@@ -320,9 +315,9 @@ def test_a_gate_measures_what_a_repository_builds(gate: tuple[Hub, dict[str, Job
 def catalogue_gate(
     lab: Lab, gate: tuple[Hub, dict[str, Job]], tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Hub, dict[str, Job]]:
-    """The gate of a pull request to this repository, which says anew where a server comes from; over.
+    """The finished gate of a pull request to this repository that changes a server's source.
 
-    Each side has its own shootout installed, with its own catalogue. What `gate` has loaded serves here, too.
+    Each side has its own shootout installed, with its own catalogue; the dataset templates are shared.
     """
     folder = tmp_path_factory.mktemp("catalogue")
     origin, tools, cache = folder / "origin" / REPOSITORY, folder / "tools", folder / "cache" / "shootout"
@@ -391,14 +386,14 @@ def test_a_pull_request_that_changes_nothing_of_ours_measures_nothing(hub_of: Hu
     assert jobs["measure"].result == "skipped"
 
 
-# --- what is told of it ---------------------------------------------------------------------------
+# --- comments -------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def comment(
     gate: tuple[Hub, dict[str, Job]], tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Hub, GitHub, dict[str, Job]]:
-    """What follows the gate of somebody else's branch; the summary that it hands over was changed."""
+    """The comment on the gate of a fork's branch, which tampered with the summary in its artifact."""
     measured, _ = gate
     folder = tmp_path_factory.mktemp("comment")
     event = {
@@ -442,7 +437,7 @@ def test_a_comment_comes_of_the_gates_document_alone(comment: tuple[Hub, GitHub,
 def weekly(
     hub_of: Hub, profile: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Hub, GitHub, dict[str, Job]]:
-    """The weekly matrix, measured and told; the branch holds a baseline of another machine before."""
+    """The finished weekly matrix; the branch already held a baseline of another machine."""
     folder = tmp_path_factory.mktemp("weekly")
     before = folder / "before"
     measured = "oltp_point_select"
@@ -502,22 +497,22 @@ def test_the_weekly_matrix_is_measured_in_shards_merged_and_kept(
 def test_baselines_are_held_against_and_a_run_that_makes_none_is_kept(
     weekly: tuple[Hub, GitHub, dict[str, Job]], tmp_path: Path
 ) -> None:
-    """A single start is too little to be one."""
+    """A run with a single start cannot become a baseline."""
     hub, _, jobs = weekly
     log = jobs["merge"].log
-    held = log.index("--- Hold it against the accepted baselines")
+    held = log.index("--- Compare with the accepted baselines")
     assert log[held:].count("oltp_point_select") == 3, log
     assert "no cell of it can be a baseline" in log[held:]
-    assert "::warning::This run has become no baseline" in log[held:]
+    assert "::warning::This run did not become a baseline" in log[held:]
     git(tmp_path, "clone", "--quiet", "--branch=shootout-data", str(hub.origin / REPOSITORY), "kept")
     assert len(list((tmp_path / "kept" / "baselines").rglob("*.json"))) == 1
 
 
-# --- tests and releases of this project -----------------------------------------------------------
+# --- CI and releases ------------------------------------------------------------------------------
 
 
 def a_wheel(folder: Path) -> Path:
-    """The package as `make wheel` packs it, with the engine that is here."""
+    """The package as `make wheel` packs it, with this tree's engine."""
     name = f"shootout-{__version__}"
     tag = f"cp311-abi3-linux_{platform.machine()}"
     files: dict[str, bytes] = {}
@@ -541,7 +536,7 @@ def a_wheel(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def release(hub_of: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
-    """A release, but for what compiles and downloads: `make` gives a wheel with the engine that is here."""
+    """A release without compiling and downloading: a stub `make` provides a wheel with this tree's engine."""
     folder = tmp_path_factory.mktemp("release")
     (programs := folder / "programs").mkdir()
     wheel = a_wheel(folder)
@@ -561,10 +556,10 @@ def release(hub_of: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 
 def test_a_wheel_is_tried_summed_up_and_handed_over(release: dict[str, Job]) -> None:
     assert release["wheel"].result == "success", release["wheel"].log
-    assert HEAD in release["wheel"].log  # of the catalogue that it brings
+    assert HEAD in release["wheel"].log  # from the wheel's catalogue
     assert release["release"].result == "success", release["release"].log
     assert f"shootout-{__version__}-" in release["release"].log
-    assert release["release"].steps["Release, for a maintainer to publish"] == "skipped"  # it needs GitHub
+    assert release["release"].steps["Draft the release"] == "skipped"  # it needs GitHub
 
 
 @pytest.fixture(scope="module")
@@ -624,12 +619,12 @@ def test_shootout_is_installed_once_for_each_state_of_its_sources(tmp_path: Path
     (tmp_path / "sources" / "fixtures" / "servers.toml").write_text("# other\n")
     os.utime(home, (0, 0))
     assert installed() != first
-    assert not home.exists()  # not used for a month
+    assert not home.exists()  # unused for a month
 
 
 @pytest.fixture
 def stub(tmp_path: Path) -> dict[str, str]:
-    """The environment of `measure`, with a shootout that prints a workflow command and ends with $CODE."""
+    """The environment of `measure`, with a shootout that prints a workflow command and exits with $CODE."""
     script = tmp_path / "shootout"
     script.write_text(
         '#!/bin/sh\n[ "$1" = github ] && exit 0\nprintf "%s\\n" "$@" "::error::theirs"\nexit $CODE\n'
