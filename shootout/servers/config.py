@@ -1,4 +1,4 @@
-"""A server's my.cnf: its settings, and what makes it keep to its instance directory."""
+"""A server's my.cnf: its settings, and the options that confine it to its instance directory."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 
 from shootout.errors import MeasureError
 from shootout.model.value import Family, Version
-from shootout.servers.installation import Installation, is_mysql_since
+from shootout.servers.installation import Installation
+from shootout.servers.version import is_mysql_since
 
-SECURE_FILE_PRIV_SINCE = (5, 5, 0)  # from here on it may have a compiled-in directory
+SECURE_FILE_PRIV_SINCE = (5, 5, 0)  # the first with a compiled-in directory
 MYSQLX_SINCE = (8, 0, 11)
 
 _EXTRA_ADDRESSES = ("admin_address", "mysqlx_bind_address")
@@ -19,11 +20,11 @@ _EXTRA_ADDRESSES = ("admin_address", "mysqlx_bind_address")
 
 @contextmanager
 def writing(directory: Path) -> Iterator[None]:
-    """While an instance directory is written to. Raises MeasureError where the system does not let us."""
+    """Guard writes to an instance directory. Raises MeasureError for an OSError."""
     try:
         yield
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""  # of a file that is open it is not known
+        where = f"{error.filename}: " if error.filename else ""  # unknown for an open file
         raise MeasureError(f"instance directory {directory}: {where}{error.strerror or error}") from None
 
 
@@ -33,7 +34,7 @@ def write(
     settings: Mapping[str, str],
     instance_options: Mapping[str, str] | None = None,
 ) -> Path:
-    """Write my.cnf; what belongs to the instance comes last and so wins over `settings`."""
+    """Write my.cnf; the instance's own options come last and override `settings`."""
     (directory / "tmp").mkdir(exist_ok=True)
     own = {
         **installation.options,
@@ -44,7 +45,7 @@ def write(
         **_own_options(installation.family, installation.version),
     }
     if installation.over_tcp:
-        own["bind-address"] = "0.0.0.0"  # of a network of its own, from which one port is published on ours
+        own["bind-address"] = "0.0.0.0"  # in the container's network; one port is published on 127.0.0.1
     if os.geteuid() == 0:
         own["user"] = "root"
     options = {**settings, **own, **(instance_options or {})}
@@ -55,23 +56,23 @@ def write(
 
 
 def quoted(path: Path) -> str:
-    """A path as my.cnf wants it."""
+    """A path quoted for my.cnf."""
     escaped = str(path).replace("\\", "\\\\")
     return f'"{escaped}"'
 
 
 def _address_options(settings: Mapping[str, str]) -> list[str]:
-    """Those of the settings that open a further port, to whomever they say."""
+    """The settings that choose an address for another port."""
     return [name for name in settings if name.replace("-", "_").removeprefix("loose_") in _EXTRA_ADDRESSES]
 
 
 def _own_options(family: Family, version: Version) -> dict[str, str]:
     options = {}
     if family == "mariadb":
-        # Nobody uses it here, and from 11.4 on each start makes a new key: 6 to 23 s in its own build.
+        # Unused here, and from 11.4 on each start makes a new key: 6 to 23 s in its own build.
         options["loose-skip-ssl"] = ""
     if is_mysql_since(family, version, SECURE_FILE_PRIV_SINCE):
-        options["secure-file-priv"] = '""'  # its compiled-in directory need not exist here
+        options["secure-file-priv"] = '""'  # the compiled-in directory may not exist here
     if is_mysql_since(family, version, MYSQLX_SINCE):
-        options["loose-mysqlx"] = "OFF"  # a second port, and a second socket
+        options["loose-mysqlx"] = "OFF"  # opens a second port and a second socket
     return options

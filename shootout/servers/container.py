@@ -39,21 +39,22 @@ from shootout.servers.config import quoted
 from shootout.servers.fetch.packages import Progress
 from shootout.servers.installation import Address
 from shootout.servers.locking import locked
+from shootout.servers.version import parse
 
-# Where servers lie in images, beside the image's own PATH.
+# Searched after the image's own PATH.
 FOLDERS = (
     *("/usr/sbin", "/usr/bin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin"),
     *("/usr/local/mysql/bin", "/usr/local/mariadb/bin", "/opt/mysql/bin", "/opt/mariadb/bin"),
     *("/opt/bitnami/mysql/bin", "/opt/bitnami/mariadb/sbin"),
 )
 DEFAULT_HOST = "unix:///var/run/docker.sock"
-EXEC_S = 1.0  # in which a started container's process becomes the server
+EXEC_S = 1.0  # until a started container's process has become the server
 
-_ENGINE_ERRORS = (DockerException, OSError)  # the latter where it does not answer
+_ENGINE_ERRORS = (DockerException, OSError)  # OSError: it does not answer
 _LINKS_MAX = 10
-_IS_DIRECTORY, _IS_LINK = 1 << 31, 1 << 27  # in the file modes of the engine's language
+_IS_DIRECTORY, _IS_LINK = 1 << 31, 1 << 27  # bits of Go's os.FileMode
 
-# What testcontainers has for this is an image of its own, which cannot be had everywhere.
+# testcontainers cleans up with an image of its own, which is not available everywhere.
 testcontainers_config.ryuk_disabled = True
 
 
@@ -61,12 +62,12 @@ testcontainers_config.ryuk_disabled = True
 class Image:
     """The installation inside an image."""
 
-    reference: str  # as it was written
-    digest: str  # the image's id, without the name of its hash
-    origin: str  # by which its registry gives the same again: name@sha256:…; "": it comes from none
+    reference: str  # as written
+    digest: str  # the image's id without "sha256:"
+    origin: str  # name@sha256:… that pulls the same image; "": built here
     container: Container
-    mysqld: str  # these two in the image
-    share: str | None  # None: the server knows it best
+    mysqld: str  # path in the image, like share
+    share: str | None  # None: left to the server
     version: Version
     family: Family
 
@@ -74,7 +75,7 @@ class Image:
     def inspect(cls, reference: str, container: Container, progress: Progress) -> Image:
         """Find the server in an image, pulling the image if it is not here yet.
 
-        Raises InputError if there is no engine, no image, or no server in it that runs here.
+        Raises InputError if there is no engine, no image, or no server found that runs here.
         """
         name = f"image:{reference}"
         with _connected(name) as client:
@@ -85,12 +86,12 @@ class Image:
                 mysqld = _find_mysqld(files, [each for each in folders if each.startswith("/")])
                 if mysqld is None:
                     raise InputError(
-                        f"{name}: no server in it; expected mysqld or mariadbd in its PATH, or in one of "
+                        f"{name}: no server found; expected mysqld or mariadbd in its PATH, or in one of "
                         f"{', '.join(FOLDERS)}"
                     )
                 share = _find_share(files, mysqld)
             output, code = _output_of(image.id, [mysqld, "--no-defaults", "--version"])
-        parsed = native.parse_version(output)
+        parsed = parse(output)
         if code != 0 or parsed is None:
             words = (output.strip().splitlines() or [f"exit code {code}"])[-1]
             raise InputError(f"{name}: its {mysqld} does not report a version: {words}")
@@ -112,7 +113,7 @@ class Image:
 
     @property
     def options(self) -> dict[str, str]:
-        """The my.cnf options that say where its files lie, and spare it questions about addresses."""
+        """The my.cnf options that locate its files, and avoid name resolution."""
         options = {"basedir": quoted(Path(self.mysqld).parents[1])}
         if self.share is not None:
             options["lc-messages-dir"] = quoted(Path(self.share))
@@ -122,18 +123,18 @@ class Image:
 
     @property
     def over_tcp(self) -> bool:
-        """Whether it has a network of its own: then that is part of what is measured."""
+        """Whether it has its own network, which is then part of what is measured."""
         return self.container.network == "bridge"
 
     def shared(self, name: str) -> str | None:
-        """The text of a file below its share directory; None: there is none."""
+        """The text of a file below its share directory; None if there is none."""
         if self.share is None:
             return None
         with _connected(self.name) as client, _files(client, self.digest) as files:
             return files.text(f"{self.share}/{name}")
 
     def prepared_data(self) -> Path | None:
-        """None: what data an image brings along is another server's."""
+        """None: an image's data belongs to another server."""
         return None
 
     def spawn(
@@ -153,11 +154,11 @@ class Image:
         options: dict[str, Any] = {
             "network": self.container.network,
             "working_dir": str(directory),
-            # Not as bind strings, which a colon in a path would break.
+            # Not bind strings, which a colon in a path would break.
             "mounts": [Mount(str(each), str(each), type="bind") for each in sorted(seen)],
             "ulimits": [Ulimit(name="nofile", soft=files, hard=files)],
             "mem_limit": memory,
-            "memswap_limit": memory,  # both together: no swap
+            "memswap_limit": memory,  # equal to mem_limit: no swap
             "cpuset_cpus": ",".join(map(str, cpus)) or None,
             "labels": {"shootout.instance": str(directory)},
         }
@@ -170,7 +171,7 @@ class Image:
 
 
 class ContainerProcess:
-    """A process in a container, as subprocess.Popen has it. Once it is known to have ended, both are gone."""
+    """A container's process, with the interface of subprocess.Popen; the container goes when it ends."""
 
     def __init__(
         self,
@@ -183,12 +184,12 @@ class ContainerProcess:
         self._command = command
         self._log = log
         self._code: int | None = None
-        self.printed = b""  # once it has ended
+        self.printed = b""  # set once it has ended
         with ExitStack() as held:
             container = DockerContainer("")
             held.callback(container.get_docker_client().client.close)
             name = held.enter_context(_watched_name(container.get_docker_client()))
-            container.image = image  # not as its argument: no prefix for image names belongs before an id
+            container.image = image  # not an argument: that would put the image name prefix before the id
             container.with_name(name).with_command(list(command[1:]))
             container.ports = options.pop("ports", {})
             container.with_kwargs(
@@ -197,7 +198,7 @@ class ContainerProcess:
                 stdin_open=stdin is not None,
                 healthcheck={"test": ["NONE"]},
                 log_config=LogConfig(type=LogConfig.types.JSON, config={"max-size": "10m"}),
-                security_opt=["label=disable"],  # as a server outside a container has it
+                security_opt=["label=disable"],  # like a server outside a container
                 **options,
             )
             container.start()
@@ -208,22 +209,22 @@ class ContainerProcess:
             self._held = held.pop_all()
 
     def poll(self) -> int | None:
-        """The exit code, negative for a signal; None: it runs."""
+        """The exit code, negative for a signal; None while it runs."""
         if self._code is None:
             try:
                 self._container.reload()
                 state = self._container.attrs["State"]
                 if not state["Running"]:
                     self.printed = self._container.logs()
-                    self._end(state["ExitCode"], "out of its memory limit" if state["OOMKilled"] else "")
+                    self._end(state["ExitCode"], "killed at its memory limit" if state["OOMKilled"] else "")
             except _ENGINE_ERRORS as error:
                 self._end(128 + signal.SIGKILL, f"lost by the Docker engine: {_message(error)}")
         return self._code
 
     def wait(self, timeout: float | None = None) -> int:
-        """The exit code, once it has ended. Raises subprocess.TimeoutExpired."""
+        """Wait for the exit code. Raises subprocess.TimeoutExpired."""
         while self._code is None:
-            # An engine that does not answer in time, or not any more: poll knows which.
+            # The engine may be slow, or gone: poll finds out.
             with suppress(*_ENGINE_ERRORS):
                 self._container.wait(timeout=timeout)
             if self.poll() is None and timeout is not None:
@@ -231,17 +232,17 @@ class ContainerProcess:
         return self._code
 
     def send_signal(self, sig: int) -> None:
-        """Send it a signal; nothing where it has ended."""
+        """Send a signal; does nothing once the process has ended."""
         if self._code is None:
             with suppress(*_ENGINE_ERRORS):
                 self._container.kill(signal=int(sig))
 
     def kill(self) -> None:
-        """End it at once."""
+        """Send SIGKILL."""
         self.send_signal(signal.SIGKILL)
 
     def _end(self, code: int, why: str) -> None:
-        """Keep what it has left, and let go of it."""
+        """Record the exit code, append the output to the log and remove the container."""
         self._code = 128 - code if code > 128 else code
         if self._log is not None and (self.printed or why):
             with self._log.open("ab") as log:
@@ -249,7 +250,7 @@ class ContainerProcess:
         self._held.close()
 
     def _visible_pid(self) -> int | None:
-        """Its number among the processes here, where they are those that the engine sees."""
+        """Its pid, if the engine shares this process's pid namespace."""
         self._container.reload()
         pid = int(self._container.attrs["State"]["Pid"])
         wanted = [os.fsencode(each) for each in self._command]
@@ -266,9 +267,9 @@ class ContainerProcess:
 
 
 def clear_leftovers() -> None:
-    """Remove the containers of killed runs whose watchdogs were killed too: only those made from this cache.
+    """Remove the containers of killed runs whose watchdogs were killed too, if made from this cache.
 
-    What a living process holds stays; so does all where no engine answers.
+    Containers of living processes stay, and all of them if no engine answers.
     """
     for lock in (cache_folder() / "containers").glob("shootout-*"):
         with suppress(BlockingIOError, InputError), locked(lock, wait=False):
@@ -282,7 +283,7 @@ def clear_leftovers() -> None:
 
 @contextmanager
 def _connected(name: str) -> Iterator[DockerClient]:
-    """The engine, while the image called `name` is looked at. Raises InputError in plain words."""
+    """Connect to the engine; errors become InputErrors about the image `name`."""
     _require_engine(name)
     try:
         with closing((client := DockerClient()).client):
@@ -292,7 +293,7 @@ def _connected(name: str) -> Iterator[DockerClient]:
 
 
 def _require_engine(name: str) -> None:
-    """Raises InputError where no engine of this machine lets us in."""
+    """Raise InputError unless an engine of this machine accepts connections."""
     host = get_docker_host() or DEFAULT_HOST
     scheme, _, path = host.partition("://")
     if scheme != "unix":
@@ -329,17 +330,17 @@ def _image(client: DockerClient, reference: str, progress: Progress) -> Any:
 
 
 def _message(error: Exception) -> str:
-    """The engine's own, in one line."""
-    words = error.explanation if isinstance(error, APIError) else None
-    return " ".join(str(words or error).split())
+    """The engine's message on one line."""
+    explanation = error.explanation if isinstance(error, APIError) else None
+    return " ".join(str(explanation or error).split())
 
 
 @contextmanager
 def _watched_name(client: DockerClient) -> Iterator[str]:
-    """The name for a container that will be gone afterwards, whatever happens to us meanwhile.
+    """A name for a container that is removed afterwards, even if this process is killed.
 
-    A lock in the cache says that we live; when we do no longer, the watchdog removes the container, and where
-    it was killed as well, the next run does.
+    A lock in the cache shows that we live. If we die, the watchdog removes the container; if the watchdog is
+    killed as well, the next run does.
     """
     lock = cache_folder() / "containers" / f"shootout-{uuid4().hex[:16]}"
     lock.parent.mkdir(parents=True, exist_ok=True)
@@ -347,20 +348,20 @@ def _watched_name(client: DockerClient) -> Iterator[str]:
         dog = subprocess.Popen(
             [sys.executable, "-P", watchdog.__file__, str(lock)],
             stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,  # who waits for the end of what we print must not wait for it
+            stdout=subprocess.DEVNULL,  # readers of our output must not wait for it
             stderr=subprocess.DEVNULL,
             bufsize=0,
-            start_new_session=True,  # Ctrl-C is not for it
+            start_new_session=True,  # Ctrl-C must not reach it
         )
         assert dog.stdin is not None
         certain = True
         try:
             yield lock.name
         except KeyboardInterrupt:
-            certain = False  # the engine may be making it still
+            certain = False  # the engine may still be creating it
             raise
         finally:
-            with suppress(*_ENGINE_ERRORS):  # the latter also where the watchdog is no more
+            with suppress(*_ENGINE_ERRORS):  # OSError also if the watchdog is gone
                 watchdog.remove(client.client.api, lock.name)
                 if certain:
                     lock.unlink()
@@ -370,7 +371,7 @@ def _watched_name(client: DockerClient) -> Iterator[str]:
 
 
 def _output_of(image: str, command: Sequence[str]) -> tuple[str, int]:
-    """What a command prints, and its exit code."""
+    """A command's output and exit code."""
     process = ContainerProcess(image, command, {"network": "none"})
     try:
         code = process.wait()
@@ -381,9 +382,9 @@ def _output_of(image: str, command: Sequence[str]) -> tuple[str, int]:
 
 
 def _write_stdin(container: Any, stdin: Path) -> None:
-    """Write a file to the standard input of a process, then end it."""
+    """Send a file to the process's standard input and close it."""
     link = container.attach_socket(params={"stdin": 1, "stream": 1})
-    # Neither closes the other. A process that has ended without reading it all says why by its exit code.
+    # Closing either leaves the other open. If the process ends early, its exit code says why.
     with closing(link._sock), closing(link), suppress(OSError):
         link._sock.sendall(stdin.read_bytes())
         link._sock.shutdown(socket.SHUT_WR)
@@ -394,7 +395,7 @@ def _write_stdin(container: Any, stdin: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """The files of a container that need not run."""
+    """The files of a container that is created but not started."""
 
     container: Any
 
@@ -412,7 +413,7 @@ class _Files:
             return file.read().decode(errors="replace") if file else None
 
     def _real(self, path: str) -> str | None:
-        """Where links lead; None where there is no file."""
+        """The path behind all links; None if it is not a file."""
         api = self.container.client.api
         url = f"{api.base_url}/v{api.api_version}/containers/{self.container.id}/archive"
         for _ in range(_LINKS_MAX):
@@ -430,7 +431,7 @@ class _Files:
 
 @contextmanager
 def _files(client: DockerClient, image: str) -> Iterator[_Files]:
-    """What lies in an image."""
+    """An image's files."""
     with _watched_name(client) as name:
         yield _Files(client.client.containers.create(image, entrypoint=["-"], name=name, network="none"))
 

@@ -1,4 +1,4 @@
-"""Addresses of servers that run already: what users write behind `dsn:`."""
+"""Addresses of running servers: what users write after `dsn:`."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ PORT = 3306
 SOCKET_PATH_MAX_BYTES = 107
 
 _ADDRESS = re.compile(r"(?:\[(?P<six>[^\[\]]+)\]|(?P<host>[\w.-]*))(?::(?P<port>[0-9]{1,5}))?/?")
-# Between a user's name and the last @ of a line anything may be a password.
+# Anything between a user's name and the last @ of a line may be a password.
 _PASSWORD = re.compile(r"(://[^:@\n]*):(?!…@).*@")
 
 
 @dataclass(frozen=True, slots=True)
 class Dsn:
-    """Who logs in, and where; never with the password."""
+    """Who logs in, and where; never holds the password."""
 
     user: str
     host: str = "localhost"
     port: int = PORT
-    socket: str | None = None  # a path: it is used, and not the host
+    socket: str | None = None  # a path; used instead of the host
 
     @property
     def text(self) -> str:
-        """As users write it, in one form only."""
+        """The canonical form of what users write."""
         user = quote(self.user, safe="")
         if self.socket is not None:
             return f"mysql://{user}@{self.host}?unix_socket={quote(self.socket, safe='/')}"
@@ -38,7 +38,7 @@ class Dsn:
 
     @property
     def where(self) -> str:
-        """The socket's path, or host:port, as the load engine and error messages have it."""
+        """The socket's path or host:port, for the load engine and error messages."""
         if self.socket is not None:
             return self.socket
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -47,17 +47,17 @@ class Dsn:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a user wrote."""
+    """A parsed address with its password and settings."""
 
     dsn: Dsn
-    password: str | None = field(repr=False)  # None: left out
+    password: str | None = field(repr=False)  # None: not given
     settings: str | None
 
 
 def parse(text: str) -> Written:
     """Read what follows `dsn:` in FORM; user, password and path are percent-encoded.
 
-    Raises InputError, which never shows a password.
+    Raises InputError, never with a password in it.
     """
     shown = _safe_to_show(" ".join(text.split()))
 
@@ -70,7 +70,7 @@ def parse(text: str) -> Written:
         except UnicodeDecodeError:
             decoded = "\0"
         if re.search("%(?![0-9A-Fa-f]{2})", part) or "\0" in decoded:
-            refuse(f"the {name} is not percent-encoded as it must be (% is %25, @ is %40, a comma is %2C)")
+            refuse(f"the {name} must be percent-encoded (% is %25, @ is %40, a comma is %2C)")
         return decoded
 
     scheme, slashes, rest = text.partition("://")
@@ -87,9 +87,9 @@ def parse(text: str) -> Written:
     found = _ADDRESS.fullmatch(address)
     if found is None:
         refuse(
-            "it names a schema, but the suite makes its own"
+            "it names a schema, but the suite creates its own"
             if re.fullmatch(r"[^/]+/\w+", address)
-            else "what follows the @ is no host with a port; in a user or password @ is written %40, / is %2F"
+            else "the @ is not followed by HOST:PORT; in a user or password write %40 for @ and %2F for /"
         )
     host, port = found["six"] or found["host"], int(found["port"] or PORT)
     if found["six"] and not _is_address(host):
@@ -100,10 +100,10 @@ def parse(text: str) -> Written:
     for option in query.split("&") if asks else ():
         key, _, value = option.partition("=")
         if key != "unix_socket" or socket is not None:
-            refuse("the only option is unix_socket, once")
+            refuse("the only option is unix_socket, given once")
         socket = plain(value, "socket's path")
         if not socket.startswith("/") or len(socket.encode()) > SOCKET_PATH_MAX_BYTES:
-            refuse(f"unix_socket: expected a path from / on of at most {SOCKET_PATH_MAX_BYTES} bytes")
+            refuse(f"unix_socket: expected an absolute path of at most {SOCKET_PATH_MAX_BYTES} bytes")
     if not host and socket is None:
         refuse("it names no host")
     user = plain(name, "user")
@@ -112,12 +112,12 @@ def parse(text: str) -> Written:
 
 
 def redacted(text: str) -> str:
-    """`text` without whatever may be the password of an address in it."""
+    """`text` without anything that may be a password."""
     return _PASSWORD.sub(r"\1:…@", text)
 
 
 def _safe_to_show(text: str) -> str:
-    """What may be shown of what need not be an address: less than `redacted` does."""
+    """Like `redacted`, but stricter: `text` may not be an address at all."""
     if "://" not in text:
         return "…"
     return redacted(text) if "@" in text else re.sub(r"(://[^:]*):.*", r"\1:…", text)

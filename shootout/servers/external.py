@@ -1,8 +1,8 @@
-"""A server that runs already, here or elsewhere: it is visited, and left as it was found.
+"""A server that is already running, here or elsewhere: visited, and left as it was found.
 
-All that is made there are schemas of ours. Each holds a table that says who made it, the mark: without it no
-schema is touched, whatever its name. It takes no more than `GRANT ALL` on them: nothing global is set, and
-nothing is kept out of the binary log, which replicas may follow.
+The suite creates only schemas of its own. Each holds a table that names its creator, the mark: without it no
+schema is touched, whatever its name. `GRANT ALL` on these schemas suffices: no global variable is set, and
+nothing bypasses the binary log, which replicas may follow.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from pymysql.constants import CR, ER
 from pymysql.cursors import Cursor
 
 from shootout.errors import InputError, MeasureError
-from shootout.model.value import Family, Version
 from shootout.servers import peer
 from shootout.servers.dsn import Dsn
 from shootout.servers.running import Login, Running, open_socket, timeouts
@@ -27,18 +26,18 @@ from shootout.servers.running import Login, Running, open_socket, timeouts
 MARK = "shootout_mark"
 CREATOR = "made by shootout, and dropped when its run is over"
 LOCK = "shootout"
-SCHEMA = re.compile(r"shootout(_[a-z0-9]+)*")  # any that a run may have left
+SCHEMA = re.compile(r"shootout(_[a-z0-9]+)*")  # every name that a run may have left
 CONNECT_TIMEOUT_S = 10.0
 DROP_TIMEOUT_S = 3600.0
-WAIT_TIMEOUT_S = 31_536_000  # the most that servers take: an idle connection must last as long as the run
+WAIT_TIMEOUT_S = 31_536_000  # the maximum: an idle connection must outlive the run
 
-SECURE_TRANSPORT_REQUIRED = 3159  # a server that demands TLS
+SECURE_TRANSPORT_REQUIRED = 3159  # error code: the server demands TLS
 _GONE = (CR.CR_CONNECTION_ERROR, CR.CR_CONN_HOST_ERROR, CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST)
 _DENIED = (ER.SPECIFIC_ACCESS_DENIED_ERROR, ER.TABLEACCESS_DENIED_ERROR)
 
 
 class External(Running):
-    """A session with a running server; what it makes there is marked with `token`."""
+    """A session with a running server; its schemas are marked with `token`."""
 
     ours = False
 
@@ -46,13 +45,13 @@ class External(Running):
         super().__init__()
         self.dsn = dsn
         self._pid: int | None = None
-        self.local = False  # whether it runs on this machine, as far as its address tells
+        self.local = False  # on this machine, judging by its address
         self.suffix = suffix
         self.token = token or secrets.token_hex(16)
         self._password = password
 
     def identify(self) -> None:
-        """Log in, and see which server this is. Raises MeasureError where it does not let us in."""
+        """Log in and identify the server. Raises MeasureError if it refuses."""
         try:
             self._control = self.connect(read_timeout=CONNECT_TIMEOUT_S)
             self.version, pid_file, datadir, hostname = map(
@@ -68,14 +67,14 @@ class External(Running):
             self._pid = peer.loopback_pid(link, hostname, Path(datadir, pid_file), uptime_s)
 
     def reopen(self) -> External:
-        """Another session, which may do all that this one may. Raises MeasureError as `identify` does."""
+        """Another session with the same token. Raises MeasureError like `identify`."""
         other = External(self.dsn, self._password, self.token, self.suffix)
         other.identify()
         return other
 
     @property
     def pid(self) -> int | None:
-        """Its process on this machine, if `identify` has found it."""
+        """Its process on this machine, if `identify` found it."""
         return self._pid
 
     @property
@@ -84,7 +83,7 @@ class External(Running):
         return Login(self.dsn.where, self.dsn.user, self._password)
 
     def connect(self, **options: Any) -> Connection[Cursor]:
-        """Log in without TLS, which the load engine does not speak; autocommit, utf8mb4; `options` win."""
+        """Log in without TLS, which the load engine lacks; autocommit, utf8mb4; `options` take precedence."""
         common: dict[str, Any] = {
             "user": self.dsn.user,
             "host": self.dsn.host,
@@ -98,22 +97,22 @@ class External(Running):
             **timeouts(),
         }
         connection = Connection(**common | options | {"defer_connect": True})
-        # Not among the arguments, which tracebacks may show; in bytes: of text PyMySQL takes Latin-1 only.
+        # Not an argument, which tracebacks may show; as bytes, since PyMySQL encodes text as Latin-1.
         connection.password = self._password.encode()
         if self.dsn.socket is None:
             connection.connect()
             return connection
-        connection._secure = True  # type: ignore[attr-defined]  # so it would know of a socket of its own
+        connection._secure = True  # type: ignore[attr-defined]  # PyMySQL sets it for its own socket
         connection.connect(open_socket(self.dsn.socket))
         return connection
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What tells it apart from other servers, however it was reached."""
+        """What identifies the server, however it was reached."""
         return self.query("SELECT @@hostname, @@port, @@datadir, @@socket")[0]
 
     def status(self) -> dict[str, float]:
-        """The server's global status counters; none where it does not show them to this account."""
+        """The server's global status counters; none if this account may not read them."""
         try:
             return super().status()
         except MeasureError as error:
@@ -122,26 +121,26 @@ class External(Running):
             raise
 
     def alive(self) -> bool:
-        """Whether the server answers, even if it lets nobody in."""
+        """Whether the server answers, even if it refuses logins."""
         return self._connection_failure() == ""
 
     def post_mortem(self) -> str:
-        """How the server fails to answer, a line to put behind an error; empty while it does."""
-        silence = self._connection_failure()
-        return f"\nThe server at {self.dsn.where} does not answer any more: {silence}" if silence else ""
+        """Why the server does not answer, as a line to append to an error; empty while it does."""
+        failure = self._connection_failure()
+        return f"\nThe server at {self.dsn.where} no longer answers: {failure}" if failure else ""
 
     def stop(self) -> None:
-        """Let go of the server."""
+        """Disconnect."""
         self.hang_up()
 
     def kill(self) -> None:
-        """Let go of the server."""
+        """Disconnect."""
         self.hang_up()
 
     # --- schemas --------------------------------------------------------------------------------------
 
     def creating(self, schema: str) -> tuple[str, ...]:
-        """The statements that make a schema, and mark it."""
+        """The statements that create and mark a schema."""
         return (
             *super().creating(schema),
             f"CREATE TABLE {schema}.{MARK} "
@@ -150,16 +149,16 @@ class External(Running):
         )
 
     def removing(self, schema: str) -> tuple[str, ...]:
-        """The statements that remove a schema of this run. Raises MeasureError for one that is not."""
+        """The statements that drop a schema of this run. Raises MeasureError for any other schema."""
         found = self.mark(schema)
         if found is None:
             return ()
         if found != self.token:
-            raise MeasureError(f"{self.dsn.where}: schema {schema} is not of this run: it is left alone")
+            raise MeasureError(f"{self.dsn.where}: schema {schema} does not belong to this run; left alone")
         return super().removing(schema)
 
     def mark(self, schema: str) -> str | None:
-        """The token that a schema is marked with; "": it is not ours; None: there is no such schema."""
+        """The token in a schema's mark; "" if it has no mark of ours, None if there is no such schema."""
         if not self.query(f"SELECT 1 FROM information_schema.schemata WHERE schema_name = '{schema}'"):
             return None
         columns = self.query(
@@ -172,7 +171,7 @@ class External(Running):
         return str(marks[0][0]) if len(marks) == 1 else ""
 
     def sweep(self) -> None:
-        """Drop what killed runs have left; call it while no other run can be there (Claim)."""
+        """Drop the schemas of killed runs; hold the server's Claim meanwhile."""
         found = self.query(
             "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE 'shootout%'"
         )
@@ -181,12 +180,12 @@ class External(Running):
                 self.query(f"DROP DATABASE {schema}", DROP_TIMEOUT_S)
 
     def drop(self, schema: str) -> None:
-        """Drop a schema if it is of this run."""
+        """Drop a schema if it belongs to this run."""
         if self.mark(schema) == self.token:
             self.query(f"DROP DATABASE {schema}", DROP_TIMEOUT_S)
 
     def _connection_failure(self) -> str:
-        """Why there is no answer; "": there is one."""
+        """Why the server does not answer; "" if it does."""
         try:
             self.connect(read_timeout=CONNECT_TIMEOUT_S).close()
         except pymysql.Error as error:
@@ -195,16 +194,16 @@ class External(Running):
 
 
 class Claim:
-    """A server kept for this run: no other run of the suite measures there meanwhile."""
+    """A server reserved for this run by GET_LOCK: no other run of the suite measures there."""
 
     def __init__(self, server: External) -> None:
-        """Raise InputError where another run has it."""
+        """Raise InputError if another run has it."""
         self._server = server
         self._connection: Connection[Cursor] | None = None
         self._take()
 
     def renew(self) -> None:
-        """See that it still holds, or take it again. Raises MeasureError where that cannot be had."""
+        """Check that the lock is still held, or take it again. Raises MeasureError if that fails."""
         try:
             if self._connection is not None:
                 with self._connection.cursor() as cursor:
@@ -220,7 +219,7 @@ class Claim:
             raise MeasureError(str(error)) from None
 
     def release(self) -> None:
-        """Give it up."""
+        """Release the lock."""
         if self._connection is not None:
             self._connection._force_close()  # type: ignore[attr-defined]
             self._connection = None
@@ -234,28 +233,11 @@ class Claim:
                 if cursor.fetchone() != (1,):
                     connection.close()
                     raise InputError(
-                        f"{where}: another run of shootout measures there; wait until it is over"
+                        f"{where}: another run of shootout is measuring there; wait for it to end"
                     )
         except pymysql.Error as error:
             raise MeasureError(f"{where}: {_message(error)}") from None
         self._connection = connection
-
-
-def family_of(version: str, comment: str) -> Family:
-    """Whose server it is, by what it says of itself."""
-    said = f"{version} {comment}".lower()
-    if "mariadb" in said:
-        return "mariadb"
-    return "percona" if "percona" in said else "mysql"
-
-
-def numbers_of(version: str) -> Version:
-    """The numbers of a server's version; a MariaDB may put the 5.5.5 of old protocols before its own."""
-    found = re.match(r"(?:5\.5\.5-(?=\d+\.\d+\.\d+-MariaDB))?(\d+)\.(\d+)\.(\d+)", version)
-    if found is None:
-        raise InputError(f"server version {version!r}: expected numbers")
-    major, minor, patch = map(int, found.groups())
-    return major, minor, patch
 
 
 def _code(error: BaseException | None) -> int:
@@ -263,8 +245,8 @@ def _code(error: BaseException | None) -> int:
 
 
 def _message(error: pymysql.Error) -> str:
-    """A refusal as the server says it, and what may help."""
-    words = f"error {error.args[0]}: {error.args[1]}" if len(error.args) == 2 else str(error)
+    """The server's error message, with a hint if TLS is required."""
+    message = f"error {error.args[0]}: {error.args[1]}" if len(error.args) == 2 else str(error)
     if _code(error) == SECURE_TRANSPORT_REQUIRED:
-        words += "\nThe load engine speaks no TLS: log in over the server's socket (?unix_socket=/PATH)."
-    return words
+        message += "\nThe load engine does not support TLS: use the server's socket (?unix_socket=/PATH)."
+    return message

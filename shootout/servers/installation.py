@@ -84,8 +84,3 @@ class Installation(Protocol):
         It sees the directory under the same path, writes its output to error.log there, listens at `address`
         and dies with this process. Call it from the main thread.
         """
-
-
-def is_mysql_since(family: Family, version: Version, since: Version) -> bool:
-    """Whether it is MySQL or Percona Server `since` or later; MySQL 6.0 was abandoned before 5.5."""
-    return family != "mariadb" and since <= version and version[0] != 6

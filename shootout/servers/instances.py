@@ -1,4 +1,4 @@
-"""Instance directories: an empty server made in one, a server started on it, and ended again.
+"""Instances: initialising an instance directory, starting its server, stopping it.
 
 An instance directory holds my.cnf, accounts.sql, data/, tmp/, mysqld.sock, mysqld.pid, error.log and lock.
 """
@@ -29,22 +29,22 @@ from shootout.servers.installation import Address, Installation, Process
 from shootout.servers.locking import locked
 from shootout.servers.running import Login, Running, open_socket, timeouts, version_of
 
-SOCKET_PATH_MAX_BYTES = 100  # the system's limit is 107; servers append ".lock" for a file beside it
+SOCKET_PATH_MAX_BYTES = 100  # the kernel's limit is 107; servers append ".lock"
 START_TIMEOUT_S = 60.0
-RECOVERY_TIMEOUT_S = 600.0  # after an unclean end the server first works through its redo log
+RECOVERY_TIMEOUT_S = 600.0  # after a crash the server first applies its redo log
 STOP_TIMEOUT_S = 60.0
-LOGIN_INTERVAL_S = 0.02  # between two tries to log in
+LOGIN_INTERVAL_S = 0.02  # between attempts
 UTF8MB4_SINCE = (5, 5, 3)
-SIGNALS_SINCE = (5, 0, 0)  # before, those with threads of their own kind have none that waits for them
+SIGNALS_SINCE = (5, 0, 0)  # before, some thread implementations had no thread that waits for signals
 ACCESS_DENIED = 1045
 
 
 def require_port(port: int) -> int:
-    """The port itself. Raises InputError where a server cannot have it on 127.0.0.1."""
+    """Return the port. Raises InputError if a server cannot listen on it at 127.0.0.1."""
     if not 0 < port < 65_536:
         raise InputError(f"port {port}: expected 1 to 65535")
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do: TIME_WAIT is not busy
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # like servers: TIME_WAIT is not busy
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
@@ -55,10 +55,10 @@ def require_port(port: int) -> int:
 
 
 def initialise(installation: Installation, directory: Path, settings: Mapping[str, str]) -> None:
-    """Make an instance directory with an empty server in it; `settings` are my.cnf options.
+    """Make an instance directory with an empty server; `settings` are my.cnf options.
 
-    Call it from the main thread. Raises InputError for a server that cannot be initialised, MeasureError
-    with its error log's tail where it fails. `bootstrap.begin` does not wait for the end.
+    Call it from the main thread. Raises InputError if the server cannot be initialised, MeasureError with the
+    error log's tail if it fails. `bootstrap.begin` does not wait.
     """
     bootstrap.begin(installation, directory, settings).wait()
 
@@ -73,9 +73,9 @@ def start(
 ) -> Instance:
     """Start the server of an initialised instance directory and wait until it answers.
 
-    It listens on 127.0.0.1 and its socket only, runs on `cpus` (empty: on all), and dies with this process.
+    It listens on 127.0.0.1 and its socket only, runs on `cpus` (all if empty) and dies with this process.
     Call it from the main thread.
-    Raises InputError for a busy port, MeasureError with the error log's tail where it does not come up.
+    Raises InputError for a busy port, MeasureError with the error log's tail if the server does not start.
     """
     instance = begin(installation, directory, settings, port=port, cpus=cpus)
     instance.wait_until_ready()
@@ -90,7 +90,7 @@ def begin(
     port: int | None = None,
     cpus: Sequence[int] = (),
 ) -> Instance:
-    """Start it as `start` does, and do not wait: several can come up at once."""
+    """Like `start` without waiting, so that several servers can start at once."""
     directory = directory.absolute()
     with ExitStack() as held, config.writing(directory):
         try:
@@ -122,13 +122,11 @@ def begin(
         log_begins = log.length(directory / "error.log")
         process = installation.spawn([f"--defaults-file={file}"], directory, cpus, address=address)
         return Instance(
-            directory=directory,
-            address=address,
-            over_tcp=installation.over_tcp,
-            process=process,
+            installation,
+            directory,
+            address,
+            process,
             passwords=passwords,
-            charset=_charset(installation),
-            heeds_signals=installation.version >= SIGNALS_SINCE,
             timeout_s=timeout_s,
             log_begins=log_begins,
             held=held.pop_all(),
@@ -136,18 +134,16 @@ def begin(
 
 
 class Instance(Running):
-    """A server that runs in an instance directory of ours."""
+    """A server that runs in one of our instance directories."""
 
     def __init__(
         self,
-        *,
+        installation: Installation,
         directory: Path,
         address: Address,
-        over_tcp: bool,
         process: Process,
+        *,
         passwords: Mapping[str, str],
-        charset: str,
-        heeds_signals: bool,
         timeout_s: float,
         log_begins: int,
         held: ExitStack,
@@ -156,23 +152,22 @@ class Instance(Running):
         self.directory = directory
         self.socket = address.socket
         self.port = address.port
-        self.over_tcp = over_tcp
+        self.over_tcp = installation.over_tcp
+        self._version = installation.version
         self._process = process
         self._passwords = passwords
-        self._charset = charset
-        self._heeds_signals = heeds_signals
         self._timeout_s = timeout_s
         self._log_begins = log_begins
         self._ready_until = time.monotonic() + timeout_s
-        self._held = held  # lock and socket directory, given back at the end
+        self._held = held  # lock and socket folder, released at the end
 
     def connect(self, **options: Any) -> Connection[Cursor]:
-        """Log in as root over the socket: no TLS, autocommit, UTF-8; `options` are PyMySQL's and win."""
+        """Log in as root over the socket: no TLS, autocommit, UTF-8; PyMySQL's `options` take precedence."""
         return self._login("root", options)
 
     @property
-    def pid(self) -> Any:  # an int to all who know that no container hides it
-        """Its process on this machine; None: it cannot be seen from here."""
+    def pid(self) -> Any:  # an int where no container can hide it
+        """Its process on this machine; None if it is not visible from here."""
         return self._process.pid
 
     @property
@@ -183,7 +178,7 @@ class Instance(Running):
 
     @property
     def password(self) -> str:
-        """Root's."""
+        """Root's password."""
         return self._passwords["root"]
 
     def alive(self) -> bool:
@@ -191,36 +186,33 @@ class Instance(Running):
         return self._process.poll() is None
 
     def error_log_tail(self, lines: int = 12) -> str:
-        """The error log's last lines since it was started; notes are left out where there are errors."""
+        """The error log's last lines since the start, without notes if there are errors."""
         return log.tail(self.directory / "error.log", lines, self._log_begins)
 
     def post_mortem(self) -> str:
-        """How the server has died, a line to put behind an error; empty while it lives."""
+        """How the server died, as a line to append to an error; empty while it lives."""
         try:
-            code = self._process.wait(0.5)  # a crashing server drops its connections before it is gone
+            code = self._process.wait(0.5)  # a crashing server drops its connections before it exits
         except subprocess.TimeoutExpired:
             return ""
         return f"\nThe server has died ({log.ending(code)}); its error log ends:\n{self.error_log_tail()}"
 
     def stop(self) -> None:
-        """Shut the server down in good order; one that does not end in time is killed."""
-        if self._heeds_signals:
+        """Shut the server down; kill it if that takes longer than STOP_TIMEOUT_S."""
+        if self._version >= SIGNALS_SINCE:
             self._end(signal.SIGTERM)
             return
-        with suppress(pymysql.MySQLError):  # it has died, or it will be killed
+        with suppress(pymysql.MySQLError):  # it is dead, or will be killed
             connection = self.connect(read_timeout=STOP_TIMEOUT_S)
             connection._execute_command(COMMAND.COM_SHUTDOWN, b"\0")  # type: ignore[attr-defined]
         self._end(None)
 
     def kill(self) -> None:
-        """End the server at once, as a crash would."""
+        """Kill the server, as a crash would."""
         self._end(signal.SIGKILL)
 
     def wait_until_ready(self) -> None:
-        """Return once a login succeeds. Raises MeasureError where the server dies or takes too long.
-
-        It does not run any longer then.
-        """
+        """Wait until a login succeeds; a server that dies or takes too long is killed: MeasureError."""
         try:
             while (reason := self._try_login()) is not None:
                 if reason:
@@ -231,19 +223,19 @@ class Instance(Running):
             raise
 
     def _try_login(self) -> str | None:
-        """Try a login. None: it succeeded; empty: it is too early; else the reason why it never will."""
+        """Try to log in. None: it succeeded; "": too early; otherwise why it never will."""
         try:
             with self.connect(read_timeout=5) as connection:
                 self.version = version_of(connection)
             if self.over_tcp:
-                # Now caching_sha2_password knows the password, and need not ask for it in clear.
+                # Fills caching_sha2_password's cache, so that it does not ask for the password in clear text.
                 self._login(LOAD_USER, {"read_timeout": 5}, over_tcp=True).close()
         except pymysql.MySQLError as error:
             code = self._process.poll()
             if code is not None:
                 return f"the server ended while starting ({log.ending(code)})"
             if error.args[:1] == (ACCESS_DENIED,):
-                return f"the server did not take over its accounts ({error})"
+                return f"the server did not create its accounts ({error})"
             if time.monotonic() > self._ready_until:
                 return f"the server did not answer within {self._timeout_s:.0f} s ({error})"
             return ""
@@ -261,25 +253,21 @@ class Instance(Running):
         self._held.close()
 
     def _login(self, user: str, options: Mapping[str, Any], *, over_tcp: bool = False) -> Connection[Cursor]:
-        # Without a collation PyMySQL's SET NAMES picks the version's own default, which differs from 8.0 on.
+        charset = "utf8mb4" if self._version >= UTF8MB4_SINCE and self._version[0] != 6 else "utf8"
+        # Without a collation PyMySQL's SET NAMES picks the version's default, which differs from 8.0 on.
         common: dict[str, Any] = {
             "user": user,
             "password": self._passwords[user],
             "ssl_disabled": True,
-            "charset": self._charset,
-            "collation": f"{self._charset}_general_ci",
+            "charset": charset,
+            "collation": f"{charset}_general_ci",
             "autocommit": True,
             **timeouts(),
         }
         connection = Connection(**common | dict(options) | {"defer_connect": True})
-        connection._secure = not over_tcp  # type: ignore[attr-defined]  # as it would know of its own socket
+        connection._secure = not over_tcp  # type: ignore[attr-defined]  # PyMySQL sets it for its own socket
         connection.connect(open_socket(("127.0.0.1", self.port) if over_tcp else str(self.socket)))
         return connection
-
-
-def _charset(installation: Installation) -> str:
-    known = installation.version >= UTF8MB4_SINCE and installation.version[0] != 6
-    return "utf8mb4" if known else "utf8"
 
 
 def _free_port() -> int:

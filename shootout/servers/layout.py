@@ -1,4 +1,4 @@
-"""Where things lie in a server's tree: told by looking, whoever packed, installed or built it."""
+"""Where files lie in a server's tree, found by inspection however it was packaged, installed or built."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from shootout.errors import InputError
 ERROR_MESSAGES = Path("english", "errmsg.sys")
 
 _NAMES = ("mysqld", "mariadbd")
-# Of packages and installations: below a prefix, the basedir.
+# Packages and installations: below a prefix, the basedir.
 _INSTALLED = ("bin", "sbin", "libexec")
-_PREFIXES = ("usr", "usr/local", "usr/local/mysql", "")  # the last: beside usr/ it holds links into it
-# Of build directories (libtool's real binary before its wrapper), and of packages that hold little else.
+_PREFIXES = ("usr", "usr/local", "usr/local/mysql", "")  # "" comes last: it may hold links into usr/
+# Build directories (libtool's real binary before its wrapper), and packages of little but the server.
 _BUILT = ("runtime_output_directory", "sql/.libs", "sql", "")
 _SHARES = ("share", "share/mysql", "share/mariadb", "share/*", "sql/share")
 _SCRIPTS = ("scripts", "bin", "support-files")
 _PLUGINS = ("lib/plugin", "lib64/plugin", "lib*/*/plugin", "lib*/*/*/plugin", "plugin_output_directory")
-_NO_TREES = ("META-INF",)  # what archives hold beside their one folder
+_NO_TREES = ("META-INF",)  # beside an archive's only folder
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The parts of a tree that a server is told about, or needs to be started."""
+    """The parts of a tree that a server needs to start."""
 
     top: Path
     basedir: Path
@@ -37,7 +37,7 @@ class Layout:
 
 
 def find(directory: Path) -> Layout:
-    """What lies where in `directory`. Raises InputError where no server does, or not all of one."""
+    """Find a server's files in `directory`. Raises InputError if there is no complete server."""
     top, basedir, mysqld = _locate(directory)
     source = _source_of(basedir)
     return Layout(
@@ -53,12 +53,12 @@ def find(directory: Path) -> Layout:
 
 
 def find_mysqld(directory: Path) -> Path:
-    """The server binary of a tree. Raises InputError where there is none that can be run."""
+    """A tree's server binary. Raises InputError if there is none that is executable."""
     return _locate(directory)[2]
 
 
 def _locate(directory: Path) -> tuple[Path, Path, Path]:
-    """The tree's top (`directory`, or the only folder in it, and so on), its basedir, its server binary."""
+    """The tree's top (`directory`, or its only folder, recursively), its basedir and its server binary."""
     if not directory.is_dir():
         raise InputError(f"path:{directory}: no such directory")
     top = directory
@@ -72,18 +72,18 @@ def _locate(directory: Path) -> tuple[Path, Path, Path]:
         (top,) = folders
     basedir, mysqld = found
     if not os.access(mysqld, os.X_OK):
-        raise InputError(f"{mysqld}: may not be run; chmod +x {mysqld}")
+        raise InputError(f"{mysqld}: not executable; chmod +x {mysqld}")
     return top, basedir, mysqld
 
 
 def _binary_below(top: Path) -> tuple[Path, Path] | None:
-    """The basedir and the server binary of the tree whose top this is."""
-    places = [(top / prefix, top / prefix / folder) for prefix in _PREFIXES for folder in _INSTALLED]
-    places += [(top, top / folder) for folder in _BUILT]
-    for basedir, folder in places:
+    """The basedir and the server binary of the tree at `top`."""
+    candidates = [(top / prefix, top / prefix / folder) for prefix in _PREFIXES for folder in _INSTALLED]
+    candidates += [(top, top / folder) for folder in _BUILT]
+    for basedir, folder in candidates:
         for name in _NAMES:
             file = folder / name
-            if os.access(file, os.F_OK) and file.is_file():  # alone, it raises where a folder is closed to us
+            if os.access(file, os.F_OK) and file.is_file():  # is_file alone raises if a folder is unreadable
                 return basedir, file
     return None
 
@@ -99,11 +99,11 @@ def _folders(directory: Path) -> list[Path]:
 def _no_server(directory: Path, folders: Iterable[Path]) -> InputError:
     several = [each.name for each in folders if _binary_below(each) is not None]
     if several:
-        return InputError(f"path:{directory}: several servers in it; give one of {', '.join(several)}")
+        return InputError(f"path:{directory}: contains several servers; give one of {', '.join(several)}")
     if (directory / "sql" / "mysqld.cc").is_file():
-        return InputError(f"path:{directory}: sources that are not built; expected sql/mysqld or bin/mysqld")
+        return InputError(f"path:{directory}: sources without a build; expected sql/mysqld or bin/mysqld")
     return InputError(
-        f"path:{directory}: no server in it; expected bin/, sbin/, libexec/, usr/sbin/ or a build directory "
+        f"path:{directory}: no server found; expected bin/, sbin/, libexec/, usr/sbin/ or a build directory "
         "with mysqld or mariadbd"
     )
 
@@ -112,17 +112,17 @@ def _find_share(basedir: Path) -> Path:
     for candidate in _matching(basedir, _SHARES):
         if (candidate / ERROR_MESSAGES).is_file():
             return candidate
-    raise InputError(f"path:{basedir}: no error messages in it; expected share/{ERROR_MESSAGES}")
+    raise InputError(f"path:{basedir}: contains no error messages; expected share/{ERROR_MESSAGES}")
 
 
 def _matching(basedir: Path, patterns: Iterable[str]) -> Iterable[Path]:
-    """The directories below `basedir` by patterns, in their order."""
+    """The directories below `basedir` that match, in the patterns' order."""
     for pattern in patterns:
         yield from sorted(each for each in basedir.glob(pattern) if each.is_dir())
 
 
 def _source_of(basedir: Path) -> tuple[Path, ...]:
-    """Where a build directory's sources lie; it has no copy of the SQL that needs no building."""
+    """A build directory's sources: they hold the SQL scripts that a build does not copy."""
     try:
         cache = (basedir / "CMakeCache.txt").read_text("utf-8", errors="replace")
     except OSError:

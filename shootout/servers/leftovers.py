@@ -1,4 +1,4 @@
-"""What killed runs left: servers, instance directories, sockets; cleared away if proven to be ours."""
+"""Leftovers of killed runs: servers, instance directories, sockets; removed only if proven ours."""
 
 from __future__ import annotations
 
@@ -15,21 +15,19 @@ from shootout.errors import InputError
 from shootout.servers import container
 from shootout.servers.locking import locked
 
-ENDING_S = 10.0  # of a killed process; more means that the kernel does not let it go
+ENDING_S = 10.0  # for a killed process to end; after that the kernel is holding it
 
-_DATA_PREFIX = "shootout-"  # begins the name of a workplace outside the cache
-_SOCKET_PREFIX = (
-    "shootout-"  # begins the name of a folder for a socket whose instance directory has a long path
-)
-_OWNER = "instance"  # in it: a link to that instance directory
+_DATA_PREFIX = "shootout-"  # of working directories outside the cache
+_SOCKET_PREFIX = "shootout-"  # of folders for sockets of instance directories with long paths
+_OWNER = "instance"  # in such a folder: a link to the instance directory
 
 
 @contextmanager
 def working_directory(cache: Path, name: str, data: Path | None = None) -> Iterator[Path]:
-    """A place for instance directories, gone afterwards; what killed runs left behind goes with it.
+    """A temporary directory for instance directories, in the cache or in `data`.
 
-    It lies in the cache, or in `data`, which may be anybody's. Raises InputError where it cannot be made, or
-    another process has it.
+    Removes the leftovers of killed runs first. `data` may be shared with other users. Raises InputError if
+    the directory cannot be made or another process holds it.
     """
     container.clear_leftovers()
     instances, prefix = (cache / "instances", "") if data is None else (data, _DATA_PREFIX)
@@ -49,7 +47,7 @@ def working_directory(cache: Path, name: str, data: Path | None = None) -> Itera
         held.enter_context(locked(lock, wait=False))
         directory.mkdir(mode=0o700)
     except BlockingIOError:
-        raise InputError(f"{name} is still going on, in another process") from None
+        raise InputError(f"{name} is still running in another process") from None
     except OSError as error:
         raise InputError(f"{instances}: cannot hold the servers' data: {error.strerror}") from None
     with held:
@@ -61,13 +59,13 @@ def working_directory(cache: Path, name: str, data: Path | None = None) -> Itera
 
 
 def clear(directory: Path) -> None:
-    """Remove a directory, and end the servers that still run in it; its lock must be held."""
+    """Kill the servers that still run in a directory and remove it; its lock must be held."""
     end_servers(directory)
     shutil.rmtree(directory, ignore_errors=True)
 
 
 def end_servers(directory: Path) -> None:
-    """Kill what runs on a my.cnf in or below `directory`: by whoever holds its lock, so nobody needs it."""
+    """Kill every server whose my.cnf is in or below `directory`; the directory's lock must be held."""
     ended = [pid for pid in map(_pid_of, Path("/proc").glob("[0-9]*")) if _kill(pid, directory)]
     deadline = time.monotonic() + ENDING_S
     while any(_is_server_in(pid, directory) for pid in ended) and time.monotonic() < deadline:
@@ -76,14 +74,14 @@ def end_servers(directory: Path) -> None:
 
 @contextmanager
 def socket_folder(directory: Path) -> Iterator[Path]:
-    """A folder with a short path, for the socket of the server in an instance directory."""
+    """A folder with a short path for an instance's socket."""
     with tempfile.TemporaryDirectory(prefix=_SOCKET_PREFIX) as folder:
         (Path(folder) / _OWNER).symlink_to(directory)
         yield Path(folder)
 
 
 def _clear_sockets() -> None:
-    """Remove the folders of sockets whose instance directory is gone, or not in use."""
+    """Remove socket folders whose instance directory is gone or unused."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_SOCKET_PREFIX}*"):
         with suppress(OSError):
             owner = (folder / _OWNER).readlink()
@@ -98,7 +96,7 @@ def _is_in_use(directory: Path) -> bool:
     except BlockingIOError:
         return True
     except OSError:
-        return False  # there is no such directory any more
+        return False  # the directory is gone
 
 
 def _pid_of(process: Path) -> int:
@@ -106,7 +104,7 @@ def _pid_of(process: Path) -> int:
 
 
 def _kill(pid: int, directory: Path) -> bool:
-    """Kill the process if it is a server below `directory`; with the descriptor it cannot be another one."""
+    """Kill the process if it is a server below `directory`; the pidfd guards against pid reuse."""
     try:
         descriptor = os.pidfd_open(pid)
     except OSError:
@@ -125,7 +123,7 @@ def _kill(pid: int, directory: Path) -> bool:
 def _is_server_in(pid: int, directory: Path) -> bool:
     try:
         arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    except OSError:  # gone; of a zombie it is empty
+    except OSError:  # gone; a zombie's is empty
         return False
     begin = b"--defaults-file=" + os.fsencode(directory) + b"/"
     return any(argument.startswith(begin) and argument.endswith(b"/my.cnf") for argument in arguments)

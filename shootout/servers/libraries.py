@@ -1,4 +1,4 @@
-"""How a binary of a tree is run: with which loader and libraries, the system's or those it brings."""
+"""Which loader and libraries run a tree's binary: the system's or its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from shootout.errors import InputError
 
-# Debian's packages for libraries that servers stand on and minimal systems lack.
+# Debian's packages of libraries that servers need and minimal systems lack.
 DEBIAN_PACKAGES = {
     "libaio.so.1": "libaio1",
     "libcrypt.so.1": "libcrypt1",
@@ -31,20 +31,20 @@ _ELF_32, _ELF_CLASS_AT = 1, 4
 class Launch:
     """How a binary is started."""
 
-    before: tuple[str, ...] = ()  # of its own path: the loader, and where that looks
-    variables: Mapping[str, str] = field(default_factory=dict)  # of the environment, beside our own
+    before: tuple[str, ...] = ()  # precedes its path: the loader and its search path
+    variables: Mapping[str, str] = field(default_factory=dict)  # added to our environment
 
     @property
     def environment(self) -> dict[str, str]:
-        """All of the environment."""
+        """The complete environment."""
         return {**os.environ, **self.variables}
 
 
 def find(binary: Path, top: Path) -> Launch:
-    """How `binary` of the tree at `top` is started on this machine.
+    """How to start `binary` of the tree at `top` on this machine.
 
-    With the tree's own loader where it has one, else with the system's, and those of the tree's libraries
-    that the system lacks. Raises InputError naming what is missing, or why it cannot be run.
+    It uses the tree's loader if there is one; otherwise the system's, with those of the tree's libraries that
+    the system lacks. Raises InputError that names missing libraries.
     """
     loader = next(_inside(top, _LOADERS), None)
     if loader is not None:
@@ -64,7 +64,7 @@ def find(binary: Path, top: Path) -> Launch:
 
 
 def run(binary: Path, launch: Launch, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the binary to its end. Raises InputError where this system cannot run it."""
+    """Run the binary to completion. Raises InputError if this system cannot run it."""
     try:
         return subprocess.run(
             [*launch.before, str(binary), *arguments],
@@ -80,7 +80,7 @@ def run(binary: Path, launch: Launch, *arguments: str) -> subprocess.CompletedPr
 
 
 def _inside(top: Path, patterns: Sequence[str]) -> Iterator[Path]:
-    """What the patterns find below `top` and its usr/, without links that lead out of the tree."""
+    """Matches below `top` and its usr/, except links that lead out of the tree."""
     real = top.resolve()
     for root in (top / "usr", top):
         for pattern in patterns:
@@ -88,7 +88,7 @@ def _inside(top: Path, patterns: Sequence[str]) -> Iterator[Path]:
 
 
 def _library_folders(binary: Path, top: Path, name: str) -> list[Path]:
-    """The tree's folders that hold the library `name`, or any where it is empty."""
+    """The tree's folders that hold the library `name`, or any library if it is empty."""
     pattern = name or "*.so*"
     folders = [binary.parent, *_inside(top, _LIBRARIES)]
     return [each for each in dict.fromkeys(folders) if each.is_dir() and any(each.glob(pattern))]
@@ -111,9 +111,9 @@ def _reason(binary: Path, error: OSError) -> str:
     with binary.open("rb") as file:
         head = file.read(_ELF_CLASS_AT + 1)
     if head.startswith(_ELF) and head[_ELF_CLASS_AT] == _ELF_32:
-        return "it has 32 bits, and this system no loader for it; on Debian: apt-get install libc6-i386"
+        return "a 32-bit binary, and this system has no loader for it; on Debian: apt-get install libc6-i386"
     if error.errno == errno.ENOEXEC:
-        return "made for another kind of machine"
+        return "built for another architecture"
     if error.errno == errno.ENOENT:
-        return "the loader that it names is not on this system"
+        return "its loader is not on this system"
     return error.strerror or str(error)

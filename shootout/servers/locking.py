@@ -1,4 +1,4 @@
-"""Directories in the cache that are whole or absent, whoever is killed while making them."""
+"""File locks, and cache directories that are complete or absent even if their builder is killed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 
 @contextmanager
 def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold an exclusive lock on `path` (made if absent); the system drops it when the process dies.
+    """Hold an exclusive lock on `path` (created if absent); the kernel drops it when the process dies.
 
-    Raises BlockingIOError where another holds it and `wait` is false.
+    Raises BlockingIOError if another process holds it and `wait` is false.
     """
     with _opened(path) as descriptor:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -22,23 +22,25 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
 
 
 def build_once(
-    target: Path, build: Callable[[Path], None], whole: Callable[[Path], bool], held: ExitStack | None = None
+    target: Path,
+    build: Callable[[Path], None],
+    is_complete: Callable[[Path], bool],
+    held: ExitStack | None = None,
 ) -> bool:
-    """Let `build` fill the directory `target` unless it is there and `whole`; True where it was built now.
+    """Let `build` fill the directory `target` unless it is complete; True if it was built now.
 
-    It is filled under another name and renamed, under a lock: of several processes one builds and the
-    others wait, and what a killed one left is cleared away by the next. Until `held` is closed the
-    directory is in use: nobody removes it.
+    It is built under another name, under a lock, and then renamed: one process builds, the others wait, and
+    the next one clears what a killed one left. Nobody removes the directory until `held` is closed.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     built = False
     with ExitStack() as use:
         descriptor = use.enter_context(_opened(lock_of(target)))
         fcntl.flock(descriptor, fcntl.LOCK_SH)
-        # Between the two locks another process may have built it, or removed what we built.
-        while not whole(target):
+        # Between the two locks another process may have built it, or removed ours.
+        while not is_complete(target):
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if not whole(target):
+            if not is_complete(target):
                 _build(target, build)
                 built = True
             fcntl.flock(descriptor, fcntl.LOCK_SH)
@@ -49,13 +51,13 @@ def build_once(
 
 
 def remove(target: Path) -> bool:
-    """Remove the directory, and what a killed build of it left; False where a process uses or builds it."""
+    """Remove the directory and any leftover of a killed build; False if a process uses or builds it."""
     try:
         with locked(lock_of(target), wait=False):
             partial = partial_of(target)
             shutil.rmtree(partial, ignore_errors=True)
             if target.exists():
-                target.rename(partial)  # a half-removed directory must not look whole
+                target.rename(partial)  # a half-removed directory must not look complete
                 shutil.rmtree(partial)
     except BlockingIOError:
         return False
@@ -63,7 +65,7 @@ def remove(target: Path) -> bool:
 
 
 def in_use(target: Path) -> bool:
-    """Whether a process uses or builds it."""
+    """Whether a process uses or builds the directory."""
     try:
         with locked(lock_of(target), wait=False):
             return False
@@ -72,12 +74,12 @@ def in_use(target: Path) -> bool:
 
 
 def lock_of(target: Path) -> Path:
-    """The lock beside the directory; its time of change is when the directory was last asked for."""
+    """The lock beside the directory; its mtime is when the directory was last used."""
     return target.with_name(f".{target.name}.lock")
 
 
 def partial_of(target: Path) -> Path:
-    """The directory's name while it is being built or removed."""
+    """The directory's path while it is being built or removed."""
     return target.with_name(f".{target.name}.partial")
 
 

@@ -1,4 +1,4 @@
-"""A server's error log: its end, and what it comes down to."""
+"""A server's error log: its tail, and the cause of a failure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import signal
 from collections.abc import Sequence
 from pathlib import Path
 
-# What users can mend, in the words of all versions, with the system's number for it; the first found is told.
+# Causes that users can fix: how any version words them, the errno, the message. The first match is reported.
 _CAUSES: Sequence[tuple[str, int | None, str]] = (
     (
         r"no space left on device|disk is (?:not )?full",
@@ -19,32 +19,32 @@ _CAUSES: Sequence[tuple[str, int | None, str]] = (
     (
         r"permission denied|must be writable|opened in read-write mode",
         errno.EACCES,
-        "it is not permitted to use one of its files",
+        "it has no permission for one of its files",
     ),
     (r"read-only file system", errno.EROFS, "its files lie on a read-only file system"),
-    (r"too many open files", errno.EMFILE, "it may not open as many files as it needs"),
+    (r"too many open files", errno.EMFILE, "its limit of open files is too low"),
     (
         r"cannot allocate memory|out of memory",
         errno.ENOMEM,
-        "it does not get the memory that its settings ask for",
+        "there is less memory than its settings ask for",
     ),
     (
         r"(?:unknown (?:variable|option)|unrecognized option) '(?P<option>[^']+)'",
         None,
-        "it does not know the setting {option}",
+        "unknown setting {option}",
     ),
 )
 _NUMBERED = r"(?:errcode|errno|error|error number|os error)[:= ]+{}\b"
-_CAUSE_LINES = 40  # from the end: servers go on at length after what went wrong
+_CAUSE_LINES = 40  # of the tail: servers log on after the cause
 
 
 def length(log: Path) -> int:
-    """Where what comes next into the log begins."""
+    """The log's present size: the offset of its next line."""
     return log.stat().st_size if log.exists() else 0
 
 
 def tail(log: Path, lines: int = 12, begins: int = 0) -> str:
-    """A log's last lines from `begins` on, without notes where it has errors: who fails ends at length."""
+    """A log's last lines from offset `begins` on, without notes if there are errors."""
     try:
         with log.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
@@ -58,9 +58,9 @@ def tail(log: Path, lines: int = 12, begins: int = 0) -> str:
 
 
 def failure(what: str, directory: Path, begins: int = 0) -> str:
-    """A failure of the server in `directory`: what it was, its cause where that is known, the log's end.
+    """A message for a failed server: what failed, the cause if it is known, and the log's tail.
 
-    What stands in the log before `begins` is of another start.
+    The log before offset `begins` belongs to another start.
     """
     file = directory / "error.log"
     cause = _cause(tail(file, _CAUSE_LINES, begins), directory)
@@ -68,7 +68,7 @@ def failure(what: str, directory: Path, begins: int = 0) -> str:
 
 
 def ending(code: int) -> str:
-    """How a process ended, by its exit code as Python has it."""
+    """How a process ended, from its exit code as subprocess reports it."""
     return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
 

@@ -1,11 +1,10 @@
-"""Servers run as processes of this machine, from an unpacked tree."""
+"""Servers run as processes of this machine, from a tree on its disk."""
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
 import os
-import re
 import resource
 import signal
 import subprocess
@@ -21,18 +20,16 @@ from shootout.servers.config import quoted
 from shootout.servers.installation import Address
 from shootout.servers.layout import ERROR_MESSAGES, Layout
 from shootout.servers.libraries import Launch
+from shootout.servers.version import parse
 
 # One limit for every server, whatever this process inherited: servers size their caches, and an array, by it.
 OPEN_FILES = 262_144
 
-LC_MESSAGES_SINCE = (5, 5, 0)  # the folder of all languages; before, the option named one language's
+LC_MESSAGES_SINCE = (5, 5, 0)  # before, the option named the folder of one language
 PLUGINS_SINCE = (5, 1, 2)
 
-# MariaDB's version can stand behind the one that it shows to replicas.
-_VERSION = re.compile(r"\bVer (?:5\.5\.5-(?=\d+\.\d+\.\d))?(\d+)\.(\d+)\.(\d+)")
-
 _PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None)  # loaded here: nothing may be loaded between fork and exec
+_libc = ctypes.CDLL(None)  # loaded at import: nothing may be loaded between fork and exec
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +44,11 @@ class Tree:
 
     @classmethod
     def inspect(cls, directory: Path) -> Tree:
-        """Find out what server lies in `directory`. Raises InputError where there is none that runs here."""
+        """Find the server in `directory`. Raises InputError if there is none that runs here."""
         found = layout.find(directory.absolute())
         launch = libraries.find(found.mysqld, found.top)
         result = libraries.run(found.mysqld, launch, "--no-defaults", "--version")
-        parsed = parse_version(result.stdout)
+        parsed = parse(result.stdout)
         if result.returncode != 0 or parsed is None:
             output = (result.stderr or result.stdout).strip().splitlines() or [
                 f"exit code {result.returncode}"
@@ -68,7 +65,7 @@ class Tree:
 
     @property
     def options(self) -> dict[str, str]:
-        """The my.cnf options that say where its files lie."""
+        """The my.cnf options that locate its files."""
         share = self.files.share
         options = {"basedir": quoted(self.files.basedir)}
         if self.version >= LC_MESSAGES_SINCE and self.version[0] != 6:
@@ -84,24 +81,24 @@ class Tree:
 
     @property
     def plugins(self) -> frozenset[str]:
-        """The names of the plugin files that it brings along."""
+        """The names of its plugin files."""
         folder = self.files.plugins
         return frozenset() if folder is None else frozenset(file.name for file in folder.glob("*.so"))
 
     @property
     def over_tcp(self) -> bool:
-        """It shares this machine's file system: its socket will do."""
+        """False: its unix socket is on this machine's file system."""
         return False
 
     def shared(self, name: str) -> str | None:
-        """The text of a file in its share directory, or where it keeps its scripts; None: there is none."""
+        """The text of a file in its share directory or script folders; None if there is none."""
         for folder in (self.files.share, *self.files.scripts):
             if (folder / name).is_file():
                 return (folder / name).read_text("utf-8", errors="replace")
         return None
 
     def prepared_data(self) -> Path | None:
-        """The initialised data directory that it brings along; None: it brings none."""
+        """The initialised data directory shipped with it; None if there is none."""
         data = self.files.basedir / "data"
         accounts = (data / "mysql" / name for name in ("user.frm", "global_priv.frm"))  # MariaDB's: from 10.4
         return data if any(file.is_file() for file in accounts) else None
@@ -134,7 +131,7 @@ class Tree:
                     stdout=log,
                     stderr=log,
                     preexec_fn=_child(cpus),  # noqa: PLW1509 (safe: see there)
-                    start_new_session=True,  # Ctrl-C is for us; we then stop the server in good order
+                    start_new_session=True,  # Ctrl-C is for us; we then shut the server down
                 )
         finally:
             signal.signal(signal.SIGINT, before)
@@ -146,7 +143,7 @@ class Tree:
 
 
 def allow_files() -> int:
-    """Allow this process, and what it starts, OPEN_FILES, or as many as it may have; returns the number."""
+    """Raise the limit of this process and its children to OPEN_FILES or the most allowed; return it."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if hard == resource.RLIM_INFINITY or hard > OPEN_FILES:
         hard = OPEN_FILES
@@ -157,19 +154,8 @@ def allow_files() -> int:
     return hard
 
 
-def parse_version(words: str) -> tuple[Version, Family] | None:
-    """What a server answers to --version; None: it is no such answer."""
-    found = _VERSION.search(words)
-    if found is None:
-        return None
-    others: tuple[Family, ...] = ("mariadb", "percona")
-    family: Family = next((each for each in others if each in words.lower()), "mysql")
-    major, minor, patch = map(int, found.groups())
-    return (major, minor, patch), family
-
-
 def _child(cpus: Sequence[int]) -> Callable[[], None]:
-    """What a server does between fork and exec: system calls only, for other threads may hold any lock."""
+    """What the child does between fork and exec: system calls only, as other threads may hold any lock."""
     parent = os.getpid()
 
     def prepare() -> None:

@@ -1,4 +1,4 @@
-"""The process at the other end of a connection, where it can be seen from here."""
+"""The server process at the other end of a connection, if it is visible from here."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import time
 from pathlib import Path
 
 NAMES = re.compile(r"(mysqld|mariadbd)\b")
-AGE_TOLERANCE_S = 5.0  # of what a server and the kernel say about how long it has been running
+AGE_TOLERANCE_S = 5.0  # between the uptime that the server reports and the kernel's
 
 _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid: socket(7), SO_PEERCRED
 
 
 def socket_pid(link: socket.socket) -> int | None:
-    """The server process that listens on a unix socket; None: another one does, such as systemd."""
+    """The server that listens on a unix socket; None if another process does, such as systemd."""
     found = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     pid: int = _CREDENTIALS.unpack(found)[0]
     return pid if pid > 0 and _is_server(pid) else None
 
 
 def loopback_pid(link: socket.socket, hostname: str, pid_file: Path, uptime_s: float) -> int | None:
-    """The server process behind a TCP connection to this machine; the rest is what the server says of itself.
+    """The server behind a TCP connection to this machine, checked against what the server reports.
 
-    A forwarded port leads elsewhere, and a container has files and numbers of its own: so the process must
-    have been running as long as the server says, too.
+    Port forwarding leads elsewhere, and a container has its own files and pids: so the process must also be
+    as old as the server's uptime.
     """
     address = ipaddress.ip_address(link.getpeername()[0])
     if not address.is_loopback or hostname != socket.gethostname():
@@ -43,12 +43,12 @@ def loopback_pid(link: socket.socket, hostname: str, pid_file: Path, uptime_s: f
 
 
 def is_local(link: socket.socket) -> bool:
-    """Whether it ends on this machine, as far as addresses tell."""
+    """Whether the peer is on this machine, judging by its address."""
     return link.family == socket.AF_UNIX or ipaddress.ip_address(link.getpeername()[0]).is_loopback
 
 
 def _is_server(pid: int) -> bool:
-    """By the program's name; one that was started through a loader has it among its first arguments."""
+    """By name; a server started through a loader has it among its first arguments."""
     try:
         arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:

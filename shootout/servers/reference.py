@@ -1,4 +1,4 @@
-"""Server references: what users write to say which server."""
+"""Server references: how users name a server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMS = (
     "each with @settings or without"
 )
 
-# As the Docker engine reads it: host:port/path/name:tag@digest
+# Docker's syntax: host:port/path/name:tag@digest
 _IMAGE = re.compile(
     r"(?P<name>"
     r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?/)?"
@@ -33,10 +33,10 @@ _DIGEST = re.compile(r"@sha256:([0-9a-f]{12})[0-9a-f]{52}\Z")
 def parse(text: str) -> ServerReference:
     """Read `ID`, `path:DIR`, `path:URL#sha256=HEX`, `image:NAME` or `dsn:ADDRESS`; `@settings` may follow.
 
-    An id may be cut short where it stays unique; directories become absolute; an address loses its password.
-    The last `@` begins the settings, except within the name of a directory that exists as written; an image's
-    `@sha256:…` belongs to its name, and what follows it, or the first `@` of another one, to the settings.
-    Raises InputError for an unknown id, another form, or a directory without a server in it.
+    An id may be abbreviated if it stays unique; directories become absolute; an address loses its password.
+    The last `@` begins the settings, unless a directory of the full name exists. In an image's name,
+    `@sha256:…` belongs to the name and the next `@` begins the settings.
+    Raises InputError for an unknown id, another form, or a directory without a server.
     """
     kind, colon, rest = text.strip().partition(":")
     if not colon:
@@ -58,13 +58,13 @@ def parse(text: str) -> ServerReference:
         layout.find_mysqld(directory)
     except OSError as error:
         raise InputError(f"server {text!r}: cannot be read: {error.strerror}") from None
-    except (ValueError, RuntimeError):  # NUL in it, or a home directory that is not there
+    except (ValueError, RuntimeError):  # contains NUL, or names an unknown home directory
         raise InputError(f"server {text!r}: not the name of a directory") from None
     return ServerReference(source="path", target=str(directory), settings=settings)
 
 
 def missing(text: str) -> ServerReference | None:
-    """A `path:DIR` whose directory does not exist; None for any other reference. Raises InputError."""
+    """The reference of a `path:DIR` whose directory does not exist; otherwise None. Raises InputError."""
     kind, _, rest = text.strip().partition(":")
     if kind != "path" or archive.is_url(rest):
         return None
@@ -73,13 +73,13 @@ def missing(text: str) -> ServerReference | None:
         directory = _directory(where)
         if directory.exists():
             return None
-    except (OSError, ValueError, RuntimeError):  # `parse` has the words for it
+    except (OSError, ValueError, RuntimeError):  # reported by `parse`
         return None
     return ServerReference(source="path", target=str(directory), settings=settings)
 
 
 def parse_list(text: str) -> tuple[ServerReference, ...]:
-    """Read references separated by commas. Raises InputError as `parse` does, and for an empty list."""
+    """Read comma-separated references. Raises InputError like `parse`, and for an empty list."""
     parts = [part for part in text.split(",") if part.strip()]
     if not parts:
         raise InputError(f"servers {text!r}: expected at least one: {FORMS}")
@@ -87,12 +87,12 @@ def parse_list(text: str) -> tuple[ServerReference, ...]:
 
 
 def without_password(text: str) -> str:
-    """A reference that `parse` takes, fit to be shown and written down."""
+    """A valid reference in a form that may be displayed and stored."""
     return parse(text).text if text.strip().startswith("dsn:") else text
 
 
 def password(text: str, environment: Mapping[str, str]) -> str | None:
-    """The password of an address, or MYSQL_PWD where it names none; None for another reference."""
+    """An address's password, or MYSQL_PWD if it has none; None for other references."""
     kind, _, rest = text.strip().partition(":")
     if kind != "dsn":
         return None
@@ -101,11 +101,10 @@ def password(text: str, environment: Mapping[str, str]) -> str | None:
 
 
 def labels(references: Sequence[ServerReference]) -> tuple[str, ...]:
-    """A short, unique, readable name for each reference, fit for pytest ids.
+    """A short, unique, readable name for each reference, suitable for pytest ids.
 
-    Directories, images, sockets and settings files go by their last part, or by as many as tell them apart,
-    and an image's digest by its beginning; a reference that comes again is the same server a second time, and
-    gets `#2`.
+    Directories, images, sockets and settings files are shortened to the last parts that distinguish them, an
+    image's digest to its first digits. A repeated reference is a second instance and gets `#2`.
     """
     shown = {
         source: _shortest_tails(_label_path(each) for each in references if each.source == source)
@@ -132,7 +131,7 @@ def labels(references: Sequence[ServerReference]) -> tuple[str, ...]:
 
 
 def _host(address: dsn.Dsn, sockets: Mapping[str, str]) -> str:
-    """A host, with its port where that is not the usual one; or a socket."""
+    """The host, with its port unless it is the default; or the socket."""
     if address.socket is not None:
         return sockets[address.socket]
     host = f"ip6-{address.host.replace(':', '-')}" if ":" in address.host else address.host
@@ -143,13 +142,13 @@ def _image(written: str, text: str) -> ServerReference:
     found = _IMAGE.fullmatch(written)
     if found is None:
         raise InputError(
-            f"server {text!r}: expected image:NAME[:TAG][@sha256:…][@settings], the name in small letters"
+            f"server {text!r}: expected image:NAME[:TAG][@sha256:…][@settings], NAME in lower case"
         )
     return ServerReference(source="image", target=found["name"], settings=found["settings"])
 
 
 def _archive(written: str) -> ServerReference:
-    """`URL#sha256=HEX[@settings]`; an `@` of the URL's own stands before the checksum."""
+    """Read `URL#sha256=HEX[@settings]`; an `@` before the checksum belongs to the URL."""
     url, hash, rest = written.partition("#")
     checksum, at, settings = rest.partition("@")
     target = archive.text(archive.read(url + hash + checksum))
@@ -159,7 +158,7 @@ def _archive(written: str) -> ServerReference:
 
 
 def _label_path(reference: ServerReference) -> str:
-    """What a label is made of: a directory, or as if the archive were one, or an image's name."""
+    """The path that a label is made of: a directory, an archive's display path or an image's name."""
     target = reference.target
     if reference.source == "image":
         return _DIGEST.sub(r":\1", target)
@@ -180,7 +179,7 @@ def _directory(text: str) -> Path:
 
 
 def _shortest_tails(paths: Iterable[str]) -> dict[str, str]:
-    """For each path as few of its last parts as make it unlike every other, joined and cleaned."""
+    """The fewest last parts of each path that distinguish it from every other, joined and cleaned."""
     parts = {path: PurePath(path).parts or (path,) for path in paths}
     result: dict[str, str] = {}
     for path, mine in parts.items():

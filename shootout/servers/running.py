@@ -1,4 +1,4 @@
-"""A server that answers: what it is asked, and how the load gets in."""
+"""A running server: queries, and the login for the load."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONNECT_TIMEOUT_S = 10
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """An account for the load, and where the server listens: a socket's path or host:port."""
+    """The load's account, and where the server listens: a socket's path or host:port."""
 
     address: str
     user: str
@@ -30,11 +30,11 @@ class Login:
 
 
 class Running(ABC):
-    """A running server. As a context manager it is stopped, or let go, at the end."""
+    """A running server. As a context manager it is stopped or disconnected at the end."""
 
-    version: str = ""  # as the server says, once it answers
-    ours: bool = True  # started by this run: it may be placed, and set as loading wants it
-    suffix: str = ""  # of the names of the suite's schemas there
+    version: str = ""  # VERSION(), once it answers
+    ours: bool = True  # started by this run: we may pin, stop and configure it
+    suffix: str = ""  # of the suite's schema names
 
     def __init__(self) -> None:
         self._control: Connection[Cursor] | None = None
@@ -50,7 +50,7 @@ class Running(ABC):
     @property
     @abstractmethod
     def pid(self) -> int | None:
-        """Its process on this machine; None: it cannot be seen from here."""
+        """Its process on this machine; None if it is not visible from here."""
 
     @property
     @abstractmethod
@@ -59,9 +59,9 @@ class Running(ABC):
 
     @abstractmethod
     def connect(self, **options: Any) -> Connection[Cursor]:
-        """Log in to prepare and to ask: no TLS, autocommit; `options` are PyMySQL's and win.
+        """Log in without TLS, in autocommit; `options` are PyMySQL's and take precedence.
 
-        A server that stands still is waited for no longer than QUERY_TIMEOUT_S, until `wait_for` says else.
+        Answers time out after QUERY_TIMEOUT_S unless `wait_for` changes that.
         """
 
     @abstractmethod
@@ -70,28 +70,28 @@ class Running(ABC):
 
     @abstractmethod
     def post_mortem(self) -> str:
-        """How the server has died, a line to put behind an error; empty while it lives."""
+        """How the server died, as a line to append to an error; empty while it lives."""
 
     @abstractmethod
     def stop(self) -> None:
-        """End it in good order, or leave it as it was found."""
+        """Shut it down, or disconnect from one that is not ours."""
 
     @abstractmethod
     def kill(self) -> None:
-        """End it at once, or leave it as it was found."""
+        """Kill it, or disconnect from one that is not ours."""
 
     def creating(self, schema: str) -> tuple[str, ...]:
-        """The statements that make a schema of the suite."""
+        """The statements that create a schema of the suite."""
         return (f"CREATE DATABASE {schema}",)
 
     def removing(self, schema: str) -> tuple[str, ...]:
-        """The statements that remove one, if it is there. Raises MeasureError where that must not be."""
+        """The statements that drop it if it exists. Raises MeasureError if that is not allowed."""
         return (f"DROP DATABASE IF EXISTS {schema}",)
 
     def query(self, sql: str, timeout_s: float | None = None) -> tuple[tuple[Any, ...], ...]:
-        """The rows that `sql` gives; bytes are read as UTF-8.
+        """The rows of `sql`; bytes are decoded as UTF-8.
 
-        Raises MeasureError with the server's words where it fails, or gives no answer for `timeout_s`
+        Raises MeasureError with the server's message if it fails or takes longer than `timeout_s`
         (None: QUERY_TIMEOUT_S).
         """
         timeout_s = QUERY_TIMEOUT_S if timeout_s is None else timeout_s
@@ -107,7 +107,7 @@ class Running(ABC):
             raise MeasureError(f"{sql}: {error}{self.post_mortem()}") from error
 
     def status(self) -> dict[str, float]:
-        """The server's global status counters, those that are numbers."""
+        """The server's numeric global status counters."""
         return {
             str(name): float(value)
             for name, value in self.query("SHOW /*!50002 GLOBAL */ STATUS")
@@ -119,24 +119,24 @@ class Running(ABC):
         return {str(name): str(value) for name, value in self.query("SHOW GLOBAL VARIABLES")}
 
     def hang_up(self) -> None:
-        """Drop the connection that queries go over, without a word: a dead server must not hold us up."""
+        """Drop the connection for queries without COM_QUIT: a dead server must not delay us."""
         if self._control is not None:
             self._control._force_close()  # type: ignore[attr-defined]
             self._control = None
 
 
 def timeouts() -> dict[str, float]:
-    """PyMySQL's options for a login that does not wait for ever."""
+    """PyMySQL's options for a connection whose reads and writes time out."""
     return {"read_timeout": QUERY_TIMEOUT_S, "write_timeout": QUERY_TIMEOUT_S}
 
 
 def open_socket(address: str | tuple[str, int]) -> socket.socket:
-    """A socket that leads to a server: a unix socket's path, or host and port.
+    """Connect to a unix socket's path, or to host and port.
 
-    PyMySQL forgets to close one of its own that found no server. Raises pymysql.OperationalError.
+    PyMySQL leaks its own socket if no server answers. Raises pymysql.OperationalError.
     """
     link = socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET)
-    # Not settimeout: a unix socket that does not block is refused at once where a full queue is waiting.
+    # Not settimeout: a full backlog refuses a non-blocking unix socket at once.
     link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", CONNECT_TIMEOUT_S, 0))
     try:
         link.connect(address)
@@ -147,12 +147,12 @@ def open_socket(address: str | tuple[str, int]) -> socket.socket:
 
 
 def wait_for(connection: Connection[Cursor], timeout_s: float) -> None:
-    """Wait so long for each answer from now on."""
+    """Set the timeout for each answer."""
     connection._read_timeout = timeout_s  # type: ignore[attr-defined]  # of the next packet
 
 
 def version_of(connection: Connection[Cursor]) -> str:
-    """The server's own version; MariaDB's greeting puts the one before it that it shows to replicas."""
+    """VERSION(), as MariaDB's greeting may begin with the version that it reports to replicas."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT VERSION()")
         ((version,),) = cursor.fetchall()
@@ -160,7 +160,7 @@ def version_of(connection: Connection[Cursor]) -> str:
 
 
 def _text(value: Any) -> Any:
-    """Servers before 5.1 give some of their names and words as bytes."""
+    """Decode what servers before 5.1 return as bytes."""
     return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 

@@ -1,7 +1,7 @@
-"""Removes a container when the process that made it is gone, however that ended.
+"""Removes a container when the process that made it is gone, however it ended.
 
-It runs as a process of its own, on the path of the container's lock (servers/container.py), and waits for the
-end of its input: a byte before that says that there is nothing left to do.
+It runs as a separate process, given the path of the container's lock (servers/container.py), and waits for
+the end of its input: a byte before that means that nothing is left to do.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from docker import APIClient
 
-PATIENCE_S = 3.0  # for a container that the engine was still making
+PATIENCE_S = 3.0  # for a container that the engine is still creating
 PAUSE_S = 0.2
 
 
 def remove(api: APIClient, name: str) -> bool:
-    """Kill and remove a container, with the volumes its image asks for; False where there is none.
+    """Kill and remove a container with its volumes; False if there is none.
 
-    Raises DockerException or OSError where the engine does not do it.
+    Raises DockerException or OSError if the engine fails.
     """
     from docker.errors import NotFound  # noqa: PLC0415 (see main)
 
@@ -34,10 +34,10 @@ def remove(api: APIClient, name: str) -> bool:
 
 
 def main(lock: Path) -> None:
-    """Wait, then remove the container that is called like its lock."""
+    """Wait, then remove the container with the lock's name."""
     if sys.stdin.buffer.read():
         return
-    # Loaded now: a watchdog waits beside each server, and should take no more memory than it must.
+    # Imported late: one watchdog waits beside each server, so it must stay small.
     import docker  # noqa: PLC0415
 
     with closing(docker.from_env()) as client:

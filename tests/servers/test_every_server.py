@@ -28,8 +28,8 @@ from shootout.model.plan import Dataset, Load
 from shootout.model.value import Protocol
 from shootout.servers import catalogue, instances, reference
 from shootout.servers.accounts import LOAD_USER
-from shootout.servers.installation import is_mysql_since
 from shootout.servers.native import Tree
+from shootout.servers.version import is_mysql_since
 from tests.runs import until
 
 pytestmark = pytest.mark.real

@@ -91,11 +91,11 @@ def test_a_build_directory_knows_its_sources(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("harm", "said"),
     [
-        ("not executable", r"^{top}/bin/mysqld: may not be run; chmod \+x {top}/bin/mysqld$"),
-        ("no server", r"no server in it; expected bin/, sbin/, libexec/, usr/sbin/ or a build directory"),
-        ("no messages", r"no error messages in it; expected share/english/errmsg\.sys$"),
-        ("sources", r"sources that are not built; expected sql/mysqld or bin/mysqld$"),
-        ("two of them", r"several servers in it; give one of a, b$"),
+        ("not executable", r"^{top}/bin/mysqld: not executable; chmod \+x {top}/bin/mysqld$"),
+        ("no server", r"no server found; expected bin/, sbin/, libexec/, usr/sbin/ or a build directory"),
+        ("no messages", r"contains no error messages; expected share/english/errmsg\.sys$"),
+        ("sources", r"sources without a build; expected sql/mysqld or bin/mysqld$"),
+        ("two of them", r"contains several servers; give one of a, b$"),
         ("no directory", r"no such directory$"),
     ],
 )

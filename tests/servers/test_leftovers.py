@@ -120,7 +120,7 @@ os.kill(os.getpid(), 9)
 def test_a_run_that_is_still_going_on_keeps_its_place(tmp_path: Path) -> None:
     with (
         working_directory(tmp_path, "run") as directory,
-        pytest.raises(InputError, match=r"^run is still going on, in another process$"),
+        pytest.raises(InputError, match=r"^run is still running in another process$"),
         working_directory(tmp_path, "run"),
     ):
         pass

@@ -12,14 +12,14 @@ WORDS = [  # as servers wrote them
     ("InnoDB: Error number 28 means 'No space left on device'.", "no space is left on the disk that holds"),
     ("[ERROR] mysqld: Error writing file './mysql/user.MYD' (Errcode: 28)", "no space is left on the disk"),
     ('[ERROR] mysqld: Can\'t create file (errno: 28 "No space left on device")', "no space is left on the"),
-    ("[ERROR] mysqld: File '/x' not found (Errcode: 13)", "it is not permitted to use one of its files"),
-    ("[ERROR] [MY-010338] Can't find error-message file (OS errno 13 - Permission denied)", "not permitted"),
+    ("[ERROR] mysqld: File '/x' not found (Errcode: 13)", "it has no permission for one of its files"),
+    ("[ERROR] [MY-010338] Can't find error-message file (OS errno 13 - Permission denied)", "no permission"),
     (
         "InnoDB: mmap(137363456 bytes) failed; errno 12",
-        "it does not get the memory that its settings ask for",
+        "there is less memory than its settings ask for",
     ),
-    ("[ERROR] mysqld: unknown variable 'innodb-foo=1'", "it does not know the setting innodb-foo=1"),
-    ("mysqld: unknown option '--mysqlx'", "it does not know the setting --mysqlx"),
+    ("[ERROR] mysqld: unknown variable 'innodb-foo=1'", "unknown setting innodb-foo=1"),
+    ("mysqld: unknown option '--mysqlx'", "unknown setting --mysqlx"),
 ]
 
 

@@ -202,7 +202,7 @@ time.sleep(60)
 
 
 def test_a_failing_initialisation_says_why(home: tuple[Tree, Path], tmp_path: Path) -> None:
-    said = r"initialising failed \(exit code \d+\): it does not know the setting no-such-option=1; its error"
+    said = r"initialising failed \(exit code \d+\): unknown setting no-such-option=1; its error"
     with pytest.raises(MeasureError, match=said):
         instances.initialise(home[0], tmp_path / "instance", SMALL | {"no-such-option": "1"})
 
@@ -220,7 +220,7 @@ def test_a_tree_is_found_out(home: tuple[Tree, Path], tmp_path: Path) -> None:
 
 def test_what_is_no_server_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
-    with pytest.raises(InputError, match="no server in it"):
+    with pytest.raises(InputError, match="no server found"):
         Tree.inspect(tmp_path)
     (tmp_path / "share" / "english").mkdir(parents=True)
     (tmp_path / "share" / "english" / "errmsg.sys").touch()
@@ -260,9 +260,9 @@ def test_libraries_beside_the_server_are_used_where_the_system_lacks_them(tmp_pa
 @pytest.mark.parametrize(
     ("head", "said"),
     [
-        (b"\x7fELF\x01\x01\x01", "it has 32 bits, and this system no loader for it"),
-        (b"\x7fELF\x02\x02\x01", "made for another kind of machine"),
-        (b"#!/no/such/shell\n", "the loader that it names is not on this system"),
+        (b"\x7fELF\x01\x01\x01", "a 32-bit binary, and this system has no loader for it"),
+        (b"\x7fELF\x02\x02\x01", "built for another architecture"),
+        (b"#!/no/such/shell\n", "its loader is not on this system"),
     ],
 )
 def test_what_this_system_cannot_run_says_why(head: bytes, said: str, tmp_path: Path) -> None:

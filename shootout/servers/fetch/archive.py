@@ -1,4 +1,4 @@
-"""Archives that lie somewhere: what users write to say which, and their download."""
+"""Archives given by URL and checksum, and their download."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shootout.errors import InputError, MeasureError
 from shootout.model.catalogue import Archive
 from shootout.servers.fetch.clients import Missing
 
-CLIENT = ""  # none is needed
+CLIENT = ""  # needs none
 FORM = "path:URL#sha256=HEX, with http, https or file"
 TIMEOUT_S = 60.0  # for each answer
 
@@ -24,17 +24,17 @@ _ENDINGS = re.compile(r"(\.tar)?(\.(gz|bz2|xz|tgz|tbz2|txz|zip|tar))?$")
 
 
 def missing() -> Missing | None:
-    """It takes nothing."""
+    """None: it needs no client."""
     return None
 
 
 def is_url(text: str) -> bool:
-    """Whether a path is meant as an archive's URL."""
+    """Whether a path is an archive's URL."""
     return _URL.match(text) is not None
 
 
 def read(text: str) -> Archive:
-    """The archive that `URL#sha256=HEX` says. Raises InputError for any other form."""
+    """Read `URL#sha256=HEX`. Raises InputError for any other form."""
     written = _WRITTEN.fullmatch(text)
     if written is None:
         raise InputError(f"server 'path:{text}': expected {FORM} (64 digits) of an archive")
@@ -45,32 +45,32 @@ def read(text: str) -> Archive:
         raise InputError(f"server 'path:{text}': {error}") from None
     if private:
         raise InputError(
-            f"server 'path:{parts.scheme}://…@{parts.hostname}{parts.path}': expected no user or password,\n"
-            "which would stand in every report"
+            f"server 'path:{parts.scheme}://…@{parts.hostname}{parts.path}': expected no user or password:\n"
+            "it would appear in every report"
         )
     return Archive(url=written["url"], sha256=written["sha256"].lower())
 
 
 def text(source: Archive) -> str:
-    """What `read` has read."""
+    """The form that `read` accepts."""
     return f"{source.url}#sha256={source.sha256}"
 
 
 def name(url: str) -> str:
-    """The archive's own name, without its ending."""
+    """The archive's file name without its suffix."""
     last = PurePosixPath(unquote(urlsplit(url).path)).name
     return re.sub(r"[^A-Za-z0-9._+-]+", "-", _ENDINGS.sub("", last)).strip("-.") or "archive"
 
 
 def display_path(source: Archive) -> str:
-    """Where it lies, as a path without its ending: what tells it apart from others of its name."""
+    """Its location as a path without suffix, which distinguishes archives of one name."""
     parts = urlsplit(source.url)
     folders = PurePosixPath(unquote(parts.path)).parts[1:-1]
     return str(PurePosixPath("/", parts.netloc, *folders, name(source.url)))
 
 
 def download(source: Archive, directory: Path) -> Path:
-    """The archive's file, put into the empty `directory`. Raises MeasureError unless it comes whole."""
+    """Download the archive into the empty `directory`. Raises MeasureError unless it is complete."""
     path = directory / name(source.url)
     try:
         answer = urllib.request.urlopen(source.url, timeout=TIMEOUT_S)
@@ -81,7 +81,7 @@ def download(source: Archive, directory: Path) -> Path:
             file.write(content)
         length = int(answer.headers.get("Content-Length", file.tell()))
         if file.tell() != length:
-            raise _failure(source, EOFError(f"it broke off after {file.tell()} of {length} bytes"))
+            raise _failure(source, EOFError(f"it ended after {file.tell()} of {length} bytes"))
     return path
 
 

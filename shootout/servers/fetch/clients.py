@@ -1,4 +1,4 @@
-"""The package clients of this machine: whether they are there, and what they say."""
+"""The package clients of this machine: whether they are installed, and how they are run."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ class Missing(Value):
     """What a source lacks on this machine."""
 
     what: str
-    install: str = ""  # the command that brings it, on Debian; empty: none does
+    install: str = ""  # the command that installs it on Debian; "": there is none
 
 
 class Client(Protocol):
-    """What each module of a kind of source tells about its client."""
+    """A module for one kind of source."""
 
-    CLIENT: str  # the command; empty: it takes none
+    CLIENT: str  # the command; "": it needs none
 
     def missing(self) -> Missing | None:
-        """What it takes, and this machine lacks."""
+        """What it needs and this machine lacks."""
 
 
 def missing(command: str, package: str) -> Missing | None:
-    """None where the command is there; `package` is Debian's that has it."""
+    """None if the command is installed; `package` is Debian's package of it."""
     return None if shutil.which(command) else Missing(what=command, install=f"apt-get install {package}")
 
 
 def run(
     command: Sequence[str | Path], cwd: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> tuple[int, str]:
-    """Run a client to its end; gives its exit code and all that it printed, in English."""
+    """Run a client; returns its exit code and its output, in English."""
     done = subprocess.run(
         command,
         cwd=cwd,

@@ -1,7 +1,7 @@
 """Packages of any Debian release, unpacked into a tree with their own loader and libc.
 
-The host's apt brings them, from the mirror that the host itself uses, through lists, status and cache of
-their own: nothing of the host's packages is read or changed, and no root is needed.
+The host's apt downloads them from the host's own mirror, with separate lists, status and cache: the host's
+packages are neither read nor changed, and root is not needed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 SYSTEM = Path("/etc/os-release")
 ARCHITECTURE = "amd64"
 
-# Folders of the root that are one with those of the same name in usr: libc of older releases lies in them.
+# Merged with the folders of the same name in usr/: older releases keep libc in them.
 _MERGED = ("bin", "lib", "lib64", "sbin")
 _UNKNOWN = "$(ORIGIN)"
 _TARGETS = f"$(REPO_URI)\t$(RELEASE)\t$(COMPONENT)\t{_UNKNOWN}"
@@ -47,7 +47,7 @@ Acquire::Languages "none";
 
 
 class Root(Destination):
-    """The root of a system that is not this machine's: absolute links point into it."""
+    """The root of another system: absolute links point into it."""
 
     def renamed(self, parts: tuple[str, ...]) -> tuple[str, ...]:
         return ("usr", *parts) if parts[:1] and parts[0] in _MERGED else parts
@@ -60,7 +60,7 @@ class Root(Destination):
 
 
 def missing() -> Missing | None:
-    """What it takes, and this machine lacks."""
+    """What it needs and this machine lacks."""
     for command, package in ((CLIENT, "apt"), ("dpkg-deb", "dpkg")):
         if absent := clients.missing(command, package):
             return absent
@@ -70,28 +70,28 @@ def missing() -> Missing | None:
 
 
 def mirror() -> str | None:
-    """Of the host's apt sources the first that is Debian's own archive: its URI; None: there is none."""
+    """The URI of the first of the host's apt sources that is Debian's own archive; None if there is none."""
     code, output = clients.run([CLIENT, "indextargets", "--format", _TARGETS, "Created-By: Packages"])
     if code != 0:
         return None
     is_debian = re.search(r"^ID=\"?debian\"?$", SYSTEM.read_text(), re.MULTILINE) is not None
     for line in output.splitlines():
         uri, release, component, origin = line.split("\t")
-        # Before its first `apt-get update` a system does not know whose the archives are.
+        # Before the first `apt-get update`, apt does not know an archive's origin.
         is_archive = is_debian if origin == _UNKNOWN else origin == "Debian"
-        # Releases with a hyphen (bookworm-security) are updates to another one, from mirrors of their own.
+        # Releases with a hyphen (bookworm-security) are updates, from mirrors of their own.
         if is_archive and component == "main" and "-" not in release:
             return uri
     return None
 
 
 def download(source: Debian, root: Path) -> list[Path]:
-    """The packages' files, brought through a private apt in the empty folder `root`.
+    """Download the packages through a private apt in the empty folder `root`.
 
-    Raises MeasureError with apt's words.
+    Raises MeasureError with apt's message.
     """
     uri = mirror()
-    assert uri is not None  # `missing` has been asked
+    assert uri is not None  # checked by `missing`
     environment = _configure(source, uri, root)
     _apt(["update"], root, environment, source)
     wanted = ["install", "--download-only", "--yes", *source.packages]
@@ -103,7 +103,7 @@ def download(source: Debian, root: Path) -> list[Path]:
 
 
 def unpack(debs: list[Path], source: Debian, directory: Path) -> None:
-    """Unpack them over each other. Raises MeasureError where one is damaged."""
+    """Unpack them into one directory. Raises MeasureError if one is damaged."""
     destination = Root(directory, keep=source.keep)
     for deb in debs:
         with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as process:
@@ -124,14 +124,14 @@ def unpack(debs: list[Path], source: Debian, directory: Path) -> None:
 
 
 def _configure(source: Debian, uri: str, root: Path) -> dict[str, str]:
-    """Write all that the private apt reads; gives what it needs in its environment."""
+    """Write the private apt's configuration; returns its environment."""
     for folder in ("state/lists/partial", "cache/archives/partial", "log"):
         (root / folder).mkdir(parents=True)
     (root / "status").touch()
     line = f"deb [arch={ARCHITECTURE} signed-by={KEYRING}] {uri} {source.series} main\n"
     (root / "sources.list").write_text(line)
     _, output = clients.run(["apt-config", "dump"])
-    # How the host reaches its mirror: proxies, time-outs. What it fetches beside packages is its own affair.
+    # How the host reaches its mirror: proxies, timeouts. Not what it fetches besides packages.
     ours = ("Acquire::IndexTargets", "Acquire::Languages")
     lines = _CONFIGURATION.format(root=root, architecture=ARCHITECTURE).splitlines()
     lines += [
@@ -149,6 +149,6 @@ def _apt(arguments: list[str], folder: Path, environment: dict[str, str], source
 
 
 def _reason(output: str) -> str:
-    """The line that says why: apt's first error."""
+    """The reason for a failure: apt's first error."""
     errors = [line.removeprefix("E:").strip() for line in output.splitlines() if line.startswith("E:")]
     return errors[0] if errors else "apt-get printed nothing"

@@ -1,4 +1,4 @@
-"""Maven artifacts, brought by the host's mvn."""
+"""Maven artifacts, downloaded by the host's mvn."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _HELP = " -> [Help 1]"
 
 
 def missing() -> Missing | None:
-    """What it takes, and this machine lacks."""
+    """What it needs and this machine lacks."""
     return clients.missing(CLIENT, "maven")
 
 
 def download(source: Maven, directory: Path) -> Path:
-    """The artifact's file, put into the empty `directory`. Raises MeasureError with Maven's words."""
+    """Download the artifact into the empty `directory`. Raises MeasureError with Maven's message."""
     command = [CLIENT, "-q", "-B", "-Dstyle.color=never", "dependency:copy"]
     command += [f"-Dartifact={source.artifact}", f"-DoutputDirectory={directory}"]
     code, output = clients.run(command)
@@ -33,8 +33,8 @@ def download(source: Maven, directory: Path) -> Path:
 
 
 def _reason(output: str) -> str:
-    """The line that says why: the first error, without the goal that it was in."""
-    plain = _COLOURS.sub("", output)  # it sends some even where it is to send none
+    """The reason for a failure: the first error, without its goal."""
+    plain = _COLOURS.sub("", output)  # style.color=never does not remove them all
     lines = [line.removeprefix("[ERROR]").strip() for line in plain.splitlines() if "[ERROR]" in line]
     lines = lines or plain.split("\n")
     first = next((line for line in lines if line), "mvn printed nothing")

@@ -1,4 +1,4 @@
-"""npm packages, brought by the host's npm."""
+"""npm packages, downloaded by the host's npm."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _CODES = ("code ", "errno ", "syscall ", "type ")
 
 
 def missing() -> Missing | None:
-    """What it takes, and this machine lacks."""
+    """What it needs and this machine lacks."""
     return clients.missing(CLIENT, "npm")
 
 
 def download(source: Npm, directory: Path) -> Path:
-    """The package's tarball, put into the empty `directory`; nothing in it is run.
+    """Download the package's tarball into the empty `directory`; none of its scripts are run.
 
-    Raises MeasureError with npm's words.
+    Raises MeasureError with npm's message.
     """
-    # What it has once downloaded needs no asking again, which takes minutes where there is no network.
+    # Asking again for what is in its cache takes minutes without a network.
     options = ["--ignore-scripts", "--prefer-offline", "--fetch-retries=1", "--no-color", "--loglevel=error"]
     command = [CLIENT, "pack", source.package, f"--pack-destination={directory}", *options]
     code, output = clients.run(command, cwd=directory)
@@ -35,7 +35,7 @@ def download(source: Npm, directory: Path) -> Path:
 
 
 def _reason(output: str) -> str:
-    """The line that says why: the first error that is not one of npm's own codes."""
+    """The reason for a failure: the first error that is not a code of npm's."""
     errors = [
         line.removeprefix("npm").lstrip().removeprefix("ERR!").removeprefix("error").strip()
         for line in output.splitlines()

@@ -1,4 +1,4 @@
-"""Fetching servers: from the package clients of the host, or from an archive of the user's own."""
+"""Fetching servers: through the host's package clients, or from an archive."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from shootout.servers.fetch.clients import Client, Missing
 from shootout.servers.fetch.unpack import ArchiveError, Destination
 from shootout.servers.locking import build_once
 
-SingleFile = Maven | Npm | Archive  # sources of one file with a checksum
-Progress = Callable[[str], None]  # is called with what happens now
+SingleFile = Maven | Npm | Archive  # one file with a checksum
+Progress = Callable[[str], None]  # receives each step as it begins
 
 _CLIENTS: dict[type[Source], Client] = {Maven: maven, Npm: npm, Debian: debian, Archive: archive}
 
 
 def no_progress(now: str) -> None:
-    """For those who do not watch."""
+    """Ignore progress."""
 
 
 def fetch(
@@ -35,11 +35,11 @@ def fetch(
     held: ExitStack | None = None,
     progress: Progress = no_progress,
 ) -> Path:
-    """The directory of the unpacked server, from the first source that has it; the cache is asked before.
+    """The directory of the unpacked server, from the cache or the first source that has it.
 
-    Until `held` is closed nobody removes it.
-    Raises InputError for a missing client or an artifact that is not the pinned one, MeasureError where
-    the download fails or the directory cannot be made.
+    Nobody removes it until `held` is closed.
+    Raises InputError for a missing client or a checksum mismatch, MeasureError if the download fails or the
+    directory cannot be made.
     """
     targets = [(source, target(name, source, cache)) for source in entry.sources]
     failures = []
@@ -56,30 +56,30 @@ def fetch(
 def fetch_archive(
     url: str, sha256: str, cache: Path, held: ExitStack | None = None, progress: Progress = no_progress
 ) -> Path:
-    """The directory of an unpacked archive, as `fetch` gives a server's. Raises the same."""
+    """Like `fetch`, for an archive."""
     source = Archive(url=url, sha256=sha256)
     return _cached(source, target(archive.name(url), source, cache), held, progress)
 
 
 def target(name: str, source: Source, cache: Path) -> Path:
-    """Where the unpacked server lies, or will lie: another place for whatever makes another tree."""
-    said = msgspec.structs.replace(source, url="") if isinstance(source, Archive) else source
-    digest = hashlib.sha256(msgspec.json.encode(said)).hexdigest()
+    """The directory for the unpacked server: sources that make different trees have different ones."""
+    content = msgspec.structs.replace(source, url="") if isinstance(source, Archive) else source
+    digest = hashlib.sha256(msgspec.json.encode(content)).hexdigest()
     return cache / "servers" / f"{name}-{digest[:12]}"
 
 
 def client(source: Source) -> str:
-    """The client that brings it; empty: it takes none."""
+    """The client that downloads it; "": it needs none."""
     return _CLIENTS[type(source)].CLIENT
 
 
 def missing(source: Source) -> Missing | None:
-    """What it takes to fetch from there, and this machine lacks."""
+    """What the source needs and this machine lacks."""
     return _CLIENTS[type(source)].missing()
 
 
 def describe(source: Source) -> str:
-    """The source as its client knows it."""
+    """The source as its client names it."""
     match source:
         case Maven():
             return source.artifact
@@ -100,12 +100,12 @@ def _cached(source: Source, directory: Path, held: ExitStack | None, progress: P
 
 
 def _build(source: Source, progress: Progress, directory: Path) -> None:
-    """Fill the directory with the server."""
+    """Unpack the server into the directory."""
     if absent := missing(source):
         hint = f"; on Debian: {absent.install}" if absent.install else ""
         raise InputError(
             f"{absent.what} is needed to fetch {describe(source)}{hint}\n"
-            "Or give a server that is there already: path:DIR"
+            "Or use a server that is already on this machine: path:DIR"
         )
     downloads = directory / ".download"
     downloads.mkdir()
@@ -121,7 +121,7 @@ def _build(source: Source, progress: Progress, directory: Path) -> None:
         _unpack(file, source, directory)
     shutil.rmtree(downloads)
     if not any(directory.iterdir()):
-        raise InputError(f"{describe(source)}: nothing in it is what `folder` and `keep` ask for")
+        raise InputError(f"{describe(source)}: nothing in it matches `folder` and `keep`")
     if isinstance(source, Archive) and not source.folder:
         _flatten(directory)
 
@@ -140,7 +140,7 @@ def _verify(file: Path, source: SingleFile) -> None:
     with file.open("rb") as content:
         found = hashlib.file_digest(content, "sha256").hexdigest()
     if found != source.sha256:
-        hint = " If it was damaged on its way, remove it from Maven's local repository too."
+        hint = " If the download was damaged, remove it from Maven's local repository too."
         raise InputError(
             f"{describe(source)}: expected sha256 {source.sha256}, found {found}\n"
             f"Nothing was unpacked.{hint if isinstance(source, Maven) else ''}"
@@ -161,18 +161,18 @@ def _unpack(file: Path, source: SingleFile, directory: Path) -> None:
 
 
 def _flatten(directory: Path) -> None:
-    """Put what lies in the directory's only folder in its place."""
+    """Replace the directory's only folder by its contents."""
     only, *others = directory.iterdir()
     if others or only.is_symlink() or not only.is_dir():
         return
-    top = only.rename(directory / ".top")  # something in it may have its name
+    top = only.rename(directory / ".top")  # it may contain something of its own name
     for each in top.iterdir():
         each.rename(directory / each.name)
     top.rmdir()
 
 
 def _failure(name: str, failures: Sequence[Exception]) -> InputError | MeasureError:
-    """One message of what kept each source from giving it."""
+    """One message with the reason why each source failed."""
     lines = [str(error).splitlines()[0] for error in failures]
     kind = MeasureError if any(isinstance(error, MeasureError) for error in failures) else InputError
     return kind("\n".join([f"{name} cannot be fetched from any of its sources", *lines]))

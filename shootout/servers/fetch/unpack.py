@@ -1,4 +1,4 @@
-"""Archives into a directory. Nothing outside it is written or pointed to, whatever the archive says."""
+"""Unpacking archives. Nothing outside the directory is written or linked to, whatever the archive says."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _DAMAGE = (
     struct.error,
     EOFError,
     ValueError,
-    RuntimeError,  # of zipfile: an unknown compression, or a password
+    RuntimeError,  # zipfile: unknown compression, or a password
 )
 _CONTRADICTIONS = (FileExistsError, NotADirectoryError, IsADirectoryError)
 
 
 class ArchiveError(Exception):
-    """An archive cannot be unpacked: one sentence that says why."""
+    """An archive cannot be unpacked; the message says why."""
 
 
 class Destination:
-    """The directory that archives are unpacked into: which members go there, and under which names.
+    """The directory that archives are unpacked into, which members it takes and under which names.
 
-    Links are made when all files are written, so that no file is written through one.
+    Links are made after all files are written, so that no file is written through one.
     """
 
     def __init__(self, directory: Path, folder: str = "", keep: Sequence[str] = ()) -> None:
@@ -50,7 +50,7 @@ class Destination:
         self._links: dict[str, str] = {}
 
     def place(self, name: str) -> str | None:
-        """Where a member goes, relative to the directory; None: it is not wanted."""
+        """A member's path relative to the directory; None if it is left out."""
         parts = tuple(part for part in name.split("/") if part not in ("", "."))
         if name.startswith("/") or ".." in parts:
             raise ArchiveError(f"{name!r} in it points outside")
@@ -61,11 +61,11 @@ class Destination:
         return "/".join(parts) if parts and self._is_kept(parts) else None
 
     def renamed(self, parts: tuple[str, ...]) -> tuple[str, ...]:
-        """The path that a member gets instead of its own."""
+        """The path that replaces a member's own."""
         return parts
 
     def target(self, where: str, target: str) -> str:
-        """What the link at `where` is to say instead of `target`."""
+        """The target that replaces the link's own at `where`."""
         return target
 
     def folder(self, where: str) -> None:
@@ -73,7 +73,7 @@ class Destination:
         (self._directory / where).mkdir(parents=True, exist_ok=True)
 
     def file(self, where: str, content: IO[bytes], *, runs: bool) -> None:
-        """Write a file; of two under one name the later one stays."""
+        """Write a file, replacing an earlier one of its name."""
         path = self._directory / where
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
@@ -89,15 +89,15 @@ class Destination:
         path.unlink(missing_ok=True)
         place = self.place(other)
         if place is None or not (self._directory / place).is_file():
-            raise ArchiveError(f"{where!r} in it is to be {other!r}, which is not there")
+            raise ArchiveError(f"{where!r} in it is a hard link to {other!r}, which is missing")
         path.hardlink_to(self._directory / place)
 
     def link(self, where: str, target: str) -> None:
-        """A symbolic link, for `finish` to make."""
+        """Note a symbolic link for `finish`."""
         self._links[where] = self.target(where, target)
 
     def finish(self) -> None:
-        """Make the links, and see that none of them points outside."""
+        """Make the links. Raises ArchiveError for one that points outside."""
         root = Path(os.path.realpath(self._directory))
         for where, target in self._links.items():
             path = self._directory / where
@@ -105,7 +105,7 @@ class Destination:
                 raise ArchiveError(f"{where!r} in it points outside")
             path.parent.mkdir(parents=True, exist_ok=True)
             if not target:
-                raise ArchiveError(f"the link {where!r} in it points nowhere")
+                raise ArchiveError(f"the link {where!r} in it has no target")
             path.symlink_to(target)
         for where, target in self._links.items():
             if not Path(os.path.realpath(self._directory / where)).is_relative_to(root):
@@ -118,7 +118,7 @@ class Destination:
 
 
 def unpack(file: IO[bytes], destination: Destination) -> None:
-    """Unpack a zip or a tar, plain or compressed. Raises ArchiveError where it is neither, or unsafe."""
+    """Unpack a zip or a tar, plain or compressed. Raises ArchiveError if it is neither, or unsafe."""
     is_zip = file.read(len(ZIP)) == ZIP
     file.seek(0)
     with _archive_errors():
@@ -132,7 +132,7 @@ def unpack(file: IO[bytes], destination: Destination) -> None:
 
 @contextmanager
 def member(archive: Path, name: str) -> Iterator[IO[bytes]]:
-    """A file inside a zip. Raises ArchiveError."""
+    """Open a file inside a zip. Raises ArchiveError."""
     with _archive_errors(), zipfile.ZipFile(archive) as outer:
         try:
             inner = outer.open(name)
@@ -143,13 +143,13 @@ def member(archive: Path, name: str) -> Iterator[IO[bytes]]:
 
 
 def unpack_stream(file: IO[bytes], destination: Destination) -> None:
-    """Unpack a plain tar that comes through a pipe; whoever writes it must say whether it was whole.
+    """Unpack a plain tar from a pipe, without `finish`; the writer's exit code says whether it was complete.
 
-    `finish` is left to do. Raises ArchiveError.
+    Raises ArchiveError.
     """
     with _archive_errors(), tarfile.open(fileobj=file, mode="r|") as tar:
         _unpack_tar(tar, destination)
-        while file.read(2**16):  # what pads its end
+        while file.read(2**16):  # the padding at its end
             pass
 
 
@@ -171,7 +171,7 @@ def _unpack_tar(tar: tarfile.TarFile, destination: Destination) -> None:
 
 
 def _unpack_zip(file: IO[bytes], destination: Destination) -> None:
-    """Run bits are often lost in zips: programs get them by what they begin with."""
+    """Unpack a zip; zips often lose executable bits, so programs are recognised by their first bytes."""
     with zipfile.ZipFile(file) as archive:
         for each in archive.infolist():
             where = destination.place(each.filename)
@@ -192,14 +192,14 @@ def _unpack_zip(file: IO[bytes], destination: Destination) -> None:
 
 @contextmanager
 def _archive_errors() -> Iterator[None]:
-    """What an archive does wrong, as an ArchiveError."""
+    """Turn an archive's faults into ArchiveErrors."""
     try:
         yield
     except _CONTRADICTIONS as error:
         name = Path(error.filename).name
-        raise ArchiveError(f"{name!r} in it is there twice, as different things") from None
+        raise ArchiveError(f"{name!r} in it occurs twice, as different things") from None
     except OSError as error:
-        if error.errno not in (None, errno.EINVAL):  # the place's fault; EINVAL: a seek to nowhere
+        if error.errno not in (None, errno.EINVAL):  # the disk's fault; EINVAL: an invalid seek
             raise
         raise _damaged(error) from None
     except _DAMAGE as error:
@@ -207,4 +207,4 @@ def _archive_errors() -> Iterator[None]:
 
 
 def _damaged(error: Exception) -> ArchiveError:
-    return ArchiveError(f"not a whole tar (plain, .gz, .bz2, .xz) or zip: {error}")
+    return ArchiveError(f"not a complete tar (plain, .gz, .bz2, .xz) or zip: {error}")

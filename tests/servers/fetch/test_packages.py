@@ -284,7 +284,7 @@ def test_another_part_of_an_archive_is_another_tree(tmp_path: Path) -> None:
 
 def test_an_archive_with_nothing_wanted_in_it_is_refused(tmp_path: Path) -> None:
     source = an_archive(tmp_path / "any.tar.gz", "bin/mysqld")
-    with pytest.raises(InputError, match="nothing in it is what `folder` and `keep` ask for"):
+    with pytest.raises(InputError, match="nothing in it matches `folder` and `keep`"):
         packages.fetch("any", an_entry(msgspec.structs.replace(source, folder="usr")), tmp_path)
     assert directories(tmp_path) == []
 
@@ -349,7 +349,7 @@ def test_an_archive_that_does_not_come_whole_is_said(web: str, tmp_path: Path) -
     source = an_archive(tmp_path / "torn.tar.gz", "bin/mysqld")
     length = (tmp_path / "torn.tar.gz").stat().st_size
     for url, words in (
-        (f"{web}/torn.tar.gz", f"it broke off after {length // 2} of {length} bytes"),
+        (f"{web}/torn.tar.gz", f"it ended after {length // 2} of {length} bytes"),
         (f"{web}/none.tar.gz", "HTTP 404 File not found"),
         ("http://127.0.0.1:1/any.tar.gz", "Connection refused"),
     ):
@@ -367,7 +367,7 @@ def test_an_archive_that_does_not_come_whole_is_said(web: str, tmp_path: Path) -
 def test_what_is_no_archive_is_said(tmp_path: Path) -> None:
     (tmp_path / "any.tar").write_text("no tar")
     source = Archive(url=(tmp_path / "any.tar").as_uri(), sha256=sha256(b"no tar").hexdigest())
-    with pytest.raises(InputError, match=r"any\.tar: not a whole tar"):
+    with pytest.raises(InputError, match=r"any\.tar: not a complete tar"):
         fetch_archive(source, tmp_path)
     assert directories(tmp_path) == []
 

@@ -132,12 +132,12 @@ UNSAFE: Sequence[tuple[Sequence[Member], str]] = [
     ([a_file("/tmp/evil")], "'/tmp/evil' in it points outside"),
     ([("link", "a", "../secret")], "the link 'a' in it points outside: ../secret"),
     ([("link", "a", "/etc/passwd")], "the link 'a' in it points outside: /etc/passwd"),
-    ([("link", "a", ".."), a_file("a/evil")], "is there twice, as different things"),
+    ([("link", "a", ".."), a_file("a/evil")], "occurs twice, as different things"),
     ([("link", "a", "b/.."), ("link", "b", "."), ("link", "a/evil", "x")], "points outside"),
     ([("link", "a", "b/.."), ("link", "b", ".")], "the link 'a' in it points outside: b/.."),
-    ([a_file("a"), a_file("a/b")], "is there twice, as different things"),
+    ([a_file("a"), a_file("a/b")], "occurs twice, as different things"),
     ([("same", "a", "../secret")], "'../secret' in it points outside"),
-    ([("same", "a", "nothing")], "'a' in it is to be 'nothing', which is not there"),
+    ([("same", "a", "nothing")], "'a' in it is a hard link to 'nothing', which is missing"),
     ([("pipe", "a", "")], "'a' in it is neither file, folder nor link"),
 ]
 
@@ -188,7 +188,7 @@ def test_what_is_no_whole_archive_is_said(tmp_path: Path) -> None:
     whole = a_tar(MEMBERS, tmp_path / "whole").read_bytes()
     for content in (b"", b"no archive", whole[: len(whole) // 2], b"PK\x03\x04 and no more"):
         (tmp_path / "archive").write_bytes(content)
-        with pytest.raises(ArchiveError, match="not a whole tar"):
+        with pytest.raises(ArchiveError, match="not a complete tar"):
             unpacked(tmp_path / "archive", tmp_path / "tree")
 
 

@@ -1,0 +1,37 @@
+"""A server's family and version, read from how it describes itself."""
+
+from __future__ import annotations
+
+import re
+
+from shootout.errors import InputError
+from shootout.model.value import Family, Version
+
+# MariaDB may put the 5.5.5 that it reports to replicas before its own version.
+_NUMBERS = re.compile(r"(?:5\.5\.5-(?=\d+\.\d+\.\d))?(\d+)\.(\d+)\.(\d+)")
+
+
+def family_of(description: str) -> Family:
+    """The family that a server's version and comment name; MySQL if they name none."""
+    others: tuple[Family, ...] = ("mariadb", "percona")
+    return next((family for family in others if family in description.lower()), "mysql")
+
+
+def numbers_of(version: str) -> Version:
+    """The numbers at the start of a version. Raises InputError if there are none."""
+    found = _NUMBERS.match(version)
+    if found is None:
+        raise InputError(f"server version {version!r}: expected numbers")
+    major, minor, patch = map(int, found.groups())
+    return major, minor, patch
+
+
+def parse(output: str) -> tuple[Version, Family] | None:
+    """Read what `mysqld --version` prints; None if that names no version."""
+    found = re.search(r"\bVer (\d+\.\d+\.\d\S*)", output)
+    return (numbers_of(found[1]), family_of(output)) if found else None
+
+
+def is_mysql_since(family: Family, version: Version, since: Version) -> bool:
+    """Whether it is MySQL or Percona Server `since` or later; MySQL 6.0 was abandoned before 5.5."""
+    return family != "mariadb" and since <= version and version[0] != 6
