@@ -20,6 +20,7 @@ import pytest
 from shootout import paths
 from shootout.servers import catalogue
 from shootout.servers.fetch import packages
+from shootout.servers.native import Tree
 
 BASE, HEAD = "mysql-5.7.22", "mysql-8.0.12"
 SHOOTOUT = str(Path(sys.executable).with_name("shootout"))
@@ -55,6 +56,11 @@ budget_s = 600.0
 [policy]
 confirm_starts = 0
 """
+
+
+def a_tree(name: str) -> Tree:
+    """The program files of a server in the catalogue, fetched if they are missing."""
+    return Tree.inspect(packages.fetch(name, catalogue.load()[name], paths.cache_folder()))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a load meets in earnest: prepared statements, rates, thousands of connections, losses."""
+"""Prepared statements, rates, thousands of connections, and lost ones, on a real server."""
 
 import json
 import os
@@ -14,27 +14,25 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shootout import paths
 from shootout._engine import Engine, LoadError
 from shootout.inputs import workload
 from shootout.measure import dataset
 from shootout.measure.dataset import Template
 from shootout.measure.managed import connect
 from shootout.model.plan import Dataset
-from shootout.servers import catalogue, instances
-from shootout.servers.fetch import packages
+from shootout.servers import instances
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
-from tests.runs import until
+from tests.runs import a_tree, until
 
 pytestmark = [pytest.mark.real, pytest.mark.alone]
 
-# Not 5.7: where a busy machine's sessions are killed at work, it now and then keeps their threads for good.
+# Not 5.7: on a busy machine it sometimes never ends the threads of killed sessions.
 NAME = "mysql-8.0.12"
 SCHEMA = "shootout"
 OPTIONS = {
     "innodb-buffer-pool-size": "64M",
-    "innodb-flush-log-at-trx-commit": "1",  # what was committed survives a crash
+    "innodb-flush-log-at-trx-commit": "1",  # commits survive a crash
     "skip-log-bin": "",
     "character-set-server": "utf8mb4",
     "collation-server": "utf8mb4_general_ci",
@@ -47,7 +45,7 @@ DEADLOCK, LOST, NO_SOCKET = 1213, 2013, 2002
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tree, Template]:
-    tree = Tree.inspect(packages.fetch(NAME, catalogue.load()[NAME], paths.cache_folder()))
+    tree = a_tree(NAME)
     return tree, dataset.template(tree, OPTIONS, [DATASET], tmp_path_factory.mktemp("cache"))
 
 
@@ -60,14 +58,14 @@ def instance(template: tuple[Tree, Template], tmp_path: Path) -> Iterator[Instan
 
 
 def program(name: str, **changes: object) -> bytes:
-    """A workload's program with some of its fields changed."""
+    """A workload's program with some fields changed."""
     compiled = msgspec.json.encode(workload.compile_program(name, workload.load(name), DATASET))
     return json.dumps(json.loads(compiled) | changes).encode()
 
 
 @contextmanager
 def after(seconds: float, do: Callable[[], object]) -> Iterator[None]:
-    """Do something beside the body, after some time; its error is the body's."""
+    """Call `do` after some time, concurrently with the body; raises if it failed."""
     errors = []
 
     def act() -> None:
@@ -129,7 +127,7 @@ def test_a_stopped_second_shows_in_the_percentiles_of_a_rate(instance: Instance)
 
     with after(1.0, stop):
         taken = engine.slice(0, 0.0, 4.0, TIMEOUT_S)
-    assert taken.completed == pytest.approx(2000, abs=2)  # none is left out
+    assert taken.completed == pytest.approx(2000, abs=2)  # no arrival is dropped
     # A quarter of the arrivals fell into the second, evenly: a tenth of all waited 0.6 s or more.
     assert taken.latencies.percentile(90) == pytest.approx(0.6, abs=0.2)
     assert taken.latencies.max_s == pytest.approx(1.0, abs=0.25)
@@ -161,7 +159,7 @@ def test_thousands_of_connections(instance: Instance) -> None:
 
 
 def test_over_tcp_a_greeting_may_come_with_the_connection(instance: Instance) -> None:
-    """As it nearly always does where hundreds of connections are opened at once."""
+    """It nearly always does when hundreds of connections are opened at once."""
     login = instance.login
     engine = Engine(program("oltp_point_select"), 1)
     connect(engine, instance, SCHEMA, 1)  # from here on the server knows the password's digest
@@ -249,7 +247,7 @@ def test_a_restart_under_load_is_counted_and_loses_no_count(
         with instance.connect() as connection, connection.cursor() as cursor:
             cursor.execute(f"SELECT SUM(v) FROM {SCHEMA}.t")
             (row,) = cursor.fetchall()
-        # Of the transactions in flight at the crash nobody can say whether they were committed.
+        # Transactions in flight at the crash may or may not have committed.
         assert completed <= row[0] <= completed + lost
     finally:
         for process in again:

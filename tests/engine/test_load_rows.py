@@ -11,14 +11,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shootout import paths
 from shootout._engine import LoadError, checksum, load_rows, tables
 from shootout.model.plan import Dataset
-from shootout.servers import catalogue, instances
-from shootout.servers.fetch import packages
+from shootout.servers import instances
 from shootout.servers.instances import Instance
-from shootout.servers.native import Tree
-from tests.runs import until
+from tests.runs import a_tree, until
 
 pytestmark = pytest.mark.real
 
@@ -41,7 +38,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Inst
     with ExitStack() as running:
         started = {}
         for name in NAMES:
-            tree = Tree.inspect(packages.fetch(name, catalogue.load()[name], paths.cache_folder()))
+            tree = a_tree(name)
             home = tmp_path_factory.mktemp(name) / "instance"
             instances.initialise(tree, home, OPTIONS)
             started[name] = running.enter_context(instances.start(tree, home, OPTIONS))
@@ -81,7 +78,7 @@ def load(server: Instance, dataset: Dataset, workers: int = 1) -> int:
 
 
 def sums(server: Instance, dataset: Dataset) -> Sequence[tuple[int, int]]:
-    """Of each table in the server: its rows, and their checksum."""
+    """The row count and checksum of each table in the server."""
     found = []
     for name, columns in tables(encoded(dataset)):
         fields = ", ".join(columns)
@@ -93,7 +90,7 @@ def sums(server: Instance, dataset: Dataset) -> Sequence[tuple[int, int]]:
 
 
 def pages(server: Instance, table: str) -> Sequence[tuple[int, bytes]]:
-    """The table's pages as they lie in its file: kind, neighbours; of index pages fill, level, index."""
+    """The pages of the table's file: kind and neighbours; for index pages fill, level and index, too."""
     server.query(f"FLUSH TABLES {SCHEMA}.{table} FOR EXPORT")
     data = (server.directory / "data" / SCHEMA / f"{table}.ibd").read_bytes()
     server.query("UNLOCK TABLES")
@@ -108,7 +105,7 @@ def pages(server: Instance, table: str) -> Sequence[tuple[int, bytes]]:
 
 
 def loading(server: Instance, then: Callable[[], object]) -> threading.Thread:
-    """Does `then` as soon as rows of a load go into the server."""
+    """Calls `then` as soon as a load's rows reach the server."""
 
     def watch() -> None:
         until(lambda: server.status()["Innodb_rows_inserted"] > before + 1000)
@@ -208,7 +205,7 @@ def test_a_session_that_the_server_ends_is_an_error(servers: dict[str, Instance]
 
 
 def test_a_server_that_dies_is_an_error(tmp_path: Path) -> None:
-    tree = Tree.inspect(packages.fetch(NAMES[0], catalogue.load()[NAMES[0]], paths.cache_folder()))
+    tree = a_tree(NAMES[0])
     instances.initialise(tree, tmp_path / "instance", OPTIONS)
     with instances.start(tree, tmp_path / "instance", OPTIONS) as server:
         emptied(server)

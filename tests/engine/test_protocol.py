@@ -1,4 +1,4 @@
-"""The load engine on real servers: it counts what the servers count, and says what it cannot do."""
+"""The load engine on real servers: its counts match theirs, and it reports what it cannot do."""
 
 import os
 import re
@@ -15,7 +15,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shootout import paths
 from shootout._engine import Engine, Histogram, LoadError, Slice
 from shootout.inputs import workload
 from shootout.measure import dataset
@@ -24,10 +23,9 @@ from shootout.measure.managed import connect
 from shootout.model.plan import Dataset
 from shootout.model.program import Program
 from shootout.model.workload import Integer, Parameter, Step, Text, Transaction, Workload, WorkloadStatement
-from shootout.servers import catalogue
-from shootout.servers.fetch import packages
 from shootout.servers.instances import Instance, start
 from shootout.servers.native import Tree
+from tests.runs import a_tree
 
 pytestmark = [pytest.mark.real, pytest.mark.alone]
 
@@ -57,10 +55,7 @@ MIB = 1024 * 1024
 @pytest.fixture(scope="module")
 def templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Tree, Template]]:
     cache = tmp_path_factory.mktemp("cache")
-    trees = {
-        name: Tree.inspect(packages.fetch(name, catalogue.load()[name], paths.cache_folder()))
-        for name in NAMES
-    }
+    trees = {name: a_tree(name) for name in NAMES}
     return {name: (tree, dataset.template(tree, OPTIONS, [DATASET], cache)) for name, tree in trees.items()}
 
 
@@ -89,7 +84,7 @@ def shipped(name: str) -> bytes:
 def a_program(
     *statements: str, begin: bool = True, parameters: Mapping[str, Parameter] | None = None
 ) -> bytes:
-    """One transaction of these statements, each in a step of its own: drawn afresh."""
+    """One transaction of these statements, each in its own step, so that parameters are redrawn."""
     steps = tuple(
         Step(statements=(WorkloadStatement(name=f"s{number}", sql=sql),))
         for number, sql in enumerate(statements)
@@ -115,17 +110,17 @@ def one_slice(program: bytes, server: Instance, connections: int, window_s: floa
 
 
 def change(server: Instance, load: Callable[[], Slice]) -> tuple[Slice, dict[str, float]]:
-    """What a slice reports, and what the server counted meanwhile."""
+    """A slice, and what the server counted during it."""
     before = server.status()
     taken = load()
     after = server.status()
     counted = {name: after[name] - before.get(name, 0) for name in after}
-    counted["Questions"] -= 1  # the second of our own
+    counted["Questions"] -= 1  # the second SHOW STATUS
     return taken, counted
 
 
 def assert_true(taken: Slice, counted: Mapping[str, float]) -> None:
-    """The slice's counts are the server's; what was refused once was sent again."""
+    """The slice's counts match the server's; refused transactions were sent again."""
     refused = sum(taken.errors.values())
     assert taken.reads == counted["Com_select"]
     assert taken.writes + refused == sum(counted[f"Com_{verb}"] for verb in ("update", "delete", "insert"))
@@ -140,7 +135,7 @@ def assert_no_transaction_open(server: Instance) -> None:
 
 @contextmanager
 def in_the_middle(after_s: float, action: Callable[[], object]) -> Iterator[Callable[[], float]]:
-    """Do `action` beside the body after so many seconds; gives how long ago that was."""
+    """Call `action` after some time, concurrently with the body; yields a clock of the time since then."""
     done_at = [float("nan")]
 
     def act() -> None:
@@ -157,7 +152,7 @@ def in_the_middle(after_s: float, action: Callable[[], object]) -> Iterator[Call
 
 @contextmanager
 def a_table(server: Instance, *statements: str) -> Iterator[None]:
-    """Table `t`, which these statements make."""
+    """Table `t`, created by these statements."""
     for statement in statements:
         server.query(statement)
     try:
@@ -177,7 +172,7 @@ def wait_until_alone(server: Instance) -> None:
 def failure(
     engine: Engine, server: int, window_s: float = 20.0, timeout_s: float = TIMEOUT_S
 ) -> tuple[int, str]:
-    """The code and words of the error that ends a slice."""
+    """The code and message of the error that ends a slice."""
     try:  # pytest.raises would keep the engine, and its connections, in a cycle
         engine.slice(server, 0.0, window_s, timeout_s)
     except LoadError as error:
@@ -233,23 +228,23 @@ def test_transactions_are_the_completed_ones_but_for_the_edge(instance: Instance
 
 @pytest.mark.parametrize("connections", [1, 16])
 def test_latencies_fill_the_window(connections: int, instance: Instance) -> None:
-    """In a closed loop each connection is always in a transaction: latencies add up to the time there was.
+    """In a closed loop every connection is always in a transaction, so latencies add up to the window.
 
-    All but those that the window's end cuts: where the machine stands still just then, they are its longest.
+    Transactions cut by the window's end are missing; if the machine stalls just then, they are the longest.
     """
-    there_was_s = connections * 0.6
+    available_s = connections * 0.6
     short_s = []
     for _ in range(4):
         taken = one_slice(shipped("oltp_read_write"), instance, connections, window_s=0.6)
         latencies = taken.latencies
         spent_s = latencies.mean_s * latencies.count
-        assert spent_s <= there_was_s * 1.002 + 1e-3
-        short_s.append(there_was_s - spent_s - connections * latencies.max_s)
+        assert spent_s <= available_s * 1.002 + 1e-3
+        short_s.append(available_s - spent_s - connections * latencies.max_s)
         percentiles = [latencies.percentile(p) for p in (0, 25, 50, 75, 95, 99, 99.9, 100)]
         assert percentiles == sorted(percentiles)
         assert 0 < latencies.min_s <= percentiles[2] <= latencies.max_s == percentiles[-1]
         assert taken.client_cpu_s > 0
-    assert min(short_s) <= there_was_s * 0.002 + 1e-3, short_s
+    assert min(short_s) <= available_s * 0.002 + 1e-3, short_s
 
 
 def test_each_kind_has_its_latencies(instance: Instance) -> None:

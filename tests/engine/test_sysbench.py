@@ -1,4 +1,4 @@
-"""Side by side with sysbench on a real server: the same statements, as often, on each other's tables."""
+"""Compared with sysbench on a real server: the same statements, equally often, on each other's tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 import msgspec
 import pytest
 
-from shootout import paths
 from shootout._engine import Engine
 from shootout.inputs import workload
 from shootout.measure import dataset
@@ -19,12 +18,10 @@ from shootout.measure.hooks import Hooks
 from shootout.measure.managed import connect
 from shootout.model.plan import Load, Scale
 from shootout.model.value import Protocol
-from shootout.servers import catalogue, instances
+from shootout.servers import instances
 from shootout.servers.accounts import LOAD_USER
-from shootout.servers.fetch import packages
 from shootout.servers.instances import Instance
-from shootout.servers.native import Tree
-from tests.runs import until
+from tests.runs import a_tree, until
 
 pytestmark = pytest.mark.real
 
@@ -57,7 +54,7 @@ ALIKE = [*((name, {}) for name in sorted(workload.shipped() - {"bulk_insert", "t
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
-    tree = Tree.inspect(packages.fetch(NAME, catalogue.load()[NAME], paths.cache_folder()))
+    tree = a_tree(NAME)
     home = tmp_path_factory.mktemp("server")
     template = dataset.template(tree, OPTIONS, [SCALE.of("sbtest")], home / "cache")
     template.copy_to(home / "instance")
@@ -82,9 +79,9 @@ def forget(server: Instance) -> None:
 
 
 def digests(server: Instance, schema: str) -> Counter[str]:
-    """How often each digest of a statement was executed as text, whichever table it was about.
+    """How often each statement digest was executed as text, whichever its table.
 
-    A statement is counted after it was answered, so all who sent some must have gone.
+    The server counts a statement after answering it, so wait until all clients have disconnected.
     """
     until(lambda: server.status()["Threads_connected"] == 1)
     found: Counter[str] = Counter()
@@ -97,7 +94,7 @@ def digests(server: Instance, schema: str) -> Counter[str]:
 
 
 def logged(server: Instance, user: str, *commands: str) -> list[str]:
-    """What a user sent by these commands, as the general log has it: an execution with its values."""
+    """What a user sent with these commands, from the general log: executions with their values."""
     rows = server.query(
         "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log "
         f"WHERE user_host LIKE '{user}[%' AND FIND_IN_SET(command_type, '{','.join(commands)}')"
@@ -106,7 +103,7 @@ def logged(server: Instance, user: str, *commands: str) -> list[str]:
 
 
 def forms(texts: list[str], *, tables_differ: bool = True) -> Counter[str]:
-    """The texts without values, and with all white space alike."""
+    """The texts without values, with normalised white space."""
     found: Counter[str] = Counter()
     for text in texts:
         form = re.sub(r"'[^']*'|\b\d+\b", "?", re.sub(r"\s+", " ", text.strip()))
@@ -117,7 +114,7 @@ def forms(texts: list[str], *, tables_differ: bool = True) -> Counter[str]:
 def send(
     server: Instance, name: str, options: Mapping[str, int], protocol: Protocol, schema: str = ""
 ) -> int:
-    """Load the server by our engine for a moment; gives the number of transactions."""
+    """Load the server briefly with our engine; returns the number of transactions."""
     chosen = workload.with_options(workload.load(name), options, None)
     tables = SCALE.of(chosen.dataset)
     program = workload.compile_program(name, chosen, tables, Load(protocol=protocol))
@@ -194,5 +191,5 @@ def test_our_engine_runs_on_tables_that_sysbench_made(server: Instance, protocol
 
 
 def _spelled(option: str, value: int) -> str:
-    """As sysbench wants it: a switch is no number there."""
+    """In sysbench's syntax, in which a switch is not a number."""
     return ("off", "on")[value] if option == "skip_trx" else str(value)

@@ -1,4 +1,4 @@
-"""TPC-C on real servers: what is loaded, what the engine does to it, and what the checks find."""
+"""TPC-C on real servers: the loaded rows, the engine's transactions, and the checks."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -9,7 +9,6 @@ from typing import get_args
 import msgspec
 import pytest
 
-from shootout import paths
 from shootout._engine import Engine, Slice
 from shootout.errors import MeasureError
 from shootout.inputs import workload
@@ -20,10 +19,8 @@ from shootout.measure.managed import connect
 from shootout.model.plan import Dataset, Load
 from shootout.model.program import Program
 from shootout.model.value import Protocol
-from shootout.servers import catalogue
-from shootout.servers.fetch import packages
 from shootout.servers.instances import Instance, start
-from shootout.servers.native import Tree
+from tests.runs import a_tree
 
 BASE, HEAD = "mysql-5.7.22", "mysql-8.0.12"
 OPTIONS = {
@@ -77,12 +74,12 @@ DAMAGE = {
 
 @pytest.fixture(scope="module")
 def instances(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Instance]]:
-    """Servers whose tables were held against the generator, row by row, as templates are."""
+    """Servers whose tables were verified against the generator row by row, as templates are."""
     cache = tmp_path_factory.mktemp("cache")
     with ExitStack() as running:
         started = {}
         for name, scale in DATASETS.items():
-            tree = Tree.inspect(packages.fetch(name, catalogue.load()[name], paths.cache_folder()))
+            tree = a_tree(name)
             home = tmp_path_factory.mktemp(name) / "instance"
             dataset.template(tree, OPTIONS, [scale], cache).copy_to(home)
             started[name] = running.enter_context(start(tree, home, OPTIONS))
@@ -104,13 +101,13 @@ def load(instance: Instance, program: Program) -> Slice:
 
 
 def number(instance: Instance, sql: str) -> int:
-    """The one number that a query gives; `{}` in it is the schema."""
+    """The one number that a query returns; `{}` in it is the schema."""
     ((found,),) = instance.query(sql.format(SCHEMA))
     return int(found or 0)
 
 
 def assert_share(found: int, of: int, share: Fraction) -> None:
-    """`found` is its share but for five standard deviations, and what is cut off at a slice's edges."""
+    """`found` is within five standard deviations of its share, plus what a slice's edges cut off."""
     slack = 5 * sqrt(of * share * (1 - share)) + 5 * (share > 0)
     assert abs(found - of * share) <= slack, (found, of, share)
 
@@ -243,7 +240,7 @@ def test_a_broken_table_is_found_by_name(instances: dict[str, Instance]) -> None
     with pytest.raises(MeasureError, match=r"check warehouse_ytd: expected no row, found w_id = 1, w_ytd = "):
         check(instance, BASE)
     with pytest.raises(
-        MeasureError, match=rf"table {SCHEMA}\.warehouse of tpcc-1w-innodb-seed1 is not as it"
+        MeasureError, match=rf"table {SCHEMA}\.warehouse of tpcc-1w-innodb-seed1 differs from"
     ):
         dataset.verify(instance, DATASETS[BASE])
     instance.query(f"UPDATE {SCHEMA}.warehouse SET w_ytd = w_ytd - 1")

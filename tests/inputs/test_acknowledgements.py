@@ -27,7 +27,7 @@ def known(**changes: object) -> Acknowledgement:
 
 
 def slower(started: str = "2026-06-30T23:00:00+00:00") -> RunDocument:
-    """By 9.5 %."""
+    """A run with a regression of 9.5 %."""
     document = a_document(starts_of(-10))
     return structs.replace(document, header=structs.replace(document.header, started=started))
 
@@ -46,7 +46,7 @@ def test_a_known_regression_is_one_that_fails_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "code", "said"),
+    ("entry", "code", "expected"),
     [
         (
             known(at_most=0.09),
@@ -61,12 +61,12 @@ def test_a_known_regression_is_one_that_fails_nothing() -> None:
     ],
     ids=["larger", "expired"],
 )
-def test_it_fires_again_beyond_its_bounds(entry: Acknowledgement, code: str, said: str) -> None:
+def test_it_fires_again_beyond_its_bounds(entry: Acknowledgement, code: str, expected: str) -> None:
     comparison, head = judged(slower(), entry)
     assert head.acknowledged is None
     assert compare.exit_code(comparison) == 1
     (text,) = (warning.text for warning in head.warnings if warning.code == code)
-    assert said in text
+    assert expected in text
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,14 @@ from tests.repeated import NAMES, a_repetition
 
 
 def test_published_reports_add_up() -> None:
-    said = published.load("flavours")
-    for server in said.servers:
+    comparison = published.load("flavours")
+    for server in comparison.servers:
         report = server.report
         assert report is not None
         assert report.reads + report.writes + report.other == report.total
         assert report.reads / 60 / report.tps == pytest.approx(14, rel=0.01)
         assert report.requests_per_s / report.tps == pytest.approx(18, rel=0.01)
-        assert report.latency_ms[1] / 1000 * report.tps == pytest.approx(said.threads[0], rel=0.01)
+        assert report.latency_ms[1] / 1000 * report.tps == pytest.approx(comparison.threads[0], rel=0.01)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -56,8 +56,8 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
 
 def test_servers_are_found_under_what_stands_in_for_them() -> None:
     header = a_repetition("shootout", starts=0).header
-    said = published.load("shootout")
-    found = {server.name: published.record_of(server, header) for server in said.servers}
+    comparison = published.load("shootout")
+    found = {server.name: published.record_of(server, header) for server in comparison.servers}
     labels = {name: record.label if record else None for name, record in found.items()}
     assert labels == {
         "4.1": "path:mysql-4.1",
@@ -70,5 +70,5 @@ def test_servers_are_found_under_what_stands_in_for_them() -> None:
     assert {name for name, record in found.items() if record and record.absent} == {
         "4.1", "5.0", "5.1", "5.1 + InnoDB plugin",
     }  # fmt: skip
-    beside = [record.label for record in published.unpublished(said, header)]
-    assert beside == ["mysql-5.7.22", "mysql-9.7", "mariadb-10.1.23", "mariadb-11.8", "path:percona-5.5"]
+    others = [record.label for record in published.unpublished(comparison, header)]
+    assert others == ["mysql-5.7.22", "mysql-9.7", "mariadb-10.1.23", "mariadb-11.8", "path:percona-5.5"]

@@ -1,4 +1,4 @@
-"""Whatever stands in a file or an option, its reader gives a value or one clear InputError."""
+"""Whatever a file or an option contains, its reader returns a value or raises one clear InputError."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def shipped(folder: str) -> list[Table]:
 
 
 def places_in(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every table or array in it, with each of its keys or indices."""
+    """Every table or array in the value, with each of its keys or indices."""
     for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
         yield value, key
         if isinstance(inner, dict | list):
@@ -71,7 +71,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.samp
     "1e5000", "1e9999999999", "nan", "inf", "a.toml", "a/\x00", "path:~nobody-at-all", "path:" + 300 * "a",
     "mysql-5.7.22@", 300 * "a",
 ])  # fmt: skip
-# What msgspec and the compiler compare numbers with, and one to both sides of it.
+# Limits in msgspec and the compiler, and the numbers next to them.
 NUMBERS = st.integers(-3, 130) | st.builds(
     lambda power, sign, off: sign * 2**power + off,
     st.sampled_from([16, 31, 32, 63, 64, 200]),
@@ -97,7 +97,7 @@ def values(words: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
 
 
 def mutations(files: list[Table]) -> st.SearchStrategy[Table]:
-    """One of the files with up to four things in it dropped, doubled, renamed, or replaced."""
+    """One of the files with up to four entries dropped, doubled, renamed, moved or replaced."""
     known = sorted(set().union(*map(words_in, files)))
     words = st.sampled_from(known)
     typed = words.flatmap(
@@ -172,7 +172,7 @@ OPTION = r".*(['\"]|: \S| = |no \[mysqld\])"  # a .cnf file's
 
 
 def accepts(reader: Callable[[], object], *named: str, field: str = FIELD) -> None:
-    """A value, or an InputError of one to three lines that begins with one of these names and the field."""
+    """The reader returns, or raises an InputError of one to three lines: a name, then the field."""
     try:
         reader()
     except InputError as fault:
@@ -181,8 +181,7 @@ def accepts(reader: Callable[[], object], *named: str, field: str = FIELD) -> No
         if named:
             begins = next((name for name in named if message.startswith(name)), None)
             assert begins is not None, message
-            said = message.removeprefix(begins)
-            assert re.match(field, said, re.DOTALL), message
+            assert re.match(field, message.removeprefix(begins), re.DOTALL), message
 
 
 @pytest.fixture(scope="module")
@@ -192,7 +191,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def read_workload(file: Path) -> None:
     program = workload.compile_program("mine", workload.load(str(file)), Dataset())
-    Engine(msgspec.json.encode(program), 1)  # what the compiler lets through, the engine takes
+    Engine(msgspec.json.encode(program), 1)  # the engine accepts whatever compiles
 
 
 def read_settings(file: Path) -> None:
@@ -313,7 +312,7 @@ PARTS = st.sampled_from([
 
 
 def one_line(parts: list[str]) -> str:
-    """Messages show a path as it was given; how many lines it has is then the user's affair."""
+    """Messages show a path as given, line breaks included; leave them out."""
     return "".join(parts).replace("\n", "")
 
 

@@ -1,4 +1,4 @@
-"""What a user is told about a file that is wrong: the file, the field, what was found, what was expected."""
+"""Messages for a wrong file: the file, the field, what was found, what was expected."""
 
 from __future__ import annotations
 

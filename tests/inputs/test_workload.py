@@ -70,7 +70,7 @@ def compiled(
     *steps: Step, dataset: Dataset = DATASET, load: Load = workload.CLOSED_LOOP, **fields: object
 ) -> Program:
     program = workload.compile_program("mine", a_workload(*steps, **fields), dataset, load)  # type: ignore[arg-type]
-    Engine(msgspec.json.encode(program), 1)  # the engine understands whatever we compile
+    Engine(msgspec.json.encode(program), 1)  # the engine accepts whatever compiles
     return program
 
 
@@ -89,13 +89,13 @@ def complaint(
 
 
 def text_of(program: Program, statement: ProgramStatement) -> str:
-    """The statement with everything drawn replaced by `?`, and table number 7."""
+    """The statement with `?` for everything drawn, and table number 7."""
     pieces = ("7" if p == -1 else "?" if isinstance(p, int) else p for p in statement.pieces)
     return "".join(pieces)
 
 
 def sent(program: Program) -> dict[str, tuple[int, str]]:
-    """For each kind: how often a transaction sends it, and its text."""
+    """How often a transaction sends each kind, and its text."""
     [transaction] = program.transactions
     return {
         program.kinds[statement.kind].name: (step.repeat, text_of(program, statement))
@@ -395,8 +395,8 @@ def test_wrong_results(sql: str, into: tuple[str, ...], expected: str) -> None:
 
 
 def test_a_step_that_is_left_out_gives_no_result() -> None:
-    gives = Step(statements=(WorkloadStatement(name="a", sql="SELECT 1", into=("x",)),), repeat=0)
-    message = complaint(gives, a_step("SELECT {x}"), parameters={"x": Result()})
+    first = Step(statements=(WorkloadStatement(name="a", sql="SELECT 1", into=("x",)),), repeat=0)
+    message = complaint(first, a_step("SELECT {x}"), parameters={"x": Result()})
     assert message.endswith("steps[1].statements[0].sql: {x} is not the result of an earlier statement")
 
 

@@ -24,7 +24,7 @@ pytest_plugins = ["tests.runs"]
 def test_a_runner_is_calibrated_and_later_runs_use_it(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every placement and slice length is visited, and what is best stands in the document of the run."""
+    """Every placement and slice length is visited, and the run document records the best."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(lab.folder))
     for name, seconds in (("VISIT_S", 0.1), ("SETTLE_S", 0.02), ("WARMUP_S", 0.2)):
         monkeypatch.setattr(calibrate, name, seconds)
@@ -32,17 +32,17 @@ def test_a_runner_is_calibrated_and_later_runs_use_it(
         monkeypatch.setattr(calibrate, name, value)
     out = tmp_path / "out"
     selection = Selection.read(profile=str(lab.profile), servers=f"{BASE},{BASE}", budget="0.1")
-    said: list[str] = []
+    messages: list[str] = []
     stopped: dict[str, set[int]] = {}  # processes, by the block that was visited
     stop = machine.stop
 
     def noted(pid: int, now: bool) -> None:
-        stopped.setdefault(said[-1].rpartition(" ")[2], set()).add(pid)
+        stopped.setdefault(messages[-1].rpartition(" ")[2], set()).add(pid)
         stop(pid, now)
 
     monkeypatch.setattr(machine, "stop", noted)
     left = calibrate.begin(
-        app.plan(selection), out / "results", lambda progress: said.append(progress.detail)
+        app.plan(selection), out / "results", lambda progress: messages.append(progress.detail)
     )
     assert left == pytest.approx(4)  # two thirds of the budget
     assert {block: len(pids) for block, pids in stopped.items()} == {"oltp_read_write-t2": 4}  # of two starts

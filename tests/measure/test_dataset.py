@@ -3,15 +3,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shootout import paths
 from shootout.errors import MeasureError
 from shootout.measure import dataset
 from shootout.model.plan import Dataset
 from shootout.model.value import Family
-from shootout.servers import cache, catalogue, instances
+from shootout.servers import cache, instances
 from shootout.servers.accounts import LOAD_USER
-from shootout.servers.fetch import packages
-from shootout.servers.native import Tree
+from tests.runs import a_tree
 
 pytestmark = pytest.mark.real
 
@@ -24,10 +22,6 @@ SMALL = {
 DATASET = Dataset(tables=2, rows=5_007, seed=5)
 EVERY = (DATASET, Dataset(kind="tpcc"), Dataset(kind="own"))
 NAMES = ("mysql-5.7.22", "mysql-8.0.12")
-
-
-def a_tree(name: str) -> Tree:
-    return Tree.inspect(packages.fetch(name, catalogue.load()[name], paths.cache_folder()))
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +115,7 @@ def test_loading_leaves_the_server_as_it_was(tmp_path: Path) -> None:
             assert "shootout`" not in written
 
 
-def test_a_load_that_the_server_refuses_is_told_in_its_words(tmp_path: Path) -> None:
+def test_a_refused_load_is_reported_in_the_servers_words(tmp_path: Path) -> None:
     tree = a_tree(NAMES[0])
     instances.initialise(tree, tmp_path / "instance", SMALL)
     with instances.start(tree, tmp_path / "instance", SMALL) as instance:
@@ -170,7 +164,7 @@ def test_a_torn_template_is_never_used(harm: str, cache_dir: Path) -> None:
     else:
         (whole.directory / "template.json").unlink()
     again = dataset.template(tree, SMALL, [DATASET], cache_dir)
-    assert again.load_s is not None  # made anew
+    assert again.load_s is not None  # reloaded
     assert again.checksum == whole.checksum
     assert again.directory == whole.directory
 
@@ -206,7 +200,7 @@ def test_a_storage_engine_that_is_a_plugin_is_loaded(
     assert list(found.values()) == ([] if loaded is None else [loaded])
 
 
-def test_what_cannot_be_copied_is_said(cache_dir: Path, tmp_path: Path) -> None:
+def test_a_failed_copy_is_reported(cache_dir: Path, tmp_path: Path) -> None:
     template = dataset.Template(directory=tmp_path / "none", checksum="", load_s=None)
     with pytest.raises(MeasureError, match=r"cannot copy the dataset to .*No such file"):
         template.copy_to(tmp_path / "instance")

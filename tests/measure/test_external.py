@@ -1,4 +1,4 @@
-"""Servers that run already: what is measured of them, and that they stay as they were."""
+"""Servers that already run: they are measured, and left as they were."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
-from shootout import app, paths
+from shootout import app
 from shootout._engine import Engine
 from shootout.document import journal
 from shootout.errors import MeasureError
@@ -27,13 +27,11 @@ from shootout.model.plan import Dataset
 from shootout.model.run import ServerRecord
 from shootout.model.workload import Result, Step, Transaction, Workload, WorkloadStatement
 from shootout.runner import machine
-from shootout.servers import catalogue, dsn, instances
+from shootout.servers import dsn, instances
 from shootout.servers.dsn import Dsn
 from shootout.servers.external import MARK, Claim, External
-from shootout.servers.fetch import packages
 from shootout.servers.instances import Instance
-from shootout.servers.native import Tree
-from tests.runs import BASE, HEAD, PYTEST, SHOOTOUT, Lab, document_in
+from tests.runs import BASE, HEAD, PYTEST, SHOOTOUT, Lab, a_tree, document_in
 
 pytest_plugins = ["tests.runs"]
 pytestmark = pytest.mark.real
@@ -55,12 +53,12 @@ SMALL = Dataset(tables=3, rows=1_001, seed=7)
 
 @pytest.fixture(scope="module")
 def started(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Instance]]:
-    """Servers that somebody else runs: strict ones, with an account that may do next to nothing."""
+    """Strict servers that the suite does not manage, with an account of minimal privileges."""
     with ExitStack() as running:
         servers = {}
         for name in (BASE, HEAD):
             home = tmp_path_factory.mktemp(name) / "instance"
-            tree = Tree.inspect(packages.fetch(name, catalogue.load()[name], paths.cache_folder()))
+            tree = a_tree(name)
             instances.initialise(tree, home, OPTIONS)
             server = running.enter_context(instances.start(tree, home, OPTIONS))
             password = SECRET.replace("'", "''")
@@ -74,14 +72,14 @@ def started(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict
 
 @pytest.fixture
 def server(started: dict[str, Instance]) -> Iterator[Instance]:
-    """The first of them; nothing may be left there."""
+    """The first of them; checks that nothing is left there."""
     before = state(started[BASE])
     yield started[BASE]
     assert state(started[BASE]) == before
 
 
 def state(server: Instance) -> dict[str, Any]:
-    """What a visitor must leave as it was; `gtid_executed` is its own count of what was done."""
+    """What a run must leave as it was; `gtid_executed` counts transactions, so it changes."""
     variables = server.variables()
     return {
         "variables": {name: value for name, value in variables.items() if "gtid" not in name},
@@ -105,12 +103,12 @@ def by_tcp(server: Instance) -> str:
     return f"dsn:mysql://guest:{quote(SECRET, safe='')}@127.0.0.1:{server.port}"
 
 
-def a_visit(text: str) -> External:
+def connected(text: str) -> External:
     written = dsn.parse(text.removeprefix("dsn:"))
     assert written.password is not None
-    visit = External(written.dsn, written.password)
-    visit.identify()
-    return visit
+    external = External(written.dsn, written.password)
+    external.identify()
+    return external
 
 
 def holder(server: Instance) -> int:
@@ -119,7 +117,7 @@ def holder(server: Instance) -> int:
 
 
 def command_lines(pid: int) -> list[str]:
-    """What process lists show of a process and of all that it has started."""
+    """The command lines of a process and its descendants, as process lists show them."""
     found = [Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()]
     for task in Path(f"/proc/{pid}/task").iterdir():
         for child in (task / "children").read_text().split():
@@ -156,7 +154,7 @@ def test_a_server_that_runs_beside_one_that_is_started(lab: Lab, server: Instanc
     assert {record.start for record in found.starts} == {1, 2}
     for record in found.starts:
         for samples in record.samples:
-            assert samples.server_cpu_s is not None  # its socket tells who it is
+            assert samples.server_cpu_s is not None  # found through its socket
             assert sum(samples.server_cpu_s) > 0
             assert {"context_switches", "disk_written_bytes", "Bytes_sent"} <= samples.counters.keys()
     assert "is not restarted" in done.stdout
@@ -198,14 +196,14 @@ def test_no_process_shows_the_password(lab: Lab, server: Instance, tmp_path: Pat
         f"MYSQL_PWD={SECRET}",
         *a_run(lab, tmp_path / "out", "--servers", f"{text},{BASE}", *POINT),
     ]
-    # env's own arguments are gone as soon as it has become the suite
+    # env's own arguments are gone once it has exec'd the suite
     with lab.running(*command, folder=tmp_path) as run:
         run.said("start 1: oltp_point_select-t1")
-        shown = command_lines(run.process.pid)
+        listed = command_lines(run.process.pid)
         assert run.ended() in (0, 1), run.err.read_text()
-    assert any("shootout" in line for line in shown)
-    assert any("mysqld" in line for line in shown)
-    assert not any("s3cret" in line for line in shown)
+    assert any("shootout" in line for line in listed)
+    assert any("mysqld" in line for line in listed)
+    assert not any("s3cret" in line for line in listed)
 
 
 def test_the_same_server_several_times_and_by_two_ways(lab: Lab, server: Instance, tmp_path: Path) -> None:
@@ -250,7 +248,7 @@ def test_variables_are_held_against_a_profile(lab: Lab, server: Instance, tmp_pa
     assert visited.label.endswith("@mine.toml")
 
 
-def test_what_is_not_visible_is_said(lab: Lab, server: Instance, tmp_path: Path) -> None:
+def test_what_is_not_visible_is_reported(lab: Lab, server: Instance, tmp_path: Path) -> None:
     pid_file = server.directory / "mysqld.pid"
     pid_file.rename(hidden := pid_file.with_suffix(".hidden"))
     try:
@@ -275,7 +273,7 @@ def test_what_is_not_visible_is_said(lab: Lab, server: Instance, tmp_path: Path)
     pages = [page.read_text() for page in tmp_path.rglob(f"oltp_point_select-t1-{BASE}*.html")]
     assert len(pages) == 1
     assert "base not visible" in pages[0]
-    assert pages[0].count("not visible") >= 4  # above, the server's CPU, and both counters
+    assert pages[0].count("not visible") >= 4  # the warning, the server's CPU, and both counters
     assert expected in pages[0]
 
 
@@ -327,7 +325,7 @@ def test_a_run_that_is_stopped_leaves_nothing(lab: Lab, server: Instance, tmp_pa
 
 
 def test_a_server_that_goes_away_fails_its_cells(lab: Lab, tmp_path: Path) -> None:
-    tree = Tree.inspect(packages.fetch(BASE, catalogue.load()[BASE], paths.cache_folder()))
+    tree = a_tree(BASE)
     instances.initialise(tree, tmp_path / "instance", OPTIONS)
     with instances.start(tree, tmp_path / "instance", OPTIONS) as server:
         server.query(f"CREATE USER guest@localhost IDENTIFIED BY '{SECRET.replace(chr(39), chr(39) * 2)}'")
@@ -345,21 +343,21 @@ def test_a_server_that_goes_away_fails_its_cells(lab: Lab, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("where", "said"),
+    ("where", "expected"),
     [
         ("mysql://guest:s3cret@127.0.0.1:1", "127.0.0.1:1: error 2003: Can't connect"),
         ("mysql://guest:s3cret@?unix_socket=/no/such.sock", "/no/such.sock: error 2002"),
     ],
 )
-def test_a_server_that_is_not_there_is_said(lab: Lab, tmp_path: Path, where: str, said: str) -> None:
+def test_an_unreachable_server_is_reported(lab: Lab, tmp_path: Path, where: str, expected: str) -> None:
     done = lab.run(*a_run(lab, tmp_path, "--servers", f"dsn:{where}", *POINT))
     assert done.returncode == 2
-    assert said in done.stderr
+    assert expected in done.stderr
     assert "s3cret" not in done.stderr
     assert not any(tmp_path.rglob("*.jsonl"))
 
 
-def test_a_server_that_demands_tls_is_said(lab: Lab, server: Instance, tmp_path: Path) -> None:
+def test_a_server_that_demands_tls_is_reported(lab: Lab, server: Instance, tmp_path: Path) -> None:
     server.query("SET GLOBAL require_secure_transport = ON")
     try:
         done = lab.run(*a_run(lab, tmp_path, "--servers", by_tcp(server), *POINT))
@@ -371,7 +369,7 @@ def test_a_server_that_demands_tls_is_said(lab: Lab, server: Instance, tmp_path:
         server.query("SET GLOBAL require_secure_transport = OFF")
 
 
-# --- a visit --------------------------------------------------------------------------------------
+# --- connections --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["sbtest", "tpcc"])
@@ -379,17 +377,17 @@ def test_rows_go_in_by_insert_where_files_are_not_taken(server: Instance, kind: 
     each = msgspec.structs.replace(SMALL, kind=kind)
     assert server.query("SELECT @@GLOBAL.local_infile") == ((0,),)
     files = server.status()["Com_load"]
-    with a_visit(by_socket(server)) as visit:
-        dataset.load(visit, each)
-        found = dataset.verify(visit, each)
-        dataset.unload(visit, each)
-        dataset.unload(visit, each)  # not there any more
+    with connected(by_socket(server)) as external:
+        dataset.load(external, each)
+        found = dataset.verify(external, each)
+        dataset.unload(external, each)
+        dataset.unload(external, each)  # already gone
     assert server.status()["Com_load"] == files
     server.query("SET GLOBAL local_infile = 1")
-    with a_visit(by_socket(server)) as visit:
-        dataset.load(visit, each)
-        assert dataset.verify(visit, each) == found
-        dataset.unload(visit, each)
+    with connected(by_socket(server)) as external:
+        dataset.load(external, each)
+        assert dataset.verify(external, each) == found
+        dataset.unload(external, each)
     assert server.status()["Com_load"] > files
     server.query("SET GLOBAL local_infile = 0")
 
@@ -398,10 +396,10 @@ def test_packets_are_as_small_as_the_server_wants_them(server: Instance) -> None
     server.query("SET GLOBAL max_allowed_packet = 1024")
     server.hang_up()
     try:
-        with a_visit(by_tcp(server)) as visit:
-            dataset.load(visit, SMALL)
-            assert dataset.verify(visit, SMALL) != ""
-            dataset.unload(visit, SMALL)
+        with connected(by_tcp(server)) as external:
+            dataset.load(external, SMALL)
+            assert dataset.verify(external, SMALL) != ""
+            dataset.unload(external, SMALL)
     finally:
         server.query("SET GLOBAL max_allowed_packet = 4194304")
         server.hang_up()
@@ -413,7 +411,7 @@ def test_each_start_begins_on_the_rows_of_a_fresh_load(lab: Lab, server: Instanc
     (label,) = made.servers
 
     def tables() -> set[Any]:
-        """Each table's number: a new one is given to each that is made."""
+        """Each table's id: a new table gets a new one."""
         found = server.query(
             "SELECT name, table_id FROM information_schema.innodb_sys_tables WHERE name LIKE 'shootout/%'"
         )
@@ -423,18 +421,18 @@ def test_each_start_begins_on_the_rows_of_a_fresh_load(lab: Lab, server: Instanc
         external_server = ExternalServer.find(made, label, held, [])
         loaded = external_server.load(held)
         fresh = tables()
-        assert len(fresh) == 3  # two, and the mark
+        assert len(fresh) == 3  # two tables and the mark
         for _ in range(2):
-            with external_server.start(loaded, Path(), ()) as visit:
+            with external_server.start(loaded, Path(), ()) as external:
                 assert tables() == fresh
-                visit.query("SELECT COUNT(*) FROM shootout.sbtest1")
-        with external_server.start(loaded, Path(), ()) as visit:
-            visit.query("DELETE FROM shootout.sbtest2 WHERE id = 7")
-        with external_server.start(loaded, Path(), ()) as visit:
+                external.query("SELECT COUNT(*) FROM shootout.sbtest1")
+        with external_server.start(loaded, Path(), ()) as external:
+            external.query("DELETE FROM shootout.sbtest2 WHERE id = 7")
+        with external_server.start(loaded, Path(), ()) as external:
             again = tables()
             assert not again & fresh
-            assert visit.query("SELECT COUNT(*) FROM shootout.sbtest2") == ((500,),)
-            visit.query("CREATE TABLE shootout.more (a INT)")
+            assert external.query("SELECT COUNT(*) FROM shootout.sbtest2") == ((500,),)
+            external.query("CREATE TABLE shootout.more (a INT)")
         with external_server.start(loaded, Path(), ()):
             assert len(tables()) == 3
             assert not tables() & again
@@ -466,9 +464,9 @@ def test_texts_read_from_rows_are_quoted_as_the_server_reads_them(server: Instan
         server.query(f"INSERT INTO shootout_own.words VALUES (x'{word.encode().hex()}')")
     server.query(f"SET GLOBAL sql_mode = '{mode}'")
     try:
-        with a_visit(by_socket(server)) as visit:
+        with connected(by_socket(server)) as external:
             engine = Engine(program, 1)
-            engine.slice(connect(engine, visit, "shootout_own", 1), 0.01, 0.3, 10.0)
+            engine.slice(connect(engine, external, "shootout_own", 1), 0.01, 0.3, 10.0)
         found = {row[0] for row in server.query("SELECT DISTINCT word FROM shootout_own.copies")}
         assert found == set(words)
     finally:
@@ -477,12 +475,12 @@ def test_texts_read_from_rows_are_quoted_as_the_server_reads_them(server: Instan
 
 
 def test_what_is_done_there_goes_into_the_binary_log(server: Instance) -> None:
-    """Or replicas would be sent changes of tables that they do not have."""
+    """Otherwise replicas would receive changes to tables that they do not have."""
     server.query("GRANT SUPER ON *.* TO guest@localhost")
     server.query("FLUSH BINARY LOGS")
-    with a_visit(by_socket(server)) as visit:
-        dataset.load(visit, SMALL)
-        dataset.unload(visit, SMALL)
+    with connected(by_socket(server)) as external:
+        dataset.load(external, SMALL)
+        dataset.unload(external, SMALL)
     ((log, *_),) = server.query("SHOW MASTER STATUS")
     events = str(server.query(f"SHOW BINLOG EVENTS IN '{log}'"))
     server.query("REVOKE SUPER ON *.* FROM guest@localhost")
@@ -492,23 +490,23 @@ def test_what_is_done_there_goes_into_the_binary_log(server: Instance) -> None:
 
 
 def test_only_what_this_run_made_is_removed(server: Instance) -> None:
-    with a_visit(by_socket(server)) as visit, a_visit(by_tcp(server)) as other:
-        assert visit.identity == other.identity
-        for statement in visit.creating("shootout"):
-            visit.query(statement)
-        assert visit.mark("shootout") == visit.token
+    with connected(by_socket(server)) as external, connected(by_tcp(server)) as other:
+        assert external.identity == other.identity
+        for statement in external.creating("shootout"):
+            external.query(statement)
+        assert external.mark("shootout") == external.token
         with pytest.raises(MeasureError, match="schema shootout does not belong to this run; left alone"):
             other.removing("shootout")
         other.drop("shootout")
-        assert visit.reopen().mark("shootout") == visit.token
-        visit.drop("shootout")
-        assert visit.mark("shootout") is None
-        assert visit.removing("shootout") == ()
+        assert external.reopen().mark("shootout") == external.token
+        external.drop("shootout")
+        assert external.mark("shootout") is None
+        assert external.removing("shootout") == ()
 
 
 def test_one_run_has_a_server_until_it_gives_it_up(server: Instance) -> None:
-    with a_visit(by_socket(server)) as visit:
-        claim = Claim(visit)
+    with connected(by_socket(server)) as external:
+        claim = Claim(external)
         server.query(f"KILL {holder(server)}")
         claim.renew()
         claim.renew()
@@ -524,38 +522,38 @@ def test_one_run_has_a_server_until_it_gives_it_up(server: Instance) -> None:
 
 
 def test_the_process_is_found_where_it_can_be_seen(server: Instance) -> None:
-    with a_visit(by_socket(server)) as visit:
-        assert visit.pid == server.pid
-        assert visit.local
-    with a_visit(by_tcp(server)) as visit:
-        assert visit.pid == server.pid
+    with connected(by_socket(server)) as external:
+        assert external.pid == server.pid
+        assert external.local
+    with connected(by_tcp(server)) as external:
+        assert external.pid == server.pid
     pid_file = server.directory / "mysqld.pid"
     content = pid_file.read_text()
     try:
         for other in (str(os.getpid()), "1", "999999999", "none"):
             pid_file.write_text(other)
-            with a_visit(by_tcp(server)) as visit:
-                assert visit.pid is None
-                assert machine.counters(visit.pid) == {}
+            with connected(by_tcp(server)) as external:
+                assert external.pid is None
+                assert machine.counters(external.pid) == {}
     finally:
         pid_file.write_text(content)
 
 
 def test_an_account_that_keeps_its_password_hashed_is_let_in_over_tcp(started: dict[str, Instance]) -> None:
     server = started[HEAD]
-    server.query("FLUSH PRIVILEGES")  # forgets who was let in
-    with a_visit(by_tcp(server)) as visit:
-        dataset.load(visit, SMALL)
-        assert dataset.verify(visit, SMALL) != ""
-        dataset.unload(visit, SMALL)
+    server.query("FLUSH PRIVILEGES")  # forgets cached logins
+    with connected(by_tcp(server)) as external:
+        dataset.load(external, SMALL)
+        assert dataset.verify(external, SMALL) != ""
+        dataset.unload(external, SMALL)
 
 
 def test_an_answer_of_any_kind_is_a_sign_of_life(server: Instance) -> None:
-    visit = External(Dsn(user="nobody", socket=str(server.socket)), "wrong")
-    assert visit.alive()
-    assert visit.post_mortem() == ""
+    external = External(Dsn(user="nobody", socket=str(server.socket)), "wrong")
+    assert external.alive()
+    assert external.post_mortem() == ""
     with pytest.raises(MeasureError, match=r"error 1045: Access denied for user 'nobody'"):
-        visit.identify()
+        external.identify()
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         gone = External(Dsn(user="nobody", host="127.0.0.1", port=silent.getsockname()[1]), "")

@@ -1,4 +1,4 @@
-"""A workload's own statements before and after its load, on a real server."""
+"""A workload's setup and checks on a real server."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from shootout import paths
 from shootout.errors import MeasureError
 from shootout.measure import dataset
 from shootout.measure.dataset import SCHEMAS
 from shootout.measure.hooks import Hooks
 from shootout.model.plan import Dataset, Scale
 from shootout.model.workload import Check, Step, Transaction, Workload, WorkloadStatement
-from shootout.servers import catalogue, instances, running
-from shootout.servers.fetch import packages
+from shootout.servers import instances, running
 from shootout.servers.instances import Instance
-from shootout.servers.native import Tree
+from tests.runs import a_tree
 from tests.still import standing_still
 
 pytestmark = pytest.mark.real
@@ -30,7 +28,7 @@ OWN = Scale(engine="MyISAM").of("own")
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
-    tree = Tree.inspect(packages.fetch(NAME, catalogue.load()[NAME], paths.cache_folder()))
+    tree = a_tree(NAME)
     home = tmp_path_factory.mktemp("server")
     dataset.template(tree, OPTIONS, [Scale(tables=1, rows=10).of("sbtest")], home / "cache").copy_to(
         home / "i"
@@ -54,7 +52,7 @@ def the_hooks(server: Instance, *setup: str, checks: tuple[str, ...] = (), table
 
 def test_a_schema_of_its_own_is_empty_before(server: Instance) -> None:
     hooks = the_hooks(server, "CREATE TABLE t{thread} (a INT)", "INSERT INTO t1 VALUES (1)")
-    for _ in range(2):  # of the second time, too
+    for _ in range(2):  # the second time, too
         hooks.set_up(threads=2)
         tables = server.query(
             "SELECT table_name, engine, table_rows FROM information_schema.tables "
@@ -103,7 +101,7 @@ def test_a_check_that_cannot_be_asked_says_why(server: Instance) -> None:
 def test_a_server_that_stands_still_holds_nobody_up(
     server: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As one that is stopped, or waits for a disk that is gone: it takes connections, and is silent."""
+    """A stopped server, or one that waits for a lost disk, accepts connections and never answers."""
     monkeypatch.setattr(running, "QUERY_TIMEOUT_S", 0.5)
     hooks = the_hooks(server, "CREATE TABLE t (a INT)", checks=("SELECT a FROM t",))
     hooks.set_up(threads=1)

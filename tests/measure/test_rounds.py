@@ -1,4 +1,4 @@
-"""Order, warm-up, slice lengths and failures of a block, on a driver that needs neither server nor time."""
+"""Order, warm-up, slice lengths and failures of a block, with a driver that needs neither server nor time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CLOSED = Load()
 
 @dataclass
 class FakeSlice:
-    """What the engine would have measured."""
+    """Stands in for the engine's Slice."""
 
     transactions: float
     window_s: float
@@ -44,7 +44,7 @@ class FakeSlice:
 
 @dataclass
 class FakeDriver:
-    """Turns (server, slice number) into a throughput; notes what it was asked for."""
+    """Turns (server, slice number) into a throughput; records the calls."""
 
     tps: Callable[[int, int], float]
     latency_s: float | Callable[[int, int], float] = 0.001
@@ -191,14 +191,14 @@ def warmed_up(
     latency_s: float | Callable[[int, int], float] = 0.001,
     load: Load = CLOSED,
 ) -> tuple[int, bool]:
-    """After how many rounds of warming the last of two servers was measured, and whether it was steady."""
+    """The last of two servers: its warm-up rounds, and whether it was steady."""
     record = measured(FakeDriver(tps=tps, latency_s=latency_s), load=load).record
     assert record is not None
     return record.samples[-1].warmup_rounds, record.samples[-1].steady
 
 
 def noisy(spread: float, seed: int, cold: float = 0.0, fade: float = 1.0) -> Callable[[int, int], float]:
-    """Slices that differ by `spread`, and a start that is `cold` slower and fades in `fade` slices."""
+    """Slices with a spread of `spread`, slower by `cold` at first, which fades within `fade` slices."""
     dice = random.Random(seed)
     return lambda server, number: 1000 * math.exp(dice.gauss(0, spread) - cold * math.exp(-number / fade))
 
@@ -214,7 +214,7 @@ def test_noise_alone_takes_longer_to_know_and_marks_nothing() -> None:
 
 
 def test_a_start_that_is_cold_for_seconds_is_warmed_for_longer_though_slices_are_noisy() -> None:
-    """Half a second of load each: what is measured then is within some 1 % of a warm server."""
+    """Half a second of load each: the measured slices are within 1 % of a warm server."""
     found = [warmed_up(noisy(0.12, seed, cold=0.3, fade=10)) for seed in range(25)]
     assert all(steady for _, steady in found)
     left = [0.3 * mean(math.exp(-n / 10) for n in range(count, count + 24)) for count, _ in found]
@@ -223,7 +223,7 @@ def test_a_start_that_is_cold_for_seconds_is_warmed_for_longer_though_slices_are
 
 @pytest.mark.parametrize("rate", [2.0, 20.0, 500.0])
 def test_arrivals_at_random_mark_nothing(rate: float) -> None:
-    """As many as come, and with few of them a mean latency that says little."""
+    """Random counts, and with few arrivals an unreliable mean latency."""
     rng, window_s = np.random.default_rng(1), max(0.05, 10 / rate)
 
     def tps(server: int, number: int) -> float:
@@ -318,7 +318,7 @@ def test_a_standstill_is_measured_as_one() -> None:
 
 @dataclass
 class Processes:
-    """Which servers run, and which one had to alone at each slice."""
+    """Which servers are stopped, and how often that was asked for."""
 
     stopped: set[int] = field(default_factory=set)
     asked: int = 0

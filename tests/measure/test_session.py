@@ -1,4 +1,4 @@
-"""`shootout servers start`: a server for a look, as users start and end it."""
+"""`shootout servers start`: a session with one server, as users start and end it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_it_runs_until_a_signal_and_leaves_nothing(how: signal.Signals, lab: Lab
     assert lab.left() == ([], [])
 
 
-def test_it_says_how_it_is_reached(lab: Lab, tmp_path: Path) -> None:
+def test_the_endpoint_is_printed(lab: Lab, tmp_path: Path) -> None:
     settings = ["--settings", "in-memory"]
     with lab.running(SHOOTOUT, "servers", "start", BASE, *settings, folder=tmp_path) as command:
         until(lambda: "error log" in command.out.read_text())
@@ -65,7 +65,7 @@ def test_a_server_that_ends_by_itself_is_a_fault(lab: Lab, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "expected"),
     [
         (["mysql-8.0.1"], "did you mean 'mysql-8.0.12'?"),
         ([BASE, "--port=0"], "port 0: expected 1 to 65535"),
@@ -74,9 +74,9 @@ def test_a_server_that_ends_by_itself_is_a_fault(lab: Lab, tmp_path: Path) -> No
         ([], "SERVER"),
     ],
 )
-def test_what_cannot_be_started_is_said_at_once(words: list[str], said: str, lab: Lab) -> None:
-    done: subprocess.CompletedProcess[str] = lab.run(SHOOTOUT, "servers", "start", *words)
+def test_what_cannot_be_started_is_reported_at_once(arguments: list[str], expected: str, lab: Lab) -> None:
+    done: subprocess.CompletedProcess[str] = lab.run(SHOOTOUT, "servers", "start", *arguments)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert expected in done.stderr
     assert len(done.stderr.splitlines()) <= 3
     assert lab.left() == ([], [])

@@ -423,10 +423,10 @@ def comment(
 def test_a_comment_comes_of_the_gates_document_alone(comment: tuple[Hub, GitHub, dict[str, Job]]) -> None:
     hub, state, jobs = comment
     assert jobs["comment"].result == "success", jobs["comment"].log
-    (said,) = state.comments
-    assert said["body"].startswith(markdown.MARKER)
-    assert "https://example.org/runs/1" in said["body"]
-    assert "trust me" not in said["body"]
+    (posted,) = state.comments
+    assert posted["body"].startswith(markdown.MARKER)
+    assert "https://example.org/runs/1" in posted["body"]
+    assert "trust me" not in posted["body"]
     assert list(hub.folder.rglob("injected")) == []
 
 
@@ -477,8 +477,8 @@ def test_the_weekly_matrix_is_measured_in_shards_merged_and_kept(
         assert jobs[name].result == "success", f"{name}: {jobs[name].log}"
     assert jobs["publish/deploy"].steps["Deploy"] == "skipped"  # it needs GitHub
     assert [request.split()[0] for request in state.asked] == ["GET"]  # nothing has regressed
-    (said,) = state.said
-    assert HEAD in said["text"]
+    (message,) = state.said
+    assert HEAD in message["text"]
 
     git(tmp_path, "clone", "--quiet", "--branch=shootout-data", str(hub.origin / REPOSITORY), "kept")
     kept = tmp_path / "kept"
@@ -672,18 +672,18 @@ def test_inputs_become_options(stub: dict[str, str]) -> None:
         stub, BASE="a b", HEAD="$(id)", BUDGET="5", OPTIONS="--engine=MyISAM\n\n--reconnect", RESUME="true"
     )
     assert done.returncode == 0, done.stderr
-    said = done.stdout.splitlines()
-    assert said[1:8] == [
+    lines = done.stdout.splitlines()
+    assert lines[1:8] == [
         "gate", "--base=a b", "--head=$(id)", "--budget=5", "--resume", "--engine=MyISAM", "--reconnect",
     ]  # fmt: skip
 
 
 def test_nothing_that_is_printed_is_a_command_to_the_runner(stub: dict[str, str]) -> None:
-    said = measured(stub, SERVERS="a,b").stdout.splitlines()
-    token = said[0].removeprefix("::stop-commands::")
+    lines = measured(stub, SERVERS="a,b").stdout.splitlines()
+    token = lines[0].removeprefix("::stop-commands::")
     assert len(token) == 36
-    assert said.index("::error::theirs") < said.index(f"::{token}::")
-    assert measured(stub, SERVERS="a,b").stdout.splitlines()[0] != said[0]
+    assert lines.index("::error::theirs") < lines.index(f"::{token}::")
+    assert measured(stub, SERVERS="a,b").stdout.splitlines()[0] != lines[0]
 
 
 @pytest.mark.parametrize(
@@ -696,16 +696,18 @@ def test_the_exit_code_is_an_output_and_fails_unless_it_passes(
     assert f"exit-code={code}\n" in Path(stub["GITHUB_OUTPUT"]).read_text()
 
 
-def test_a_runner_is_calibrated_and_what_is_accepted_is_told_to_all_who_judge(stub: dict[str, str]) -> None:
-    said = measured(stub, CALIBRATE="mysql-8.0.12", PROFILE="gate").stdout.splitlines()
-    assert said[1:4] == ["doctor", "--calibrate=mysql-8.0.12", "--profile=gate"]
+def test_a_runner_is_calibrated_and_every_judging_command_gets_the_acknowledgements(
+    stub: dict[str, str],
+) -> None:
+    lines = measured(stub, CALIBRATE="mysql-8.0.12", PROFILE="gate").stdout.splitlines()
+    assert lines[1:4] == ["doctor", "--calibrate=mysql-8.0.12", "--profile=gate"]
     Path(stub["SHOOTOUT"]).write_text(
         '#!/bin/sh\nprintf "%s\\n" "$@"\n[ "$1" = github ] || : >"$RUNNER_TEMP/shootout/results/a.jsonl"\n'
     )
-    said = measured(stub, PROFILE="p", ACKNOWLEDGED="a b.toml").stdout.splitlines()
-    assert said[1:4] == ["run", "--profile=p", "--acknowledged=a b.toml"]
-    assert said[-4:-2] == ["github", "annotate"]
-    assert said[-1] == "--acknowledged=a b.toml"
+    lines = measured(stub, PROFILE="p", ACKNOWLEDGED="a b.toml").stdout.splitlines()
+    assert lines[1:4] == ["run", "--profile=p", "--acknowledged=a b.toml"]
+    assert lines[-4:-2] == ["github", "annotate"]
+    assert lines[-1] == "--acknowledged=a b.toml"
 
 
 def test_servers_must_be_named(stub: dict[str, str]) -> None:
@@ -734,7 +736,7 @@ wait
     assert "exit-code=130\n" in Path(stub["GITHUB_OUTPUT"]).read_text()
 
 
-def test_what_a_runner_has_shown_stays_on_it(stub: dict[str, str], tmp_path: Path) -> None:
+def test_a_runners_ledger_stays_on_it(stub: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "shootout.ledger").mkdir()
     (tmp_path / "shootout.ledger" / "before.jsonl").write_text("{}\n")
     script = Path(stub["SHOOTOUT"])
