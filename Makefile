@@ -71,7 +71,7 @@ fuzz:
 			-print_final_stats=1 -artifact_prefix=$$target- corpus/$$target ../../fuzz/seeds/$$target || exit; \
 	done
 
-# What docs/method.md promises of verdicts: false alarms, power, the usual ways beside ours, bias. Six hours, and it
+# What docs/validation.md says of verdicts: false alarms, power, the usual ways beside ours, bias. Six hours, and it
 # goes on where it was stopped; a part with make bench-verdict ARGS="--parts aa,replay"
 bench-verdict: $(INSTALLED)
 	@$(call need,sysbench,apt-get install sysbench)
@@ -87,7 +87,7 @@ wheel: $(INSTALLED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --zig --compatibility manylinux_2_28 --out dist; \
 		code=$$?; rm -rf $(PACKED); exit $$code
 
-# What docs/method.md says of cold starts and CPU placement, measured again.
+# What docs/validation.md says of cold starts and CPU placement, measured again.
 bench-method: $(INSTALLED)
 	@$(BIN)/python -m benchmarks.method
 

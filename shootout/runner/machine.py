@@ -75,7 +75,7 @@ def placements(cpus: Sequence[int], first: PlacementName = "apart") -> dict[str,
 
     Apart: about a quarter for the client, the rest for the servers. A client and a server that only take
     turns share one CPU under all of them: on two, every turn would wake an idle one, which on a virtual
-    machine took two thirds of the time and most of the noise (docs/method.md).
+    machine took two thirds of the time and most of the noise (docs/validation.md).
     The client takes the first CPUs, so give CPUs of one core side by side (`Host.by_core`).
     """
     quarter, half = max(1, round(len(cpus) / 4)), max(1, len(cpus) // 2)
@@ -109,7 +109,7 @@ def hold(cpus: Collection[int], *, batch: bool = True) -> Iterator[None]:
     """Keep this thread, and all that it starts meanwhile, on `cpus`.
 
     `batch`: it also waits for its turn there. A reply that wakes it does not push the server off the CPU, so
-    that replies come in by the handful (docs/method.md, "What the load engine costs"): not for one at a time.
+    that replies come in by the handful (docs/decisions/batch-scheduling.md): not for one at a time.
     """
     before = os.sched_getaffinity(0), os.sched_getscheduler(0), os.sched_getparam(0)
     os.sched_setaffinity(0, cpus)
