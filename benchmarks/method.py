@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.running import Servers, servers
-from shootout.report import wording
+from shootout import numbers
 from shootout.runner import machine
 from shootout.runner.host import Host
 
@@ -56,7 +56,7 @@ def cold_start(workload: str, threads: int, seconds: float) -> Table:
     table = Table("seconds", *columns, title=f"cold start: {workload}, {threads} threads", box=None)
     for half in range(int(2 * seconds)):
         means = [np.mean(halves[server][half], axis=0) for server in range(2)]
-        figures = [wording.number(float(f)) for tps, cpu_s in means for f in (tps, cpu_s * 1e6)]
+        figures = [numbers.number(float(f)) for tps, cpu_s in means for f in (tps, cpu_s * 1e6)]
         table.add_row(f"{half / 2:.1f}", *figures)
     return table
 
@@ -85,7 +85,7 @@ def placements(workload: str, threads: int, repeats: int) -> Table:
         tps_of, ratios = zip(*found, strict=True)
         quartiles = np.percentile(ratios, [25, 75])
         spread = (quartiles[1] - quartiles[0]) / 1.349  # standard deviation of a normal distribution
-        table.add_row(name, wording.number(float(np.median(tps_of))), f"{spread * 100:.1f} %")
+        table.add_row(name, numbers.number(float(np.median(tps_of))), f"{spread * 100:.1f} %")
     return table
 
 

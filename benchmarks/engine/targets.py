@@ -9,7 +9,7 @@ from rich.table import Table
 
 from benchmarks.engine.values import Memory, Point, Report, Turn, mean
 from shootout.model.verdict import Interval
-from shootout.report.wording import number
+from shootout.numbers import number
 
 MANY = 16  # connections from which on one wake-up brings several replies
 CROWD = 256

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.verdicts import campaign
+from shootout import numbers
 from shootout.analysis import claims
 from shootout.document import journal
 from shootout.inputs import published
@@ -61,7 +62,7 @@ def table(run: RunDocument) -> Iterator[str]:
         figures = "; ".join(f"{c.what}: {wording.factor(c.ratio)}" for c in each.contrasts)
         measured = ". ".join(filter(None, (figures, each.reason)))
         row = f"| {each.claim.text} | {theirs} | {ours} | {measured} |"
-        yield row.replace(wording.SPACE, " ")
+        yield row.replace(numbers.SPACE, " ")
 
 
 if __name__ == "__main__":

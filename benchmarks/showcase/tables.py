@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from shootout import numbers
 from shootout.document import journal
 from shootout.model.verdict import CellComparison
 from shootout.paths import REPORTS, ROOT
@@ -66,7 +67,7 @@ def _figure(c: CellComparison) -> str:
 
 
 def _plain(text: str) -> str:
-    return text.replace(wording.SPACE, " ")
+    return text.replace(numbers.SPACE, " ")
 
 
 if __name__ == "__main__":

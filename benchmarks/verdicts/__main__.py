@@ -35,7 +35,7 @@ from benchmarks.verdicts.usual import Repeat
 from shootout.analysis import compare, pairs, stats
 from shootout.model.plan import Policy
 from shootout.model.run import RunDocument
-from shootout.model.verdict import Verdict
+from shootout.model.verdict import Interval, Verdict
 from shootout.paths import REPORTS, ROOT, cache_folder
 
 FOLDER = REPORTS / "verdict"
@@ -440,8 +440,8 @@ def _deviation(variance: float) -> str:
     return f"{100 * math.sqrt(variance):.1f} %"
 
 
-def _log_ratio(found: stats.Estimate) -> str:
-    estimate, low, high = (100 * math.expm1(each) for each in found)
+def _log_ratio(found: Interval) -> str:
+    estimate, low, high = (100 * math.expm1(each) for each in (found.estimate, found.low, found.high))
     return f"{estimate:+.1f} % ({low:+.1f} to {high:+.1f})"
 
 

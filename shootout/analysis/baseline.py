@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
+from shootout import files
 from shootout.analysis import stats, verdicts, warnings
 from shootout.analysis.pairs import Change
 from shootout.document import fingerprint
@@ -27,7 +27,7 @@ from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, 
 from shootout.paths import file_stem
 
 NOT_YET = "accept one with `shootout baseline accept`"
-Key = tuple[str, str]  # of a baseline: the fingerprint of a runner, and a workload's name
+RunnerWorkload = tuple[str, str]  # the runner's fingerprint, the workload's name
 _WORKLOAD = ("protocol", "options", "distribution")  # of a WorkloadRecord: what is sent
 # Warnings that are about the verdict against the anchor, and not about what was measured.
 _OF_VERDICTS = {
@@ -113,7 +113,7 @@ def read(path: Path) -> Baseline | None:
         raise InputError(f"{path}: not a baseline: {error}") from None
 
 
-def find(place: Path, header: RunHeader) -> dict[Key, Baseline]:
+def find(place: Path, header: RunHeader) -> dict[RunnerWorkload, Baseline]:
     """The run's baselines: `place` is a file, or the folder of all runners, made by the first `accept`.
 
     Of a workload that has none on its runner another runner's is given, so that it can be said what differs.
@@ -135,7 +135,9 @@ def find(place: Path, header: RunHeader) -> dict[Key, Baseline]:
 
 
 def judged(
-    comparison: Comparison, stored: Mapping[Key, Baseline], acknowledged: Sequence[Acknowledgement] = ()
+    comparison: Comparison,
+    stored: Mapping[RunnerWorkload, Baseline],
+    acknowledged: Sequence[Acknowledgement] = (),
 ) -> Comparison:
     """The run's cells held against what is stored, instead of against its base.
 
@@ -214,11 +216,7 @@ def _write(path: Path, baseline: Baseline) -> None:
     lines = b",\n".join(b"  " + msgspec.json.encode(each) for each in ordered)
     text = text.replace(b'"cells": []', b'"cells": [\n' + lines + b"\n ]")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(text + b"\n")
-        Path(file.name).chmod(0o644)
-        Path(file.name).replace(path)
+        files.replace(path, text + b"\n")
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
 
@@ -305,7 +303,7 @@ def _held(
     then: BaselineCell,
     change: Change,
     policy: Policy,
-    p_values: Mapping[verdicts.Key, float],
+    p_values: Mapping[verdicts.CellMetric, float],
 ) -> CellComparison:
     now = next((each.floor for each in cell.judged if each.metric == THROUGHPUT), None)
     floors = [floor for floor in (now, then.floor) if floor is not None]

@@ -328,10 +328,9 @@ def _contrast(figures: Figures, asked: _Question, confidence: float) -> Contrast
     """The contrast with its interval over starts; enough of them."""
     per_start = _per_start(figures, asked)
     if figures.exact:
-        low = estimate = high = per_start[0]
+        ratio = Interval.exactly(math.exp(per_start[0]))
     else:
-        estimate, low, high, *_ = stats.over_starts(per_start, confidence)
-    ratio = Interval(estimate=math.exp(estimate), low=math.exp(low), high=math.exp(high))
+        ratio = stats.over_starts(per_start, confidence).ratio
     return Contrast(
         what=asked.what, ratio=ratio, low=asked.low, high=asked.high, outcome=_outcome(ratio, asked)
     )

@@ -20,13 +20,13 @@ from shootout.analysis import (
     warnings,
 )
 from shootout.analysis.pairs import Pair
-from shootout.analysis.verdicts import Judgement, Key
+from shootout.analysis.verdicts import CellMetric, Judgement
 from shootout.errors import InputError
 from shootout.inputs import acknowledgements, toml
 from shootout.model.history import LedgerEntry
-from shootout.model.plan import THROUGHPUT, Cell, Policy
+from shootout.model.plan import Cell, Policy
 from shootout.model.run import RunDocument, RunHeader, StartRecord
-from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Interval, Verdict
+from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
 
 Noise = Mapping[ledger.Kind, Sequence[LedgerEntry]]  # what A/A cells have shown
 
@@ -170,7 +170,7 @@ def _aa_controls(document: RunDocument, policy: Policy) -> list[Pair]:
     return [aa_control for aa_control in aa_controls if aa_control is not None]
 
 
-def _adjusted(compared: Iterable[Pair]) -> dict[Key, float]:
+def _adjusted(compared: Iterable[Pair]) -> dict[CellMetric, float]:
     """Each judged metric's p-value, after Holm over all of them."""
     found = {(pair.cell, each.metric): each.p_value for pair in compared for each in pair.judged}
     return dict(zip(found, stats.holm([*found.values()]), strict=True))
@@ -180,7 +180,7 @@ def _verdict(
     header: RunHeader,
     policy: Policy,
     pair: Pair,
-    p_values: Mapping[Key, float],
+    p_values: Mapping[CellMetric, float],
     noise: Noise,
 ) -> tuple[CellComparison, Judgement]:
     """A cell with its verdict, and not yet with what that rests on."""
@@ -192,7 +192,7 @@ def _verdict(
         base=pair.base,
         verdict=judgement.verdict,
         figures=None,
-        ratio=_ratio(pair.throughput),
+        ratio=pair.throughput and pair.throughput.ratio,
         p_value=judgement.metrics[0].p_value if judgement.metrics else None,
         per_start=(),
         reason=judgement.reason,
@@ -205,7 +205,7 @@ def _judged(
     document: RunDocument,
     policy: Policy,
     pair: Pair,
-    p_values: Mapping[Key, float],
+    p_values: Mapping[CellMetric, float],
     noise: Noise,
 ) -> CellComparison:
     header = document.header
@@ -233,10 +233,6 @@ def _judged(
             cells=sum(len(block.servers) for block in header.blocks),
         ),
     )
-
-
-def _ratio(effect: stats.Effect | None) -> Interval | None:
-    return None if effect is None else verdicts.ratio(THROUGHPUT, effect)
 
 
 def _half_width(effect: stats.Effect | None) -> float:

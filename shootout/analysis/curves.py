@@ -10,7 +10,7 @@ from shootout.analysis import scaling, stats
 from shootout.analysis.pairs import Pair, log_ratios
 from shootout.analysis.scaling import Law
 from shootout.model.plan import Policy
-from shootout.model.verdict import CellComparison, CurveComparison, Interval, ScalingLaw
+from shootout.model.verdict import CellComparison, CurveComparison, ScalingLaw
 
 THREADS_MIN = 2
 
@@ -37,8 +37,8 @@ def compare(pairs: Iterable[Pair], policy: Policy) -> tuple[CurveComparison, ...
             server=curve.server,
             base=curve.base,
             threads=tuple(curve.pairs),
-            level=_ratio(level),
-            tilt=_ratio(tilt),
+            level=level.ratio,
+            tilt=tilt.ratio,
             p_value=p_value,
         )
         for (curve, (level, tilt)), p_value in zip(found, p_values, strict=True)
@@ -78,10 +78,6 @@ def _effects(curve: _Curve, policy: Policy) -> tuple[stats.Effect, stats.Effect]
         return None
     per_start = [[each[start] for each in ratios] for start in starts]
     return stats.curve_effects(per_start, tuple(curve.pairs), policy.confidence)
-
-
-def _ratio(effect: stats.Effect) -> Interval:
-    return Interval(estimate=math.exp(effect.estimate), low=math.exp(effect.low), high=math.exp(effect.high))
 
 
 def _as_value(workload: str, dataset: str, server: str, law: Law) -> ScalingLaw:

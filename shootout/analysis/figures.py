@@ -11,7 +11,7 @@ from shootout.analysis.pairs import Starts
 from shootout.errors import InputError
 from shootout.model.plan import Policy
 from shootout.model.run import RunDocument, Samples
-from shootout.model.verdict import CellFigures, Interval, Latency
+from shootout.model.verdict import CellFigures, Latency
 
 
 def require_readable(document: RunDocument) -> None:
@@ -32,9 +32,8 @@ def of_cell(starts: Starts, policy: Policy) -> CellFigures:
     samples = tuple(starts.values())
     transactions = completed(starts)
     tps = [sum(s.transactions) / sum(s.window_s) for s in samples]
-    estimate, low, high = stats.mean_interval(tps, policy.confidence)
     return CellFigures(
-        tps=Interval(estimate=estimate, low=low, high=high),
+        tps=stats.mean_interval(tps, policy.confidence),
         latency=_latency(tuple(s.latencies for s in samples)),
         server_cpu_s=_server_cpu_s(samples, transactions),
         client_cpu_s=sum(sum(s.client_cpu_s) for s in samples) / transactions,

@@ -7,12 +7,13 @@ import statistics
 from bisect import insort
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import NamedTuple
+
+from msgspec import structs
 
 from shootout.analysis import change_points
-from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries
-from shootout.model.plan import Cell
-from shootout.model.verdict import Comparison, Interval
+from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries, SeriesKey
+from shootout.model.run import RunHeader
+from shootout.model.verdict import CellComparison, Comparison, Interval
 
 # How far the newest runs lie from their level to be suspected: in its standard deviations, and at least.
 SUSPICIOUS = 4.0
@@ -25,13 +26,19 @@ def series(comparisons: Iterable[Comparison]) -> tuple[HistorySeries, ...]:
     return of_points(point for comparison in comparisons for point in points_of(comparison))
 
 
-def points_of(comparison: Comparison) -> Iterator[tuple[Key, HistoryPoint]]:
+def key_of(header: RunHeader, cell: CellComparison) -> SeriesKey:
+    """The series that a run's cell belongs to."""
+    runner = header.part(cell.cell).runner.fingerprint
+    return SeriesKey(runner=runner, anchor=cell.base.server, **structs.asdict(cell.cell))
+
+
+def points_of(comparison: Comparison) -> Iterator[tuple[SeriesKey, HistoryPoint]]:
     """What one run says of each cell."""
     header = comparison.header
     for cell in comparison.cells:
         if cell.ratio is not None and cell.figures is not None:
             yield (
-                Key.of(header.part(cell.cell).runner.fingerprint, cell.cell, cell.base.server),
+                key_of(header, cell),
                 HistoryPoint(
                     run=header.run,
                     started=header.started,
@@ -41,25 +48,16 @@ def points_of(comparison: Comparison) -> Iterator[tuple[Key, HistoryPoint]]:
             )
 
 
-def of_points(found: Iterable[tuple[Key, HistoryPoint]]) -> tuple[HistorySeries, ...]:
+def of_points(found: Iterable[tuple[SeriesKey, HistoryPoint]]) -> tuple[HistorySeries, ...]:
     """Every series, in the order of its runs."""
-    points: dict[Key, list[HistoryPoint]] = {}
+    points: dict[SeriesKey, list[HistoryPoint]] = {}
     for key, point in found:
         points.setdefault(key, []).append(point)
     keys = sorted(points)
     for key in keys:
         points[key].sort(key=lambda point: point.run)
     return tuple(
-        HistorySeries(
-            runner=key.runner,
-            workload=key.workload,
-            dataset=key.dataset,
-            server=key.server,
-            anchor=key.anchor,
-            threads=key.threads,
-            points=tuple(points[key]),
-            changes=tuple(_changes(points[key])),
-        )
+        HistorySeries(**structs.asdict(key), points=tuple(points[key]), changes=tuple(_changes(points[key])))
         for key in keys
     )
 
@@ -79,27 +77,6 @@ def between(then: Interval, now: Interval) -> Interval:
 
 def _logs(ratio: Interval) -> Interval:
     return Interval(estimate=math.log(ratio.estimate), low=math.log(ratio.low), high=math.log(ratio.high))
-
-
-class Key(NamedTuple):
-    """What makes points one series."""
-
-    runner: str
-    workload: str
-    dataset: str
-    server: str
-    anchor: str
-    threads: int
-
-    @classmethod
-    def of(cls, runner: str, cell: Cell, anchor: str) -> Key:
-        """Of a cell on a runner."""
-        return cls(runner, cell.workload, cell.dataset, cell.server, anchor, cell.threads)
-
-    @property
-    def cell(self) -> Cell:
-        """The cell that it is about."""
-        return Cell(workload=self.workload, dataset=self.dataset, server=self.server, threads=self.threads)
 
 
 def _changes(points: Sequence[HistoryPoint]) -> Iterator[ChangePoint]:

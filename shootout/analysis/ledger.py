@@ -19,7 +19,7 @@ from shootout.errors import InputError
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import THROUGHPUT, Cell, Policy
 from shootout.model.run import RunHeader
-from shootout.model.verdict import CellComparison, FalseAlarms, Interval, Verdict
+from shootout.model.verdict import CellComparison, FalseAlarms, Verdict
 
 Kind = tuple[str, str, int]  # of cells: workload, dataset, threads
 
@@ -170,8 +170,4 @@ def false_alarms(entries: Iterable[LedgerEntry], policy: Policy) -> FalseAlarms 
         return None
     alarms = sum(verdict in (Verdict.REGRESSED, Verdict.IMPROVED) for verdict in verdicts)
     share = stats.wilson(alarms, len(verdicts), policy.confidence)
-    return FalseAlarms(
-        alarms=alarms,
-        cells=len(verdicts),
-        share=Interval(estimate=share.estimate, low=share.low, high=share.high),
-    )
+    return FalseAlarms(alarms=alarms, cells=len(verdicts), share=share)

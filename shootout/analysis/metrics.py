@@ -16,7 +16,7 @@ from typing import NamedTuple
 from shootout.analysis import percentiles, stats
 from shootout.analysis.histograms import decoded, merged
 from shootout.model.run import Samples
-from shootout.model.verdict import Interval, MetricComparison, StatementTime
+from shootout.model.verdict import MetricComparison, StatementTime
 
 Starts = Mapping[int, Samples]  # of one server in one block, by number
 
@@ -78,8 +78,8 @@ def compare(base: Starts, head: Starts, confidence: float) -> tuple[MetricCompar
             name=name,
             base=change.base,
             head=change.head,
-            difference=_interval(change.difference),
-            ratio=None if change.ratio is None else _ratio(change.ratio),
+            difference=change.difference.interval,
+            ratio=change.ratio and change.ratio.ratio,
             p_value=p_value,
         )
         for (name, change), p_value in zip(changes.items(), p_values, strict=True)
@@ -120,7 +120,7 @@ def statement_times(base: Starts, head: Starts, confidence: float) -> tuple[Stat
     for kind in dict.fromkeys(kind for both in times for one in both for kind in one):
         pairs = [(of_base.get(kind, 0.0), of_head.get(kind, 0.0)) for of_base, of_head in times]
         change = _change(pairs, confidence)
-        by = _interval(change.difference)
+        by = change.difference.interval
         found.append(StatementTime(kind=kind, base_s=change.base, head_s=change.head, difference_s=by))
     return tuple(sorted(found, key=lambda each: -abs(each.difference_s.estimate)))
 
@@ -189,11 +189,3 @@ def _change(pairs: Sequence[tuple[float, float]], confidence: float) -> _Change:
         difference=stats.over_starts([of_head - of_base for of_base, of_head in pairs], confidence),
         ratio=None if logs is None else stats.over_starts(logs, confidence),
     )
-
-
-def _interval(effect: stats.Effect) -> Interval:
-    return Interval(estimate=effect.estimate, low=effect.low, high=effect.high)
-
-
-def _ratio(effect: stats.Effect) -> Interval:
-    return Interval(estimate=math.exp(effect.estimate), low=math.exp(effect.low), high=math.exp(effect.high))

@@ -10,18 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtr, stdtrit
 
+from shootout.model.verdict import Interval
+
 # Fewer say nothing about steadiness: their standard error would itself be a guess.
 STEADY_MIN = 8
 SURE = 0.99  # confidence in a drift that marks a start
 CLIPPED = 3  # times: outliers pull the fit that tells them, but each time less
-
-
-class Estimate(NamedTuple):
-    """An estimate and its interval at the confidence that was asked for."""
-
-    estimate: float
-    low: float
-    high: float
 
 
 class Effect(NamedTuple):
@@ -35,6 +29,16 @@ class Effect(NamedTuple):
     error: float  # standard error of the estimate
     df: float  # degrees of freedom of the error
     spread: float  # standard deviation of one start, as these starts show it; 0 with one start
+
+    @property
+    def interval(self) -> Interval:
+        """The estimate in its interval, as it is."""
+        return Interval(estimate=self.estimate, low=self.low, high=self.high)
+
+    @property
+    def ratio(self) -> Interval:
+        """The ratio whose logarithm this is."""
+        return Interval(estimate=math.exp(self.estimate), low=math.exp(self.low), high=math.exp(self.high))
 
 
 class Noise(NamedTuple):
@@ -94,13 +98,13 @@ def inefficiency(values: Sequence[float]) -> float:
     return max(1.0, total)
 
 
-def mean_interval(values: Sequence[float], confidence: float) -> Estimate:
+def mean_interval(values: Sequence[float], confidence: float) -> Interval:
     """Student's interval of the mean of independent values (one a start); of one value, itself."""
     mean = float(np.mean(values))
     if len(values) < 2:
-        return Estimate(mean, mean, mean)
+        return Interval.exactly(mean)
     half = quantile(confidence, len(values) - 1) * float(np.std(values, ddof=1)) / np.sqrt(len(values))
-    return Estimate(mean, mean - float(half), mean + float(half))
+    return Interval(estimate=mean, low=mean - float(half), high=mean + float(half))
 
 
 def rounds_effect(values: Sequence[float], trim: float, confidence: float) -> Effect:
@@ -224,18 +228,18 @@ def curve_effects(
     return level, over_starts((slopes * np.ptp(places)).tolist(), confidence)
 
 
-def wilson(hits: int, trials: int, confidence: float) -> Estimate:
+def wilson(hits: int, trials: int, confidence: float) -> Interval:
     """A share, and the interval it lies in by the score test (Wilson 1927; Newcombe 1998, method 3).
 
     Without a trial nothing is known: the interval is 0 to 1.
     """
     if trials == 0:
-        return Estimate(0.0, 0.0, 1.0)
+        return Interval(estimate=0.0, low=0.0, high=1.0)
     z = quantile(confidence)
     share, weight = hits / trials, z * z / trials
     centre = (share + weight / 2) / (1 + weight)
     half = z * math.sqrt(share * (1 - share) / trials + weight / (4 * trials)) / (1 + weight)
-    return Estimate(share, max(0.0, centre - half), min(1.0, centre + half))
+    return Interval(estimate=share, low=max(0.0, centre - half), high=min(1.0, centre + half))
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:

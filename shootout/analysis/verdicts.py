@@ -6,13 +6,14 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from shootout import numbers
 from shootout.analysis import metrics, power, stats
 from shootout.analysis.pairs import Change, Pair, unsteady
 from shootout.model.plan import THROUGHPUT, Cell, Policy
 from shootout.model.verdict import Interval, JudgedMetric, Verdict
 
 DETECTABLE_MAX = math.log(1000)  # a thousandfold; more is not told apart
-Key = tuple[Cell, str]  # of a judged metric
+CellMetric = tuple[Cell, str]
 # The worst of a cell's metrics is the cell's.
 _WORST_FIRST = (Verdict.REGRESSED, Verdict.INCONCLUSIVE, Verdict.IMPROVED, Verdict.EQUIVALENT)
 
@@ -26,7 +27,7 @@ class Judgement(NamedTuple):
 
 
 def judge(
-    pair: Pair, policy: Policy, p_values: Mapping[Key, float], spreads: Mapping[str, float]
+    pair: Pair, policy: Policy, p_values: Mapping[CellMetric, float], spreads: Mapping[str, float]
 ) -> Judgement:
     """Judge a cell. `p_values` are adjusted; `spreads`: how much starts of A/A cells differ, by metric."""
     if pair.failure is not None:
@@ -61,7 +62,7 @@ def judge(
 
 
 def metric(
-    cell: Cell, change: Change, policy: Policy, p_values: Mapping[Key, float], floor: float | None
+    cell: Cell, change: Change, policy: Policy, p_values: Mapping[CellMetric, float], floor: float | None
 ) -> tuple[JudgedMetric, str]:
     """Judge one metric of a cell; and why, in words. `floor`: its A/A noise floor, where that is known."""
     margin = policy.margin_of(change.metric, cell.workload)
@@ -95,7 +96,7 @@ def _rule(change: Change, policy: Policy, hurdle: _Hurdle) -> tuple[Verdict, str
     """The first verdict that holds, why, and whether it was confirmed."""
     first, again, whole = change.first, change.again, change.whole
     beyond = first.low > 0 or first.high < 0
-    margin, margin_text = math.log1p(hurdle.margin), f"{100 * hurdle.margin:g} %"
+    margin, margin_text = math.log1p(hurdle.margin), _share(hurdle.margin)
     if len(first.per_start) < 2:
         return Verdict.INCONCLUSIVE, "; a verdict must hold again after a fresh start", None
     if beyond and abs(first.estimate) >= hurdle.bar and hurdle.p_value < 1 - policy.confidence:
@@ -156,18 +157,16 @@ def measured(metric: str, effect: stats.Effect, confidence: float) -> str:
     less, more = ("slower", "faster") if metric == THROUGHPUT else ("less", "more")
     title = "" if metric == THROUGHPUT else f"{metrics.TITLES[metric]} "
     if (low < 1) == (high < 1):
-        bounds = f"{_percent(low)} to {_percent(high)} %"
+        bounds = f"{100 * abs(low - 1):.1f} to {numbers.plain_percent(abs(high - 1))}"
     else:
         bounds = f"{_change(found.low, less, more)} to {_change(found.high, less, more)}"
     change = _change(found.estimate, less, more)
-    return f"{title}{change}, {100 * confidence:g} % interval {bounds}, in {_starts(effect)}"
+    return f"{title}{change}, {_share(confidence)} interval {bounds}, in {_starts(effect)}"
 
 
 def ratio(metric: str, effect: stats.Effect) -> Interval:
     """Head over base, of an effect in which below zero is worse."""
-    if metric != THROUGHPUT:
-        effect = stats.mirrored(effect)
-    return Interval(estimate=math.exp(effect.estimate), low=math.exp(effect.low), high=math.exp(effect.high))
+    return (effect if metric == THROUGHPUT else stats.mirrored(effect)).ratio
 
 
 def _starts(effect: stats.Effect) -> str:
@@ -176,8 +175,9 @@ def _starts(effect: stats.Effect) -> str:
 
 
 def _change(found: float, less: str, more: str) -> str:
-    return f"{_percent(found)} % {less if found < 1 else more}"
+    return f"{numbers.plain_percent(abs(found - 1))} {less if found < 1 else more}"
 
 
-def _percent(found: float) -> str:
-    return f"{100 * abs(found - 1):.1f}"
+def _share(part: float) -> str:
+    """A part of one, in percent as it was written."""
+    return f"{100 * part:g} %"

@@ -12,6 +12,7 @@ from shootout.analysis.verdicts import Judgement, measured
 from shootout.model.plan import THROUGHPUT, Cell
 from shootout.model.run import RunDocument, RunHeader, Warning
 from shootout.model.verdict import CellFigures, JudgedMetric, Latency, Verdict
+from shootout.numbers import plain_percent
 
 # What is part of an OLTP load: rolled back by the engine, and tried again.
 RETRIED = {"1020": "record changed", "1062": "duplicate key", "1205": "lock wait timeout", "1213": "deadlock"}
@@ -69,11 +70,13 @@ def _wide(header: RunHeader, pair: Pair, judgement: Judgement) -> Iterator[Warni
     half_width = (effect.high - effect.low) / 2
     if half_width > asked.half_width:
         needed = budget.starts_for(asked.half_width, spread, confidence)
-        text = f"± {_percent(half_width)}, where ± {_percent(asked.half_width)} was asked for: "
+        text = f"± {plain_percent(half_width)}, where ± {plain_percent(asked.half_width)} was asked for: "
         text += f"about {needed} starts would do, {starts} were steady"
         if needed > asked.starts_max:
             reach = budget.half_width(spread, asked.starts_max, confidence)
-            text += f", and the {asked.starts_max} that the profile allows would give ± {_percent(reach)}"
+            text += (
+                f", and the {asked.starts_max} that the profile allows would give ± {plain_percent(reach)}"
+            )
         yield Warning(code="wide", text=text)
 
 
@@ -90,10 +93,6 @@ def _uneven(pair: Pair, judgement: Judgement) -> Iterator[Warning]:
         found = measured(THROUGHPUT, stats.over_starts(whole, stats.SURE), stats.SURE)
         text = f"With all slices, the outermost of each start included, it is {found}: some stand far off"
         yield Warning(code="uneven", text=text)
-
-
-def _percent(log_ratio: float) -> str:
-    return f"{100 * log_ratio:.1f} %"
 
 
 def _shape_warnings(header: RunHeader, workload: str) -> Iterator[Warning]:
@@ -118,7 +117,7 @@ def _load_warnings(header: RunHeader, cell: Cell, starts: Starts, figures: CellF
     refused = {code: count for code, count in figures.errors.items() if code in RETRIED}
     retried = sum(refused.values()) / completed(starts)
     if retried > RETRIED_MAX:
-        text = f"{100 * retried:.1f} % of transactions were rolled back and retried ({_codes(refused)})"
+        text = f"{plain_percent(retried)} of transactions were rolled back and retried ({_codes(refused)})"
         yield Warning(code="errors", text=text)
     if lost := {code: count for code, count in figures.errors.items() if code not in RETRIED}:
         text = f"Connections were lost, or could not be opened again at once ({_codes(lost)})"

@@ -10,15 +10,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
-import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import IO, NamedTuple
 
 import msgspec
 from msgspec import structs
 
+from shootout import files
 from shootout.document import compatibility, journal
 from shootout.document.journal import Line
 from shootout.errors import InputError
@@ -51,12 +51,8 @@ def merge(paths: Sequence[Path], results: Path, skip: Callable[[str], None]) -> 
     header = _header(whole.first.header, whole.blocks, parts)
     path = results / journal.new_name(header.run)
     try:
-        results.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=results) as folder:
-            whole_file = Path(folder) / path.name
-            with whole_file.open("wb") as file:
-                _write(file, header, whole.records(), _end(header, parts))
-            whole_file.replace(path)
+        with files.replacing(path) as file:
+            _write(file, header, whole.records(), _end(header, parts))
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
     return path
@@ -257,7 +253,7 @@ class _Reader(contextlib.AbstractContextManager["_Reader"]):
 
     def __init__(self) -> None:
         self._path: Path | None = None
-        self._file: BinaryIO | None = None
+        self._file: IO[bytes] | None = None
 
     def __exit__(self, *_: object) -> None:
         if self._file is not None:
@@ -331,7 +327,7 @@ def _end(header: RunHeader, parts: Sequence[Part]) -> EndRecord:
     )
 
 
-def _write(file: BinaryIO, header: RunHeader, records: Iterator[bytes], end: EndRecord) -> None:
+def _write(file: IO[bytes], header: RunHeader, records: Iterator[bytes], end: EndRecord) -> None:
     digest = b""
     for record in itertools.chain([_encoder.encode(header)], records, [_encoder.encode(end)]):
         line, digest = journal.sealed(record, digest)

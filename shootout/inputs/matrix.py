@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from shootout.errors import InputError
 from shootout.inputs import toml
-from shootout.model.plan import Block, Cell, Dataset, Profile, Smaller
+from shootout.model.plan import Block, Cell, Dataset, Profile, Scale
 from shootout.paths import FIXTURES
 
 FOLDER = FIXTURES / "profiles"
@@ -19,7 +19,7 @@ def load_profile(name_or_file: str) -> Profile:
     for field in ("workloads", "threads"):
         if not getattr(profile, field):
             raise InputError(f"{path}: {field}: expected at least one, found none")
-    parts: dict[str, Profile | Smaller] = {"": profile}
+    parts: dict[str, Profile | Scale] = {"": profile}
     parts |= {f"scales.{name}.": each for name, each in profile.scales.items()}
     for where, part in parts.items():
         for field in ("workloads", "threads"):

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from shootout.errors import InputError
 from shootout.inputs.options import Selection
 from shootout.inputs.scaled import Capacity, scaled
-from shootout.model.plan import Load, Profile, Sampling, Scale
+from shootout.model.plan import DatasetSize, Load, Profile, Sampling
 from shootout.model.value import Value
 
 V = TypeVar("V", bound=Value)
@@ -45,7 +45,7 @@ def _changed(value: V, **changes: Any) -> V:
     return replace(value, **{name: each for name, each in changes.items() if each is not None})
 
 
-def _dataset(scale: Scale, selection: Selection) -> Scale:
+def _dataset(scale: DatasetSize, selection: Selection) -> DatasetSize:
     return _changed(
         scale,
         tables=selection.tables,

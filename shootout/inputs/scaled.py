@@ -8,7 +8,7 @@ from msgspec import structs
 
 from shootout.errors import InputError
 from shootout.inputs import toml
-from shootout.model.plan import SBTEST_ROW_BYTES, Profile, Smaller
+from shootout.model.plan import SBTEST_ROW_BYTES, Profile, Scale
 
 
 class Capacity(NamedTuple):
@@ -39,7 +39,7 @@ def scaled(profile: Profile, name: str, capacity: Capacity) -> Profile:
     return structs.replace(profile, **changes)
 
 
-def _threads(smaller: Smaller, threads: tuple[int, ...], name: str, cpus: int) -> tuple[int, ...]:
+def _threads(smaller: Scale, threads: tuple[int, ...], name: str, cpus: int) -> tuple[int, ...]:
     most = None if smaller.threads_per_cpu is None else smaller.threads_per_cpu * cpus
     kept = tuple(count for count in threads if most is None or count <= most)
     if not kept:
@@ -47,7 +47,7 @@ def _threads(smaller: Smaller, threads: tuple[int, ...], name: str, cpus: int) -
     return kept
 
 
-def _rows(smaller: Smaller, profile: Profile, servers: int, memory_bytes: int) -> int:
+def _rows(smaller: Scale, profile: Profile, servers: int, memory_bytes: int) -> int:
     """Rows per table: at most the scale's, and what fits its share of memory, rounded down to two digits."""
     rows = profile.dataset.rows if smaller.rows is None else min(profile.dataset.rows, smaller.rows)
     if smaller.memory_share is None:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from shootout.model.plan import Load, Metric
+from shootout.model.plan import Cell, Load, Metric
 from shootout.model.run import WorkloadRecord
 from shootout.model.value import Threads, Value
 from shootout.model.verdict import Acknowledgement, Verdict
@@ -68,28 +68,37 @@ class ChangePoint(Value):
     confirmed: bool  # enough runs lie on the new level; else it is a suspicion
 
 
-class HistorySeries(Value):
-    """A cell's ratio to the anchor over the runs of one runner."""
+class SeriesKey(Value, order=True):
+    """Identity of a cell's history: the ratios that one runner measured against one anchor."""
 
     runner: str  # fingerprint
     workload: str
-    dataset: str
+    dataset: str  # Dataset.key
     server: str
     anchor: str
     threads: Threads
+
+    @property
+    def key(self) -> SeriesKey:
+        """The key alone."""
+        return SeriesKey(**{name: getattr(self, name) for name in SeriesKey.__struct_fields__})
+
+    @property
+    def cell(self) -> Cell:
+        """The cell whose history it is."""
+        return Cell(workload=self.workload, dataset=self.dataset, server=self.server, threads=self.threads)
+
+
+class HistorySeries(SeriesKey):
+    """A cell's ratio to the anchor over the runs of one runner."""
+
     points: tuple[HistoryPoint, ...]
     changes: tuple[ChangePoint, ...]
 
 
-class Regression(Value):
+class Regression(SeriesKey):
     """A cell's loss against the anchor that its history confirms and no later run has made up for."""
 
-    runner: str  # fingerprint
-    workload: str
-    dataset: str
-    server: str
-    anchor: str
-    threads: Threads
     last_good: str  # these three: runs
     first_bad: str
     newest: str

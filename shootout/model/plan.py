@@ -41,18 +41,27 @@ SBTEST_ROW_BYTES = 250
 TPCC_WAREHOUSE_BYTES = 100_000_000
 
 
-class Dataset(Value):
-    """The tables a workload runs on; the same on every server, proven by checksum.
+class DatasetSize(Value):
+    """How large a run's datasets are; each workload names the kind it runs on."""
 
-    Of kind `own` there are none: the workload's `setup` makes them.
-    """
-
-    kind: DatasetKind = "sbtest"
     tables: Positive = 4  # sbtest
     rows: Annotated[int, Meta(ge=1, le=2_000_000_000)] = 25_000  # sbtest: in each table
     warehouses: Positive = 1  # tpcc
     seed: Annotated[int, Meta(ge=0)] = 1
-    engine: Name = "InnoDB"  # or "default": what each server's settings make its own
+    engine: Name = "InnoDB"  # storage engine, in any case; "default": the one each server's settings choose
+
+    def of(self, kind: DatasetKind) -> Dataset:
+        """The dataset of that kind and size."""
+        return Dataset(kind=kind, **structs.asdict(self))
+
+
+class Dataset(DatasetSize):
+    """The tables a workload runs on; the same on every server, proven by checksum.
+
+    A dataset of kind `own` starts empty: the workload's `setup` makes its tables.
+    """
+
+    kind: DatasetKind = "sbtest"
 
     @property
     def key(self) -> str:
@@ -129,28 +138,6 @@ class Planned(Value):
             Block(workload=workload, dataset=dataset, threads=threads, servers=self.servers)
             for workload, dataset in self.workloads.items()
             for threads in self.threads
-        )
-
-
-class Scale(Value):
-    """How large the datasets of a run are; each workload says which kind of them it runs on."""
-
-    tables: Positive = 4  # sbtest
-    rows: Annotated[int, Meta(ge=1, le=2_000_000_000)] = 25_000  # sbtest: in each table
-    warehouses: Positive = 1  # tpcc
-    seed: Annotated[int, Meta(ge=0)] = 1
-    # Storage engine; upper and lower case are one. "default": of each server what its settings make its own.
-    engine: Name = "InnoDB"
-
-    def of(self, kind: DatasetKind) -> Dataset:
-        """The dataset of that kind at this scale."""
-        return Dataset(
-            kind=kind,
-            tables=self.tables,
-            rows=self.rows,
-            warehouses=self.warehouses,
-            seed=self.seed,
-            engine=self.engine,
         )
 
 
@@ -257,7 +244,7 @@ class Container(Value):
         return int(self.memory) if unit is None else int(self.memory[:-1]) * unit
 
 
-class Smaller(Value):
+class Scale(Value):
     """What less time, or a smaller machine, makes of a profile; what is left out stays as it is."""
 
     servers: tuple[str, ...] = ()  # these three: instead of the profile's
@@ -278,7 +265,7 @@ class Profile(Value):
     threads: tuple[Threads, ...]
     servers: tuple[str, ...] = ()  # server references, the base first
     settings: str = "in-memory"
-    dataset: Scale = field(default_factory=Scale)
+    dataset: DatasetSize = field(default_factory=DatasetSize)
     load: Load = field(default_factory=Load)
     options: dict[Name, int] = field(default_factory=dict)  # these two: instead of the workloads' own
     distribution: Distribution | None = None
@@ -289,4 +276,4 @@ class Profile(Value):
     # Of those servers that only exist as trees of one's own: what is measured where the tree is not here; "":
     # nothing, and their cells say so.
     stand_ins: dict[str, str] = field(default_factory=dict)
-    scales: dict[Name, Smaller] = field(default_factory=dict)  # --scale NAME
+    scales: dict[Name, Scale] = field(default_factory=dict)  # --scale NAME

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from msgspec import Meta, field
 
@@ -31,6 +31,11 @@ class Interval(Value):
     estimate: float
     low: float
     high: float
+
+    @classmethod
+    def exactly(cls, value: float) -> Self:
+        """A value without uncertainty."""
+        return cls(estimate=value, low=value, high=value)
 
 
 class Latency(Value):

@@ -12,7 +12,6 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
-import tempfile
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -24,12 +23,12 @@ from typing import NamedTuple, TypeVar
 import msgspec
 from msgspec import structs
 
-from shootout import _engine
+from shootout import _engine, files
 from shootout.analysis import compare, history, ledger
 from shootout.document import journal, merge
 from shootout.errors import InputError
 from shootout.inputs import acknowledgements
-from shootout.model.history import HistoryPoint, LedgerEntry
+from shootout.model.history import HistoryPoint, LedgerEntry, SeriesKey
 from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.run import RunDocument, RunHeader, Runner
 from shootout.model.value import Value
@@ -102,7 +101,7 @@ class Judged:
     """A run: its outline at hand, the rest of it when it is asked for."""
 
     key: str  # another one where anything that it says is another
-    cells: tuple[history.Key, ...]  # each with the machine that measured it, and its base
+    cells: tuple[SeriesKey, ...]  # each with the machine that measured it, and its base
     outline: Outline
     read_gist: Callable[[], Comparison]
     whole: Callable[[], Whole]
@@ -123,7 +122,7 @@ class Judged:
         return self.read_gist()
 
     @property
-    def points(self) -> Iterator[tuple[history.Key, HistoryPoint]]:
+    def points(self) -> Iterator[tuple[SeriesKey, HistoryPoint]]:
         """What it adds to the history of each cell."""
         run, started, said = self.id, self.outline.started, self.outline.said
         for cell, ratio, tps in zip(self.cells, said.ratios, said.tps, strict=True):
@@ -187,21 +186,13 @@ def store(path: Path, whole: Whole, ledgers: _Ledgers | None = None) -> None:
     said = (cells_of(comparison), outline(comparison), gist(comparison), whole.others, comparison)
     kept = _place(path)
     with suppress(OSError):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=kept.parent, prefix=".", delete=False) as file:
-            for line in (judged_from, *said, _END):
-                file.write(msgspec.json.encode(line) + b"\n")
-        Path(file.name).chmod(0o644)
-        Path(file.name).replace(kept)
+        lines = (msgspec.json.encode(line) + b"\n" for line in (judged_from, *said, _END))
+        files.replace(kept, b"".join(lines))
 
 
-def cells_of(comparison: Comparison) -> tuple[history.Key, ...]:
+def cells_of(comparison: Comparison) -> tuple[SeriesKey, ...]:
     """The cells of a comparison, each with the machine that measured it, and its base."""
-    header = comparison.header
-    return tuple(
-        history.Key.of(header.part(each.cell).runner.fingerprint, each.cell, each.base.server)
-        for each in comparison.cells
-    )
+    return tuple(history.key_of(comparison.header, each) for each in comparison.cells)
 
 
 def outline(comparison: Comparison) -> Outline:
@@ -336,11 +327,11 @@ def _run(path: Path, ledgers: _Ledgers, acknowledged: Sequence[Acknowledgement])
 
 
 @lru_cache(8)  # from week to week they are the same
-def _cells(line: bytes) -> tuple[history.Key, ...]:
-    return msgspec.json.decode(line, type=tuple[history.Key, ...])
+def _cells(line: bytes) -> tuple[SeriesKey, ...]:
+    return msgspec.json.decode(line, type=tuple[SeriesKey, ...])
 
 
-def _known(cells: Sequence[history.Key], outline_: Outline, acknowledged: Sequence[Acknowledgement]) -> bytes:
+def _known(cells: Sequence[SeriesKey], outline_: Outline, acknowledged: Sequence[Acknowledgement]) -> bytes:
     """What acknowledgements change of a run."""
     if not acknowledged:
         return b""
@@ -460,14 +451,14 @@ def _said(cells: Sequence[CellComparison]) -> Said:
     )
 
 
-def _regressed(cells: Sequence[history.Key], said: Said) -> dict[int, CellComparison]:
+def _regressed(cells: Sequence[SeriesKey], said: Said) -> dict[int, CellComparison]:
     return {
         place: CellComparison(
             cell=cells[place].cell,
             base=structs.replace(cells[place].cell, server=cells[place].anchor),
             verdict=Verdict.REGRESSED,
             figures=None,
-            ratio=_exact(said.ratios[place]),
+            ratio=None if (ratio := said.ratios[place]) is None else Interval.exactly(ratio),
             p_value=None,
             per_start=(),
             reason=told.reason,
@@ -476,10 +467,6 @@ def _regressed(cells: Sequence[history.Key], said: Said) -> dict[int, CellCompar
         )
         for place, told in said.regressed.items()
     }
-
-
-def _exact(ratio: float | None) -> Interval | None:
-    return None if ratio is None else Interval(estimate=ratio, low=ratio, high=ratio)
 
 
 def _gist(cell: CellComparison) -> CellComparison:

@@ -16,6 +16,7 @@ from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from shootout import numbers
 from shootout.measure.session import Endpoint
 from shootout.model.history import ChangePoint, HistorySeries
 from shootout.model.plan import Cell
@@ -107,7 +108,7 @@ def _event(progress: Progress) -> str:
 
 
 def _known(progress: Progress) -> str:
-    return "" if progress.half_width is None else f"± {progress.half_width * 100:.1f} % so far"
+    return "" if progress.half_width is None else f"± {numbers.plain_percent(progress.half_width)} so far"
 
 
 def verdict_table(comparison: Comparison) -> Table:
@@ -137,8 +138,8 @@ def verdict_table(comparison: Comparison) -> Table:
             Text(wording.visible(each.cell.workload)),
             str(each.cell.threads),
             Text(wording.visible(each.cell.server)),
-            wording.number(base.tps.estimate) if base else wording.NONE,
-            wording.number(each.figures.tps.estimate) if each.figures else wording.NONE,
+            numbers.number(base.tps.estimate) if base else wording.NONE,
+            numbers.number(each.figures.tps.estimate) if each.figures else wording.NONE,
             wording.decided_change(each),
             wording.decided_range(each),
             wording.detectable(each),
@@ -285,11 +286,11 @@ def print_doctor(console: Console, report: Report) -> None:
         noise.add_column(name, justify="right")
     for each in report.noise:
         power = [f"{100 * each.power[loss]:.0f} %" for loss in losses]
-        spread = wording.percents(each.spread)
+        spread = numbers.percents(each.spread)
         noise.add_row(wording.visible(each.workload), str(each.threads), str(each.runs), spread, *power)
     _print_whole(console, noise)
     known = report.false_alarms
-    share = f"{wording.percents(known.share.low)} to {wording.percents(known.share.high)}"
+    share = f"{numbers.percents(known.share.low)} to {numbers.percents(known.share.high)}"
     console.print(
         f"\nfalse alarms: {known.alarms} in {known.cells} A/A cells, {share} of cells", highlight=False
     )
@@ -312,7 +313,7 @@ def _print_calibration(console: Console, calibration: Calibration) -> None:
         table.add_row(
             trial.placement,
             f"{1000 * trial.slice_s:g} ms",
-            wording.percents(trial.spread),
+            numbers.percents(trial.spread),
             str(trial.visits),
             ", ".join(signs),
         )

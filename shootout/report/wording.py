@@ -25,9 +25,8 @@ from shootout.model.verdict import (
     Outcome,
     Verdict,
 )
+from shootout.numbers import MINUS, SPACE, decimals, grouped, number, percents, share
 
-MINUS = "\N{MINUS SIGN}"
-SPACE = "\N{NARROW NO-BREAK SPACE}"  # between groups of digits, and before a unit
 NONE = "\N{EN DASH}"  # where there is no number
 NOT_VISIBLE = "not visible"  # where there is one, and the machine that measured cannot see it
 
@@ -89,28 +88,6 @@ def visible(text: str) -> str:
 # --- numbers --------------------------------------------------------------------------------------
 
 
-def decimals(half_width: float) -> int:
-    """How many decimals a number of that uncertainty deserves; negative: tens, hundreds, … are zero."""
-    return -math.floor(math.log10(half_width / 2))
-
-
-def number(value: float, places: int | None = None) -> str:
-    """`value` with its digits grouped; to `places` decimals, or else to three significant digits."""
-    if value == 0:
-        return "0"
-    if places is None:
-        magnitude = math.floor(math.log10(abs(value)))
-        if magnitude < -5:
-            return f"{value:.1e}".replace("-", MINUS)
-        places = max(2 - magnitude, 0)
-    return _grouped(round(value, places), places)
-
-
-def _grouped(rounded: float, places: int) -> str:
-    text = f"{rounded + 0.0:,.{max(places, 0)}f}"  # no negative zero
-    return text.replace(",", SPACE).replace("-", MINUS)
-
-
 def estimate(interval: Interval) -> str:
     """The estimate, as exact as its interval allows, and never less than one digit of it."""
     places = _places(interval, scale=1)
@@ -136,7 +113,7 @@ def percent(ratio: float, places: int | None = None) -> str:
 @lru_cache(4096)  # a site has a hundred thousand changes, and most are one of these
 def _percent(rounded: float, places: int) -> str:
     sign = "+" if rounded > 0 else ""
-    return f"{sign}{_grouped(rounded, places)}{SPACE}%"
+    return f"{sign}{grouped(rounded, places)}{SPACE}%"
 
 
 def change(ratio: Interval) -> str:
@@ -160,11 +137,6 @@ def detectable(cell: CellComparison) -> str:
     return f"{sign}{percents(seen[0])}"
 
 
-def percents(part: float) -> str:
-    """A part of one in percent, to one decimal."""
-    return f"{number(part * 100, 1)}{SPACE}%"
-
-
 def signed(value: float) -> str:
     """A difference with its sign, to three significant digits."""
     return number(value) if value <= 0 else f"+{number(value)}"
@@ -174,11 +146,6 @@ def verdict(cell: CellComparison) -> str:
     """The verdict as a sign and a word, and whether it is known."""
     known = " (acknowledged)" if cell.acknowledged else ""
     return f"{SYMBOLS[cell.verdict]} {cell.verdict}{known}"
-
-
-def share(part: float) -> str:
-    """A part of one, such as a margin, in percent as it was written."""
-    return f"{part * 100:g}{SPACE}%"
 
 
 def cpu_us(server_cpu_s: float | None) -> str:

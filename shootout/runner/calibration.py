@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import statistics
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import msgspec
 from scipy.special import ndtri
 
+from shootout import files
 from shootout.errors import InputError
 from shootout.model.run import Calibration, Trial
 
@@ -57,11 +57,7 @@ def write(folder: Path, calibration: Calibration) -> Path:
     """Store it in one piece, in place of an earlier one. Raises InputError where that cannot be."""
     file = path_of(folder, calibration.runner)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder, prefix=".", delete=False) as written:
-            written.write(msgspec.json.format(msgspec.json.encode(calibration), indent=1) + b"\n")
-        Path(written.name).chmod(0o644)
-        Path(written.name).replace(file)
+        files.replace(file, msgspec.json.format(msgspec.json.encode(calibration), indent=1) + b"\n")
     except OSError as error:
         raise InputError(f"{file}: cannot be written: {error.strerror}") from None
     return file

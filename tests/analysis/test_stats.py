@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec import structs
 from numpy.typing import NDArray
 
 from shootout.analysis import stats
 from shootout.model.plan import Policy
+from shootout.model.verdict import Interval
 
 # Student 1908, "The probable error of a mean", section 9: hours of sleep gained by one drug over the other.
 SLEEP = (1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4)
@@ -41,7 +43,9 @@ def autoregressive(
 
 def test_students_interval_and_p_value_of_his_sleep_data() -> None:
     """t = 4.0621 with 9 degrees of freedom, p = 0.002833, interval 0.7001142 to 2.4598858."""
-    assert stats.mean_interval(SLEEP, 0.95) == pytest.approx((1.58, 0.7001142, 2.4598858), abs=1e-7)
+    assert structs.astuple(stats.mean_interval(SLEEP, 0.95)) == pytest.approx(
+        (1.58, 0.7001142, 2.4598858), abs=1e-7
+    )
     effect = stats.ratio_of_starts([[change] for change in SLEEP], trim=0.1, confidence=0.95)
     assert effect[:3] == pytest.approx((1.58, 0.7001142, 2.4598858), abs=1e-7)
     assert effect.p_value == pytest.approx(0.002833, abs=5e-7)
@@ -81,7 +85,7 @@ def test_holms_procedure() -> None:
 )
 def test_newcombes_table_of_wilsons_interval(hits: int, trials: int, low: float, high: float) -> None:
     found = stats.wilson(hits, trials, 0.95)
-    assert found == pytest.approx((hits / trials, low, high), abs=5e-5)
+    assert structs.astuple(found) == pytest.approx((hits / trials, low, high), abs=5e-5)
 
 
 def test_inefficiency_of_an_autoregression() -> None:
@@ -98,7 +102,7 @@ def test_inefficiency_of_an_autoregression() -> None:
 
 
 def test_without_trials_nothing_is_known() -> None:
-    assert stats.wilson(0, 0, 0.95) == (0, 0, 1)
+    assert stats.wilson(0, 0, 0.95) == Interval(estimate=0, low=0, high=1)
 
 
 def test_a_curve_that_moves_as_a_whole_has_a_level_and_no_tilt() -> None:
@@ -122,7 +126,7 @@ def test_trimming_cuts_whole_values_at_both_ends() -> None:
 
 
 def test_one_value_is_its_own_interval() -> None:
-    assert stats.mean_interval((3.0,), 0.95) == (3.0, 3.0, 3.0)
+    assert stats.mean_interval((3.0,), 0.95) == Interval(estimate=3.0, low=3.0, high=3.0)
 
 
 def test_the_ends_of_adjustment() -> None:
@@ -390,8 +394,8 @@ def test_stopping_when_the_interval_is_narrow_costs_little_coverage(spread: floa
     covered = 0
     for starts in np.random.default_rng(8).normal(0, spread, (RUNS, 12)):
         for count in range(6, 13):
-            _, low, high = stats.mean_interval(starts[:count].tolist(), 0.95)
-            if (high - low) / 2 <= 0.015:
+            found = stats.mean_interval(starts[:count].tolist(), 0.95)
+            if (found.high - found.low) / 2 <= 0.015:
                 break
-        covered += low <= 0 <= high
+        covered += found.low <= 0 <= found.high
     assert 0.92 <= covered / RUNS <= 0.97

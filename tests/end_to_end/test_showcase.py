@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from benchmarks.showcase import record, tables
-from shootout import cli
+from shootout import cli, numbers
 from shootout.document import journal
 from shootout.model.verdict import Interval
 from shootout.paths import ROOT
@@ -78,7 +78,7 @@ def test_what_the_readme_shows_is_what_a_recorded_run_says(results: Path, demo: 
     readme = (ROOT / "README.md").read_text("utf-8")
     (shown,) = re.findall(r"^ {4}(mysql-8\.0\.12 is slower than .*), …$", readme, flags=re.MULTILINE)
     said = [judgement_cache.run(path).outline.headline for path in journal.find(results)]
-    assert [each for each in said if each.replace(wording.SPACE, " ").startswith(shown)], said
+    assert [each for each in said if each.replace(numbers.SPACE, " ").startswith(shown)], said
 
 
 @pytest.mark.parametrize("workload", tables.PICTURES)
@@ -112,7 +112,7 @@ def test_every_figure_of_the_findings_is_what_the_run_says(whole: Whole) -> None
 def said(ratio: Interval) -> tuple[str, str]:
     """A change and its interval as the findings write them."""
     change, range_ = (
-        text.replace(wording.SPACE, " ") for text in (wording.change(ratio), wording.change_range(ratio))
+        text.replace(numbers.SPACE, " ") for text in (wording.change(ratio), wording.change_range(ratio))
     )
     return change.removesuffix(" %"), range_
 

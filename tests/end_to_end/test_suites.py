@@ -13,12 +13,11 @@ from xml.etree import ElementTree
 import pytest
 from msgspec import structs
 
-from shootout import cli, paths
+from shootout import cli, numbers, paths
 from shootout.analysis import compare
 from shootout.document import journal
 from shootout.inputs import workload
 from shootout.model.plan import Block, Policy
-from shootout.report import wording
 from tests import builders
 from tests.runs import BASE, HEAD, PYTEST, Lab, document_in
 
@@ -248,7 +247,7 @@ def test_a_regression_fails_its_item_where_it_fails_the_gate(
     assert told[0] == {"verdict": "○ unjudged", "reason": "the base"}
     assert told[1]["verdict"].startswith("▼ regressed")
     assert told[1]["change"] in done.stdout
-    assert told[1]["detectable"].startswith(wording.MINUS)
+    assert told[1]["detectable"].startswith(numbers.MINUS)
     assert [case.find("failure") is not None for case in cases] == [False, code == 1]
     (why,) = [each.attrib["message"] for each in cases[1] if each.tag in ("failure", "skipped")]
     assert (said or "24.2 % slower") in why

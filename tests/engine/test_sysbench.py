@@ -16,7 +16,7 @@ from shootout.measure import dataset
 from shootout.measure.dataset import SCHEMAS
 from shootout.measure.hooks import Hooks
 from shootout.measure.managed import connect
-from shootout.model.plan import Load, Scale
+from shootout.model.plan import DatasetSize, Load
 from shootout.model.value import Protocol
 from shootout.servers import instances
 from shootout.servers.accounts import LOAD_USER
@@ -36,7 +36,7 @@ OPTIONS = {
     "log-output": "TABLE",
     "general-log": "ON",
 }
-SCALE = Scale(tables=2, rows=1_000)
+SCALE = DatasetSize(tables=2, rows=1_000)
 SLICE_S, TIMEOUT_S = 0.05, 30.0
 USER, PASSWORD = "sysbench", "sysbench"
 # Named as sysbench names them, so that they can be given to both.

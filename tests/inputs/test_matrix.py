@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shootout.errors import InputError
 from shootout.inputs import matrix
-from shootout.model.plan import Block, Cell, Dataset, Load, Planned, Policy, Profile, Sampling, Scale
+from shootout.model.plan import Block, Cell, Dataset, DatasetSize, Load, Planned, Policy, Profile, Sampling
 
 LABELS = ("mysql-5.7.22", "mysql-8.0.12")
 DATASETS = {"reads": Dataset(kind="sbtest"), "writes": Dataset(kind="tpcc")}
@@ -31,7 +31,7 @@ def test_the_quick_profile_writes_out_the_defaults() -> None:
     assert profile.servers == LABELS
     assert profile.workloads == ("oltp_point_select", "oltp_read_only", "oltp_read_write")
     assert profile.threads == (1, 8, 32)
-    assert (profile.dataset, profile.load, profile.options) == (Scale(), Load(), {})
+    assert (profile.dataset, profile.load, profile.options) == (DatasetSize(), Load(), {})
     assert (profile.sampling, profile.policy) == (Sampling(), Policy())
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shootout.model.plan import Load, Scale
+from shootout.model.plan import DatasetSize, Load
 from shootout.model.program import (
     ProgramInteger,
     ProgramLastName,
@@ -100,7 +100,7 @@ def test_sizes_of_the_dataset_are_amounts() -> None:
 def test_parameters_of_tpcc() -> None:
     program = compiled(
         a_step("SELECT {name}, {far}, {customer}"),
-        dataset=Scale(warehouses=7).of("tpcc"),
+        dataset=DatasetSize(warehouses=7).of("tpcc"),
         parameters={
             "name": LastName(of="number", per="transaction"),
             "far": Remote(of="home", min=1, max="warehouses", percent="far_percent"),
@@ -211,7 +211,7 @@ def test_a_wrong_parameter_of_another_kind(parameter: Parameter, expected: str) 
 
 
 def test_row_ids_need_sbtest() -> None:
-    own = Scale().of("own")
+    own = DatasetSize().of("own")
     message = complaint(a_step("SELECT {id}"), dataset=own, parameters={"id": RowId()})
     assert message == "parameters.id: row_id needs sbtest, the dataset is own; use an integer"
     message = complaint(a_step("SELECT * FROM {table}"), dataset=own)

@@ -7,35 +7,35 @@ from hypothesis import strategies as st
 from shootout.errors import InputError
 from shootout.inputs import scaled
 from shootout.inputs.scaled import Capacity
-from shootout.model.plan import SBTEST_ROW_BYTES, Profile, Sampling, Scale, Smaller
+from shootout.model.plan import SBTEST_ROW_BYTES, DatasetSize, Profile, Sampling, Scale
 
 GIB = 2**30
 
 
-def a_profile(small: Smaller, **fields: object) -> Profile:
+def a_profile(small: Scale, **fields: object) -> Profile:
     values: dict[str, object] = {
         "description": "d",
         "workloads": ("reads",),
         "threads": (1, 8, 64, 512),
         "servers": ("a", "b"),
-        "dataset": Scale(tables=1, rows=20_000_000),
+        "dataset": DatasetSize(tables=1, rows=20_000_000),
         "scales": {"small": small},
     }
     return Profile(**(values | fields))  # type: ignore[arg-type]
 
 
-def scaled_profile(small: Smaller, cpus: int = 2, memory_bytes: int = 16 * GIB) -> Profile:
+def scaled_profile(small: Scale, cpus: int = 2, memory_bytes: int = 16 * GIB) -> Profile:
     return scaled.scaled(a_profile(small), "small", Capacity(cpus, memory_bytes))
 
 
 def test_what_a_scale_leaves_out_stays() -> None:
-    assert scaled_profile(Smaller()) == a_profile(Smaller())
+    assert scaled_profile(Scale()) == a_profile(Scale())
 
 
 def test_a_scale_says_what_becomes_smaller() -> None:
     sampling = Sampling(starts_min=2)
     found = scaled_profile(
-        Smaller(
+        Scale(
             servers=("a",),
             workloads=("writes",),
             threads=(1, 4),
@@ -49,14 +49,14 @@ def test_a_scale_says_what_becomes_smaller() -> None:
 
 
 def test_threads_go_with_the_machines_cpus() -> None:
-    small = Smaller(threads_per_cpu=32)
+    small = Scale(threads_per_cpu=32)
     assert scaled_profile(small, cpus=2).threads == (1, 8, 64)
     assert scaled_profile(small, cpus=16).threads == (1, 8, 64, 512)
-    assert scaled_profile(Smaller(threads=(16, 64, 65), threads_per_cpu=32)).threads == (16, 64)
+    assert scaled_profile(Scale(threads=(16, 64, 65), threads_per_cpu=32)).threads == (16, 64)
 
 
 def test_rows_go_with_the_machines_memory() -> None:
-    small = Smaller(memory_share=0.25)
+    small = Scale(memory_share=0.25)
     assert (
         scaled_profile(small, memory_bytes=4 * GIB).dataset.rows == 2_100_000
     )  # 2 147 483, for each of two servers
@@ -65,11 +65,11 @@ def test_rows_go_with_the_machines_memory() -> None:
 
 def test_a_scale_that_is_not_there_or_leaves_nothing() -> None:
     with pytest.raises(InputError, match=r"^--scale: the profile has no scale 'tiny'; known: small$"):
-        scaled.scaled(a_profile(Smaller()), "tiny", Capacity(2, GIB))
+        scaled.scaled(a_profile(Scale()), "tiny", Capacity(2, GIB))
     with pytest.raises(
         InputError, match=r"^--scale small: no number of threads is 4 \(threads_per_cpu\) or less$"
     ):
-        scaled_profile(Smaller(threads=(8, 64), threads_per_cpu=2))
+        scaled_profile(Scale(threads=(8, 64), threads_per_cpu=2))
 
 
 @given(
@@ -79,7 +79,7 @@ def test_a_scale_that_is_not_there_or_leaves_nothing() -> None:
     st.none() | st.integers(1, 10**8),
 )
 def test_nothing_grows_and_all_rows_fit(cpus: int, memory_bytes: int, share: float, rows: int | None) -> None:
-    before = a_profile(Smaller(memory_share=share, rows=rows, threads_per_cpu=64))
+    before = a_profile(Scale(memory_share=share, rows=rows, threads_per_cpu=64))
     found = scaled.scaled(before, "small", Capacity(cpus, memory_bytes))
     assert set(found.threads) <= set(before.threads)
     assert 1 <= found.dataset.rows <= before.dataset.rows

@@ -9,7 +9,7 @@ import pytest
 from shootout._engine import Engine
 from shootout.errors import InputError
 from shootout.inputs import workload
-from shootout.model.plan import Dataset, Load, Scale
+from shootout.model.plan import Dataset, DatasetSize, Load
 from shootout.model.program import (
     Closed,
     Open,
@@ -160,7 +160,9 @@ def test_the_parameters_are_sysbenchs() -> None:
 @pytest.mark.parametrize("protocol", ["text", "prepared"])
 def test_the_engine_takes_what_is_shipped(name: str, protocol: Protocol) -> None:
     loaded = workload.load(name)
-    program = workload.compile_program(name, loaded, Scale().of(loaded.dataset), Load(protocol=protocol))
+    program = workload.compile_program(
+        name, loaded, DatasetSize().of(loaded.dataset), Load(protocol=protocol)
+    )
     Engine(msgspec.json.encode(program), 1)
     assert program.prepared is (loaded.protocol != "text" and protocol == "prepared")
 
@@ -182,13 +184,13 @@ def test_random_ranges_are_sysbenchs() -> None:
 
 def test_bulk_insert_counts_on_through_its_rows() -> None:
     chosen = workload.with_options(workload.load("bulk_insert"), {"rows_per_insert": 3}, None)
-    program = workload.compile_program("w", chosen, Scale().of("own"))
+    program = workload.compile_program("w", chosen, DatasetSize().of("own"))
     assert sent(program) == {"insert": (1, "INSERT INTO sbtest? VALUES(?,?),(?,?),(?,?)")}
     thread, *values = (p for p in program.transactions[0].steps[0].statements[0].pieces if isinstance(p, int))
     assert program.parameters[thread] == Thread()
     assert values[::2] == values[1::2]  # id and k are one number
     assert [program.parameters[index] for index in dict.fromkeys(values)] == [Sequence()] * 3
-    setup = workload.setup(chosen, Scale().of("own"), threads=2)
+    setup = workload.setup(chosen, DatasetSize().of("own"), threads=2)
     assert [re.sub(r"\(.*", "", sql).strip() for sql in setup] == [
         "DROP TABLE IF EXISTS sbtest1",
         "DROP TABLE IF EXISTS sbtest2",

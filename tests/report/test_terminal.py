@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from msgspec import structs
 from rich.console import Console
 
+from shootout import numbers
 from shootout.analysis import claims, compare
 from shootout.model.plan import Policy
 from shootout.model.run import FailureRecord, Progress, RunDocument
 from shootout.model.verdict import Comparison
-from shootout.report import terminal, wording
+from shootout.report import terminal
 from tests import builders
 from tests.repeated import a_repetition
 
@@ -106,7 +107,7 @@ def test_the_table_has_a_row_for_every_head() -> None:
         "verdict",
     ]  # fmt: skip
     one, eight = rows(lines)
-    space = wording.SPACE
+    space = numbers.SPACE
     assert one == [
         "oltp_point_select", "1", HEAD, f"18{space}899", f"14{space}333", f"−24.2{space}%",
         f"−25.4 to −22.9{space}%", f"−3.2{space}%", "▼ regressed",
@@ -118,7 +119,7 @@ def test_a_row_has_the_change_that_decided_its_verdict() -> None:
     comparison = compare.compare(a_document())
     cells = tuple(builders.decided_by(each, "latency_p99", 1.3) for each in comparison.cells)
     one, _ = rows(printed(structs.replace(comparison, cells=cells)))
-    assert [text.replace(wording.SPACE, " ") for text in one[5:7]] == ["99 % latency +30 %", "+28 to +32 %"]
+    assert [text.replace(numbers.SPACE, " ") for text in one[5:7]] == ["99 % latency +30 %", "+28 to +32 %"]
 
 
 def test_likely_causes_stand_below_and_whether_the_verdicts_advise() -> None:

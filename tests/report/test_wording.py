@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shootout import numbers
 from shootout.analysis import compare, metrics
-from shootout.model.plan import Load, Metric, Policy, Scale
+from shootout.model.plan import DatasetSize, Load, Metric, Policy
 from shootout.model.value import DatasetKind
 from shootout.model.verdict import (
     Acknowledgement,
@@ -31,7 +32,7 @@ def an_interval(estimate: float, half: float) -> Interval:
 
 
 def plain(text: str) -> str:
-    return text.replace(wording.SPACE, " ").replace(wording.MINUS, "-")
+    return text.replace(numbers.SPACE, " ").replace(numbers.MINUS, "-")
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,7 @@ def test_changes_are_signed_and_as_exact_as_their_interval() -> None:
 
 @given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e15, max_value=1e15))
 def test_a_number_reads_as_itself_to_three_digits(value: float) -> None:
-    text = plain(wording.number(value)).replace(" ", "")
+    text = plain(numbers.number(value)).replace(" ", "")
     assert math.isclose(float(text), value, rel_tol=0.06 if abs(value) < 1e-5 else 0.006, abs_tol=1e-300)
     assert not text.startswith("-0.") or float(text) < 0
 
@@ -322,14 +323,14 @@ def test_a_lone_server_has_nothing_to_compare_with() -> None:
 @pytest.mark.parametrize(
     ("scale", "kind", "expected"),
     [
-        (Scale(), "sbtest", "4 tables of 25 000 rows, InnoDB, seed 1"),
-        (Scale(tables=1, rows=1, engine="MyISAM"), "sbtest", "1 table of 1 row, MyISAM, seed 1"),
-        (Scale(seed=7), "tpcc", "TPC-C with 1 warehouse, InnoDB, seed 7"),
-        (Scale(warehouses=1_200), "tpcc", "TPC-C with 1 200 warehouses, InnoDB, seed 1"),
-        (Scale(), "own", "the workload's own tables, InnoDB"),
+        (DatasetSize(), "sbtest", "4 tables of 25 000 rows, InnoDB, seed 1"),
+        (DatasetSize(tables=1, rows=1, engine="MyISAM"), "sbtest", "1 table of 1 row, MyISAM, seed 1"),
+        (DatasetSize(seed=7), "tpcc", "TPC-C with 1 warehouse, InnoDB, seed 7"),
+        (DatasetSize(warehouses=1_200), "tpcc", "TPC-C with 1 200 warehouses, InnoDB, seed 1"),
+        (DatasetSize(), "own", "the workload's own tables, InnoDB"),
     ],
 )
-def test_datasets_are_said_in_words(scale: Scale, kind: DatasetKind, expected: str) -> None:
+def test_datasets_are_said_in_words(scale: DatasetSize, kind: DatasetKind, expected: str) -> None:
     assert plain(wording.dataset(scale.of(kind))) == expected
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shootout import app, cli
+from shootout import app, cli, numbers
 from shootout.analysis import ledger
 from shootout.model.plan import Policy
 from shootout.model.run import Calibration, Trial
-from shootout.report import wording
 from shootout.runner import calibration, disk, doctor, interference, machine, preflight
 from tests.analysis.test_ledger import an_entry
 
@@ -134,6 +133,6 @@ def test_the_doctor_tells_of_a_calibration(tmp_path: Path, capsys: pytest.Captur
         re.split(r"  +", line.strip()) for line in text.splitlines() if " ms " in line and "p99" not in line
     ]
     assert rows == [
-        ["shared", "100 ms", f"2.1{wording.SPACE}%", "24", "usual"],
-        ["apart", "100 ms", f"0.9{wording.SPACE}%", "24", "used"],
+        ["shared", "100 ms", f"2.1{numbers.SPACE}%", "24", "usual"],
+        ["apart", "100 ms", f"0.9{numbers.SPACE}%", "24", "used"],
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from shootout import numbers
 from shootout.analysis import compare
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.report import wording
@@ -84,8 +85,8 @@ def _lines(comparison: Comparison) -> Iterator[str]:
             escaped(each.cell.workload),
             str(each.cell.threads),
             escaped(each.cell.server),
-            wording.number(base.tps.estimate) if base else wording.NONE,
-            wording.number(each.figures.tps.estimate) if each.figures else wording.NONE,
+            numbers.number(base.tps.estimate) if base else wording.NONE,
+            numbers.number(each.figures.tps.estimate) if each.figures else wording.NONE,
             wording.decided_change(each),
             wording.decided_range(each),
             wording.detectable(each),

@@ -6,6 +6,8 @@ import math
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 
+from msgspec import structs
+
 from shootout.analysis import metrics
 from shootout.model.history import ChangePoint, HistorySeries, Regression
 from shootout.model.plan import THROUGHPUT, Cell
@@ -43,15 +45,9 @@ def _standing(series: HistorySeries, runs: Mapping[str, Comparison]) -> Iterator
             loss = None
     if loss is None:
         return
-    of = Cell(workload=series.workload, dataset=series.dataset, server=series.server, threads=series.threads)
-    good, bad = runs[loss.last_good], runs[loss.first_bad]
+    of, (good, bad) = series.cell, (runs[loss.last_good], runs[loss.first_bad])
     yield Regression(
-        runner=series.runner,
-        workload=series.workload,
-        dataset=series.dataset,
-        server=series.server,
-        anchor=series.anchor,
-        threads=series.threads,
+        **structs.asdict(series.key),
         last_good=loss.last_good,
         first_bad=loss.first_bad,
         newest=newest.header.run,

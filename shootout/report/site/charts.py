@@ -83,14 +83,14 @@ def looks(servers: Sequence[ServerRecord]) -> dict[str, Series]:
 
 
 @dataclass(frozen=True)
-class Scale:
+class RatioAxis:
     """A shared axis for the intervals of a table's rows, in shares of its width."""
 
     low: float
     high: float
 
     @classmethod
-    def over(cls, ratios: Sequence[Interval], margin: float) -> Scale:
+    def over(cls, ratios: Sequence[Interval], margin: float) -> RatioAxis:
         """Wide enough for all of them, the margin, and some air."""
         low = min([ratio.low for ratio in ratios] + [1 - 2 * margin])
         high = max([ratio.high for ratio in ratios] + [1 + 2 * margin])

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from shootout import __version__
-from shootout.analysis.history import Key
+from shootout import __version__, numbers
 from shootout.inputs import acknowledgements
+from shootout.model.history import SeriesKey
 from shootout.model.plan import Cell, Policy
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
 from shootout.report import wording
@@ -114,7 +114,7 @@ def site_id(oldest: str) -> str:
 def _verdicts(
     runs: Iterable[Judged], whole: Collection[str], known: Sequence[Acknowledgement]
 ) -> Iterator[Entry]:
-    regressed: set[Key] = set()
+    regressed: set[SeriesKey] = set()
     for run in runs:
         now = {run.cells[place]: compared for place, compared in run.regressed.items()}
         for cell, compared in now.items():
@@ -148,8 +148,8 @@ def _change(change: Change) -> Entry:
         id=_urn("change", series.runner, series.anchor, cell_stem(cell_of(series)), point.first_bad),
         title=f"{sign} {_place(cell_of(series))}: {size} {certain} run {point.first_bad}",
         text=(
-            f"Throughput as a ratio to {series.anchor} went from {wording.number(point.before)} to "
-            f"{wording.number(point.after)}. Last good: run {point.last_good}, first bad: run "
+            f"Throughput as a ratio to {series.anchor} went from {numbers.number(point.before)} to "
+            f"{numbers.number(point.after)}. Last good: run {point.last_good}, first bad: run "
             f"{point.first_bad}."
         ),
         updated=moment(change.started),

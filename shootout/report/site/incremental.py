@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from shootout.files import replace
 from shootout.model.value import Value
 from shootout.report.site import halves
 
@@ -61,7 +62,7 @@ def update(out: Path, groups: Sequence[Group], begin: Callable[[], object] = lam
     now = {group.key: still.get(group.key) or new[group.key] for group in groups}
     kept = {place for places in now.values() for place in places}
     _remove(out, {place for places in before.groups.values() for place in places} - kept)
-    _write(out / RECORD, msgspec.json.encode(_Record(groups=now)))
+    replace(out / RECORD, msgspec.json.encode(_Record(groups=now)))
 
 
 def _make_all(group: Group, folder: Path, out: Path) -> tuple[str, ...]:
@@ -130,10 +131,3 @@ def _read(out: Path) -> _Record:
         return msgspec.json.decode((out / RECORD).read_bytes(), type=_Record)
     except (OSError, msgspec.DecodeError):
         return _Record(groups={})
-
-
-def _write(path: Path, content: bytes) -> None:
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".building-", delete=False) as file:
-        file.write(content)
-    Path(file.name).chmod(0o644)
-    Path(file.name).replace(path)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup, escape
 
+from shootout import numbers
 from shootout.model.history import HistoryPoint
 from shootout.model.plan import Cell
 from shootout.model.verdict import CellComparison
@@ -114,7 +115,7 @@ def compared(every: Iterable[Row], factor: float = 1.0, *, base: bool) -> Markup
 def _num(value: float | None, places: int | None = None, absent: str = wording.NONE) -> str:
     if value is None:
         return f'<td class="num">{absent}</td>\n'
-    return f'<td class="num" data-value="{value}">{wording.number(value, places)}</td>\n'
+    return f'<td class="num" data-value="{value}">{numbers.number(value, places)}</td>\n'
 
 
 def _point(ratio: float) -> str:

@@ -13,7 +13,7 @@ import msgspec
 
 from shootout.analysis import history
 from shootout.errors import InputError
-from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries
+from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries, SeriesKey
 from shootout.model.plan import Cell
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
@@ -126,7 +126,7 @@ class _Site:
         self._load = _loader(self._known)
 
     @cached_property
-    def _points(self) -> dict[str, list[tuple[history.Key, HistoryPoint]]]:
+    def _points(self) -> dict[str, list[tuple[SeriesKey, HistoryPoint]]]:
         """What each run adds to the histories of its cells."""
         return {run.id: [*run.points] for run in self._runs}
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
+from shootout import numbers
 from shootout.analysis import claims
 from shootout.inputs import published
 from shootout.model.published import Published, PublishedServer
@@ -27,11 +28,11 @@ REPORT = (
     "transactions/s",
     "read and write requests/s",
     "other requests/s",
-    f"read queries in 60{wording.SPACE}s",
-    f"write queries in 60{wording.SPACE}s",
-    f"other queries in 60{wording.SPACE}s",
-    f"queries in 60{wording.SPACE}s",
-    f"latency min/avg/max/95{wording.SPACE}%, ms",
+    f"read queries in 60{numbers.SPACE}s",
+    f"write queries in 60{numbers.SPACE}s",
+    f"other queries in 60{numbers.SPACE}s",
+    f"queries in 60{numbers.SPACE}s",
+    f"latency min/avg/max/95{numbers.SPACE}%, ms",
 )
 
 
@@ -235,9 +236,9 @@ class PublishedPage:
                 TableCell(each) if isinstance(each, str) else _peak_cell(each, peak(reference, workload))
                 for workload, each in zip(workloads, found, strict=True)
             ]
-            numbers = [each[0] for each in found if not isinstance(each, str)]
-            quotient = numbers[0] / numbers[1] if len(numbers) == 2 else None
-            cells.append(TableCell(wording.NONE if quotient is None else wording.number(quotient), quotient))
+            peaks = [each[0] for each in found if not isinstance(each, str)]
+            quotient = peaks[0] / peaks[1] if len(peaks) == 2 else None
+            cells.append(TableCell(wording.NONE if quotient is None else numbers.number(quotient), quotient))
             released = one.published.released if one.published else ""
             rows.append(TableRow(one.name, ", ".join(filter(None, (released, one.note))), tuple(cells)))
         head = (*((f"{w}: peak tps @ clients", "") for w in workloads), ("quotient", ""))
@@ -295,8 +296,8 @@ class PublishedPage:
         latency = figures.latency
         times = (latency.min_s, latency.mean_s, latency.max_s, latency.p95_s)
         return [
-            *(TableCell(wording.number(value), value) for value in values),
-            TableCell("/".join(wording.number(time * 1000) for time in times)),
+            *(TableCell(numbers.number(value), value) for value in values),
+            TableCell("/".join(numbers.number(time * 1000) for time in times)),
         ]
 
     def _measured(self, one: Contestant, threads: int, workload: str) -> TableCell:
@@ -349,7 +350,7 @@ class PublishedPage:
             Line(
                 self.series[s.name],
                 tuple(
-                    (threads, Interval(estimate=tps, low=tps, high=tps))
+                    (threads, Interval.exactly(tps))
                     for threads, tps in zip(self.said.threads, s.tps, strict=False)
                     if not isinstance(tps, str)
                 ),
@@ -471,7 +472,7 @@ def _note(one: Contestant) -> str:
 def _exactly(value: float) -> str:
     """A published number, with the digits that it has."""
     _, _, decimals = f"{value:.10g}".partition(".")
-    return wording.number(value, len(decimals))
+    return numbers.number(value, len(decimals))
 
 
 def _tps(tps: float, text: str, of_reference: float | None) -> TableCell:
@@ -482,9 +483,9 @@ def _tps(tps: float, text: str, of_reference: float | None) -> TableCell:
 
 def _peak_cell(peak: tuple[float, int], of_reference: tuple[float, int] | str) -> TableCell:
     tps, threads = peak
-    text = f"{wording.number(tps)} @ {threads}"
+    text = f"{numbers.number(tps)} @ {threads}"
     return _tps(tps, text, None if isinstance(of_reference, str) else of_reference[0])
 
 
 def _relative(ratio: float) -> str:
-    return wording.percent(ratio) if 1 / 3 < ratio < 3 else f"×{wording.number(ratio)}"
+    return wording.percent(ratio) if 1 / 3 < ratio < 3 else f"×{numbers.number(ratio)}"

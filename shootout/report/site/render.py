@@ -15,6 +15,7 @@ import msgspec
 from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
 from jinja2.bccache import Bucket
 
+from shootout import numbers
 from shootout.analysis import metrics, warnings
 from shootout.inputs import published
 from shootout.model.verdict import CellComparison
@@ -76,13 +77,13 @@ def renderer() -> Renderer:
         "marker": marker,
         "memory": wording.memory,
         "moment": wording.moment,
-        "number": wording.number,
+        "number": numbers.number,
         "p_value": wording.p_value,
         "percent": wording.percent,
         "sentence": wording.sentence,
         "setting": wording.setting,
-        "percents": wording.percents,
-        "share": wording.share,
+        "percents": numbers.percents,
+        "share": numbers.share,
         "signed": wording.signed,
         "sketch": sketch,
         "spark": history.spark,
@@ -100,7 +101,7 @@ def renderer() -> Renderer:
         "ERRORS": ERRORS,
         "SHOWN_MAX": findings.SHOWN_MAX,
         "SAME_SETTINGS": settings.GROUPS[-1],
-        "SPACE": wording.SPACE,
+        "SPACE": numbers.SPACE,
         "SYMBOLS": wording.SYMBOLS,
         "compared_rows": markup.compared,
         "delta": markup.delta,

@@ -17,7 +17,7 @@ from shootout.model.value import DatasetKind
 from shootout.model.verdict import CellComparison, Comparison, Interval, ScalingLaw, Verdict
 from shootout.report import wording
 from shootout.report.site import charts, names
-from shootout.report.site.charts import Scale, Series
+from shootout.report.site.charts import RatioAxis, Series
 from shootout.report.site.settings import SettingRow, grouped
 
 MACHINE = "the machine"
@@ -111,10 +111,10 @@ class Run:
         return {server.label: server for server in self.document.header.servers}
 
     @cached_property
-    def scale(self) -> Scale:
+    def scale(self) -> RatioAxis:
         """One axis for the intervals of all cells."""
         found = [decisive[1] for c in self.judged if (decisive := wording.decisive(c))]
-        return Scale.over(found, self.comparison.policy.margin)
+        return RatioAxis.over(found, self.comparison.policy.margin)
 
     @cached_property
     def cells(self) -> dict[Cell, CellComparison]:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from shootout.analysis import ledger, stats
-from shootout.analysis.history import Key
-from shootout.model.history import LedgerEntry
+from shootout.model.history import LedgerEntry, SeriesKey
 from shootout.model.plan import Policy
 from shootout.model.run import Runner, Warning
 from shootout.model.verdict import FalseAlarms, Verdict
@@ -52,7 +51,7 @@ class Measured:
     runner: Runner  # as the run found it
 
     @cached_property
-    def cells(self) -> tuple[Key, ...]:
+    def cells(self) -> tuple[SeriesKey, ...]:
         """Its own."""
         return tuple(cell for cell in self.run.cells if cell.runner == self.runner.fingerprint)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from shootout.report import wording
+from shootout import numbers
 from shootout.report.site.charts import Figure
 
 DASHES = {"dot": "2 3", "dash": "6 4", "longdash": "10 4", "dashdot": "7 3 2 3"}
@@ -182,7 +182,7 @@ def _title(layout: dict[str, Any]) -> str:
 
 def _ticks(layout: dict[str, Any], axis: Axis) -> Iterator[tuple[float, str]]:
     if "tickvals" in layout:
-        labels = layout.get("ticktext") or [wording.number(value, 0) for value in layout["tickvals"]]
+        labels = layout.get("ticktext") or [numbers.number(value, 0) for value in layout["tickvals"]]
         yield from zip(layout["tickvals"], map(escape, labels), strict=True)
         return
     if axis.log:
@@ -201,8 +201,8 @@ def _short(value: float) -> str:
     """A tick's number: 12 k for 12 000."""
     for power, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= power:
-            return f"{value / power:.4g}{wording.SPACE}{unit}".replace("-", wording.MINUS)
-    return f"{value:.4g}".replace("-", wording.MINUS)
+            return f"{value / power:.4g}{numbers.SPACE}{unit}".replace("-", numbers.MINUS)
+    return f"{value:.4g}".replace("-", numbers.MINUS)
 
 
 def _shape(shape: dict[str, Any], x: Axis, y: Axis, frame: Frame) -> str:

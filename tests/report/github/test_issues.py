@@ -10,10 +10,10 @@ from datetime import date
 import pytest
 from msgspec import structs
 
+from shootout import numbers
 from shootout.analysis import history
 from shootout.model.history import ChangePoint, Regression
 from shootout.model.verdict import Acknowledgement, Comparison, Interval, MetricComparison
-from shootout.report import wording
 from shootout.report.github import issues, regressions
 from shootout.report.github.repository import Repository
 from tests import builders
@@ -23,7 +23,7 @@ from tests.report.github.github_server import GitHub
 pytest_plugins = ["tests.report.github.github_server"]
 
 LOSS = (*[-2] * 8, *[-9] * 5)  # percent, beside the anchor
-PERCENT = f"{wording.SPACE}%"
+PERCENT = f"{numbers.SPACE}%"
 
 
 @functools.cache

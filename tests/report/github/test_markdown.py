@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from shootout import cli
+from shootout import cli, numbers
 from shootout.errors import InputError
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.report import wording
@@ -68,7 +68,7 @@ def test_a_comment_is_never_longer_than_github_takes() -> None:
 
 def test_a_row_has_the_change_that_decided_its_verdict() -> None:
     cells = tuple(builders.decided_by(each, "latency_p99", 1.3) for each in made().cells)
-    text = markdown.summary(structs.replace(made(), cells=cells)).replace(wording.SPACE, " ")
+    text = markdown.summary(structs.replace(made(), cells=cells)).replace(numbers.SPACE, " ")
     assert "| 99 % latency +30 % | +28 to +32 % | " in text
 
 

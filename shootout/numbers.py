@@ -1,0 +1,46 @@
+"""Numbers as people read them, the same in sentences, tables and charts."""
+
+from __future__ import annotations
+
+import math
+
+MINUS = "\N{MINUS SIGN}"
+SPACE = "\N{NARROW NO-BREAK SPACE}"  # between groups of digits, and before a unit
+
+
+def decimals(half_width: float) -> int:
+    """How many decimals a number of that uncertainty deserves; negative: tens, hundreds, … are zero."""
+    return -math.floor(math.log10(half_width / 2))
+
+
+def number(value: float, places: int | None = None) -> str:
+    """`value` with its digits grouped; to `places` decimals, or else to three significant digits."""
+    if value == 0:
+        return "0"
+    if places is None:
+        magnitude = math.floor(math.log10(abs(value)))
+        if magnitude < -5:
+            return f"{value:.1e}".replace("-", MINUS)
+        places = max(2 - magnitude, 0)
+    return grouped(round(value, places), places)
+
+
+def grouped(rounded: float, places: int) -> str:
+    """A rounded value with its digits grouped."""
+    text = f"{rounded + 0.0:,.{max(places, 0)}f}"  # no negative zero
+    return text.replace(",", SPACE).replace("-", MINUS)
+
+
+def percents(part: float) -> str:
+    """A part of one in percent, to one decimal."""
+    return f"{number(part * 100, 1)}{SPACE}%"
+
+
+def plain_percent(part: float) -> str:
+    """The same for the sentences of a comparison, which are plain text."""
+    return f"{100 * part:.1f} %"
+
+
+def share(part: float) -> str:
+    """A part of one, such as a margin, in percent as it was written."""
+    return f"{part * 100:g}{SPACE}%"
