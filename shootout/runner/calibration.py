@@ -1,6 +1,6 @@
-"""How a runner measures best: what A/A slices under each CPU placement and slice length have shown of it.
+"""Calibration: which CPU placement and slice length give the least A/A noise on a runner.
 
-One JSON file for each runner, beside its ledger.
+One JSON file per runner, beside its ledger.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from shootout import files
 from shootout.errors import InputError
 from shootout.model.run import Calibration, Trial
 
-ERROR = 0.05  # how often the usual placement and slices may be left for no better ones
+ERROR = 0.05  # how often the usual trial may be left for one that is no better
 
-_NOISE_MIN = 1e-12  # of a sum of squares: it must have a logarithm
+_NOISE_MIN = 1e-12  # of a sum of squares, whose logarithm is taken
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Visit:
-    """What one stretch of measuring showed of a server beside a second instance of itself."""
+    """The result of one stretch of A/A measuring."""
 
     start: int
     block: str  # Block.key
     placement: str
     slice_s: float
     log_ratio: float  # mean over its rounds
-    took_s: float  # of both servers, ramps included
+    took_s: float  # both servers, ramps included
 
 
 def path_of(folder: Path, fingerprint: str) -> Path:
-    """The file of a runner."""
+    """A runner's file."""
     return folder / f"{fingerprint}.json"
 
 
 def read(folder: Path, fingerprint: str) -> Calibration | None:
-    """A runner's calibration; None where it has none. Raises InputError for a file that is none."""
+    """A runner's calibration; None if there is none. Raises InputError for an invalid file."""
     file = path_of(folder, fingerprint)
     try:
         return msgspec.json.decode(file.read_bytes(), type=Calibration)
@@ -54,7 +54,7 @@ def read(folder: Path, fingerprint: str) -> Calibration | None:
 
 
 def write(folder: Path, calibration: Calibration) -> Path:
-    """Store it in one piece, in place of an earlier one. Raises InputError where that cannot be."""
+    """Replace the runner's calibration atomically. Raises InputError if it cannot be written."""
     file = path_of(folder, calibration.runner)
     try:
         files.replace(file, msgspec.json.format(msgspec.json.encode(calibration), indent=1) + b"\n")
@@ -64,11 +64,11 @@ def write(folder: Path, calibration: Calibration) -> Path:
 
 
 def trials(visits: Sequence[Visit], usual: tuple[str, float]) -> tuple[Trial, ...]:
-    """What each placement and slice length has shown, the `usual` ones first.
+    """The noise of each placement and slice length, the `usual` one first.
 
-    What a start does to the ratio of two instances is the same for all of them, and taken out: the mean over
-    all visits of its block. What is left is the noise that placement and slices make. Blocks differ in theirs
-    by nature, so that of a trial is the geometric mean over them. Each trial needs two visits of each block.
+    A start shifts the ratio of two instances equally for all of them, so the mean over all visits of a block
+    is subtracted; what remains is the noise of placement and slices. Blocks differ in noise, so a trial's
+    spread is the geometric mean over them. Each trial needs two visits of each block.
     """
     levels = {
         key: statistics.fmean(visit.log_ratio for visit in visits if (visit.start, visit.block) == key)
@@ -93,10 +93,10 @@ def trials(visits: Sequence[Visit], usual: tuple[str, float]) -> tuple[Trial, ..
 
 
 def best(found: Sequence[Trial]) -> Trial:
-    """The least noisy trial, where it is so beyond chance beside the first, the usual one; else that.
+    """The least noisy trial if it beats the first, the usual one, beyond chance; otherwise the usual one.
 
-    The logarithm of a variance with f degrees of freedom has about the variance 2 / f; the bar is
-    Bonferroni's over all others.
+    The logarithm of a variance with f degrees of freedom has a variance of about 2 / f; Bonferroni corrects
+    for all other trials.
     """
     usual, *others = found
     bar = float(ndtri(1 - ERROR / max(len(others), 1)))
@@ -109,5 +109,5 @@ def best(found: Sequence[Trial]) -> Trial:
 
 
 def _df(visits: int, kinds: int) -> float:
-    """Degrees of freedom of some visits, less their share of the levels that were taken out."""
+    """Degrees of freedom of some visits, less their share of the subtracted means."""
     return visits * (1 - 1 / kinds)

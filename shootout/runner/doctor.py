@@ -1,4 +1,4 @@
-"""What is to be known of a runner before its verdicts are believed: machine, noise, false alarms."""
+"""What to know about a runner before trusting its verdicts: machine, noise, false alarms."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from shootout.runner import calibration, disk, interference, machine, preflight
 from shootout.runner.host import Host
 from shootout.servers import native
 
-CHANGES = (0.01, 0.02, 0.03, 0.05, 0.10)  # losses, of the power curve
-STARTS = 6  # of a run that it is told for
+CHANGES = (0.01, 0.02, 0.03, 0.05, 0.10)  # losses on the power curve
+STARTS = 6  # of the run that it describes
 
 
 class CellNoise(Value):
-    """What A/A cells of one kind have shown."""
+    """The noise in A/A cells of one kind."""
 
     workload: str
     dataset: str
     threads: int
     runs: int
     spread: float  # of one start's throughput ratio: standard deviation of its logarithm
-    power: dict[str, float]  # share of runs of `STARTS` starts that flag a loss, by the loss as a share
+    power: dict[str, float]  # share of runs of `STARTS` starts that flag a loss, by the loss as a fraction
 
 
 class Report(Value):
-    """All of it."""
+    """What `shootout doctor` reports."""
 
     runner: Runner
     findings: tuple[Finding, ...]
     noise: tuple[CellNoise, ...]
     false_alarms: FalseAlarms | None
-    aa_cells_wanting: int  # without a false alarm, until these are known to be as rare as the policy asks
+    aa_cells_wanting: int  # without a false alarm, until the rate is known to satisfy the policy
     calibration: Calibration | None
 
 
 def examine(data: Path, results: Path, policy: Policy) -> Report:
-    """Look at this machine for some seconds, and at what its runs in `results` have shown.
+    """Examine this machine for some seconds, and the ledger of its runs in `results`.
 
     `data`: where the servers' data will lie. Raises InputError.
     """
@@ -64,7 +64,7 @@ def examine(data: Path, results: Path, policy: Policy) -> Report:
 
 
 def noise(entries: Sequence[LedgerEntry], policy: Policy) -> tuple[CellNoise, ...]:
-    """The noise of each kind of cell that is known."""
+    """The noise of each kind of cell in the ledger."""
     found = []
     for (workload, dataset, threads), of_kind in sorted(ledger.by_kind(entries).items()):
         cell = Cell(workload=workload, dataset=dataset, server="", threads=threads)
@@ -85,10 +85,10 @@ def noise(entries: Sequence[LedgerEntry], policy: Policy) -> tuple[CellNoise, ..
 
 
 def power(loss: float, spread: float, margin: float, policy: Policy, starts: int = STARTS) -> float:
-    """The share of runs that flag such a loss of throughput, where starts differ by `spread`.
+    """The share of runs that flag a loss of throughput when starts differ by `spread`.
 
-    As `power.flagged` has it, confirmation included, for the only cell of a run: what more cells take from it
-    by Holm's correction is not in it.
+    From `power.flagged`, confirmation included, for a run of a single cell: Holm's correction for more cells
+    is not included.
     """
     floor = policy.floor_factor * stats.quantile(policy.confidence) * spread / math.sqrt(starts)
     bar = max(math.log1p(margin), floor)
@@ -97,11 +97,11 @@ def power(loss: float, spread: float, margin: float, policy: Policy, starts: int
 
 def _findings(data: Path) -> Iterator[Finding]:
     host = Host()
-    there = data.resolve()
-    yield from preflight.findings(host, there)
+    folder = data.resolve()
+    yield from preflight.findings(host, folder)
     yield preflight.open_files(native.allow_files())
-    while not there.exists():
-        there = there.parent
-    yield preflight.space(shutil.disk_usage(there).free)
+    while not folder.exists():
+        folder = folder.parent
+    yield preflight.free_space(shutil.disk_usage(folder).free)
     yield from interference.findings(host)
-    yield from disk.findings(there)
+    yield from disk.findings(folder)

@@ -1,4 +1,4 @@
-"""What the kernel tells of this machine: /proc and /sys below a root, which may be a recorded one."""
+"""What the kernel reports about this machine: /proc and /sys, or a recording of them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 CPUS = "sys/devices/system/cpu"
-_UNLIMITED = 1 << 60  # what stands in a version 1 control group without a limit is larger
-# Clocks that only one kind of hypervisor gives, for machines that say nothing else of it.
+_UNLIMITED = 1 << 60  # cgroup v1 reports a larger number if there is no limit
+# Clock sources of one hypervisor only, for machines that do not name theirs.
 _CLOCKS = (("kvm", "KVM"), ("hyperv", "Hyper-V"), ("xen", "Xen"))
-# Of machines whose processors do not say that they are virtual.
+# Vendors of virtual machines whose processors lack the hypervisor flag.
 _VENDORS = ("Alibaba Cloud", "Amazon EC2", "Google", "KVM", "OpenStack", "Parallels", "QEMU", "VMware", "Xen")
 
 
@@ -21,7 +21,7 @@ class Mount:
     """A mounted file system."""
 
     point: PurePosixPath
-    inside: PurePosixPath  # the part of it that is mounted
+    inside: PurePosixPath  # the path inside it that is mounted
     device: str  # major:minor
     filesystem: str
     source: str
@@ -30,7 +30,7 @@ class Mount:
 
 @dataclass(frozen=True)
 class Disk:
-    """What a file system lies on; below a logical volume the first of its disks."""
+    """The disk of a file system; for a logical volume, its first disk."""
 
     name: str
     rotational: bool | None
@@ -40,41 +40,41 @@ class Disk:
 
     @property
     def virtual(self) -> bool:
-        """Whether a hypervisor makes it up: then `rotational` is a default that may be set otherwise."""
+        """Whether a hypervisor provides it: then `rotational` is a default that can be changed."""
         return self.name.startswith(("vd", "xvd"))
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What the control groups of this process let it have; None: no limit."""
+    """The limits of this process's control groups; None: no limit."""
 
     cpus: float | None
     memory_bytes: int | None
     tasks: int | None
-    throttled: int  # how often they have been held up for their share of CPU
-    unit: str  # systemd's, whose they are; "": not known
+    throttled: int  # how often their CPU quota stopped them
+    unit: str  # the systemd unit they belong to; "": unknown
 
 
 @dataclass(frozen=True)
 class Host:
-    """A machine by its files; each figure is read anew."""
+    """A machine described by its files; every access reads them again."""
 
     root: Path = Path("/")
 
     def text(self, file: str) -> str:
-        """A file's text; "" where this machine has no such file."""
+        """A file's text; "" if there is no such file."""
         try:
             return (self.root / file).read_text("utf-8", errors="replace").strip()
         except OSError:
             return ""
 
     def number(self, file: str) -> int | None:
-        """The whole number that a file holds; None where it holds none."""
+        """The integer in a file; None if there is none."""
         found = re.fullmatch(r"-?\d+", self.text(file))
         return int(found[0]) if found else None
 
     def names(self, folder: str) -> tuple[str, ...]:
-        """What is in a folder, in order; nothing where there is none."""
+        """The sorted names in a folder; empty if there is no such folder."""
         try:
             return tuple(sorted(path.name for path in (self.root / folder).iterdir()))
         except OSError:
@@ -84,43 +84,43 @@ class Host:
 
     @property
     def cpus(self) -> tuple[int, ...]:
-        """The CPUs that this process may use, those of one core side by side."""
+        """The CPUs that this process may use, threads of one core side by side."""
         found = re.search(r"^Cpus_allowed_list:\s*(\S+)$", self.text("proc/self/status"), re.MULTILINE)
         return self.by_core(numbers(found[1])) if found else ()
 
     def by_core(self, cpus: Collection[int]) -> tuple[int, ...]:
-        """CPUs in the order of the package and core that they are threads of."""
+        """CPUs in the order of their packages and cores."""
         return tuple(sorted(cpus, key=lambda cpu: (*self.core(cpu), cpu)))
 
     def core(self, cpu: int) -> tuple[int, int]:
-        """Package and core that a CPU is a thread of; its own where that is not told."""
+        """A CPU's package and core; its own number if the core is unknown."""
         topology = f"{CPUS}/cpu{cpu}/topology"
         package, core = self.number(f"{topology}/physical_package_id"), self.number(f"{topology}/core_id")
         return package or 0, cpu if core is None else core
 
     @property
     def processor(self) -> str:
-        """The processor's name; of an ARM one, which has none, its numbers."""
+        """The processor's name; for ARM, which has none, its part numbers."""
         name = self._cpuinfo("model name")
         numbers_ = (self._cpuinfo(key) for key in ("CPU implementer", "CPU part"))
         return name or " ".join(filter(None, [platform.machine(), *numbers_]))
 
     @property
     def generation(self) -> str:
-        """Family and model of an x86 processor, which clouds hide in its name; "" of others."""
+        """An x86 processor's family and model, which cloud providers hide in its name; "" for others."""
         return "/".join(filter(None, (self._cpuinfo("cpu family"), self._cpuinfo("model"))))
 
     @property
     def memory(self) -> dict[str, int]:
-        """What /proc/meminfo counts in bytes."""
+        """/proc/meminfo in bytes."""
         lines = re.findall(r"^(\w+):\s+(\d+) kB$", self.text("proc/meminfo"), re.MULTILINE)
         return {name: int(kib) * 1024 for name, kib in lines}
 
     @property
     def installed_bytes(self) -> int:
-        """The memory that the machine has, what the kernel keeps for itself included.
+        """The installed memory, including the kernel's own share, which varies between kernels.
 
-        That share grows and shrinks with each kernel. Where the memory's blocks are not told, it is missing.
+        Without information on memory blocks, that share is missing.
         """
         blocks = "sys/devices/system/memory"
         online = [name for name in self.names(blocks) if self.number(f"{blocks}/{name}/online") == 1]
@@ -129,7 +129,7 @@ class Host:
 
     @property
     def hypervisor(self) -> str:
-        """What this machine runs on, by vendor and product or else by kind; "": on bare metal."""
+        """The hypervisor's vendor and product, or its kind; "" on bare metal."""
         vendor, product = (self.text(f"sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name"))
         kind = self.text("sys/hypervisor/type") or self.text("proc/device-tree/hypervisor/compatible")
         flagged = "hypervisor" in self._cpuinfo("flags").split()
@@ -143,13 +143,13 @@ class Host:
     # --- where data lies --------------------------------------------------------------------------
 
     def mount(self, directory: Path) -> Mount | None:
-        """The file system that a directory is on: that of the longest mount point above it."""
+        """The file system of a directory: that of the longest mount point above it."""
         fitting = [mount for mount in self._mounts() if PurePosixPath(directory).is_relative_to(mount.point)]
         fitting.reverse()  # later mounts hide earlier ones
         return max(fitting, key=lambda mount: len(mount.point.parts), default=None)
 
     def disk(self, mount: Mount) -> Disk | None:
-        """The disk below a file system; None where it has none, or none that can be seen."""
+        """The disk below a file system; None if there is none or it is not visible."""
         block = self._block(mount)
         if block is None:
             return None
@@ -169,7 +169,7 @@ class Host:
 
     @property
     def limits(self) -> Limits:
-        """Those of its control groups, and of the groups that these are in."""
+        """The limits of its control groups and their ancestors."""
         shares = [share for group in self._groups("cpu") if (share := self._cpu_share(group)) is not None]
         memory = self._least("memory", "memory.max", "memory.limit_in_bytes")
         stat = "\n".join(self.text(f"{group}/cpu.stat") for group in self._groups("cpu"))
@@ -203,22 +203,23 @@ class Host:
             )
 
     def _block(self, mount: Mount) -> str | None:
-        """Where the kernel describes the disk, below the root."""
-        # A file system that spans devices, such as btrfs, has a number of its own.
-        places = (f"sys/dev/block/{mount.device}", f"sys/class/block/{PurePosixPath(mount.source).name}")
-        place = next((self.root / each for each in places if (self.root / each).exists()), None)
-        while place is not None:
-            place = place.resolve()
-            if (place / "partition").exists():
-                place = place.parent
-            below = self.names(f"{place.relative_to(self.root.resolve())}/slaves")
-            if not below:
-                return str(place.relative_to(self.root.resolve()))
-            place = place / "slaves" / below[0]
+        """The disk's folder in sysfs, relative to the root."""
+        # A file system that spans devices, such as btrfs, has a device number of its own.
+        candidates = (f"sys/dev/block/{mount.device}", f"sys/class/block/{PurePosixPath(mount.source).name}")
+        folder = next((self.root / each for each in candidates if (self.root / each).exists()), None)
+        while folder is not None:
+            folder = folder.resolve()
+            if (folder / "partition").exists():
+                folder = folder.parent
+            block = str(folder.relative_to(self.root.resolve()))
+            slaves = self.names(f"{block}/slaves")
+            if not slaves:
+                return block
+            folder = folder / "slaves" / slaves[0]
         return None
 
     def _groups(self, controller: str) -> Iterator[str]:
-        """The folders of the group that holds a controller's limits, and of those that it is in."""
+        """The folders of the group with a controller's limits, and of its ancestors."""
         for line in self.text("proc/self/cgroup").splitlines():
             _, controllers, path = line.split(":", 2)
             if controllers and controller not in controllers.split(","):
@@ -245,7 +246,7 @@ class Host:
 
 
 def numbers(text: str) -> tuple[int, ...]:
-    """A list as the kernel writes it: `0-3,8` is 0, 1, 2, 3 and 8."""
+    """Read the kernel's list format: `0-3,8` is 0, 1, 2, 3 and 8."""
     ends = [part.partition("-") for part in text.split(",") if part]
     return tuple(n for low, _, high in ends for n in range(int(low), int(high or low) + 1))
 

@@ -1,4 +1,4 @@
-"""How quiet a machine is: what passes on it while nothing of ours runs."""
+"""Interference: what else runs on the machine while we stand still."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from shootout.model.run import Finding
 from shootout.runner.host import Host
 from shootout.runner.preflight import STEAL_SHARE
 
-SECONDS = 3.0  # that a look takes
-BUSY_SHARE = 0.02  # of one CPU, that another process may take
+SECONDS = 3.0  # of observation
+BUSY_SHARE = 0.02  # of one CPU: the most for another process
 IDLE_MIN = 0.95  # of all CPUs
-PRESSURE_SHARES = {"cpu": 0.05, "memory": 0.01, "io": 0.05}  # of the time, that something may have waited
+PRESSURE_SHARES = {"cpu": 0.05, "memory": 0.01, "io": 0.05}  # of the time: the most that something may wait
 _PRESSURE = re.compile(r"^some .*\btotal=(\d+)$", re.MULTILINE)
-_NAMED = 3  # processes
+_NAMED = 3  # processes in a finding
 
 
 @dataclass(frozen=True)
 class Process:
-    """What a process has used so far."""
+    """A process and the CPU time it has used."""
 
     pid: int
     name: str
-    unit: str  # systemd's service that it is of, or ""
+    unit: str  # its systemd service, or ""
     kernel: bool
     ticks: int
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What has passed since the machine was started."""
+    """The kernel's counters since boot."""
 
     times: tuple[int, ...]  # of all CPUs, in ticks: user nice system idle iowait irq softirq steal
-    waited_us: Mapping[str, int]  # something has waited, by what it was short of; what is not told is missing
-    processes: Mapping[tuple[int, str], Process]  # by pid and moment of birth
+    waited_us: Mapping[str, int]  # that something waited, by the resource that was short
+    processes: Mapping[tuple[int, str], Process]  # by pid and start time
 
 
 def findings(host: Host) -> Iterator[Finding]:
-    """Keep still for `SECONDS`, and tell what passed meanwhile."""
+    """Observe the machine for `SECONDS`."""
     began_s, before = time.monotonic(), snapshot(host)
     time.sleep(SECONDS)
     after, seconds = snapshot(host), time.monotonic() - began_s
@@ -49,7 +49,7 @@ def findings(host: Host) -> Iterator[Finding]:
 
 
 def snapshot(host: Host) -> Snapshot:
-    """What has passed until now."""
+    """Read the counters now."""
     waited = {name: _PRESSURE.search(host.text(f"proc/pressure/{name}")) for name in PRESSURE_SHARES}
     found = (_process(host, name) for name in host.names("proc") if name.isdecimal())
     return Snapshot(
@@ -62,7 +62,7 @@ def snapshot(host: Host) -> Snapshot:
 def assess(
     before: Snapshot, after: Snapshot, seconds: float, own: Collection[int], ticks_per_s: int
 ) -> Iterator[Finding]:
-    """What passed between two moments; `own`: processes that are no strangers. Of CPU time, in ticks."""
+    """Compare two snapshots; `own`: pids to ignore."""
     passed = [now - then for then, now in zip(before.times, after.times, strict=True)]
     total = max(sum(passed), 1)
     stolen = passed[7] / total if len(passed) == 8 else 0.0
@@ -82,7 +82,7 @@ def assess(
             code="pressure",
             what=f"time that something waited in {seconds:.0f} s",
             found=", ".join(f"for {name} {share:.1%}" for name, share in shares.items()),
-            why="With nothing of ours running, others were already in each other's way.",
+            why="Other processes compete for the machine even while nothing of ours runs.",
             fit=all(share <= PRESSURE_SHARES[name] for name, share in shares.items()),
         )
     idle = (passed[3] + passed[4]) / total
@@ -105,12 +105,12 @@ def assess(
 
 
 def _process(host: Host, pid: str) -> tuple[tuple[int, str], Process] | None:
-    """None where it has ended meanwhile."""
+    """The process by pid and start time; None if it has ended."""
     before, _, after = host.text(f"proc/{pid}/stat").rpartition(")")
     fields = after.split()
     if len(fields) < 20:
         return None
-    # From the state on, the third field of proc(5): parent, times in user and kernel mode, moment of birth.
+    # Fields of proc(5) from the third on: parent, time in user and kernel mode, start time.
     parent, user, system, born = fields[1], fields[11], fields[12], fields[19]
     unit = re.search(r"([^/\s]+\.service)$", host.text(f"proc/{pid}/cgroup"), re.MULTILINE)
     process = Process(

@@ -1,4 +1,4 @@
-"""The machine that measures: what it is, which CPUs serve whom, and what its kernel counts for a process."""
+"""The measuring machine: its fingerprint, CPU placement, and the kernel's counters of a process."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from shootout.runner import calibration, preflight
 from shootout.runner.host import Disk, Host, Mount
 
 SHARED = "shared-cpu"  # code of a warning
-NOT_WARNED = ("virtual",)  # of findings: no doubt of its own, what it leads to is
+NOT_WARNED = ("virtual",)  # findings that are no warning: their consequences are
 
 
 def inspect(data_dir: Path, host: Host | None = None) -> Runner:
-    """What this machine is. `data_dir` lies where the servers' data will.
+    """Describe this machine; `data_dir` is where the servers' data will lie.
 
-    The fingerprint is made of `facts`, which change results and outlive a reboot: neither the host's name is
-    among them, nor the kernel, nor what is set anew at each reboot.
+    The fingerprint is made of `facts` that change results and survive a reboot: not the host's name, the
+    kernel, or what is set again at each boot.
     """
     host = host or Host()
     data = data_dir.resolve()
@@ -57,9 +57,9 @@ def inspect(data_dir: Path, host: Host | None = None) -> Runner:
 
 
 def with_placement(runner: Runner, sampling: Sampling, folder: Path) -> Runner:
-    """The runner with the CPU placement that the profile asks for, or with what its calibration found best.
+    """The runner with the CPU placement of the profile, or the best one of its calibration in `folder`.
 
-    `folder` holds the calibration, if there is one. Raises InputError for one that cannot be read.
+    Raises InputError for a calibration that cannot be read.
     """
     found = calibration.read(folder, runner.fingerprint) if sampling.calibrated else None
     places = placements(cpus_of(runner.placement), sampling.placement)
@@ -71,12 +71,12 @@ def with_placement(runner: Runner, sampling: Sampling, folder: Path) -> Runner:
 
 
 def placements(cpus: Sequence[int], first: PlacementName = "apart") -> dict[str, Placement]:
-    """The ways to give `cpus` to client and servers, by name, the one asked for first; each way once.
+    """The ways to divide `cpus` between client and servers, by name, `first` first and without duplicates.
 
     Apart: about a quarter for the client, the rest for the servers. A client and a server that only take
-    turns share one CPU under all of them: on two, every turn would wake an idle one, which on a virtual
-    machine took two thirds of the time and most of the noise (docs/validation.md).
-    The client takes the first CPUs, so give CPUs of one core side by side (`Host.by_core`).
+    turns share one CPU in all of them: on two, every turn would wake an idle one, which on a virtual machine
+    took two thirds of the time and most of the noise (docs/validation.md).
+    The client gets the first CPUs, so pass CPUs of one core side by side (`Host.by_core`).
     """
     quarter, half = max(1, round(len(cpus) / 4)), max(1, len(cpus) // 2)
     ways = {
@@ -100,16 +100,16 @@ def placement(cpus: Sequence[int], name: PlacementName = "apart") -> Placement:
 
 
 def cpus_of(place: Placement) -> tuple[int, ...]:
-    """Every CPU of a placement, in the order that it was made from."""
+    """Every CPU of a placement, in its original order."""
     return Host().by_core({*place.client, *place.servers})
 
 
 @contextmanager
 def hold(cpus: Collection[int], *, batch: bool = True) -> Iterator[None]:
-    """Keep this thread, and all that it starts meanwhile, on `cpus`.
+    """Pin this thread, and all that it starts meanwhile, to `cpus`.
 
-    `batch`: it also waits for its turn there. A reply that wakes it does not push the server off the CPU, so
-    that replies come in by the handful (docs/decisions/batch-scheduling.md): not for one at a time.
+    `batch`: use SCHED_BATCH, so that a reply that wakes it does not preempt the server and replies arrive in
+    batches (docs/decisions/batch-scheduling.md). Not for one reply at a time.
     """
     before = os.sched_getaffinity(0), os.sched_getscheduler(0), os.sched_getparam(0)
     os.sched_setaffinity(0, cpus)
@@ -123,26 +123,26 @@ def hold(cpus: Collection[int], *, batch: bool = True) -> Iterator[None]:
 
 
 def place(pid: int, cpus: Collection[int]) -> None:
-    """Hold every thread that a process has, and so all that they start, to `cpus`.
+    """Pin every thread of a process, and so all that they start, to `cpus`.
 
-    Raises MeasureError where the process is gone.
+    Raises MeasureError if the process is gone.
     """
     for task in _tasks(pid):
-        with suppress(ProcessLookupError):  # a thread may end meanwhile
+        with suppress(ProcessLookupError):  # the thread has ended
             os.sched_setaffinity(task, cpus)
 
 
 def stop(pid: int, stopped: bool) -> None:
-    """Stop a process, or let it go on; one that is gone stays so."""
+    """Stop or continue a process; ignored if it is gone."""
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGSTOP if stopped else signal.SIGCONT)
 
 
 def process_cpu_s(pid: int) -> float:
-    """CPU seconds a process has used, ended threads included, to the nanosecond.
+    """CPU seconds a process has used, ended threads included, with nanosecond resolution.
 
-    It is the process's CPU clock, clock_getcpuclockid(3): the kernel encodes it as (~pid << 3) | 2.
-    Raises MeasureError where the process is gone.
+    Reads the process's CPU clock, clock_getcpuclockid(3), which the kernel encodes as (~pid << 3) | 2.
+    Raises MeasureError if the process is gone.
     """
     try:
         return time.clock_gettime_ns((~pid << 3) | 2) / 1e9
@@ -153,21 +153,22 @@ def process_cpu_s(pid: int) -> float:
 def context_switches(pid: int) -> int:
     """Context switches of a process's present threads, voluntary or not; those of ended threads are lost.
 
-    Raises MeasureError where the process is gone.
+    Raises MeasureError if the process is gone.
     """
-    status = "".join(_read(Path(f"/proc/{pid}/task/{task}/status")) for task in _tasks(pid))
+    kernel = Host()
+    status = "\n".join(kernel.text(f"proc/{pid}/task/{task}/status") for task in _tasks(pid))
     return sum(map(int, re.findall(r"ctxt_switches:\s+(\d+)", status)))
 
 
 def bytes_written(pid: int) -> int:
-    """Bytes a process has caused to be written to disks. Raises MeasureError where it is gone."""
-    found = re.search(r"^write_bytes: (\d+)$", _read(Path(f"/proc/{pid}/io")), re.MULTILINE)
+    """Bytes that a process caused to be written to disks. Raises MeasureError if it is gone."""
+    found = re.search(r"^write_bytes: (\d+)$", Host().text(f"proc/{pid}/io"), re.MULTILINE)
     if found is None:
         raise _gone(pid)
     return int(found[1])
 
 
-# What the kernel counts for a process, by the names that results have.
+# The kernel's counters of a process, by their names in results.
 COUNTERS: Mapping[str, Callable[[int], float]] = {
     "server_cpu_s": process_cpu_s,
     "context_switches": context_switches,
@@ -181,7 +182,7 @@ _COUNTER_NAMES = {
 
 
 def counters(pid: int | None) -> dict[str, Callable[[], float]]:
-    """Those of COUNTERS that can be read of a process; none where it cannot be seen from here."""
+    """Those of COUNTERS that can be read for a process; none if it is not visible from here."""
     found: dict[str, Callable[[], float]] = {}
     if pid is None:
         return found
@@ -193,9 +194,9 @@ def counters(pid: int | None) -> dict[str, Callable[[], float]]:
 
 
 def not_visible(pid: int | None, *others: str) -> tuple[Warning, ...]:
-    """A warning that names what cannot be read of a server's process, and `others`, if there is anything."""
-    seen = counters(pid)
-    missing = [*(said for name, said in _COUNTER_NAMES.items() if name not in seen), *others]
+    """A warning that names the counters of a server that cannot be read, and `others`; none if all can."""
+    visible = counters(pid)
+    missing = [*(title for name, title in _COUNTER_NAMES.items() if name not in visible), *others]
     if not missing:
         return ()
     return (Warning(code="not-visible", text=f"Not visible from here: {', '.join(missing)}."),)
@@ -209,7 +210,7 @@ def _tasks(pid: int) -> list[int]:
 
 
 def _facts(host: Host, mount: Mount | None, disk: Disk | None) -> dict[str, str]:
-    """By names that can be told to users; what is not known is left out."""
+    """The known facts, by names that users see."""
     cpus, limits = host.cpus, host.limits
     memory_bytes = min(host.installed_bytes, limits.memory_bytes or host.installed_bytes)
     limited = limits.cpus is not None and limits.cpus < len(cpus)
@@ -243,16 +244,8 @@ def _kind(disk: Disk | None) -> str:
 def _shared_cpus(place: Placement) -> tuple[Warning, ...]:
     if not set(place.client) & set(place.servers):
         return ()
-    text = "Load engine and servers share the same few CPUs: ratios contain some of the engine's work."
+    text = "Load engine and servers share the same CPUs: ratios include some of the engine's work."
     return (Warning(code=SHARED, text=text),)
-
-
-def _read(file: Path) -> str:
-    """The text of a kernel's file; "" where this machine has no such file."""
-    try:
-        return file.read_text("utf-8", errors="replace")
-    except OSError:
-        return ""
 
 
 def _gone(pid: int) -> MeasureError:

@@ -1,6 +1,6 @@
-"""What makes a machine fit to measure on, as far as the kernel tells it without waiting.
+"""Preflight: whether a machine is fit to measure on, judged by what the kernel reports at once.
 
-Nothing is changed: each finding names the command that would mend it.
+Nothing is changed: each finding names the command that would fix it.
 """
 
 from __future__ import annotations
@@ -12,32 +12,33 @@ from pathlib import Path
 from shootout.model.run import Finding
 from shootout.runner.host import CPUS, Disk, Host, Mount, numbers
 
-STEAL_SHARE = 0.01  # of all CPU time; more is worth a warning
-MEMORY_MIN_BYTES = 2 << 30  # available: servers and their page cache
-SPACE_MIN_BYTES = 10 << 30  # free: each server of a run has a copy of its data
-FILES_MIN = 8192  # open files: servers lower their limits with fewer
-TASKS_MIN = 16_384  # two servers with a thread for each of thousands of connections
-AIO_MIN = 16_384  # asynchronous requests: an InnoDB server asks for some thousands
+STEAL_SHARE = 0.01  # of all CPU time: the most without a warning
+MEMORY_MIN_BYTES = 2 << 30  # available, for servers and their page cache
+SPACE_MIN_BYTES = 10 << 30  # free: each server of a run has a copy of the data
+FILES_MIN = 8192  # open files: with fewer, servers lower their own limits
+TASKS_MIN = 16_384  # two servers with one thread for each of thousands of connections
+AIO_MIN = 16_384  # asynchronous requests: an InnoDB server reserves some thousands
 
 _SLOW_CLOCKS = ("acpi_pm", "hpet", "jiffies", "pit", "refined-jiffies")
 _MEMORY = ("ramfs", "tmpfs")
 _LAYERED = ("9p", "aufs", "ceph", "cifs", "fuse", "nfs", "overlay", "prl_fs", "smb3", "vboxsf", "virtiofs")
 _COPYING = ("bcachefs", "btrfs", "zfs")
-_OPTIONS = {  # of mounts: what to give instead, and why
-    "sync": ("async", "Every write waits for the disk, also those that a server leaves to the kernel."),
-    "dirsync": ("async", "Every new or removed file waits for the disk."),
-    "nobarrier": ("barrier", "A flush does not reach the disk: durable settings measure as relaxed ones."),
-    "barrier=0": ("barrier=1", "A flush does not reach the disk: durable settings measure as relaxed ones."),
-    "data=journal": ("data=ordered", "Everything is written twice, the journal's pace is the servers'."),
+_NO_FLUSH = "A flush does not reach the disk: durable settings measure as relaxed ones."
+_OPTIONS = {  # mount options: the replacement, and why
+    "sync": ("async", "Every write waits for the disk, even those that a server leaves to the kernel."),
+    "dirsync": ("async", "Creating or removing a file waits for the disk."),
+    "nobarrier": ("barrier", _NO_FLUSH),
+    "barrier=0": ("barrier=1", _NO_FLUSH),
+    "data=journal": ("data=ordered", "All data is written twice, so servers run at the journal's pace."),
     "discard": (
         "nodiscard",
-        "The disk is told of each removed file at once, and every start removes data directories.",
+        "Removing a file sends a TRIM at once, and every start removes data directories.",
     ),
 }
 
 
 def findings(host: Host, data: Path) -> Iterator[Finding]:
-    """All of them; `data` is where the servers' data will lie, with no link in its path."""
+    """Examine the machine; `data` is where the servers' data will lie, free of symbolic links."""
     yield from _processors(host)
     yield from _memory(host)
     yield from _limits(host)
@@ -46,25 +47,25 @@ def findings(host: Host, data: Path) -> Iterator[Finding]:
         yield from _storage(mount, host.disk(mount))
 
 
-def space(free_bytes: int) -> Finding:
-    """Room for the servers' data."""
+def free_space(free_bytes: int) -> Finding:
+    """Judge the space for the servers' data."""
     return Finding(
         code="free-space",
         what="free space",
         found=f"{free_bytes / 2**30:.1f} GiB",
-        why="Each server of a run has a copy of its data; one that finds the disk full fails its cells.",
+        why="Each server of a run has a copy of the data; if the disk fills up, its cells fail.",
         fit=free_bytes >= SPACE_MIN_BYTES,
         mend="shootout cache clear",
     )
 
 
 def open_files(count: int) -> Finding:
-    """How many files this process and its servers may open."""
+    """Judge how many files this process and its servers may open."""
     return Finding(
         code="open-files",
         what="open files",
         found=str(count),
-        why="A server with fewer lowers its table cache and its connections, each version in its own way.",
+        why="With fewer, a server lowers its table cache and its connections; how depends on the version.",
         fit=count >= FILES_MIN,
         mend="sudo prlimit --pid $$ --nofile=65536",
     )
@@ -86,7 +87,7 @@ def _processors(host: Host) -> Iterator[Finding]:
         code="virtual",
         what="virtualisation",
         found=virtual or "none",
-        why="Its CPUs, caches and disk serve others, too: what these do is noise here, and drift.",
+        why="Its CPUs, caches and disk are shared with other machines, whose load causes noise and drift.",
         fit=not virtual,
     )
     yield from _governor(host, cpus)
@@ -102,8 +103,8 @@ def _governor(host: Host, cpus: Collection[int]) -> Iterator[Finding]:
     yield Finding(
         code="cpu-governor",
         what="CPU frequency governor",
-        found=", ".join(sorted(governors)) or "none to be seen",
-        why="The clock follows the load with a delay, and throughput the clock.",
+        found=", ".join(sorted(governors)) or "not visible",
+        why="The clock frequency follows the load with a delay, and throughput follows the frequency.",
         fit=governors <= {"performance"},
         mend="sudo cpupower frequency-set --governor performance",
     )
@@ -117,7 +118,7 @@ def _turbo(host: Host) -> Iterator[Finding]:
                 code="turbo",
                 what="turbo",
                 found="on" if value == on else "off",
-                why="The clock depends on heat and on how many cores are busy: it sinks as a run goes on.",
+                why="The clock frequency depends on heat and busy cores: it drops during a run.",
                 fit=value != on,
                 mend=f"echo {1 - on} | sudo tee /{file}",
             )
@@ -131,7 +132,7 @@ def _smt(host: Host) -> Iterator[Finding]:
             code="smt",
             what="hyper-threading",
             found="on" if active else "off",
-            why="Two threads share a core: how fast one is depends on what the other does.",
+            why="Two threads share a core: the speed of one depends on the other.",
             fit=not active,
             mend=f"echo off | sudo tee /{CPUS}/smt/control",
         )
@@ -150,16 +151,16 @@ def _nodes(host: Host, cpus: Collection[int]) -> Iterator[Finding]:
             code="numa",
             what="memory nodes",
             found=f"{len(used)} in use",
-            why="Memory of another node is slower, and on which one a page lies is chance at each start.",
+            why="Memory of another node is slower, and each start places pages on nodes by chance.",
             fit=len(used) == 1,
             mend=f"numactl --cpunodebind={used[0]} --membind={used[0]} shootout run …",
         )
     if len(used) > 1 and host.number("proc/sys/kernel/numa_balancing"):
         yield Finding(
             code="numa-balancing",
-            what="balancing of memory nodes",
+            what="NUMA balancing",
             found="on",
-            why="The kernel moves pages between nodes in the middle of slices.",
+            why="The kernel moves pages between nodes during slices.",
             fit=False,
             mend="sudo sysctl kernel.numa_balancing=0",
         )
@@ -190,7 +191,7 @@ def _clock(host: Host) -> Iterator[Finding]:
             code="clock-source",
             what="clock source",
             found=current,
-            why="Each look at the clock is a system call to a slow device, and servers look all the time.",
+            why="Reading the clock takes a system call to a slow device, and servers read it all the time.",
             fit=not current.startswith(_SLOW_CLOCKS),
             mend=f"echo {better} | sudo tee /{folder}/current_clocksource" if better else "",
         )
@@ -207,7 +208,7 @@ def _memory(host: Host) -> Iterator[Finding]:
         code="memory",
         what="memory",
         found=f"{of / 2**30:.1f} GiB, {min(available, of) / 2**30:.1f} available",
-        why="What is short goes first from the page cache, and servers wait for the disk.",
+        why="When memory is short, the page cache shrinks first, and servers wait for the disk.",
         fit=min(available, of) >= MEMORY_MIN_BYTES,
     )
     total = memory.get("SwapTotal", 0)
@@ -216,7 +217,7 @@ def _memory(host: Host) -> Iterator[Finding]:
         code="swap",
         what="swap",
         found=f"{used / 2**20:.0f} of {total / 2**20:.0f} MiB in use" if total else "none",
-        why="What is swapped out is read back in the middle of a slice.",
+        why="Swapped-out pages are read back during slices.",
         fit=used <= 0,
         mend="sudo swapoff --all",
     )
@@ -226,7 +227,7 @@ def _memory(host: Host) -> Iterator[Finding]:
             code="huge-pages",
             what="transparent huge pages",
             found=found[1],
-            why="Which memory gets them, and when, differs from start to start, and so does its speed.",
+            why="Which memory gets them, and when, varies between starts, and so does speed.",
             fit=found[1] != "always",
             mend=f"echo madvise | sudo tee /{pages}",
         )
@@ -236,7 +237,7 @@ def _memory(host: Host) -> Iterator[Finding]:
             code="aslr",
             what="address randomisation",
             found="on" if random else "off",
-            why="Every start then has the same layout in memory: intervals leave out what another one gives.",
+            why="Without it every start has the same memory layout: intervals omit the effect of layout.",
             fit=random != 0,
             mend="sudo sysctl kernel.randomize_va_space=2",
         )
@@ -250,12 +251,12 @@ def _limits(host: Host) -> Iterator[Finding]:
     cpus = len(host.cpus)
     limited = limits.cpus is not None and limits.cpus < cpus
     lift = f"sudo systemctl set-property --runtime {limits.unit}" if limits.unit else ""
-    held = f", held up {limits.throttled} times" if limits.throttled else ""
+    held = f", throttled {limits.throttled} times" if limits.throttled else ""
     yield Finding(
         code="cpu-limit",
         what="CPU limit",
         found=f"{limits.cpus:g} of {_count(cpus, 'CPU')}{held}" if limited else "none",
-        why="Who has used up a period's share stands still until the next one, in the middle of slices.",
+        why="A process that has used up its quota stops until the next period, even during a slice.",
         fit=not limited,
         mend=f"{lift} CPUQuota=" if lift else "docker update --cpu-quota=-1 CONTAINER",
     )
@@ -266,7 +267,7 @@ def _limits(host: Host) -> Iterator[Finding]:
             code="aio",
             what="asynchronous I/O requests",
             found=f"{most - used} of {most} left",
-            why="A server that gets none writes in another way than the one beside it, or does not start.",
+            why="A server that gets none falls back to another way of writing, or does not start.",
             fit=most - used >= AIO_MIN,
             mend="sudo sysctl fs.aio-max-nr=1048576",
         )
@@ -289,7 +290,7 @@ def _tasks(host: Host, of_group: int | None, lift: str) -> Iterator[Finding]:
         code="tasks",
         what="threads and processes",
         found=f"at most {tasks} ({name})",
-        why="Servers have a thread for each connection: thousands of them fail where it is reached.",
+        why="Servers have a thread for each connection: at the limit, connections fail.",
         fit=tasks >= TASKS_MIN,
         mend=mend,
     )
@@ -319,9 +320,9 @@ def _storage(mount: Mount, disk: Disk | None) -> Iterator[Finding]:
     yield Finding(
         code="rotational",
         what="disk",
-        found=f"{disk.name}{model}, {'says that it rotates' if disk.rotational else 'does not rotate'}",
-        why="Where its heads stand is chance, and MariaDB writes neighbouring pages, too, to spare them. "
-        "Virtual disks say so by default.",
+        found=f"{disk.name}{model}, {'reported as rotational' if disk.rotational else 'not rotational'}",
+        why="Head positions are random, and MariaDB also writes neighbouring pages to save seeks. "
+        "Virtual disks report this by default.",
         fit=not disk.rotational,
         mend=f"echo 0 | sudo tee /sys/block/{disk.name}/queue/rotational" if disk.virtual else "",
     )
@@ -331,7 +332,7 @@ def _storage(mount: Mount, disk: Disk | None) -> Iterator[Finding]:
             code="io-scheduler",
             what="I/O scheduler",
             found=disk.scheduler,
-            why="It holds writes back to be fair to others: one server's pace depends on the other's.",
+            why="It delays writes for fairness: one server's speed depends on the other's writes.",
             fit=disk.scheduler not in ("bfq", "cfq"),
             mend=f"echo {instead} | sudo tee /sys/block/{disk.name}/queue/scheduler",
         )
@@ -340,13 +341,13 @@ def _storage(mount: Mount, disk: Disk | None) -> Iterator[Finding]:
 def _filesystem(mount: Mount) -> Finding:
     why, mend = "", ""
     if mount.filesystem in _MEMORY:
-        why = "A flush costs nothing in memory: durable settings measure as relaxed ones."
+        why = "In memory a flush costs nothing: durable settings measure as relaxed ones."
         mend = "shootout run --data DIR …"
     elif mount.filesystem.startswith(_LAYERED):
-        why = "Another layer, or another machine, stands between the servers and the disk."
+        why = "Another layer or machine lies between the servers and the disk."
         mend = "shootout run --data DIR …"
     elif mount.filesystem in _COPYING:
-        why = "A page that is written again moves: files fall into pieces as a run goes on."
+        why = "Rewriting a page moves it: files become fragmented during a run."
         mend = f"chattr +C {mount.point}" if mount.filesystem == "btrfs" else "shootout run --data DIR …"
     found = f"{mount.filesystem} at {mount.point}"
     return Finding(code="filesystem", what="file system", found=found, why=why, fit=not why, mend=mend)

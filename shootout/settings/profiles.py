@@ -1,7 +1,7 @@
-"""A settings profile, and what it is in the my.cnf of each family and version.
+"""Settings profiles, and their my.cnf options for each family and version.
 
-Profiles name settings by what they mean (`redo_capacity_bytes`); settings_table.py knows how each is written
-in which versions. What a version cannot express is refused, unless the profile says that it may lack it.
+Profiles name settings by meaning (`redo_capacity_bytes`); table.py knows how each version writes them.
+What a version lacks is refused unless the profile declares that it may be lacking.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from shootout.settings.table import MIB, SETTINGS
 
 DIRECTORY = FIXTURES / "settings"
 
-# Servers make a buffer pool a multiple of this, times its instances; one smaller than this stays as it is.
+# Servers round a buffer pool to a multiple of this times its instances, unless it is smaller than this.
 POOL_CHUNK_BYTES = 128 * MIB
-POOL_INSTANCES = 8  # where nothing else is said: of a pool of …
-POOL_SHARED_BYTES = 1024 * MIB  # … so much or more; a smaller one has one
+POOL_INSTANCES = 8  # by default, in a pool of …
+POOL_SHARED_BYTES = 1024 * MIB  # … at least this size; a smaller one has one instance
 POOL_LEAST_BYTES = 6 * MIB
 SHARE_MAX = 100  # of the data
 
-# Where an instance lies is the suite's business: a .cnf file's word on it is passed over.
+# The suite decides where an instance lies: these options of a .cnf file are ignored.
 _PLACEMENT = {
     *("basedir", "bind_address", "datadir", "general_log_file", "init_file", "lc_messages_dir", "log_error"),
     *("pid_file", "port", "slow_query_log_file", "socket", "tmpdir", "user"),
 }
-# Where a server writes; outside its instance directory it could destroy what another server keeps there.
+# Paths that a server writes to: outside its instance directory it could destroy another server's data.
 _WRITTEN_TO = {
     *(
         "innodb_buffer_pool_filename",
@@ -61,45 +61,45 @@ _HARMLESS = {
 
 
 class SettingsFile(Value):
-    """What a settings file says."""
+    """The contents of a settings file."""
 
     description: str = ""
-    settings: dict[str, Scalar] = msgspec.field(default_factory=dict)  # names as in SETTINGS
-    # names of those that a version may lack, each with the reason why that does no harm
+    settings: dict[str, Scalar] = msgspec.field(default_factory=dict)  # by name in SETTINGS
+    # settings that a version may lack, each with the reason why that is harmless
     lacking: dict[str, str] = msgspec.field(default_factory=dict)
-    # my.cnf options, for the server verbatim; a setting that is about the same variable gives way
+    # verbatim my.cnf options; they override settings of the same variable
     options: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class SettingsProfile(SettingsFile, kw_only=True):
-    """What a server is configured to, in words that hold for every version."""
+    """A server's configuration in terms that hold for every version."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One setting as it was asked of one version."""
+    """One setting as requested from one version."""
 
     value: Scalar
-    variables: tuple[str, ...]  # what the version calls it; none: it is so without being told
-    lacking: bool = False  # the version has no such thing
-    note: str = ""  # why, or how the value came about
+    variables: tuple[str, ...]  # the version's names for it; none if it needs no option
+    lacking: bool = False  # the version lacks it
+    note: str = ""  # why, or how the value was computed
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A profile written for one version; an empty option is written bare."""
+    """A profile compiled for one version; an option with an empty value has none."""
 
     options: Mapping[str, str] = field(default_factory=dict)  # my.cnf
     requests: Mapping[str, Request] = field(default_factory=dict)  # by setting
-    own: Mapping[str, str] = field(default_factory=dict)  # those options that the profile says verbatim
+    verbatim: Mapping[str, str] = field(default_factory=dict)  # the profile's own my.cnf options
 
 
 def load(name_or_file: str) -> SettingsProfile:
-    """Read a profile of fixtures/settings by its name, or a .toml or .cnf file by its path.
+    """Read a profile of fixtures/settings by name, or a .toml or .cnf file by path.
 
-    Raises InputError where there is none, it cannot be read, or it says what is not known.
+    Raises InputError if there is none, or it cannot be read or is invalid.
     """
     if name_or_file.endswith(".cnf"):
         file = Path(name_or_file)
@@ -129,13 +129,13 @@ def compile(
     datasets: Sequence[Dataset] = (),
     plugins: Collection[str] = (),
 ) -> Compiled:
-    """The profile as one version writes it, for a server that holds `datasets` and has these plugin files.
+    """Compile the profile for one version, for a server with `datasets` and these plugin files.
 
-    Raises InputError for a setting that the version lacks, where the profile does not say that it may, and
-    for a share of too little data.
+    Raises InputError for a setting that the version lacks without the profile's consent, and for a share of
+    too little data.
     """
-    own = {variable(option) for option in profile.options}
-    own |= {re.sub("^(skip|disable|enable)_", "", name) for name in own}
+    overridden = {variable(option) for option in profile.options}
+    overridden |= {re.sub("^(skip|disable|enable)_", "", name) for name in overridden}
     options: dict[str, str] = {}
     requests: dict[str, Request] = {}
     for name, asked in profile.settings.items():
@@ -147,7 +147,7 @@ def compile(
         row = setting.row(value, family, version, plugins)
         written = row.written(value)
         variables = tuple(variable(option) for option in written)
-        if own & {*variables, *setting.variables}:
+        if overridden & {*variables, *setting.variables}:
             continue
         if row.lacks:
             if name not in profile.lacking:
@@ -155,28 +155,28 @@ def compile(
                 raise InputError(
                     f"setting {name} of profile {profile.name}: {server} cannot be given "
                     f"{setting.display(value)}: {row.lacks}\n"
-                    f'Where the profile can do without, let it say so: [lacking] {name} = "why"'
+                    f'If the profile can do without it, declare that: [lacking] {name} = "why"'
                 )
             note = "; ".join(filter(None, (row.lacks, profile.lacking[name])))
         options |= written
         requests[target] = Request(value=value, variables=variables, lacking=bool(row.lacks), note=note)
-    return Compiled(options=options | profile.options, requests=requests, own=profile.options)
+    return Compiled(options=options | profile.options, requests=requests, verbatim=profile.options)
 
 
 def in_files(options: Mapping[str, str]) -> dict[str, str]:
-    """Those of a server's options that shape its data files; one that this module does not know may."""
+    """The options that shape data files: all except those known not to."""
     return {option: value for option, value in options.items() if variable(option) not in _HARMLESS}
 
 
 def _pool_bytes(profile: SettingsProfile, datasets: Sequence[Dataset]) -> tuple[int, str]:
-    """The buffer pool's bytes for a share of the data, such as no server rounds, and how it came about."""
+    """The buffer pool's size for a share of the data, as a size that no server rounds, and a note on it."""
     share = float(profile.settings["buffer_pool_of_data"])
     data_bytes = sum(dataset.nominal_bytes for dataset in datasets)
     wanted = share * data_bytes
     if wanted < POOL_LEAST_BYTES:
         where = f"setting buffer_pool_of_data of profile {profile.name}"
         if data_bytes == 0:
-            raise InputError(f"{where}: there is no dataset of known size to take {share:g} of")
+            raise InputError(f"{where}: no dataset has a known size to take {share:g} of")
         raise InputError(
             f"{where}: {share:g} of {data_bytes} bytes of data is less than the smallest buffer pool, "
             f"{POOL_LEAST_BYTES} bytes; make the dataset larger"
@@ -211,16 +211,16 @@ def _load_cnf(file: Path) -> SettingsFile:
     except ValueError as error:
         raise InputError(f"{file}: {error}") from None
     except configparser.MissingSectionHeaderError as error:
-        raise InputError(f"{file}: line {error.lineno}: no [mysqld] group begins before it") from None
+        raise InputError(f"{file}: line {error.lineno}: not in a group such as [mysqld]") from None
     except configparser.ParsingError as error:
-        number, _ = error.errors[0]  # each of them would be a line of the message
+        number, _ = error.errors[0]  # the others would lengthen the message
         raise InputError(f"{file}: line {number}: {lines[number - 1]!r} is not an option") from None
     includes = [line for line in lines if line.startswith("!")]
     if includes:
         raise InputError(f"{file}: {includes[0]!r} is not supported; put the options into this file")
     groups = [group for group in ("server", "mysqld") if parser.has_section(group)]
     if not groups:
-        raise InputError(f"{file}: no [mysqld] group in it")
+        raise InputError(f"{file}: contains no [mysqld] group")
     options = {
         option: "" if value is None else value or '""'
         for group in groups
@@ -249,7 +249,7 @@ def _checked(file: Path, name: str, value: Scalar) -> Scalar:
     if whole and not expected and int(value) < setting.least:
         expected = f"{setting.least} or more"
     elif whole and not expected and int(value) % setting.step:
-        expected = f"a multiple of {setting.step}, which no server rounds"
+        expected = f"a multiple of {setting.step}, as servers round other values"
     if expected:
         raise InputError(f"{file}: {name}: expected {expected}, found {reprlib.repr(value)}")
     if isinstance(value, str):
@@ -262,11 +262,11 @@ def _checked(file: Path, name: str, value: Scalar) -> Scalar:
 
 
 def _checked_options(file: Path, options: Mapping[str, str]) -> dict[str, str]:
-    """The options without those that only say where the instance lies; of two spellings, the later one."""
+    """The options without those that place the instance; of two spellings the later one wins."""
     kept: dict[str, tuple[str, str]] = {}
     for option, value in options.items():
         if not _OPTION.fullmatch(option):
-            raise InputError(f"{file}: {reprlib.repr(option)} is not the name of an option")
+            raise InputError(f"{file}: {reprlib.repr(option)} is not an option name")
         _require_printable(file, option, value)
         name = variable(option)
         if name in _PLACEMENT:
@@ -280,6 +280,6 @@ def _checked_options(file: Path, options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _require_printable(file: Path, name: str, value: str) -> None:
-    """A line break would begin another option, or group, of the server's my.cnf."""
+    """Reject line breaks above all: they would begin another option or group in the server's my.cnf."""
     if not value.isprintable():
         raise InputError(f"{file}: {name}: expected printable characters, found {reprlib.repr(value)}")

@@ -1,4 +1,4 @@
-"""What was asked of a server held against what it runs with, and against what it says of that itself."""
+"""Requested settings compared with a running server's variables and its error log."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from shootout.settings.profiles import Compiled, Request
 from shootout.settings.setting import Setting, normalise, variable
 from shootout.settings.table import NOTABLE, SETTINGS
 
-LOG_WARNINGS_MAX = 8  # more of them would bury everything else
+LOG_WARNINGS_MAX = 8  # more would bury everything else
 
 _LOG_LEVEL = re.compile(r"^.*?\[(?:warning|error)\] *(?:\[[\w-]+\] *)*", re.IGNORECASE)  # time, level, codes
-_ABOUT_ACCOUNTS = "in --skip-name-resolve mode"  # said of accounts
+_ABOUT_ACCOUNTS = "in --skip-name-resolve mode"  # a warning about accounts, not options
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
 def compare(
     compiled: Compiled, effective: Mapping[str, str]
 ) -> tuple[tuple[SettingRecord, ...], tuple[Warning, ...]]:
-    """Hold what was requested against the server's variables; none of them: it does not run yet.
+    """Compare what was requested with the server's variables (empty before it runs).
 
-    Gives a record for each setting and option, and for what nobody asked for but explains differences between
-    servers; and a warning for each that differs or is lacking. What no variable tells cannot be checked:
-    servers refuse an option that they do not know, unless it is written `loose-`.
+    Returns a record for each setting and option, and for defaults that may explain differences between
+    servers; and a warning for each that differs or is lacking. Options without a variable cannot be checked:
+    servers refuse unknown options unless they begin with `loose-`.
     """
     loose = {variable(option) for option in compiled.options if option.casefold().startswith("loose")}
     records = {
         name: _requested(name, request, effective, loose) for name, request in compiled.requests.items()
     }
-    records |= {record.name: record for record in _verbatim(compiled.own, effective, loose)}
+    records |= {record.name: record for record in _verbatim(compiled.verbatim, effective, loose)}
     records = {record.name: record for record in _defaults(effective)} | records
     ordered = sorted(records.values(), key=lambda record: record.requested is None)
     return tuple(ordered), tuple(warning for warning in map(_warning, ordered) if warning)
 
 
 def log_warnings(log: str, compiled: Compiled) -> tuple[Warning, ...]:
-    """The warnings and errors in a server's log that are about options it was given."""
+    """The warnings and errors in a server's log about the options it was given."""
     given = {variable(option) for option in compiled.options}
     lines = [line for line in log.splitlines() if _LOG_LEVEL.match(line) and _ABOUT_ACCOUNTS not in line]
-    told = dict.fromkeys(_LOG_LEVEL.sub("", line).strip() for line in lines if given & _variables(line))
+    messages = dict.fromkeys(_LOG_LEVEL.sub("", line).strip() for line in lines if given & _variables(line))
     return tuple(
         Warning(code="settings-told", text=f"The server says: {words}")
-        for words in [*told][:LOG_WARNINGS_MAX]
+        for words in [*messages][:LOG_WARNINGS_MAX]
     )
 
 
@@ -67,29 +67,29 @@ def _requested(
 
 
 def _verbatim(
-    own: Mapping[str, str], effective: Mapping[str, str], loose: Collection[str]
+    options: Mapping[str, str], effective: Mapping[str, str], loose: Collection[str]
 ) -> Iterator[SettingRecord]:
-    """Of my.cnf options; one that is all there is to a setting goes by the setting's name."""
-    for option, value in own.items():
-        told, wanted = _variable_and_value(option, value, effective)
-        name, found = told, effective.get(told)
+    """Records of raw my.cnf options, listed under the setting they fully define."""
+    for option, value in options.items():
+        name_in_server, wanted = _variable_and_value(option, value, effective)
+        name, found = name_in_server, effective.get(name_in_server)
         for each, setting in SETTINGS.items():
             reading = setting.reading(effective)
-            if reading and reading.variables == (told,):
+            if reading and reading.variables == (name_in_server,):
                 name, found = each, setting.read(effective)
-                wanted = setting.read({told: wanted}) or wanted
-        unknown = bool(effective) and told in loose
+                wanted = setting.read({name_in_server: wanted}) or wanted
+        unknown = bool(effective) and name_in_server in loose
         yield SettingRecord(
             name=name,
             requested=wanted,
             effective=found,
             differs=unknown if found is None else not _matches(SETTINGS.get(name), wanted, found),
-            variables=(told,),
+            variables=(name_in_server,),
         )
 
 
 def _variable_and_value(option: str, value: str, effective: Mapping[str, str]) -> tuple[str, str]:
-    """The variable that a my.cnf option is about, and what it is to be."""
+    """The variable that a my.cnf option sets, and its value."""
     name = variable(option)
     if name not in effective and (opposite := re.fullmatch(r"(?:skip|disable)_(.+)", name)):
         return opposite[1], "OFF"
@@ -108,7 +108,7 @@ def _matches(setting: Setting | None, wanted: str, found: str) -> bool:
 
 
 def _defaults(effective: Mapping[str, str]) -> Iterator[SettingRecord]:
-    """Every setting that can be read, and what is notable besides."""
+    """Records of every setting that can be read, and of other notable variables."""
     for name, setting in SETTINGS.items():
         if reading := setting.reading(effective):
             yield SettingRecord(
@@ -140,5 +140,5 @@ def _warning(record: SettingRecord) -> Warning | None:
 
 
 def _variables(line: str) -> set[str]:
-    """The words of a line as variables' names."""
+    """The words of a line, as variable names."""
     return {variable(word) for word in _WORD.findall(line)}

@@ -1,4 +1,4 @@
-"""What a setting is made of: how versions write it, and how its value is read back from a server."""
+"""A setting: how each version writes it, and how its value is read back from a server."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _SWITCH = {"on": "1", "true": "1", "yes": "1", "off": "0", "false": "0", "no": "
 
 
 class Row(NamedTuple):
-    """How a setting is written where since ≤ version < before.
+    """How a setting is written by versions with since ≤ version < before.
 
-    In an option's form `{}` is the value, `{half}` half of it. Without options the version is so anyway; with
-    `lacks`, a reason, it has no such thing, and its options are what comes nearest.
+    In an option's form `{}` is the value and `{half}` half of it. Without options, the version behaves that
+    way anyway. `lacks` says why the version lacks the setting; the options are then the nearest substitute.
     """
 
     options: Mapping[str, str] = {}
     since: Version = (0, 0, 0)
     before: Version = (1000, 0, 0)
     families: tuple[Family, ...] = EVERY
-    when: Scalar | None = None  # for this value only; a text may have wildcards
-    plugin: str = ""  # for servers that have this plugin's file
+    when: Scalar | None = None  # for this value only; a text may contain wildcards
+    plugin: str = ""  # for servers with this plugin file
     lacks: str = ""
 
     def fits(self, value: Scalar, family: Family, version: Version, plugins: Collection[str]) -> bool:
-        """Whether it is about that value on that server."""
+        """Whether the row applies to that value on that server."""
         if family not in self.families or not self.since <= version < self.before:
             return False
         if self.plugin and self.plugin not in plugins:
@@ -47,47 +47,47 @@ class Row(NamedTuple):
         return self.when is None or self.when == value
 
     def written(self, value: Scalar) -> dict[str, str]:
-        """Its my.cnf options for that value; an empty one is an option written bare."""
+        """The my.cnf options for that value; an option with an empty value has none."""
         half = str(value // 2) if isinstance(value, int) else ""
         text = str(int(value)) if isinstance(value, bool) else str(value)
         return {option: form.format(text, half=half) for option, form in self.options.items()}
 
 
 class Reading(NamedTuple):
-    """How a server that has all these variables tells the value."""
+    """How the value is read from a server that has all these variables."""
 
     variables: tuple[str, ...]
     of: Callable[[Sequence[str]], str] = lambda values: values[0]
-    words: Mapping[str, str] = {}  # what a word of the server's, normalised, means
+    words: Mapping[str, str] = {}  # the server's normalised words, and what they mean
 
 
 class Setting(NamedTuple):
-    """A setting's meaning, its rows and its readings: of either, the first that fits."""
+    """A setting's meaning, rows and readings; the first row and the first reading that fit apply."""
 
     kind: Kind
     meaning: str
     rows: tuple[Row, ...] = ()
     readings: tuple[Reading, ...] = ()
-    choices: tuple[str, ...] = ()  # what a text may be; empty: anything
-    step: int = 1  # servers round what is no multiple of it
-    least: int = 0  # servers raise what is less
-    at_least: bool = False  # a server that has more has what was asked for
-    in_files: bool = False  # shapes the data files: one made under another value is another one
+    choices: tuple[str, ...] = ()  # the values of a text; empty: any
+    step: int = 1  # servers round other values to a multiple of this
+    least: int = 0  # servers raise smaller values to this
+    at_least: bool = False  # a larger value on the server satisfies the request
+    in_files: bool = False  # shapes the data files: another value needs another template
 
     def row(self, value: Scalar, family: Family, version: Version, plugins: Collection[str] = ()) -> Row:
-        """How that server writes that value; a row that lacks it where it cannot."""
-        # MySQL 6.0 was a branch of 5.1, and ended; 5.5 came after it.
+        """The row for that value on that server; one that lacks it if there is none."""
+        # MySQL 6.0 was a branch of 5.1 and abandoned before 5.5.
         known = (5, 1, 30) if version[:2] == (6, 0) else version
         fitting = (row for row in self.rows if row.fits(value, family, known, plugins))
         return next(fitting, Row(lacks="it is not known how that version expresses it"))
 
     def reading(self, variables: Mapping[str, str]) -> Reading | None:
-        """How it is read from a server that has these variables; None: it cannot be."""
+        """The reading for a server with these variables; None if it cannot be read."""
         fitting = (r for r in self.readings if all(each in variables for each in r.variables))
         return next(fitting, None)
 
     def read(self, variables: Mapping[str, str]) -> str | None:
-        """The value that a server's variables tell, as `display` has it; None: they tell nothing."""
+        """The value in a server's variables, in the form of `display`; None if it cannot be read."""
         reading = self.reading(variables)
         if reading is None:
             return None
@@ -95,7 +95,7 @@ class Setting(NamedTuple):
         return self.display(reading.words.get(normalise(found), found))
 
     def display(self, value: Scalar) -> str:
-        """A value as reports have it: ON, OFF, digits, or a text as its choice is spelled."""
+        """A value as reports show it: ON, OFF, digits, or a text in the spelling of its choice."""
         text = str(value)
         plain = normalise(text)
         if self.kind == "switch":
@@ -106,12 +106,12 @@ class Setting(NamedTuple):
 
     @property
     def variables(self) -> set[str]:
-        """What it is read from, in any version."""
+        """The variables it is read from, in any version."""
         return {each for reading in self.readings for each in reading.variables}
 
 
 def normalise(value: str) -> str:
-    """One form for all ways to write a value: 1/ON/true, 512M/536870912, dir/ and ./dir, 90 and 90.000."""
+    """One form for all spellings of a value: 1/ON/true, 512M/536870912, dir/ and ./dir, 90 and 90.000."""
     text = value.strip().strip("'\"").casefold()
     if text in _SWITCH:
         return _SWITCH[text]
@@ -126,17 +126,17 @@ def normalise(value: str) -> str:
 
 
 def variable(option: str) -> str:
-    """The variable that a my.cnf option is about, however it is spelled."""
+    """The variable that a my.cnf option sets, however it is spelled."""
     return option.replace("-", "_").casefold().removeprefix("loose_")
 
 
 def product(values: Sequence[str]) -> str:
-    """Of sizes and counts."""
+    """The product of sizes and counts."""
     return _whole(math.prod, values)
 
 
 def least(values: Sequence[str]) -> str:
-    """The one that limits."""
+    """The smallest value, which is the effective limit."""
     return _whole(min, values)
 
 

@@ -1,8 +1,8 @@
 """Every setting that a profile can name: its meaning, and how each version of each family writes it.
 
-A new version, family or setting is a row here; the first row that fits counts. Where we have a version's
-server, its own `--verbose --help` was asked (tests/settings/test_table.py); where we have not, the change
-history of its manual.
+A new version, family or setting is a row here; the first row that fits applies. The source is the server's
+own `--verbose --help` for versions in the catalogue (tests/settings/test_table.py), and the change history of
+the manual for all others.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _ORACLE: tuple[Family, ...] = ("mysql", "percona")  # Percona Server's versions 
 
 _ALWAYS: Version = (0, 0, 0)
 _NEVER: Version = (1000, 0, 0)
-_V5_1: Version = (5, 1, 0)  # XtraDB, a richer InnoDB, came with Percona Server and MariaDB 5.1
-_V5_5: Version = (5, 5, 4)  # MySQL's InnoDB has its options from here on
-_V5_5_3: Version = (5, 5, 3)  # utf8mb4, and the performance schema
+_V5_1: Version = (5, 1, 0)  # Percona Server and MariaDB 5.1 brought XtraDB, an extended InnoDB
+_V5_5: Version = (5, 5, 4)  # MySQL's InnoDB has these options from here on
+_V5_5_3: Version = (5, 5, 3)  # utf8mb4 and the performance schema
 
 _UTF8 = "utf8mb4 came with 5.5.3; utf8, of three bytes at most, stands in for it"
 _POOL = "pool-of-threads"
@@ -39,11 +39,27 @@ def _fixed(
     before: Version = _NEVER,
     families: tuple[Family, ...] = ("mysql", "percona", "mariadb"),
 ) -> tuple[Row, ...]:
-    """Rows for versions that have no option for it: they are as `values` say, and lack all others."""
+    """Rows for versions without an option: they behave like `values` and lack all others."""
     return (
         *(Row(since=since, before=before, families=families, when=value) for value in values),
         Row(since=since, before=before, families=families, lacks=reason),
     )
+
+
+def _builtin(value: int | str, reason: str) -> tuple[Row, ...]:
+    """Rows for MySQL's InnoDB before 5.5, and any before XtraDB: fixed at `value`."""
+    return (
+        *_fixed(f"{reason} in InnoDB of 5.0", value, before=_V5_1),
+        *_fixed(f"{reason} in InnoDB of 5.1", value, before=_V5_5, families=_MYSQL),
+    )
+
+
+# The thread pool of MySQL is a plugin that not every server has; these rows come after all that have a pool.
+_WITHOUT_POOL = (Row(since=(5, 5, 16), families=_MYSQL, lacks=_NO_PLUGIN), Row(lacks=_NO_POOL))
+
+
+def _plugin_lacks(reason: str) -> Row:
+    return Row(since=(5, 5, 16), families=_MYSQL, plugin=_PLUGIN, lacks=reason)
 
 
 def _one(
@@ -58,7 +74,7 @@ def _one(
     at_least: bool = False,
     in_files: bool = False,
 ) -> Setting:
-    """A setting that is one option, and its variable, of every version that `rows` say nothing else of."""
+    """A setting that is one option and its variable, in every version without a row of its own."""
     return Setting(
         kind=kind,
         meaning=meaning,
@@ -72,7 +88,7 @@ def _one(
 
 
 def _query_cache(values: Sequence[str]) -> str:
-    """Of type and size: a cache that is off has no bytes, whatever it was given."""
+    """The cache's size from its type and size: 0 if it is off."""
     kind, size = (normalise(value) for value in values)
     return "0" if kind == "0" else size
 
@@ -81,19 +97,21 @@ _MEMORY: Mapping[str, Setting] = {
     "buffer_pool_bytes": _one(
         "bytes", "innodb-buffer-pool-size", "InnoDB's buffer pool, all instances together"
     ),
-    "buffer_pool_of_data": Setting("share", "the same as a share of the run's data: 0.25 is a quarter of it"),
+    "buffer_pool_of_data": Setting(
+        "share", "the buffer pool as a share of the run's data: 0.25 is a quarter"
+    ),
     "buffer_pool_instances": _one(
         "number",
         "innodb-buffer-pool-instances",
-        "parts of the buffer pool with locks of their own; a pool of less than 1 GiB has one",
+        "parts of the buffer pool with separate locks; a pool below 1 GiB has one",
         *_fixed("one buffer pool before 5.5", 1, before=_V5_5),
         *_fixed("one buffer pool since MariaDB 10.5", 1, since=(10, 5, 0), families=_MARIADB),
-        words={"0": "1"},  # MariaDB 10.5 has a variable still
+        words={"0": "1"},  # MariaDB 10.5 still has the variable
     ),
     "additional_mem_pool_bytes": _one(
         "bytes",
         "innodb-additional-mem-pool-size",
-        "InnoDB's memory for its dictionary, where it does not take that from the system",
+        "InnoDB's memory for its dictionary, in versions that do not use the system's allocator",
         *_fixed("taken from the system since 5.7.4", since=(5, 7, 4), families=_ORACLE),
         *_fixed("taken from the system since MariaDB 10.2", since=(10, 2, 2), families=_MARIADB),
     ),
@@ -102,13 +120,13 @@ _MEMORY: Mapping[str, Setting] = {
     "key_cache_segments": _one(
         "number",
         "key-cache-segments",
-        "parts of that cache with locks of their own; 0: it is whole",
+        "parts of that cache with separate locks; 0: undivided",
         *_fixed("MariaDB alone divides the key cache", 0, families=_ORACLE),
         *_fixed("came with MariaDB 5.2", 0, before=(5, 2, 0)),
     ),
     "query_cache_bytes": Setting(
         "bytes",
-        "cache of whole results; 0: none",
+        "cache of complete results; 0: none",
         rows=(
             *_fixed("no query cache since 8.0.3", 0, since=(8, 0, 3), families=_ORACLE),
             Row({"query-cache-type": "0", "query-cache-size": "0"}, when=0),
@@ -119,14 +137,14 @@ _MEMORY: Mapping[str, Setting] = {
     ),
     "tmp_table_bytes": Setting(
         "bytes",
-        "a temporary table that is larger goes to disk",
+        "larger temporary tables go to disk",
         rows=(Row({"tmp-table-size": "{}", "max-heap-table-size": "{}"}),),
         readings=(Reading(("tmp_table_size", "max_heap_table_size"), least),),
         step=1024,
     ),
-    "join_buffer_bytes": _one("bytes", "join-buffer-size", "for each join without an index", step=4096),
-    "sort_buffer_bytes": _one("bytes", "sort-buffer-size", "for each sort", step=4096),
-    "read_buffer_bytes": _one("bytes", "read-buffer-size", "for each sequential scan", step=4096),
+    "join_buffer_bytes": _one("bytes", "join-buffer-size", "per join without an index", step=4096),
+    "sort_buffer_bytes": _one("bytes", "sort-buffer-size", "per sort", step=4096),
+    "read_buffer_bytes": _one("bytes", "read-buffer-size", "per sequential scan", step=4096),
     "read_rnd_buffer_bytes": _one(
         "bytes", "read-rnd-buffer-size", "for reading rows in sorted order", step=4096
     ),
@@ -138,7 +156,7 @@ _DURABILITY: Mapping[str, Setting] = {
         "InnoDB's redo log, all of its files together",
         rows=(
             Row({"innodb-redo-log-capacity": "{}"}, since=(8, 0, 30), families=_ORACLE),
-            # One file from here on; a number of files is still taken, and ignored.
+            # One file from here on; the number of files is still accepted, and ignored.
             Row({"innodb-log-file-size": "{}"}, since=(10, 5, 2), families=_MARIADB),
             Row({"innodb-log-file-size": "{half}", "innodb-log-files-in-group": "2"}),
         ),
@@ -149,7 +167,7 @@ _DURABILITY: Mapping[str, Setting] = {
         ),
         step=2 * MIB,
         least=8 * MIB,
-        in_files=True,  # another size would be made, and written out, at every start
+        in_files=True,  # with another size, every start would write a new log
     ),
     "flush_log_at_trx_commit": _one(
         "number",
@@ -159,14 +177,14 @@ _DURABILITY: Mapping[str, Setting] = {
     "doublewrite": _one(
         "switch",
         "innodb-doublewrite",
-        "pages are written twice, so that a torn one can be mended",
-        words={"detect_and_recover": "ON"},  # since 8.0.30 another word for it
+        "pages are written twice, so that torn ones can be repaired",
+        words={"detect_and_recover": "ON"},  # its synonym since 8.0.30
     ),
     "flush_method": _one(
         "text",
         "innodb-flush-method",
         "how data files are written; by default O_DIRECT in MySQL 8.4 and MariaDB 10.6, fsync before",
-        Row(before=_V5_5, when="fsync"),  # the default; its name was another one
+        Row(before=_V5_5, when="fsync"),  # the default, under another name
         Row(since=(11, 0, 1), families=_MARIADB, when="O_DIRECT"),  # the default; the option is deprecated
         Row(before=(5, 6, 7), when="O_DIRECT_NO_FSYNC", lacks="came with 5.6.7 and MariaDB 10.0"),
         words={"": "fsync", "fdatasync": "fsync"},
@@ -174,7 +192,7 @@ _DURABILITY: Mapping[str, Setting] = {
     ),
     "binary_log": Setting(
         "switch",
-        "changes are also written to a log for replicas; on by default in MySQL 8.0",
+        "a log of changes for replicas; on by default in MySQL 8.0",
         rows=(
             Row({"log-bin": "binlog", "server-id": "1"}, when=True),
             Row(before=_V5_5, when=False),
@@ -185,13 +203,13 @@ _DURABILITY: Mapping[str, Setting] = {
     "binlog_format": _one(
         "text",
         "binlog-format",
-        "what that log holds",
+        "format of that log",
         *_fixed("statements alone before 5.1.5", "STATEMENT", before=(5, 1, 5)),
         Row(since=(8, 0, 34), families=_ORACLE, when="ROW"),  # the default; the option is deprecated
         choices=("ROW", "STATEMENT", "MIXED"),
     ),
     "sync_binlog": _one(
-        "number", "sync-binlog", "commits after which that log is on disk; 0: the system's choice"
+        "number", "sync-binlog", "number of commits after which that log is synced; 0: left to the system"
     ),
 }
 
@@ -206,23 +224,22 @@ _INNODB: Mapping[str, Setting] = {
     "file_per_table": _one(
         "switch",
         "innodb-file-per-table",
-        "each InnoDB table has a file of its own; off by default before 5.6.6 and MariaDB 10.0",
-        Row(since=(11, 0, 1), families=_MARIADB, when=True),  # the option is deprecated, and so it is without
+        "each InnoDB table has its own file; off by default before 5.6.6 and MariaDB 10.0",
+        Row(since=(11, 0, 1), families=_MARIADB, when=True),  # the default; the option is deprecated
         in_files=True,
     ),
     "adaptive_hash_index": _one(
         "switch",
         "innodb-adaptive-hash-index",
-        "InnoDB's hash index of what is looked up often; off by default in MySQL 8.4 and MariaDB 10.5",
+        "InnoDB's hash index of frequent lookups; off by default in MySQL 8.4 and MariaDB 10.5",
         *_fixed("always on before 5.0.52", True, before=(5, 0, 52)),
     ),
     "change_buffering": _one(
         "text",
         "innodb-change-buffering",
-        "changes of secondary indexes that wait until their page is read; by default none in MySQL 8.4, "
-        "all in others",
-        *_fixed("inserts alone in InnoDB of 5.0", "inserts", before=_V5_1),
-        *_fixed("inserts alone in InnoDB of 5.1", "inserts", before=_V5_5, families=_MYSQL),
+        "changes of secondary indexes that are buffered until the page is read; by default none in MySQL 8.4,"
+        " all in others",
+        *_builtin("inserts", "inserts alone"),
         Row({"innodb-change-buffering": "{}"}, before=_V5_5, when="inserts"),
         Row({"innodb-change-buffering": "{}"}, before=_V5_5, when="none"),
         Row(before=_V5_5, lacks="inserts or none before 5.5"),
@@ -232,19 +249,18 @@ _INNODB: Mapping[str, Setting] = {
     "io_capacity": _one(
         "number",
         "innodb-io-capacity",
-        "page writes in a second that InnoDB's background work is sized for",
-        *_fixed("100 in InnoDB of 5.0", 100, before=_V5_1),
-        *_fixed("100 in InnoDB of 5.1", 100, before=_V5_5, families=_MYSQL),
+        "page writes per second that InnoDB's background work assumes",
+        *_builtin(100, "100"),
     ),
     "io_capacity_max": _one(
         "number",
         "innodb-io-capacity-max",
-        "the same when it falls behind",
+        "the same when flushing falls behind",
         *_fixed("came with 5.6.6 and MariaDB 10.0", before=(5, 6, 6)),
     ),
     "flush_neighbors": Setting(
         "number",
-        "a page is written 0: alone, 1: with dirty ones beside it, 2: with all dirty ones of its extent",
+        "a page is written 0: alone, 1: with adjacent dirty pages, 2: with all dirty pages of its extent",
         rows=(
             *_fixed("2 before 5.6.3", 2, before=_V5_1),
             *_fixed("2 before 5.6.3", 2, before=(5, 6, 3), families=_MYSQL),
@@ -264,7 +280,7 @@ _INNODB: Mapping[str, Setting] = {
         ),
     ),
     "max_dirty_pages_pct": _one(
-        "number", "innodb-max-dirty-pages-pct", "share of the buffer pool that may wait to be written"
+        "number", "innodb-max-dirty-pages-pct", "share of the buffer pool that may be dirty"
     ),
     "purge_threads": _one(
         "number",
@@ -278,8 +294,7 @@ _INNODB: Mapping[str, Setting] = {
         "number",
         "innodb-read-io-threads",
         "threads that complete reads",
-        *_fixed("1 in InnoDB of 5.0", 1, before=_V5_1),
-        *_fixed("1 in InnoDB of 5.1", 1, before=_V5_5, families=_MYSQL),
+        *_builtin(1, "1"),
     ),
     "write_io_threads": _one(
         "number",
@@ -292,19 +307,18 @@ _INNODB: Mapping[str, Setting] = {
             when=1,
             lacks="at least 2 since MariaDB 10.5",
         ),
-        *_fixed("1 in InnoDB of 5.0", 1, before=_V5_1),
-        *_fixed("1 in InnoDB of 5.1", 1, before=_V5_5, families=_MYSQL),
+        *_builtin(1, "1"),
     ),
     "native_aio": _one(
         "switch",
         "innodb-use-native-aio",
-        "the system's asynchronous reads and writes",
+        "the kernel's asynchronous I/O",
         *_fixed("made of threads before 5.5", False, before=_V5_5),
     ),
     "thread_concurrency": _one(
         "number",
         "innodb-thread-concurrency",
-        "threads inside InnoDB at a time; 0: no limit",
+        "concurrent threads inside InnoDB; 0: no limit",
         Row({"innodb-thread-concurrency": "999"}, before=(5, 0, 19), when=0),  # from 20 on there was none
         *_fixed("no limit since MariaDB 10.5.5", 0, since=(10, 5, 5), families=_MARIADB),
         words={"999": "0"},
@@ -312,46 +326,46 @@ _INNODB: Mapping[str, Setting] = {
     "autoinc_lock_mode": _one(
         "number",
         "innodb-autoinc-lock-mode",
-        "an auto-increment is locked 0: for the statement, 1: where its rows are not known before, 2: never",
+        "auto-increment is locked 0: per statement, 1: if the number of rows is unknown, 2: never",
         *_fixed("0 before 5.1.22", 0, before=(5, 1, 22)),
     ),
     "lock_wait_timeout_s": _one(
-        "number", "innodb-lock-wait-timeout", "seconds after which a statement gives up on a row's lock"
+        "number", "innodb-lock-wait-timeout", "seconds that a statement waits for a row lock"
     ),
 }
 
 _SERVER: Mapping[str, Setting] = {
-    "max_connections": _one("number", "max-connections", "connections at a time"),
-    "back_log": _one("number", "back-log", "connections that may wait to be taken"),
+    "max_connections": _one("number", "max-connections", "concurrent connections"),
+    "back_log": _one("number", "back-log", "connections that may wait to be accepted"),
     "open_files_limit": _one(
         "number",
         "open-files-limit",
-        "files that may be open; a server that may open more has it",
+        "open files; a server that may open more satisfies it",
         at_least=True,
     ),
     "table_open_cache": _one(
         "number",
         "table-open-cache",
-        "open tables that are kept",
+        "open tables to cache",
         Row({"table-cache": "{}"}, before=(5, 1, 3)),
         other_names=("table_cache",),
     ),
-    "thread_cache": _one("number", "thread-cache-size", "threads kept for the next connections"),
+    "thread_cache": _one("number", "thread-cache-size", "idle threads kept for new connections"),
     "max_prepared_stmt_count": _one(
         "number",
         "max-prepared-stmt-count",
-        "prepared statements of all connections together",
+        "prepared statements in all connections together",
         *_fixed("no limit before 5.0.21", before=(5, 0, 21)),
     ),
     "skip_name_resolve": Setting(
         "switch",
-        "hosts are not looked up",
+        "no DNS lookups of client hosts",
         rows=(Row({"skip-name-resolve": ""}, when=True), Row(when=False)),
         readings=(Reading(("skip_name_resolve",)),),
     ),
     "thread_handling": Setting(
         "text",
-        "who runs a connection's statements",
+        "how connections get threads",
         rows=(
             Row(when="one-thread-per-connection"),  # the default
             Row({"thread-handling": _POOL}, since=_V5_1, families=_MARIADB),
@@ -364,45 +378,37 @@ _SERVER: Mapping[str, Setting] = {
                 plugin=_PLUGIN,
             ),
             Row({"plugin-load-add": _PLUGIN}, since=(5, 6, 0), families=_MYSQL, plugin=_PLUGIN),
-            Row(since=(5, 5, 16), families=_MYSQL, lacks=_NO_PLUGIN),
-            Row(lacks=_NO_POOL),
+            *_WITHOUT_POOL,
         ),
         readings=(Reading(("thread_handling",), words={"loaded-dynamically": _POOL}),),
         choices=("one-thread-per-connection", _POOL),
     ),
     "thread_pool_size": Setting(
         "number",
-        "groups of threads in the pool",
+        "thread groups in the pool",
         rows=(
             Row({"thread-pool-size": "{}"}, since=_V5_1, families=_MARIADB),
             Row({"thread-pool-size": "{}"}, since=(5, 5, 29), families=_PERCONA),
-            # Unknown while the data directory is made: no plugin is loaded then.
+            # `loose`, as initialising the data directory loads no plugin.
             Row({"loose-thread-pool-size": "{}"}, since=(5, 5, 16), families=_MYSQL, plugin=_PLUGIN),
-            Row(since=(5, 5, 16), families=_MYSQL, lacks=_NO_PLUGIN),
-            Row(lacks=_NO_POOL),
+            *_WITHOUT_POOL,
         ),
         readings=(Reading(("thread_pool_size",)),),
     ),
     "thread_pool_max_threads": Setting(
         "number",
-        "threads in the pool, at most",
+        "maximum number of threads in the pool",
         rows=(
             Row({"thread-pool-max-threads": "{}"}, since=(5, 5, 0), families=_MARIADB),
             Row({"thread-pool-max-threads": "{}"}, since=(5, 5, 29), families=_PERCONA),
-            Row(
-                since=(5, 5, 16),
-                families=_MYSQL,
-                plugin=_PLUGIN,
-                lacks="MySQL's plugin has no such limit",
-            ),
-            Row(since=(5, 5, 16), families=_MYSQL, lacks=_NO_PLUGIN),
-            Row(lacks=_NO_POOL),
+            _plugin_lacks("MySQL's plugin has no such limit"),
+            *_WITHOUT_POOL,
         ),
         readings=(Reading(("thread_pool_max_threads",)),),
     ),
     "thread_pool_high_prio_mode": Setting(
         "text",
-        "what goes before other work in the pool: statements of transactions that have begun, all, or none",
+        "statements with priority in the pool: those of open transactions, all, or none",
         rows=(
             Row({"thread-pool-priority": "auto"}, since=(10, 2, 2), families=_MARIADB, when="transactions"),
             Row(families=_MARIADB, lacks="MariaDB has transactions alone, since 10.2"),
@@ -415,14 +421,8 @@ _SERVER: Mapping[str, Setting] = {
             ),
             Row(families=_PERCONA, lacks="came with Percona Server 5.5.35 and 5.6.15"),
             Row(since=(5, 5, 16), families=_MYSQL, plugin=_PLUGIN, when="transactions"),
-            Row(
-                since=(5, 5, 16),
-                families=_MYSQL,
-                plugin=_PLUGIN,
-                lacks="MySQL's plugin has no such mode",
-            ),
-            Row(since=(5, 5, 16), families=_MYSQL, lacks=_NO_PLUGIN),
-            Row(lacks=_NO_POOL),
+            _plugin_lacks("MySQL's plugin has no such mode"),
+            *_WITHOUT_POOL,
         ),
         readings=(
             Reading(("thread_pool_high_prio_mode",)),
@@ -433,13 +433,13 @@ _SERVER: Mapping[str, Setting] = {
     "performance_schema": _one(
         "switch",
         "performance-schema",
-        "the server watches itself; on by default in MySQL 5.6",
+        "the Performance Schema; on by default in MySQL 5.6",
         *_fixed("came with 5.5.3", False, before=_V5_5_3),
     ),
     "isolation": _one(
         "text",
         "transaction-isolation",
-        "what a transaction sees of others",
+        "transaction isolation level",
         other_names=("tx_isolation",),
         choices=("READ-UNCOMMITTED", "READ-COMMITTED", "REPEATABLE-READ", "SERIALIZABLE"),
     ),
@@ -468,7 +468,7 @@ _SERVER: Mapping[str, Setting] = {
     "default_storage_engine": _one(
         "text",
         "default-storage-engine",
-        "of tables that name none; MyISAM by default before 5.5.5",
+        "storage engine of tables that name none; MyISAM by default before 5.5.5",
         other_names=("storage_engine",),
         in_files=True,
     ),
@@ -476,7 +476,7 @@ _SERVER: Mapping[str, Setting] = {
 
 SETTINGS: Mapping[str, Setting] = {**_MEMORY, **_DURABILITY, **_INNODB, **_SERVER}
 
-# Variables of no setting that explain differences between servers, recorded though nobody asked for them.
+# Variables without a setting that may explain differences between servers; always recorded.
 NOTABLE = (
     "innodb_autoextend_increment",
     "innodb_buffer_pool_chunk_size",

@@ -1,11 +1,12 @@
-"""Machines as their kernels tell of them, laid out below a folder: tests/machines/*.toml."""
+"""Recorded machines (tests/runner/machines/*.toml), laid out as files below a folder."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from shootout.model.run import Finding
 from shootout.runner.host import Host
 
 FOLDER = Path(__file__).with_name("machines")
@@ -25,3 +26,9 @@ def a_host(name: str, folder: Path, changes: Mapping[str, str | None] | None = N
         path.parent.mkdir(parents=True, exist_ok=True)
         path.symlink_to(target)
     return Host(folder)
+
+
+def by_code(findings: Iterable[Finding]) -> dict[str, Finding]:
+    found = list(findings)
+    assert len({each.code for each in found}) == len(found)
+    return {each.code: each for each in found}

@@ -106,7 +106,7 @@ def test_what_is_unfit_comes_with_its_reason_and_its_command(
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     where = next(number for number, line in enumerate(lines) if line.startswith("! free space"))
     assert lines[where].endswith(" GiB")
-    assert lines[where + 1].startswith("Each server of a run has a copy of its data")
+    assert lines[where + 1].startswith("Each server of a run has a copy of the data")
     assert lines[where + 2] == "$ shootout cache clear"
     assert not (tmp_path / "not").exists()
 

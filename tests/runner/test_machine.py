@@ -85,13 +85,13 @@ def test_another_placement_is_no_other_machine_and_differs_all_the_same(tmp_path
     assert fingerprint.difference({}, fingerprint.facts(kvm)) == ""  # of a run that did not keep them
 
 
-def test_what_makes_a_machine_unfit_is_a_doubt(tmp_path: Path) -> None:
+def test_what_makes_a_machine_unfit_is_a_warning(tmp_path: Path) -> None:
     runner = machine.inspect(Path("/srv"), a_host("metal", tmp_path))
     codes = [warning.code for warning in runner.warnings]
     assert codes[:3] == ["cpu-governor", "turbo", "smt"]
     assert "virtual" not in codes
     text = next(warning.text for warning in runner.warnings if warning.code == "swap")
-    assert text == "swap: 256 of 8192 MiB in use. What is swapped out is read back in the middle of a slice."
+    assert text == "swap: 256 of 8192 MiB in use. Swapped-out pages are read back during slices."
 
 
 def test_another_filesystem_is_another_fingerprint(tmp_path: Path) -> None:

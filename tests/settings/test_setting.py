@@ -1,0 +1,31 @@
+"""One form for all spellings of a value."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shootout.settings.setting import normalise
+
+sizes = st.tuples(st.integers(0, 10**6), st.sampled_from(["", "K", "M", "G"]))
+
+
+@given(sizes, st.booleans())
+def test_sizes_are_equal_in_every_unit(size: tuple[int, str], lower: bool) -> None:
+    number, unit = size
+    plain = number * {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}[unit]
+    written = f"{number}{unit.lower() if lower else unit}"
+    assert normalise(written) == normalise(str(plain)) == str(plain)
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-(10**9), max_value=10**9))
+def test_numbers_are_equal_however_many_zeros_they_end_in(number: object) -> None:
+    assert normalise(f"{number}") == normalise(f"{number}000")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("ON", "1"), ("TRUE", "yes"), ("off", "0"), ("O_DIRECT", "o_direct")]
+)
+def test_words_are_equal_in_any_spelling(one: str, other: str) -> None:
+    assert normalise(one) == normalise(other)
