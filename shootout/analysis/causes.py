@@ -1,4 +1,4 @@
-"""What a change of throughput may come from: slower statements, transactions that need more work."""
+"""Likely causes of a change in throughput: slower statements, and more work per transaction."""
 
 from __future__ import annotations
 
@@ -11,12 +11,7 @@ from shootout.analysis.verdicts import Judgement
 from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.verdict import Cause, MetricComparison, StatementTime, Verdict
 
-# About what one of it costs, in seconds, to rank by: no more than its order of magnitude counts. On a CPU:
-_CPU_S = {"server_cpu": 1.0, "context_switches": 2e-6, "rows_read": 2e-7}
-# Waiting: for a page of an SSD, for its 200 MB/s, for its cache to be flushed, for who holds a row.
-_WAIT_S = {"buffer_pool_reads": 1e-4, "disk_written": 5e-9, "fsyncs": 2e-4, "lock_waits": 1e-3}
-
-_TOLD = (Verdict.REGRESSED, Verdict.IMPROVED)
+_CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
 
 
 def of_cell(
@@ -29,24 +24,27 @@ def of_cell(
     cpus: int,
     cells: int,
 ) -> tuple[Cause, ...]:
-    """What changed for certain and by the margin or more, what takes most of a transaction's time first.
+    """What changed significantly and by the margin or more, the largest share of a transaction's time first.
 
-    Of a regressed cell only what became more, of an improved one only what became less. Where throughput does
-    not tell, only work counts, and must be certain among the figures of all `cells` of the run. The metric
-    that decided is no cause of itself. `cpus`: of the server. Raises ValueError for latencies that cannot be
-    read.
+    A regressed cell lists what increased, an improved one what decreased. Where throughput decides nothing,
+    only work counts, and must be significant among the metrics of all `cells` of the run. The metric that
+    decided is no cause of itself. `cpus`: how many the server may use. Raises ValueError for latencies that
+    cannot be read.
     """
-    doubt, margin = 1 - policy.confidence, math.log1p(policy.margin_of(THROUGHPUT, pair.cell.workload))
+    alpha, margin = 1 - policy.confidence, math.log1p(policy.margin_of(THROUGHPUT, pair.cell.workload))
     transaction_s = metrics.transaction_s(pair.base_starts)
     if not work or not transaction_s:
         return ()
-    told = judgement.verdict in _TOLD
-    # A CPU second of one transaction delays all that wait for the CPU: of those under way (Little's law).
+    changed = judgement.verdict in _CHANGED
+    # A CPU second of one transaction delays every transaction under way (Little's law).
     waiting = max(1.0, transaction_s * _tps(pair) / cpus)
-    parts = {name: price * waiting / transaction_s for name, price in _CPU_S.items()}
-    parts |= {name: price / transaction_s for name, price in _WAIT_S.items()}
-    found = [*_work(work, parts, margin, doubt if told else doubt / cells)]
-    if told:
+    parts = {
+        metric.name: (metric.cpu_s * waiting + metric.wait_s) / transaction_s
+        for metric in metrics.METRICS
+        if metric.cpu_s or metric.wait_s
+    }
+    found = [*_work(work, parts, margin, alpha if changed else alpha / cells)]
+    if changed:
         found += _statements(statements, transaction_s, margin)
         sign = 1 if judgement.verdict is Verdict.REGRESSED else -1
         decided_by = judgement.metrics[0].metric if judgement.metrics else ""
@@ -55,12 +53,12 @@ def of_cell(
 
 
 def _work(
-    work: Sequence[MetricComparison], parts: Mapping[str, float], margin: float, doubt: float
+    work: Sequence[MetricComparison], parts: Mapping[str, float], margin: float, alpha: float
 ) -> Iterator[Cause]:
-    """`parts`: of a transaction's time, that one of each takes."""
+    """`parts`: the share of a transaction's time that one unit of each metric takes."""
     for each in work:
         moved = each.ratio is None or abs(math.log(each.ratio.estimate)) >= margin
-        if each.name in parts and moved and each.p_value < doubt:
+        if each.name in parts and moved and each.p_value < alpha:
             yield Cause(
                 kind="work",
                 name=each.name,

@@ -51,7 +51,7 @@ def compare(
     if base is not None and base not in labels:
         raise InputError(f"unknown server {base!r}, not in run {header.run}{toml.hint(base, labels)}")
     figures.require_readable(document)
-    cells, aa_controls = shrinkage.moderated(
+    cells, aa_controls = shrinkage.shrunk(
         _pairs(document, policy, base), _aa_controls(document, policy), policy.confidence
     )
     p_values = _adjusted([*cells, *aa_controls])
@@ -98,7 +98,7 @@ def others(
     noise = ledger.by_kind([*known, *ledger.of(header, comparison.aa_controls)])
     of_aa_controls = _aa_controls(document, policy)
     for base, heads_ in wanted.items():
-        cells, aa_controls = shrinkage.moderated(
+        cells, aa_controls = shrinkage.shrunk(
             _pairs(document, policy, base), of_aa_controls, policy.confidence
         )
         p_values = _adjusted([*cells, *aa_controls])

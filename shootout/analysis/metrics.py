@@ -1,8 +1,8 @@
-"""What is compared beside throughput: latencies, the work each transaction takes, and where its time goes.
+"""Metrics beside throughput: latencies, work per transaction, and where a transaction's time goes.
 
-Work for each transaction hardly depends on the machine's mood: a change there shows where throughput cannot
-tell. Each of these figures is formed once a start, from what both servers did in it, and judged over the
-starts; percentiles are those of all starts' latencies together (percentiles.py).
+Work per transaction hardly depends on the state of the machine, so a change shows there even where throughput
+is inconclusive. Each start gives one value per metric and server, and intervals are over starts; percentiles
+pool the latencies of all starts (percentiles.py).
 """
 
 from __future__ import annotations
@@ -18,20 +18,25 @@ from shootout.analysis.histograms import decoded, merged
 from shootout.model.run import Samples
 from shootout.model.verdict import MetricComparison, StatementTime
 
-Starts = Mapping[int, Samples]  # of one server in one block, by number
+Starts = Mapping[int, Samples]  # one server's in one block, by number
 
-STARTS_MIN = 2  # one says nothing about the next
+STARTS_MIN = 2  # one start has no spread
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of each transaction; of all these, more is worse."""
+    """A metric: one row of the registry, which all pages, policies and causes are made from. More is worse.
 
-    name: str  # in policies and JSON
+    `source` reads one start's value per transaction from its samples, None where it is not visible; or it is
+    a percentile of the latencies. The costs rank causes, so their order of magnitude is enough.
+    """
+
+    name: str  # in policies and JSON; model.plan.Metric lists it for those who write policies
     title: str  # for people
     unit: str  # "s", "bytes", or "" for a count
-    # One start's, None where it is not visible; or which percentile of the latencies it is.
-    of: Callable[[Samples], float | None] | float
+    source: Callable[[Samples], float | None] | float
+    cpu_s: float = 0.0  # seconds of CPU that one unit costs
+    wait_s: float = 0.0  # seconds that one unit makes a transaction wait
 
 
 def _server_cpu_s(samples: Samples) -> float | None:
@@ -41,9 +46,13 @@ def _server_cpu_s(samples: Samples) -> float | None:
 
 
 def _counted(names: Iterable[str], samples: Samples) -> float | None:
-    """The sum of those of the server's counters that it has."""
+    """The sum of the counters that the server has, per transaction."""
     found = [samples.counters[name] for name in names if name in samples.counters]
     return sum(found) / max(1, sum(samples.completed)) if found else None
+
+
+def _counter(*names: str) -> Callable[[Samples], float | None]:
+    return partial(_counted, names)
 
 
 _READS = ("first", "key", "last", "next", "prev", "rnd", "rnd_next")
@@ -53,23 +62,23 @@ METRICS = (
     Metric("latency_p95", "95 % latency", "s", 95.0),
     Metric("latency_p99", "99 % latency", "s", 99.0),
     Metric("latency_p999", "99.9 % latency", "s", 99.9),
-    Metric("server_cpu", "server CPU", "s", _server_cpu_s),
-    Metric("context_switches", "context switches", "", partial(_counted, ("context_switches",))),
-    Metric("disk_written", "bytes written", "bytes", partial(_counted, ("disk_written_bytes",))),
-    Metric("fsyncs", "fsyncs", "", partial(_counted, ("Innodb_data_fsyncs",))),
-    Metric("rows_read", "rows read", "", partial(_counted, [f"Handler_read_{how}" for how in _READS])),
-    Metric("buffer_pool_reads", "buffer pool reads", "", partial(_counted, ("Innodb_buffer_pool_reads",))),
-    Metric("lock_waits", "row lock waits", "", partial(_counted, ("Innodb_row_lock_waits",))),
+    Metric("server_cpu", "server CPU", "s", _server_cpu_s, cpu_s=1.0),
+    Metric("context_switches", "context switches", "", _counter("context_switches"), cpu_s=2e-6),
+    Metric("disk_written", "bytes written", "bytes", _counter("disk_written_bytes"), wait_s=5e-9),  # 200 MB/s
+    Metric("fsyncs", "fsyncs", "", _counter("Innodb_data_fsyncs"), wait_s=2e-4),  # a flush of an SSD's cache
+    Metric("rows_read", "rows read", "", _counter(*(f"Handler_read_{how}" for how in _READS)), cpu_s=2e-7),
+    Metric("buffer_pool_reads", "buffer pool reads", "", _counter("Innodb_buffer_pool_reads"), wait_s=1e-4),
+    Metric("lock_waits", "row lock waits", "", _counter("Innodb_row_lock_waits"), wait_s=1e-3),
 )
+BY_NAME = {metric.name: metric for metric in METRICS}
 TITLES = {metric.name: metric.title for metric in METRICS}
 
 
 def compare(base: Starts, head: Starts, confidence: float) -> tuple[MetricComparison, ...]:
-    """All figures that both servers show, over the starts that both have; none with fewer than two starts.
+    """All metrics that both servers show, over the starts that both have; none with fewer than two starts.
 
-    The interval of a change is Student's over the starts, of the logarithms of the ratios where there are any
-    (a figure may be 0). p-values are Holm's over the figures. Raises ValueError for latencies that cannot be
-    read.
+    Intervals are Student's over starts, of log-ratios where no value is 0. p-values are Holm's over the
+    metrics. Raises ValueError for latencies that cannot be read.
     """
     changes = _changes(METRICS, base, head, confidence)
     p_values = stats.holm([change.p_value for change in changes.values()])
@@ -87,30 +96,31 @@ def compare(base: Starts, head: Starts, confidence: float) -> tuple[MetricCompar
 
 
 def log_ratio(name: str, base: Starts, head: Starts, confidence: float) -> stats.Effect | None:
-    """One figure's log(head / base) over the starts; None where it is not visible in all of them, or 0.
+    """One metric's log(head / base) over the starts; None where it is 0 or not visible in some start.
 
     Raises ValueError for latencies that cannot be read.
     """
-    change = _changes([each for each in METRICS if each.name == name], base, head, confidence).get(name)
+    metric = [BY_NAME[name]] if name in BY_NAME else []
+    change = _changes(metric, base, head, confidence).get(name)
     return None if change is None else change.ratio
 
 
 def always_zero(name: str, base: Starts, head: Starts) -> bool:
-    """Whether a figure is visible in every start of both, and 0 in each."""
-    of = next((metric.of for metric in METRICS if metric.name == name), None)
-    return callable(of) and all(of(samples) == 0 for samples in (*base.values(), *head.values()))
+    """Whether a metric is visible in every start of both servers, and 0 in each."""
+    source = BY_NAME[name].source if name in BY_NAME else None
+    return callable(source) and all(source(samples) == 0 for samples in (*base.values(), *head.values()))
 
 
 def transaction_s(starts: Starts) -> float:
-    """The mean latency of all transactions. Raises ValueError where it cannot be read."""
+    """Mean latency of all transactions, seconds. Raises ValueError for latencies that cannot be read."""
     return merged(tuple(samples.latencies for samples in starts.values())).mean_s
 
 
 def statement_times(base: Starts, head: Starts, confidence: float) -> tuple[StatementTime, ...]:
-    """Where a transaction's time goes, by kind of statement; what changed most comes first.
+    """A transaction's time by kind of statement, the largest change first; none with fewer than two starts.
 
-    The kinds' times add up to the transaction's, so each one's difference is its part of the whole one. None
-    with fewer than two starts. Raises ValueError for latencies that cannot be read.
+    The times add up to the transaction's, and so do the differences. Raises ValueError for latencies that
+    cannot be read.
     """
     starts = sorted(base.keys() & head.keys())
     if len(starts) < STARTS_MIN:
@@ -137,15 +147,17 @@ class _Change(NamedTuple):
 
 
 def _changes(metrics: Iterable[Metric], base: Starts, head: Starts, confidence: float) -> dict[str, _Change]:
-    """Those that are visible in each start that both have, and not always 0; none with fewer than two."""
+    """Metrics that are visible in every common start, and not always 0; none with fewer than two starts."""
     starts = sorted(base.keys() & head.keys())
     if len(starts) < STARTS_MIN:
         return {}
     of_base, of_head = [base[start] for start in starts], [head[start] for start in starts]
-    found = _percentiles({m.name: m.of for m in metrics if not callable(m.of)}, of_base, of_head, confidence)
+    found = _percentiles(
+        {m.name: m.source for m in metrics if not callable(m.source)}, of_base, of_head, confidence
+    )
     for metric in metrics:
-        if callable(metric.of):
-            pairs = _pairs(metric.of, of_base, of_head)
+        if callable(metric.source):
+            pairs = _pairs(metric.source, of_base, of_head)
             if any(map(any, pairs)):
                 found[metric.name] = _change(pairs, confidence)
     return found
@@ -164,23 +176,23 @@ def _percentiles(
 
 
 def _pairs(
-    of: Callable[[Samples], float | None], base: Sequence[Samples], head: Sequence[Samples]
+    source: Callable[[Samples], float | None], base: Sequence[Samples], head: Sequence[Samples]
 ) -> list[tuple[float, float]]:
-    """The figure of both in each start; none where one of them is not visible."""
-    values = [(of(one), of(other)) for one, other in zip(base, head, strict=True)]
+    """Both servers' values in each start; none where one is not visible."""
+    values = [(source(one), source(other)) for one, other in zip(base, head, strict=True)]
     pairs = [(of_base, of_head) for of_base, of_head in values if of_base is not None and of_head is not None]
     return pairs if len(pairs) == len(values) else []
 
 
 def _times_s(samples: Samples) -> dict[str, float]:
-    """Seconds of a mean transaction that pass in each kind of statement."""
+    """Seconds of a mean transaction by kind of statement."""
     transactions = max(1, decoded(samples.latencies).count)
     by_kind = {kind: decoded(text) for kind, text in samples.statements.items()}
     return {kind: latencies.mean_s * latencies.count / transactions for kind, latencies in by_kind.items()}
 
 
 def _change(pairs: Sequence[tuple[float, float]], confidence: float) -> _Change:
-    """Over the starts, of which each gave a pair."""
+    """The change over starts; each gave one pair of values."""
     base, head = ([*side] for side in zip(*pairs, strict=True))
     logs = [math.log(of_head / of_base) for of_base, of_head in pairs] if all(map(all, pairs)) else None
     return _Change(

@@ -35,7 +35,7 @@ def flagged(
     and that of `rounds`, and the mean of the fresh starts that confirm it passes the bar again. Start means
     are taken to be normal: then estimate and estimated spread are independent, and the power is that of each
     spread that a run may see, averaged over their distribution (a non-central t, with a bar: Johnson, Kotz
-    and Balakrishnan, "Continuous Univariate Distributions", chapter 31). Needs two starts. `freedom`:
+    and Balakrishnan, "Continuous Univariate Distributions", chapter 31). Needs two starts. `df`:
     degrees of freedom of the spread that a run sees; by default those of its starts.
     """
     df = starts - 1 if df is None else df

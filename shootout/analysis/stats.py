@@ -347,7 +347,7 @@ def _independent(rounds: int, trim: float, inflation: float) -> float:
 
 
 def quantile(confidence: float, df: float = math.inf) -> float:
-    """How many standard errors Student's interval reaches to each side; endless freedom: the normal one's."""
+    """Standard errors that Student's interval reaches to each side; infinite df: the normal interval's."""
     end = (1 + confidence) / 2
     return float(ndtri(end) if df == math.inf else stdtrit(df, end))
 

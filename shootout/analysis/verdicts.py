@@ -141,7 +141,7 @@ def _detectable(change: Change, policy: Policy, bar: float, comparisons: int) ->
         return None
     starts, df = len(change.first.per_start), change.first.df
     error = max(change.first.error, change.rounds.error if change.rounds else 0.0)
-    spread = error * math.sqrt(starts)  # with what other heads lend it
+    spread = error * math.sqrt(starts)  # after variance shrinkage
     found = power.detectable(spread, starts, bar, policy, comparisons, df=df, rounds=change.rounds)
     change_ = min(found, DETECTABLE_MAX)
     return -math.expm1(-change_) if change.metric == THROUGHPUT else math.expm1(change_)

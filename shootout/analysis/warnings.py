@@ -31,7 +31,7 @@ def of_cell(
     if pair.throughput is not None and len(pair.throughput.per_start) == 1:
         text = "One start only: what a restart changes is not in the interval"
         yield Warning(code="few-starts", text=text)
-    # Where other heads lend it their spreads, an interval rests on these, too.
+    # After variance shrinkage an interval rests on the other heads' spreads, too.
     if pair.throughput is not None and len(pair.throughput.per_start) == 2 and pair.throughput.df == 1:
         yield Warning(code="few-starts", text="Two starts only: the interval rests on one difference")
     yield from _wide(document.header, pair, judgement)

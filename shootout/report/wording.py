@@ -59,7 +59,6 @@ WORST_FIRST = (
     Verdict.IMPROVED,
 )
 
-_TITLES_AND_UNITS = {metric.name: (metric.title, metric.unit) for metric in metrics.METRICS}
 
 # Control characters, bidirectional ones too, would change how the text around them reads.
 _VISIBLE = (
@@ -354,7 +353,8 @@ def causes_title(c: CellComparison) -> str:
 
 def cause(each: Cause) -> str:
     """What became more or less, and how much of a transaction's time that is, about."""
-    title, unit = (each.name, "s") if each.kind == "statement" else _TITLES_AND_UNITS[each.name]
+    metric = metrics.BY_NAME.get(each.name) if each.kind == "work" else None
+    title, unit = (metric.title, metric.unit) if metric else (each.name, "s")
     base, head = amount(each.base, unit), amount(each.head, unit)
     change = f" ({percent(each.head / each.base)})" if each.base else ""
     link, weight = ("of", "about") if each.kind == "statement" else ("for", "roughly")

@@ -1,4 +1,4 @@
-"""Heads of a block lend each other their spreads: by numbers worked out by hand, and by simulation."""
+"""Variance shrinkage across the heads of a block: by numbers worked out by hand, and by simulation."""
 
 from __future__ import annotations
 
@@ -69,19 +69,19 @@ def test_heads_that_differ_by_less_than_chance_could_all_be_one() -> None:
 
 
 def test_a_variance_and_its_degrees_of_freedom_by_smyths_formula() -> None:
-    """With endless freedom and nothing shared the others count by all their own: 4 of 3 heads with 2 each."""
+    """With infinite df and nothing shared the others count in full: 4 of 3 heads with 2 each."""
     block = a_block([1.0, 2.0, 3.0], shared=0.0)
-    variances, dfs = shrinkage.lent(block, math.inf)
+    variances, dfs = shrinkage.posterior(block, math.inf)
     assert variances.tolist() == pytest.approx([(4 * 2.5 + 2 * 1) / 6, 2.0, (4 * 1.5 + 2 * 3) / 6])
     assert dfs.tolist() == pytest.approx([6, 6, 6])
-    half = shrinkage.lent(block, 2)
+    half = shrinkage.posterior(block, 2)
     assert half[0].tolist() == pytest.approx([(2.5 + 1) / 2, 2.0, (1.5 + 3) / 2])
     assert half[1].tolist() == pytest.approx([4, 4, 4])
 
 
 def test_what_a_shared_base_takes_off() -> None:
     """Nine heads with 2 each: eight others are worth 16 / 2.75; with its own a head has less than 6."""
-    _, dfs = shrinkage.lent(a_block([1.0] * 9), math.inf)
+    _, dfs = shrinkage.posterior(a_block([1.0] * 9), math.inf)
     known = 16 / 2.75
     assert dfs == pytest.approx((2 + known) ** 2 / (2 + 1.5 * known))
     assert 5.69 < dfs[0] < 6
@@ -96,15 +96,15 @@ def test_degrees_of_freedom_are_what_a_pooled_variance_has(heads: int, starts: i
     known = (heads - 1) * (starts - 1) / (1 + (heads - 2) / 4)
     prior = (own.sum(axis=1) - own[:, 0]) / (heads - 1)
     pooled = ((starts - 1) * own[:, 0] + known * prior) / (starts - 1 + known)
-    _, dfs = shrinkage.lent(a_block([1.0] * heads, starts - 1), math.inf)
+    _, dfs = shrinkage.posterior(a_block([1.0] * heads, starts - 1), math.inf)
     assert 2 * pooled.mean() ** 2 / pooled.var() == pytest.approx(dfs[0], rel=0.04)
 
 
 def test_a_noisy_head_keeps_to_itself() -> None:
-    variances, dfs = shrinkage.lent(a_block([1.0, 1.0, 1.0, 100.0]), math.inf)
+    variances, dfs = shrinkage.posterior(a_block([1.0, 1.0, 1.0, 100.0]), math.inf)
     assert (variances[3], dfs[3]) == (100, 2)
     assert variances[:3] == pytest.approx(1)  # nor do the others borrow from it
-    alone, _ = shrinkage.lent(a_block([1.0, 100.0]), math.inf)
+    alone, _ = shrinkage.posterior(a_block([1.0, 100.0]), math.inf)
     assert alone[0] > 1  # there is no other
 
 
@@ -169,7 +169,7 @@ def test_neither_scale_nor_order_matters(
         assert other.error == pytest.approx(found[number].error)
 
 
-def test_what_has_no_spread_neither_lends_nor_borrows() -> None:
+def test_what_has_no_spread_is_not_pooled() -> None:
     effects = [an_effect(0.1, 0.1, 0.1), spread_by(0.02), spread_by(0.03), an_effect(0.1, 0.1, 0.1 + 1e-15)]
     found = shrinkage.over_blocks(effects, "bbbb", SURE)
     assert (found[0], found[3]) == (effects[0], effects[3])
@@ -227,7 +227,7 @@ def test_intervals_of_heads_rest_on_more_than_their_own_starts(base: str | None)
     assert (np.ptp(of_aa_controls) < 1e-9) == (base is not None)
 
 
-def test_two_starts_rest_on_one_difference_only_where_nobody_lends() -> None:
+def test_two_starts_rest_on_one_difference_only_where_nothing_is_pooled() -> None:
     warned = {}
     for heads in (1, 5):
         cells = [cell for cell in compare.compare(a_run_of(heads, starts=2)).cells if cell.cell != cell.base]
@@ -239,13 +239,13 @@ def test_two_starts_rest_on_one_difference_only_where_nobody_lends() -> None:
     assert warned[5] < 0.5
 
 
-def test_whole_and_confirming_starts_are_moderated_each_by_themselves() -> None:
+def test_whole_and_confirming_starts_are_shrunk_each_by_themselves() -> None:
     document = a_run_of(5, confirming=2)
     policy = document.header.profile.policy
     cells = [
         pair for block in document.header.blocks for pair in pairs.of_block(document, block, policy, None)
     ]
-    heads, aa_controls = shrinkage.moderated(cells, [], SURE)
+    heads, aa_controls = shrinkage.shrunk(cells, [], SURE)
     assert aa_controls == ()
     for before, after in zip(cells, heads, strict=True):
         for own, change in zip(before.judged, after.judged, strict=True):

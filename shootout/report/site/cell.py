@@ -23,7 +23,6 @@ from shootout.report.site.server import compared_settings
 
 SERVER_CPU = "server CPU, µs"
 OF_HOST = (SERVER_CPU, "context_switches", "disk_written_bytes")  # by the kernel that the server runs on
-METRICS = {metric.name: metric for metric in metrics.METRICS}
 READABLE = {"s": ("ms", 1e3), "bytes": ("bytes", 1.0), "": ("", 1.0)}
 
 
@@ -125,7 +124,7 @@ class CellPage:
         doubt = 1 - self.run.comparison.policy.confidence
         rows = []
         for each in self.comparison.metrics:
-            metric = METRICS[each.name]
+            metric = metrics.BY_NAME[each.name]
             unit, factor = READABLE[metric.unit]
             if each.name == "server_cpu":
                 unit, factor = "µs", 1e6
