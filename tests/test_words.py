@@ -14,7 +14,7 @@ from shootout.paths import ROOT
 GLOSSARY = ROOT / "docs" / "glossary.md"
 LEFT_OUT = {GLOSSARY, ROOT / "CHANGELOG.md", Path(__file__)}
 SOURCES = {".py", ".pyi", ".rs", ".j2", ".js", ".css", ".toml", ".yml", ".md"}
-ALLOWED = re.compile('degrees of freedom|"twin"')  # the standard term; a name in run documents
+ALLOWED = re.compile('(?i)degrees of freedom|"twin"|/twins')  # the standard term; names in run documents
 PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
