@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,7 +16,6 @@ import pytest
 from shootout import app
 from shootout._engine import Engine
 from shootout.document import journal
-from shootout.errors import MeasureError
 from shootout.inputs import workload
 from shootout.inputs.options import Selection
 from shootout.measure import dataset
@@ -26,10 +24,8 @@ from shootout.measure.managed import connect
 from shootout.model.plan import Dataset
 from shootout.model.run import ServerRecord
 from shootout.model.workload import Result, Step, Transaction, Workload, WorkloadStatement
-from shootout.runner import machine
 from shootout.servers import dsn, instances
-from shootout.servers.dsn import Dsn
-from shootout.servers.external import MARK, Claim, External
+from shootout.servers.external import MARK, External
 from shootout.servers.instances import Instance
 from tests.runs import BASE, HEAD, PYTEST, SHOOTOUT, Lab, a_tree, document_in
 
@@ -109,11 +105,6 @@ def connected(text: str) -> External:
     external = External(written.dsn, written.password)
     external.identify()
     return external
-
-
-def holder(server: Instance) -> int:
-    ((connection,),) = server.query("SELECT IS_USED_LOCK('shootout')")
-    return int(connection)
 
 
 def command_lines(pid: int) -> list[str]:
@@ -489,56 +480,6 @@ def test_what_is_done_there_goes_into_the_binary_log(server: Instance) -> None:
     assert "DROP DATABASE IF EXISTS shootout" in events
 
 
-def test_only_what_this_run_made_is_removed(server: Instance) -> None:
-    with connected(by_socket(server)) as external, connected(by_tcp(server)) as other:
-        assert external.identity == other.identity
-        for statement in external.creating("shootout"):
-            external.query(statement)
-        assert external.mark("shootout") == external.token
-        with pytest.raises(MeasureError, match="schema shootout does not belong to this run; left alone"):
-            other.removing("shootout")
-        other.drop("shootout")
-        assert external.reopen().mark("shootout") == external.token
-        external.drop("shootout")
-        assert external.mark("shootout") is None
-        assert external.removing("shootout") == ()
-
-
-def test_one_run_has_a_server_until_it_gives_it_up(server: Instance) -> None:
-    with connected(by_socket(server)) as external:
-        claim = Claim(external)
-        server.query(f"KILL {holder(server)}")
-        claim.renew()
-        claim.renew()
-        stolen = server.connect()
-        server.query(f"KILL {holder(server)}")
-        with stolen.cursor() as cursor:
-            cursor.execute("SELECT GET_LOCK('shootout', 20)")
-        with pytest.raises(MeasureError, match="another run of shootout is measuring there"):
-            claim.renew()
-        stolen.close()
-        claim.renew()
-        claim.release()
-
-
-def test_the_process_is_found_where_it_can_be_seen(server: Instance) -> None:
-    with connected(by_socket(server)) as external:
-        assert external.pid == server.pid
-        assert external.local
-    with connected(by_tcp(server)) as external:
-        assert external.pid == server.pid
-    pid_file = server.directory / "mysqld.pid"
-    content = pid_file.read_text()
-    try:
-        for other in (str(os.getpid()), "1", "999999999", "none"):
-            pid_file.write_text(other)
-            with connected(by_tcp(server)) as external:
-                assert external.pid is None
-                assert machine.counters(external.pid) == {}
-    finally:
-        pid_file.write_text(content)
-
-
 def test_an_account_that_keeps_its_password_hashed_is_let_in_over_tcp(started: dict[str, Instance]) -> None:
     server = started[HEAD]
     server.query("FLUSH PRIVILEGES")  # forgets cached logins
@@ -546,16 +487,3 @@ def test_an_account_that_keeps_its_password_hashed_is_let_in_over_tcp(started: d
         dataset.load(external, SMALL)
         assert dataset.verify(external, SMALL) != ""
         dataset.unload(external, SMALL)
-
-
-def test_an_answer_of_any_kind_is_a_sign_of_life(server: Instance) -> None:
-    external = External(Dsn(user="nobody", socket=str(server.socket)), "wrong")
-    assert external.alive()
-    assert external.post_mortem() == ""
-    with pytest.raises(MeasureError, match=r"error 1045: Access denied for user 'nobody'"):
-        external.identify()
-    with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))
-        gone = External(Dsn(user="nobody", host="127.0.0.1", port=silent.getsockname()[1]), "")
-        assert not gone.alive()
-        assert "no longer answers: error 2003" in gone.post_mortem()

@@ -140,12 +140,6 @@ def test_what_is_in_use_stays_whatever_the_limit(cache_dir: Path) -> None:
     assert names(cache_dir) == []
 
 
-def test_several_processes_use_one_directory(cache_dir: Path) -> None:
-    shared = a_template(cache_dir, "shared")
-    with in_another_process(shared), ExitStack() as held:
-        assert not locking.build_once(shared, Path.mkdir, Path.is_dir, held)
-
-
 def test_a_directory_that_was_just_made_is_in_use(cache_dir: Path) -> None:
     target = cache_dir / "templates" / "new"
     with ExitStack() as held:
@@ -252,67 +246,3 @@ def test_a_limit_that_is_none_ends_the_command(
     monkeypatch.setenv(cache.LIMIT_VARIABLE, "lots")
     assert cli.main(["cache", "list"]) == 2
     assert capsys.readouterr().err.startswith("shootout: SHOOTOUT_CACHE_BYTES: expected a size in bytes")
-
-
-# --- built once -----------------------------------------------------------------------------------
-
-BUILDER = """
-import sys, time
-from pathlib import Path
-from shootout.servers import locking
-
-def build(directory):
-    (directory / "half").touch()
-    print("building", flush=True)
-    sys.stdin.readline()
-    (directory / "whole").touch()
-
-print(locking.build_once(Path(sys.argv[1]), build, lambda found: (found / "whole").exists()), flush=True)
-"""
-
-
-@contextmanager
-def a_builder(target: Path) -> Iterator[subprocess.Popen[str]]:
-    with subprocess.Popen(
-        [sys.executable, "-c", BUILDER, target], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        yield process
-        process.kill()
-
-
-def said(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    return process.stdout.readline().strip()
-
-
-def go_on(process: subprocess.Popen[str]) -> None:
-    assert process.stdin is not None
-    process.stdin.write("\n")
-    process.stdin.flush()
-
-
-def test_of_several_processes_one_builds(cache_dir: Path) -> None:
-    target = cache_dir / "templates" / "shared"
-    with a_builder(target) as first:
-        assert said(first) == "building"
-        (entry,) = cache.contents(cache_dir, EVERYTHING).entries
-        assert (entry.name, entry.state) == ("shared", "in use")
-        assert cache.clear(cache_dir).kept == (entry,)
-        with a_builder(target) as second:
-            go_on(first)
-            assert said(first) == "True"
-            assert said(second) == "False"  # it waited, and found it whole
-
-
-def test_what_a_killed_build_left_is_built_anew(cache_dir: Path) -> None:
-    target = cache_dir / "templates" / "shared"
-    with a_builder(target) as killed:
-        assert said(killed) == "building"
-    assert locking.partial_of(target).exists()
-    assert not target.exists()
-    with a_builder(target) as next_one:
-        assert said(next_one) == "building"
-        go_on(next_one)
-        assert said(next_one) == "True"
-    assert {path.name for path in target.iterdir()} == {"half", "whole"}
-    assert not locking.partial_of(target).exists()

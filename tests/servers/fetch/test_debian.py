@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from shootout.errors import MeasureError
+from shootout.model.catalogue import Debian
 from shootout.servers.fetch import debian
 from shootout.servers.fetch.debian import Root
+from tests.servers.fetch.archives import a_failing_client
 
 MAIN = ("http://mirror/", "bookworm", "main", "Debian")
 UPDATES = ("http://other/", "bookworm-updates", "main", "Debian")
@@ -78,3 +81,21 @@ def test_folders_that_are_one_in_newer_releases_are_one(member: str, where: str 
 )
 def test_absolute_links_point_into_the_tree(where: str, target: str, said: str) -> None:
     assert Root(Path()).target(where, target) == said
+
+
+APT_SAYS = """\
+Get:1 http://127.0.0.1/any sid InRelease
+W: Some index files failed to download.
+E: Unable to fetch some archives, maybe run apt-get update or try with --fix-missing?
+E: Something else
+"""
+
+
+def test_the_reason_is_apts_first_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    a_failing_client("apt-get", APT_SAYS, tmp_path, monkeypatch)
+    with pytest.raises(MeasureError) as caught:
+        debian.download(Debian(series="sid", packages=("any", "other")), tmp_path / "root")
+    assert str(caught.value) == (
+        "cannot download any other of Debian sid: "
+        "Unable to fetch some archives, maybe run apt-get update or try with --fix-missing?"
+    )

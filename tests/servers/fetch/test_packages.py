@@ -1,18 +1,13 @@
 from __future__ import annotations
 
-import http.server
-import io
 import multiprocessing
 import os
 import resource
 import shutil
 import signal
-import tarfile
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
-from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -24,6 +19,7 @@ from shootout.servers import catalogue
 from shootout.servers.fetch import packages
 from shootout.servers.locking import build_once
 from shootout.servers.native import Tree
+from tests.servers.fetch.archives import an_archive, directories, fetch_archive
 
 NAMES = ("mysql-5.7.22", "mysql-8.0.12")
 SMALL = (*NAMES, "mysql-5.6.24", "mariadb-11.8")  # one for each kind of source
@@ -41,23 +37,11 @@ def a_maven(name: str = NAMES[0], **fields: str) -> Maven:
     return msgspec.structs.replace(source, **fields)
 
 
-def an_archive(path: Path, *names: str) -> Archive:
-    """An archive of text files, under its file URL."""
-    with tarfile.open(path, "w:gz") as tar:
-        for name in names:
-            tar.addfile(tarfile.TarInfo(name), io.BytesIO())
-    return Archive(url=path.as_uri(), sha256=sha256(path.read_bytes()).hexdigest())
-
-
 @pytest.fixture
 def cache(tmp_path: Path) -> Iterator[Path]:
     """An empty cache, for trees that are too large to be left behind."""
     yield tmp_path / "cache"
     shutil.rmtree(tmp_path / "cache")
-
-
-def directories(cache: Path) -> list[str]:
-    return [each.name for each in (cache / "servers").iterdir() if each.is_dir()]
 
 
 def a_fetched_server(name: str, cache: Path) -> None:
@@ -141,60 +125,10 @@ def test_what_a_client_cannot_find_is_said_in_its_words(source: Source, words: s
     message = str(caught.value)
     assert message.startswith(words)
     assert len(message) > len(words) or "locate" in words
-    assert "said nothing" not in message
+    assert "printed nothing" not in message
     assert "[" not in message  # no marks of Maven's, no colours
     assert "\n" not in message
     assert directories(tmp_path) == []
-
-
-NPM_SAYS = """\
-npm error code ECONNREFUSED
-npm error syscall connect
-npm error errno ECONNREFUSED
-npm error FetchError: request to http://127.0.0.1:1/any failed, reason: connect ECONNREFUSED 127.0.0.1:1
-npm error     at ClientRequest.<anonymous> (index.js:130:14)
-"""
-APT_SAYS = """\
-Get:1 http://127.0.0.1/any sid InRelease
-W: Some index files failed to download.
-E: Unable to fetch some archives, maybe run apt-get update or try with --fix-missing?
-E: Something else
-"""
-
-
-@pytest.mark.parametrize(
-    ("source", "said", "words"),
-    [
-        (
-            Npm(package="any@1", sha256="0" * 64),
-            NPM_SAYS,
-            "cannot download any@1: FetchError: request to http://127.0.0.1:1/any failed, "
-            "reason: connect ECONNREFUSED 127.0.0.1:1",
-        ),
-        (Npm(package="any@1", sha256="0" * 64), "", "cannot download any@1: npm printed nothing"),
-        (
-            Debian(series="sid", packages=("any", "other")),
-            APT_SAYS,
-            "cannot download any other of Debian sid: "
-            "Unable to fetch some archives, maybe run apt-get update or try with --fix-missing?",
-        ),
-    ],
-)
-def test_of_all_that_a_client_says_the_reason_is_told(
-    source: Source, said: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "said").write_text(said)
-    script = tmp_path / "bin" / packages.client(source)
-    script.parent.mkdir()
-    targets = "http://127.0.0.1/any\tsid\tmain\tDebian"
-    script.write_text(
-        f'#!/bin/sh\n[ "$1" = indextargets ] && echo "{targets}" && exit\ncat {tmp_path}/said\nexit 1\n'
-    )
-    script.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{script.parent}:{os.environ['PATH']}")
-    with pytest.raises(MeasureError) as caught:
-        packages.fetch("any", an_entry(source), tmp_path)
-    assert str(caught.value) == words
 
 
 @pytest.mark.parametrize(
@@ -286,89 +220,6 @@ def test_an_archive_with_nothing_wanted_in_it_is_refused(tmp_path: Path) -> None
     source = an_archive(tmp_path / "any.tar.gz", "bin/mysqld")
     with pytest.raises(InputError, match="nothing in it matches `folder` and `keep`"):
         packages.fetch("any", an_entry(msgspec.structs.replace(source, folder="usr")), tmp_path)
-    assert directories(tmp_path) == []
-
-
-# --- archives of the user's own -------------------------------------------------------------------
-
-
-def fetch_archive(source: Archive, cache: Path) -> Path:
-    return packages.fetch_archive(source.url, source.sha256, cache)
-
-
-def test_the_single_top_folder_of_an_archive_is_the_tree(tmp_path: Path) -> None:
-    for names, found in (
-        (("mine/bin/mysqld", "mine/mine/text"), {"bin", "mine"}),
-        (("bin/mysqld", "share/text"), {"bin", "share"}),
-        (("mysqld",), {"mysqld"}),
-    ):
-        directory = fetch_archive(an_archive(tmp_path / "mine-1.2.tar.gz", *names), tmp_path)
-        assert {each.name for each in directory.iterdir()} == found
-        assert directory.name.startswith("mine-1.2-")
-
-
-@pytest.fixture
-def web(tmp_path: Path) -> Iterator[str]:
-    """A web server for the files in tmp_path; of what is called torn it gives half."""
-
-    class Handler(http.server.SimpleHTTPRequestHandler):
-        def __init__(self, *arguments: object, **options: object) -> None:
-            super().__init__(*arguments, directory=str(tmp_path), **options)  # type: ignore[arg-type]
-
-        def do_GET(self) -> None:
-            if "torn" not in self.path:
-                super().do_GET()
-                return
-            content = (tmp_path / self.path[1:]).read_bytes()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content[: len(content) // 2])
-
-        def log_message(self, format: str, *arguments: object) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
-
-
-def test_an_archive_is_fetched_from_the_web_once(web: str, tmp_path: Path) -> None:
-    local = an_archive(tmp_path / "mine.tar.gz", "mine/bin/mysqld")
-    source = msgspec.structs.replace(local, url=f"{web}/mine.tar.gz?any=1")
-    directory = fetch_archive(source, tmp_path)
-    assert (directory / "bin" / "mysqld").is_file()
-    (tmp_path / "mine.tar.gz").unlink()
-    assert fetch_archive(source, tmp_path) == directory
-
-
-def test_an_archive_that_does_not_come_whole_is_said(web: str, tmp_path: Path) -> None:
-    source = an_archive(tmp_path / "torn.tar.gz", "bin/mysqld")
-    length = (tmp_path / "torn.tar.gz").stat().st_size
-    for url, words in (
-        (f"{web}/torn.tar.gz", f"it ended after {length // 2} of {length} bytes"),
-        (f"{web}/none.tar.gz", "HTTP 404 File not found"),
-        ("http://127.0.0.1:1/any.tar.gz", "Connection refused"),
-    ):
-        with pytest.raises(MeasureError) as caught:
-            fetch_archive(msgspec.structs.replace(source, url=url), tmp_path)
-        assert str(caught.value).startswith(f"cannot download {url}: ")
-        assert words in str(caught.value)
-    wrong = msgspec.structs.replace(source, url=f"{web}/other.tar.gz")
-    (tmp_path / "other.tar.gz").write_text("something else")
-    with pytest.raises(InputError, match=f"{wrong.url}: expected sha256 {wrong.sha256}, found "):
-        fetch_archive(wrong, tmp_path)
-    assert directories(tmp_path) == []
-
-
-def test_what_is_no_archive_is_said(tmp_path: Path) -> None:
-    (tmp_path / "any.tar").write_text("no tar")
-    source = Archive(url=(tmp_path / "any.tar").as_uri(), sha256=sha256(b"no tar").hexdigest())
-    with pytest.raises(InputError, match=r"any\.tar: not a complete tar"):
-        fetch_archive(source, tmp_path)
     assert directories(tmp_path) == []
 
 

@@ -1,0 +1,32 @@
+"""The process behind a connection."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from shootout.runner import machine
+from shootout.servers.instances import Instance
+from tests.servers.external_server import by_socket, by_tcp, connected
+
+pytest_plugins = ["tests.servers.external_server"]
+pytestmark = pytest.mark.real
+
+
+def test_the_process_is_found_where_it_can_be_seen(server: Instance) -> None:
+    with connected(server, by_socket(server)) as external:
+        assert external.pid == server.pid
+        assert external.local
+    with connected(server, by_tcp(server)) as external:
+        assert external.pid == server.pid
+    pid_file = server.directory / "mysqld.pid"
+    content = pid_file.read_text()
+    try:
+        for other in (str(os.getpid()), "1", "999999999", "none"):
+            pid_file.write_text(other)
+            with connected(server, by_tcp(server)) as external:
+                assert external.pid is None
+                assert machine.counters(external.pid) == {}
+    finally:
+        pid_file.write_text(content)
