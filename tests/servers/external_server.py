@@ -1,4 +1,7 @@
-"""A running server, as `dsn:` reaches it."""
+"""A running server, as `dsn:` reaches it.
+
+PYTEST_DONT_REWRITE: test modules import this before pytest loads it as a plugin.
+"""
 
 from __future__ import annotations
 
