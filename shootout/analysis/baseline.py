@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -17,7 +17,7 @@ import numpy as np
 from shootout import files
 from shootout.analysis import stats, verdicts, warnings
 from shootout.analysis.pairs import Change
-from shootout.document import fingerprint
+from shootout.document import compatibility, fingerprint
 from shootout.errors import InputError
 from shootout.inputs import acknowledgements
 from shootout.model.history import Baseline, BaselineCell, BaselineServer
@@ -28,7 +28,6 @@ from shootout.paths import file_stem
 
 NOT_YET = "accept one with `shootout baseline accept`"
 RunnerWorkload = tuple[str, str]  # the runner's fingerprint, the workload's name
-_WORKLOAD = ("protocol", "options", "distribution")  # of a WorkloadRecord: what is sent
 # Warnings that are about the verdict against the anchor, and not about what was measured.
 _OF_VERDICTS = {
     "wide",
@@ -202,7 +201,7 @@ def _cell(cell: CellComparison, comparison: Comparison) -> BaselineCell:
 
 
 def _merged(old: Baseline | None, new: Baseline) -> Baseline:
-    if old is None or next(_differences(old, new), None) is not None:
+    if old is None or next(compatibility.baselines(old, new), None) is not None:
         return new
     measured = {(cell.dataset, cell.server, cell.threads) for cell in new.cells}
     kept = [each for each in old.cells if (each.dataset, each.server, each.threads) not in measured]
@@ -249,39 +248,8 @@ def _refusal(comparison: Comparison, cell: CellComparison, baseline: Baseline | 
         cells=(),
         machine=fingerprint.facts(part.runner),
     )
-    different = next(_differences(baseline, now), None)
+    different = next(compatibility.baselines(baseline, now), None)
     return None if different is None else f"its baseline does not fit: {different}"
-
-
-def _differences(then: Baseline, now: Baseline) -> Iterator[str]:
-    """What makes two baselines foreign to each other; builds of other servers than the anchor may differ."""
-    machines = fingerprint.difference(then.machine, now.machine)
-    if then.runner != now.runner:
-        yield f"runner {then.runner}, now {now.runner}" + (f" ({machines})" if machines else "")
-    elif machines:
-        yield machines
-    if then.anchor != now.anchor:
-        yield f"anchor {then.anchor}, now {now.anchor}"
-    for what, old, new in (
-        ("load", then.load, now.load),
-        *((name, getattr(then.workload, name), getattr(now.workload, name)) for name in _WORKLOAD),
-    ):
-        if old != new:
-            yield f"{what} {_text(old)}, now {_text(new)}"
-    if then.digest and now.digest and then.digest != now.digest:
-        yield f"{then.workload.name} sends other statements"
-    builds = {each.servers[then.anchor].build for each in (then, now) if then.anchor in each.servers}
-    if len(builds) > 1:
-        yield f"the anchor {then.anchor} is another build"
-    for label in (each for each in then.servers if each in now.servers):
-        old_settings, new_settings = then.servers[label].settings, now.servers[label].settings
-        for name in sorted(old_settings.keys() | new_settings.keys()):
-            if old_settings.get(name) != new_settings.get(name):
-                yield f"{label}: {name} {old_settings.get(name)}, now {new_settings.get(name)}"
-
-
-def _text(value: object) -> str:
-    return msgspec.json.encode(value).decode()
 
 
 def _unjudged(cell: CellComparison, reason: str) -> CellComparison:

@@ -1,4 +1,4 @@
-"""What makes two runs foreign to each other, in words."""
+"""What makes two runs incompatible, or a run and a baseline, in words."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any
 import msgspec
 
 from shootout.document import fingerprint
+from shootout.model.history import Baseline
 from shootout.model.run import RunHeader, Runner, ServerRecord
 
 WORDS_MAX = 60  # of a value that is quoted
 
 # Of a header: all that says what is measured, and how. The servers' references stand in the profile.
 _ASKED = ("shootout", "profile_name", "profile", "workloads", "digests", "given")
+_SENT = ("protocol", "options", "distribution")  # of a WorkloadRecord: what is sent
 
 
 def plans(then: RunHeader, now: RunHeader, aside: Collection[str] = ()) -> Iterator[str]:
@@ -30,9 +32,7 @@ def plans(then: RunHeader, now: RunHeader, aside: Collection[str] = ()) -> Itera
 
 def runners(then: Runner, now: Runner) -> Iterator[str]:
     """Where two machines differ; nothing where their fingerprints are equal."""
-    if then.fingerprint != now.fingerprint:
-        facts = fingerprint.difference(then.facts, now.facts)
-        yield f"runner {then.fingerprint}, now {now.fingerprint}" + (f" ({facts})" if facts else "")
+    yield from _machines((then.fingerprint, then.facts), (now.fingerprint, now.facts))
 
 
 def servers(then: ServerRecord, now: ServerRecord, *, effective: bool = True) -> Iterator[str]:
@@ -50,6 +50,31 @@ def servers(then: ServerRecord, now: ServerRecord, *, effective: bool = True) ->
         )
         if what == "requested" or (asked and found):  # a server that was never started has none in effect
             yield from _differences(f"server {then.label}, {what}", asked, found)
+
+
+def baselines(then: Baseline, now: Baseline) -> Iterator[str]:
+    """Where two baselines of one workload differ; builds differ only where they are the anchor's."""
+    yield from _machines((then.runner, then.machine), (now.runner, now.machine))
+    yield from _differences("anchor", then.anchor, now.anchor)
+    yield from _differences("load", _plain(then.load), _plain(now.load))
+    for name in _SENT:
+        yield from _differences(name, *(_plain(getattr(each.workload, name)) for each in (then, now)))
+    if then.digest and now.digest and then.digest != now.digest:
+        yield f"{then.workload.name} sends other statements"
+    builds = {each.servers[then.anchor].build for each in (then, now) if then.anchor in each.servers}
+    if len(builds) > 1:
+        yield f"the anchor {then.anchor} is another build"
+    for label in (each for each in then.servers if each in now.servers):
+        yield from _differences(f"server {label},", then.servers[label].settings, now.servers[label].settings)
+
+
+def _machines(then: tuple[str, Mapping[str, str]], now: tuple[str, Mapping[str, str]]) -> Iterator[str]:
+    """Where fingerprints or facts differ; of older records the facts are not known."""
+    facts = fingerprint.difference(then[1], now[1])
+    if then[0] != now[0]:
+        yield f"runner {then[0]}, now {now[0]}" + (f" ({facts})" if facts else "")
+    elif facts:
+        yield facts
 
 
 def _differences(name: str, then: Any, now: Any) -> Iterator[str]:

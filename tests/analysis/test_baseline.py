@@ -84,10 +84,10 @@ def test_without_a_baseline_nothing_is_judged_and_nothing_fails(tmp_path: Path) 
     assert compare.exit_code(found) == 0
 
 
-def test_a_foreign_baseline_is_refused_and_the_difference_named(tmp_path: Path) -> None:
+def test_an_incompatible_baseline_is_refused_and_the_difference_named(tmp_path: Path) -> None:
     path = accepted(tmp_path, a_run(20))
     cases = {
-        "a: flush 2, now 1": a_run(20, "r2", flush="1"),
+        'server a, flush "2", now "1"': a_run(20, "r2", flush="1"),
         "load ": structs.replace(
             a_run(20, "r2"),
             header=structs.replace(
