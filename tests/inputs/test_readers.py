@@ -166,7 +166,7 @@ def _escaped(character: str) -> str:
 
 FIELD = (
     r"unknown (key|setting) ['\"]|key ['\"].*is missing|not TOML: |not UTF-8|\S.*: \S|"
-    r"['\"].*['\"] is not the name"
+    r"['\"].*['\"] is not an option name"
 )
 OPTION = r".*(['\"]|: \S| = |no \[mysqld\])"  # a .cnf file's
 
