@@ -108,7 +108,7 @@ def run(request: Request, observe: Observe, skip: Skip, cells: Collection[Cell] 
 def conclude(path: Path, out: Path, acknowledged: Path, skip: Skip) -> Conclusion:
     """Judge the run at `path`, record what its A/A cells showed, and publish it beside the other runs."""
     judged = judgement_cache.run(path, acknowledgements.load(acknowledged))
-    ledger.learn(path.parent / ledger.FOLDER, judged.outline.entries)
+    ledger.learn(path.parent / ledger.FOLDER, judged.aa_entries)
     page = publish(path.parent, out, acknowledged, skip)
     whole = judged.whole()
     found = claims.judge_all(whole.document, whole.comparison.policy)
@@ -165,7 +165,9 @@ def accept(document: Path, folder: Path, anchor: str | None) -> tuple[Path, ...]
 def series(results: Path, anchor: str | None, skip: Skip) -> tuple[HistorySeries, ...]:
     """Every cell's ratio to the anchor over all runs of a folder. Raises InputError where there is none."""
     if anchor is None:
-        runs = [tuple(run.points) for run in judgement_cache.runs(results, _skipping(skip))]
+        runs = [
+            tuple(history.points_of(run.comparison)) for run in judgement_cache.runs(results, _skipping(skip))
+        ]
     else:
         runs = [tuple(history.points_of(each)) for each in _all_judged(results, anchor, (), skip)]
     if not runs:

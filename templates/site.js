@@ -1,5 +1,5 @@
 "use strict";
-// Draws the charts, makes tables sortable and filterable, switches the colour scheme. Pages are complete without it.
+// Shows the values of charts, sorts and filters tables, switches the colour scheme. Pages are complete without it.
 (() => {
   const root = document.documentElement;
 
@@ -13,68 +13,40 @@
 
   // --- charts ---------------------------------------------------------------------------------
 
-  /** Computed colour of a role, `--series-1` or `--series-1/0.2`; light-dark() is resolved by the browser. */
-  function colour(role) {
-    const [name, opacity] = role.split("/");
-    const probe = document.createElement("i");
-    probe.style.color = `var(${name})`;
-    document.body.append(probe);
-    const rgb = getComputedStyle(probe).color;
-    probe.remove();
-    return opacity ? rgb.replace("rgb(", "rgba(").replace(")", `, ${opacity})`) : rgb;
-  }
-
-  function coloured(value, key = "") {
-    if (typeof value === "string") return /color$/.test(key) && value.startsWith("--") ? colour(value) : value;
-    if (Array.isArray(value)) return value.map((item) => coloured(item));
-    if (value === null || typeof value !== "object") return value;
-    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, coloured(item, name)]));
-  }
-
-  function axis(own) {
-    const shared = {
-      automargin: true, fixedrange: !matchMedia("(hover: hover)").matches, gridcolor: "--line", linecolor: "--axis",
-      tickcolor: "--axis", ticks: "outside", ticklen: 4, zeroline: false, showline: true,
+  /** The values at a place of a chart, shown beside the pointer or the focus. */
+  function addReadout(chart) {
+    const box = document.createElement("output");
+    box.className = "readout";
+    const stripeOf = ({ target }) => target.closest(".readouts rect");
+    const show = (event) => {
+      const stripe = stripeOf(event);
+      if (!stripe) return;
+      const title = stripe.querySelector("title");
+      if (title) { // which the browser would show, too
+        stripe.setAttribute("aria-label", title.textContent);
+        title.remove();
+      }
+      box.textContent = stripe.getAttribute("aria-label");
+      chart.append(box);
+      const [outer, inner] = [chart.getBoundingClientRect(), stripe.getBoundingClientRect()];
+      const onTheRight = inner.left - outer.left < outer.width / 2;
+      box.style.left = onTheRight ? `${inner.right - outer.left + 8}px` : "";
+      box.style.right = onTheRight ? "" : `${outer.right - inner.left + 8}px`;
     };
-    return { ...shared, ...own, title: { standoff: 8, ...own?.title } };
-  }
-
-  function draw(chart) {
-    const { data, layout } = JSON.parse(chart.querySelector("script").textContent);
-    const style = getComputedStyle(chart);
-    const whole = {
-      ...layout,
-      xaxis: axis(layout.xaxis),
-      yaxis: { ...axis(layout.yaxis), showline: false, ticks: "" },
-      font: { family: style.fontFamily, size: 12.5, color: "--ink-soft" },
-      margin: { l: 48, r: 10, t: 10, b: 40 },
-      paper_bgcolor: "rgba(0,0,0,0)",
-      plot_bgcolor: "rgba(0,0,0,0)",
-      showlegend: false,
-      hoverlabel: { bgcolor: "--surface", bordercolor: "--axis", font: { color: "--ink", size: 12.5 } },
+    const hide = () => box.remove();
+    const move = (event) => {
+      const stripe = stripeOf(event);
+      const next = { ArrowRight: stripe?.nextElementSibling, ArrowLeft: stripe?.previousElementSibling }[event.key];
+      if (event.key === "Escape") hide();
+      if (!next) return;
+      event.preventDefault();
+      for (const [each, reached] of [[stripe, -1], [next, 0]]) each.setAttribute("tabindex", reached);
+      next.setAttribute("role", "img");
+      next.focus();
     };
-    const config = { responsive: true, displayModeBar: false };
-    let canvas = chart.querySelector(".canvas");
-    if (!canvas) {
-      canvas = document.createElement("div");
-      canvas.className = "canvas";
-      chart.querySelector(".sketch").replaceWith(canvas); // which has shown the same until now
-    }
-    return Plotly.react(canvas, coloured(data), coloured(whole), config)
-      .then(() => { chart.dataset.drawn = isDark() ? "dark" : "light"; });
-  }
-
-  const rest = () => new Promise((done) => { setTimeout(done); });
-
-  /** One after the other, so that the page answers in between; a later call begins anew. */
-  async function drawAll() {
-    if (typeof Plotly === "undefined") return; // the pictures stay
-    const turn = drawAll.turn = {};
-    for (const chart of document.querySelectorAll(".chart")) {
-      if (drawAll.turn !== turn) return;
-      await draw(chart);
-      await rest();
-    }
+    for (const [name, action] of Object.entries({
+      pointerover: show, focusin: show, pointerleave: hide, focusout: hide, keydown: move,
+    })) chart.addEventListener(name, action);
   }
 
   // --- tables ---------------------------------------------------------------------------------
@@ -170,9 +142,8 @@
     button.addEventListener("click", () => {
       memory.scheme = root.dataset.scheme = isDark() ? "light" : "dark";
       label();
-      drawAll();
     });
-    systemDark.addEventListener("change", () => { label(); drawAll(); });
+    systemDark.addEventListener("change", label);
     label();
     document.querySelector("header.site nav").append(button);
   }
@@ -191,10 +162,9 @@
 
   function printInLight() {
     let before;
-    addEventListener("beforeprint", () => { before = root.dataset.scheme; root.dataset.scheme = "light"; drawAll(); });
+    addEventListener("beforeprint", () => { before = root.dataset.scheme; root.dataset.scheme = "light"; });
     addEventListener("afterprint", () => {
       if (before) root.dataset.scheme = before; else delete root.dataset.scheme;
-      drawAll();
     });
   }
 
@@ -204,7 +174,7 @@
     document.querySelectorAll(":is(h2, h3)[id]").forEach(addAnchor);
     document.querySelectorAll("pre.command").forEach(addCopyButton);
     addSchemeSwitch();
+    document.querySelectorAll(".chart").forEach(addReadout);
     printInLight();
-    drawAll();
   });
 })();

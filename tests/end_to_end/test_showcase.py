@@ -77,7 +77,7 @@ def test_what_the_readme_shows_is_what_a_recorded_run_says(results: Path, demo: 
     assert demo.site.is_dir()
     readme = (ROOT / "README.md").read_text("utf-8")
     (shown,) = re.findall(r"^ {4}(mysql-8\.0\.12 is slower than .*), …$", readme, flags=re.MULTILINE)
-    said = [judgement_cache.run(path).outline.headline for path in journal.find(results)]
+    said = [wording.overall(judgement_cache.run(path).comparison).text for path in journal.find(results)]
     assert [each for each in said if each.replace(numbers.SPACE, " ").startswith(shown)], said
 
 

@@ -1,6 +1,6 @@
-"""Comparisons → pages: formats what was concluded, judges nothing. The only importer of Jinja2 and Plotly.
+"""Comparisons → pages: formats conclusions, judges nothing. The only importer of Jinja2.
 
-`publish` writes the site, `render` fills the templates, and the other modules are what the templates see.
+`publish` lists the pages, `page` says what a page is, `render` fills templates, `incremental` writes files.
 """
 
 from shootout.paths import file_stem

@@ -1,10 +1,10 @@
-"""What the templates see of a cell."""
+"""The page of a cell."""
 
 from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,41 +16,45 @@ from shootout.model.run import Runner, Samples, SettingRecord, WorkloadRecord
 from shootout.model.verdict import CellComparison, CellFigures, Interval, Latency
 from shootout.report import wording
 from shootout.report.site import charts
-from shootout.report.site.charts import Series
+from shootout.report.site.charts import Chart, Series
+from shootout.report.site.downloads import about
 from shootout.report.site.findings import Finding
-from shootout.report.site.run import MACHINE, CellSet, Doubt, Run
+from shootout.report.site.names import cell_stem
+from shootout.report.site.page import Page
+from shootout.report.site.run import MACHINE, CellSet, Run, WarningEntry
 from shootout.report.site.server import compared_settings
 
+ROUND_COLUMNS = ("start", "round", "tps", "base_tps")
 SERVER_CPU = "server CPU, µs"
-OF_HOST = (SERVER_CPU, "context_switches", "disk_written_bytes")  # by the kernel that the server runs on
+HOST_FIGURES = (SERVER_CPU, "context_switches", "disk_written_bytes")  # counted by the server's kernel
 READABLE = {"s": ("ms", 1e3), "bytes": ("bytes", 1.0), "": ("", 1.0)}
 
 
 @dataclass(frozen=True)
 class Row:
-    """A figure of a cell beside its base's."""
+    """A figure of a cell and of its base."""
 
     name: str
     here: float | None
     base: float | None
-    here_hidden: bool = False  # it is counted where it cannot be seen from here: not none, but not known
+    here_hidden: bool = False  # unknown, not none: counted on a host that cannot be seen from here
     base_hidden: bool = False
 
     @property
     def ratio(self) -> float | None:
-        """Here over base, where both have one."""
+        """Here over base, if both have one."""
         return self.here / self.base if self.here is not None and self.base else None
 
     @property
     def weight(self) -> float:
-        """Size of the change in either direction; below one event in 1000 transactions it hardly counts."""
+        """Size of the change in either direction; events rarer than 1 in 1000 transactions hardly count."""
         rare = 0.001
         return abs(math.log((max(self.here or 0, 0) + rare) / (max(self.base or 0, 0) + rare)))
 
 
 @dataclass(frozen=True)
 class Round:
-    """One round of one start, both servers in transactions per second."""
+    """One round of one start, in transactions per second."""
 
     start: int
     number: int
@@ -60,7 +64,7 @@ class Round:
 
 @dataclass(frozen=True)
 class MetricRow:
-    """A figure of each transaction beside its base's, in a unit that reads well."""
+    """A figure per transaction and its base's, in a readable unit."""
 
     title: str
     unit: str
@@ -71,20 +75,39 @@ class MetricRow:
 
 
 @dataclass(frozen=True)
-class CellPage:
-    """All that one cell's page shows."""
+class CellPage(Page):
+    """A cell: its verdict, and the evidence."""
 
     run: Run
     comparison: CellComparison
+    template = "cell"
+    columns = ROUND_COLUMNS
+
+    @property
+    def path(self) -> str:
+        """Named by the cell."""
+        return f"{self.run.folder}/{cell_stem(self.cell)}.html"
+
+    @property
+    def value(self) -> object:
+        """Everything about the cell."""
+        return {
+            **about(self.run.document.header), "command": self.command, "cell": self.comparison,
+        }  # fmt: skip
+
+    @property
+    def rows(self) -> Iterable[Sequence[object]]:
+        """A line for each round."""
+        return ((each.start, each.number, each.here, each.base) for each in self.rounds)
 
     @property
     def cell(self) -> Cell:
-        """The cell itself."""
+        """The cell."""
         return self.comparison.cell
 
     @property
     def base(self) -> CellComparison | None:
-        """What it is compared with; None for a base."""
+        """The cell it is compared with; None for a base."""
         return None if self.cell == self.comparison.base else self.run.cells.get(self.comparison.base)
 
     @property
@@ -94,17 +117,17 @@ class CellPage:
 
     @cached_property
     def samples(self) -> tuple[tuple[int, Samples], ...]:
-        """Start by start."""
+        """Its samples, start by start."""
         return self.run.samples(self.cell)
 
     @cached_property
     def base_samples(self) -> tuple[tuple[int, Samples], ...]:
-        """The base's."""
+        """The base's samples."""
         return self.run.samples(self.base.cell) if self.base else ()
 
     @cached_property
     def both(self) -> tuple[tuple[Series, tuple[tuple[int, Samples], ...]], ...]:
-        """The base's samples and this cell's, each with its look; a base has only its own."""
+        """The base's samples and this cell's, each with its series; a base has only its own."""
         here = (self.run.series[self.cell.server], self.samples)
         return ((self.run.series[self.base.cell.server], self.base_samples), here) if self.base else (here,)
 
@@ -120,8 +143,8 @@ class CellPage:
 
     @property
     def metrics(self) -> tuple[MetricRow, ...]:
-        """What is compared beside throughput."""
-        doubt = 1 - self.run.comparison.policy.confidence
+        """The other metrics that are compared."""
+        alpha = 1 - self.run.comparison.policy.confidence
         rows = []
         for each in self.comparison.metrics:
             metric = metrics.BY_NAME[each.name]
@@ -135,7 +158,7 @@ class CellPage:
                     base=each.base * factor,
                     here=each.head * factor,
                     ratio=each.ratio,
-                    moved=each.p_value < doubt,
+                    moved=each.p_value < alpha,
                 )
             )
         return tuple(rows)
@@ -151,7 +174,7 @@ class CellPage:
 
     @cached_property
     def costs(self) -> tuple[Row, ...]:
-        """What one transaction takes; CPU time in seconds first."""
+        """The cost of a transaction; CPU time first."""
         return self._figures(
             lambda f: {
                 SERVER_CPU: None if f.server_cpu_s is None else f.server_cpu_s * 1e6,
@@ -164,25 +187,25 @@ class CellPage:
 
     @cached_property
     def counters(self) -> tuple[Row, ...]:
-        """The server's own, for each transaction, the largest change first."""
+        """The server's counters per transaction, the largest change first."""
         rows = self._figures(lambda f: f.counters)
         return tuple(sorted(rows, key=lambda row: (-row.weight if self.base else 0, row.name)))
 
     @cached_property
     def errors(self) -> tuple[Row, ...]:
-        """How often each error code was met."""
+        """The number of errors by code."""
         return self._figures(lambda f: f.errors, absent=0)
 
     @property
     def statements(self) -> tuple[tuple[str, Latency, Latency | None], ...]:
-        """Latencies of each kind of statement, here and on the base."""
+        """Latencies by kind of statement, here and on the base."""
         here = self.comparison.figures.statements if self.comparison.figures else {}
         theirs = self.base.figures.statements if self.base and self.base.figures else {}
         return tuple((kind, latency, theirs.get(kind)) for kind, latency in here.items())
 
     @cached_property
     def settings(self) -> tuple[tuple[SettingRecord, str | None], ...]:
-        """Those that are not as requested, or not as on the base; each with the base's effective value."""
+        """Settings that are not as requested or not as on the base, with the base's effective value."""
         base = self.run.servers[self.base.cell.server] if self.base else None
         rows = compared_settings(self.run.servers[self.cell.server], base)
         return tuple(
@@ -192,18 +215,18 @@ class CellPage:
         )
 
     @cached_property
-    def doubts(self) -> tuple[Doubt, ...]:
+    def warnings(self) -> tuple[WarningEntry, ...]:
         """All warnings that bear on this cell."""
         servers = dict.fromkeys((self.cell.server, self.comparison.base.server))
-        own = [warning for warning in self.comparison.warnings if warning not in self.run.told_of_servers]
+        own = [warning for warning in self.comparison.warnings if warning not in self.run.server_warnings]
         return (
-            *(Doubt(about="this cell", warning=warning) for warning in own),
-            *(doubt for doubt in self.run.common_doubts if doubt.about in servers or doubt.about == MACHINE),
+            *(WarningEntry(about="this cell", warning=warning) for warning in own),
+            *(entry for entry in self.run.shared_warnings if entry.about in (*servers, MACHINE)),
         )
 
     @property
     def siblings(self) -> tuple[CellComparison, ...]:
-        """The same workload and server at each number of threads, this cell too."""
+        """The same workload and server at each number of threads, this cell included."""
         found = [c for c in self.set.cells if c.cell.server == self.cell.server]
         return tuple(sorted(found, key=lambda c: c.cell.threads))
 
@@ -214,19 +237,19 @@ class CellPage:
 
     @property
     def finding(self) -> Finding:
-        """What is known of its change."""
+        """What is known about its change."""
         return Finding.of(self.run, self.comparison)
 
     @property
     def rivals(self) -> tuple[CellComparison, ...]:
-        """The cells of the same block, this cell too."""
+        """The cells of the same block, this cell included."""
         return tuple(
             self.run.cells[cell] for cell in self.run.block(self.cell).cells if cell in self.run.cells
         )
 
     @property
     def command(self) -> str:
-        """What measures this cell again, with the same base and seed."""
+        """The command that measures this cell again, with the same base and seed."""
         labels = dict.fromkeys((self.comparison.base.server, self.cell.server))
         servers = ",".join(self.run.servers[label].reference for label in labels)
         header = self.run.document.header
@@ -235,9 +258,9 @@ class CellPage:
         words += ["--workloads", record.written if record else self.cell.workload]
         words += ["--threads", str(self.cell.threads), "--seed", str(header.seed)]
         for flag, text in header.given.items():
-            asked = self._options_of(text) if flag == "--option" else text
-            if flag not in (*words, "--port") and (asked or not text):
-                words += [flag, asked] if text else [flag]
+            given = self._options_of(text) if flag == "--option" else text
+            if flag not in (*words, "--port") and (given or not text):
+                words += [flag, given] if text else [flag]
         return shlex.join(words)
 
     @property
@@ -246,23 +269,23 @@ class CellPage:
         return next((record for record in records if record.name == self.cell.workload), None)
 
     def _options_of(self, text: str) -> str:
-        """Of `NAME=N,…` what the cell's workload has."""
+        """The options in `NAME=N,…` that the cell's workload has."""
         known = self._record.options if self._record else {}
         items = (item.strip() for item in text.split(","))
         return ",".join(item for item in items if item.partition("=")[0] in known)
 
     @property
     def conditions(self) -> str:
-        """How the load differs from the usual."""
+        """How the load differs from the default."""
         return wording.conditions(self.run.document.header, self.cell.workload)
 
     @property
-    def charts(self) -> dict[str, charts.Figure | None]:
+    def charts(self) -> dict[str, Chart | None]:
         """By name; None where nothing was measured."""
         series = self.run.series[self.cell.server]
         histograms = [(one, _transactions(samples)) for one, samples in self.both if samples]
         return {
-            "ratios": charts.ratios(self.comparison, self.run.comparison.policy, series),
+            "starts": charts.per_start(self.comparison, self.run.comparison.policy, series),
             "slices": charts.slices(self.both),
             "latencies": charts.latencies(histograms),
         }
@@ -277,8 +300,8 @@ class CellPage:
                 name=name,
                 here=here.get(name, absent),
                 base=there.get(name, absent),
-                here_hidden=name in OF_HOST and bool(here) and here.get(name) is None,
-                base_hidden=name in OF_HOST and bool(there) and there.get(name) is None,
+                here_hidden=name in HOST_FIGURES and bool(here) and here.get(name) is None,
+                base_hidden=name in HOST_FIGURES and bool(there) and there.get(name) is None,
             )
             for name in dict.fromkeys((*here, *there))
         )

@@ -1,7 +1,7 @@
-"""What the compare page shows: any two servers of a run, any two runs of a runner.
+"""The compare page: any two servers of a run, any two runs of a runner.
 
-A page from file:// may not fetch anything, but it may load scripts: what can be chosen from lies in one small
-script beside each run, loaded when it is asked for. The first choice is a table without any script.
+A page opened from file:// cannot fetch data, but it can load scripts: each run's ratios lie in a small
+script, loaded when the run is chosen. The first choice is a plain table.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ from shootout.model.plan import Cell
 from shootout.model.run import RunHeader
 from shootout.model.verdict import CellComparison, Comparison, Interval, Verdict
 from shootout.report import wording
-from shootout.report.judgement_cache import Judged
+from shootout.report.judgement_cache import JudgedRun
+from shootout.report.site.downloads import about
 from shootout.report.site.names import run_folder
+from shootout.report.site.page import Page
+from shootout.report.site.run import Run
 
 DATA = "ratios.js"  # in a run's folder
 NAME_MAX = 300  # characters of a name in it
@@ -52,82 +55,96 @@ class Step:
 
     @property
     def change(self) -> Interval:
-        """From the one to the other."""
+        """The ratio of the two."""
         return history.between(self.then, self.now)
 
     @property
     def beyond(self) -> bool:
-        """Whether the interval leaves out no change at all."""
+        """Whether the interval excludes no change."""
         return self.change.low > 1 or self.change.high < 1
 
 
 @dataclass(frozen=True)
-class ComparePage:
-    """The choice there is, and the first of it."""
+class ComparePage(Page):
+    """All that can be compared, and the first choice."""
 
-    runs: tuple[Judged, ...]  # the newest first
-    whole: frozenset[str]  # of which every two servers can be compared
+    run: Run  # the newest
+    runs: tuple[JudgedRun, ...]  # newest first
+    detailed: frozenset[str]  # runs of which any two servers can be compared
     others: tuple[CellComparison, ...]  # of the newest run
+    template = "compare"
+    columns = SERVER_COLUMNS
 
     @property
-    def newest(self) -> Judged:
-        """The run whose servers are shown first."""
+    def path(self) -> str:
+        """At the site's top."""
+        return "compare.html"
+
+    @property
+    def newest(self) -> JudgedRun:
+        """The run whose servers come first."""
         return self.runs[0]
 
     @property
     def servers(self) -> tuple[str, str] | None:
-        """The first two that were compared."""
-        both = ((c.base.server, c.cell.server) for c in self.newest.gist.cells if c.cell != c.base)
+        """The first two servers that were compared."""
+        both = ((c.base.server, c.cell.server) for c in self.newest.comparison.cells if c.cell != c.base)
         return next(both, None)
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """The cells of these two."""
+        """The cells of these two servers."""
         return () if self.servers is None else tuple(_pairs(self.newest, self.others, *self.servers))
 
     @property
-    def before(self) -> Judged | None:
-        """The run that the newest is compared with first: the one before on the same runner, if it can be."""
+    def before(self) -> JudgedRun | None:
+        """The run to compare the newest with first: the last comparable one of the same runner."""
         newest = self.newest
         earlier = (run for run in self.runs[1:] if not set(run.runners).isdisjoint(newest.runners))
         return next((run for run in earlier if next(_steps(run, newest), None)), None)
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The cells that both have."""
+        """The cells of both runs."""
         return () if self.before is None else tuple(_steps(self.before, self.newest))
 
     @property
     def choice(self) -> list[dict[str, Any]]:
-        """What can be chosen: every run, and where its script is from the site's top."""
+        """Every run, and the path of its script from the site's top."""
         return [
             {
                 "run": run.id,
-                "name": f"{wording.moment(run.outline.started)}, {_name(run.outline.profile_name)}",
+                "name": f"{wording.moment(header.started)}, {_name(header.profile_name)}",
                 "runners": run.runners,
                 "script": f"{run_folder(run.id)}/{DATA}",
-                "servers": run.id in self.whole,
+                "servers": run.id in self.detailed,
             }
             for run in self.runs
+            for header in [run.comparison.header]
         ]
 
     @property
+    def value(self) -> object:
+        """The same lines."""
+        return {**about(self.newest.comparison.header), "pairs": self.rows}
+
+    @property
     def rows(self) -> list[tuple[object, ...]]:
-        """Every two servers of the newest run, as lines of SERVER_COLUMNS."""
-        gist = self.newest.gist
+        """A line for every pair of servers of each of the newest run's blocks."""
+        newest = self.newest.comparison
         return [
             (
-                gist.header.run, c.cell.workload, c.cell.dataset, c.cell.threads, c.base.server,
+                newest.header.run, c.cell.workload, c.cell.dataset, c.cell.threads, c.base.server,
                 c.cell.server,
                 *((c.ratio.estimate, c.ratio.low, c.ratio.high) if c.ratio else (None,) * 3), c.verdict.value,
             )
-            for c in (*gist.cells, *self.others)
+            for c in (*newest.cells, *self.others)
             if c.cell != c.base
         ]  # fmt: skip
 
 
 def script(run: Comparison, others: Sequence[CellComparison]) -> str:
-    """A run for the compare page: a call that hands over its ratios. Names are numbers into a list."""
+    """A run's ratios as a JavaScript call; names are indexes into a list."""
     names: dict[str, int] = {}
 
     def number(name: str) -> int:
@@ -145,13 +162,13 @@ def script(run: Comparison, others: Sequence[CellComparison]) -> str:
         ],
     }
     value["names"] = list(names)
-    # A script file is no place for markup; yet whoever pastes it into a page shall not be surprised.
+    # Markup is harmless in a script file, but not where somebody pastes it into a page.
     text = msgspec.json.encode(value).decode().replace("<", "\\u003c")
     return f"shootout.loaded({text});\n"
 
 
 def _line(header: RunHeader, c: CellComparison, number: Callable[[str], int]) -> list[object]:
-    """Workload, dataset, threads, server, base, runner, verdict; ratio, low and high where there are."""
+    """Workload, dataset, threads, server, base, runner, verdict; and ratio, low and high if known."""
     ratio = [_round(each) for each in (c.ratio.estimate, c.ratio.low, c.ratio.high)] if c.ratio else []
     runner = header.part(c.cell).runner.fingerprint
     return [*_place(c.cell, number), number(c.base.server), number(runner), c.verdict.value, *ratio]
@@ -166,14 +183,14 @@ def _round(value: float) -> float:
 
 
 def _name(text: str) -> str:
-    shown = wording.visible(text[:NAME_MAX])
-    return f"{shown}…" if len(text) > NAME_MAX else shown
+    visible = wording.visible(text[:NAME_MAX])
+    return f"{visible}…" if len(text) > NAME_MAX else visible
 
 
-def _pairs(run: Judged, others: Iterable[CellComparison], base: str, head: str) -> Iterator[Pair]:
-    """Cells of `head` beside `base`'s, in the run's order; mirrored where they were judged the other way."""
-    tps = {c.cell: c.figures.tps for c in run.gist.cells if c.figures}
-    for c in (*run.gist.cells, *others):
+def _pairs(run: JudgedRun, others: Iterable[CellComparison], base: str, head: str) -> Iterator[Pair]:
+    """Cells of `head` compared with `base`, in the run's order; mirrored if judged the other way round."""
+    tps = {c.cell: c.figures.tps for c in run.comparison.cells if c.figures}
+    for c in (*run.comparison.cells, *others):
         if (c.base.server, c.cell.server) == (base, head):
             ratio, verdict = c.ratio, c.verdict
         elif (c.base.server, c.cell.server) == (head, base):
@@ -191,14 +208,14 @@ def mirrored(c: CellComparison) -> tuple[Interval | None, Verdict]:
     return ratio, MIRRORED.get(c.verdict, c.verdict)
 
 
-def _steps(then: Judged, now: Judged) -> Iterator[Step]:
-    """Cells that were measured beside the same anchor and on the same runner in both runs."""
+def _steps(then: JudgedRun, now: JudgedRun) -> Iterator[Step]:
+    """Cells that both runs measured against the same anchor on the same runner."""
 
-    def key(run: Judged, c: CellComparison) -> tuple[Cell, Cell, str]:
-        return c.cell, c.base, run.gist.header.part(c.cell).runner.fingerprint
+    def key(run: JudgedRun, c: CellComparison) -> tuple[Cell, Cell, str]:
+        return c.cell, c.base, run.comparison.header.part(c.cell).runner.fingerprint
 
-    before = {key(then, c): c.ratio for c in then.gist.cells if c.ratio}
-    for c in now.gist.cells:
+    before = {key(then, c): c.ratio for c in then.comparison.cells if c.ratio}
+    for c in now.comparison.cells:
         ratio = before.get(key(now, c))
         if c.ratio is not None and ratio is not None:
             yield Step(cell=c.cell, anchor=c.base.server, then=ratio, now=c.ratio)

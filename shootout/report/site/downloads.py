@@ -1,4 +1,4 @@
-"""The same pages for machines: JSON, and CSV for spreadsheets, beside each of them."""
+"""JSON and CSV beside pages."""
 
 from __future__ import annotations
 
@@ -11,21 +11,16 @@ import msgspec
 
 from shootout.model.plan import Cell
 from shootout.model.run import RunHeader, Runner
-from shootout.model.verdict import CellComparison, Verdict
+from shootout.model.verdict import CellComparison
 from shootout.report import wording
-from shootout.report.site.archive import Listed
-from shootout.report.site.cell import CellPage
-from shootout.report.site.history import HISTORY_COLUMNS, SeriesPage, history_rows
-from shootout.report.site.incremental import File
-from shootout.report.site.run import Run
+
+File = tuple[str, str | bytes]  # its path in the site, and its content
 
 CELL_COLUMNS = (
     "run", "started", "runner", "workload", "dataset", "threads", "server", "base", "verdict", "acknowledged",
     "metric", "ratio", "ratio_low", "ratio_high", "p_value", "tps", "tps_low", "tps_high", "base_tps",
     "latency_p50_s", "latency_p95_s", "latency_p99_s", "server_cpu_s", "starts", "rounds", "reason",
 )  # fmt: skip
-RUN_COLUMNS = ("run", "started", "runners", "page", *Verdict, "says")
-ROUND_COLUMNS = ("start", "round", "tps", "base_tps")
 LINE_END = "\r\n"
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets would calculate
 
@@ -37,31 +32,31 @@ def beside(page: str, value: object, columns: Sequence[str], rows: Iterable[Sequ
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """CSV as RFC 4180 has it; nothing in it is a formula, None is an empty field."""
-    return "".join([*_lines([columns]), *_lines(rows)])
+    """CSV by RFC 4180, in which no field is a formula and None is an empty field."""
+    return "".join([*lines([columns]), *lines(rows)])
 
 
-def _lines(rows: Iterable[Sequence[object]]) -> list[str]:
-    lines = _Lines()
-    csv.writer(lines, lineterminator=LINE_END).writerows(
-        zip(*map(_column, zip(*rows, strict=True)), strict=True)
-    )
-    return lines
+def lines(rows: Iterable[Sequence[object]]) -> list[str]:
+    """Rows as CSV."""
+    found = _Lines()
+    writer = csv.writer(found, lineterminator=LINE_END)
+    writer.writerows(zip(*map(_column, zip(*rows, strict=True)), strict=True))
+    return found
 
 
 class _Lines(list[str]):
-    """What a CSV writer takes for a file."""
+    """A list that a CSV writer takes for a file."""
 
     write = list.append
 
 
 def _column(values: Sequence[object]) -> Iterable[object]:
-    """Most hold numbers alone, of which nothing need be looked at."""
+    """Columns of numbers, which are most, pass unchecked."""
     return map(_plain, values) if any(issubclass(kind, str) for kind in {*map(type, values)}) else values
 
 
 def about(header: RunHeader) -> dict[str, Any]:
-    """What says which run it is."""
+    """What identifies a run."""
     return {
         "run": header.run,
         "started": header.started,
@@ -71,18 +66,17 @@ def about(header: RunHeader) -> dict[str, Any]:
 
 
 def fingerprints(runners: Iterable[Runner]) -> list[str]:
-    """Machines in a word each."""
+    """The machines' fingerprints."""
     return [runner.fingerprint for runner in runners]
 
 
-def of_cells(page: str, run: Run, cells: Sequence[CellComparison]) -> list[File]:
-    """Some cells of a run; each of them has more in a file of its own."""
+def cells_value(header: RunHeader, cells: Iterable[CellComparison]) -> dict[str, Any]:
+    """Some cells of a run; the file beside a cell's own page has more."""
     slim = [
         msgspec.structs.replace(cell, metrics=(), statements=(), warnings=(), judged=cell.judged[:1])
         for cell in cells
     ]
-    value = {**about(run.document.header), "cells": slim}
-    return beside(page, value, CELL_COLUMNS, (cell_row(run.document.header, c, run.cells) for c in cells))
+    return {**about(header), "cells": slim}
 
 
 def cell_row(
@@ -107,75 +101,7 @@ def cell_row(
     )  # fmt: skip
 
 
-def of_cell(page: str, cell: CellPage) -> list[File]:
-    """All that is known of a cell, and its rounds."""
-    header = cell.run.document.header
-    value = {**about(header), "command": cell.command, "cell": cell.comparison}
-    rows = ((each.start, each.number, each.here, each.base) for each in cell.rounds)
-    return beside(page, value, ROUND_COLUMNS, rows)
-
-
-def of_settings(page: str, run: Run) -> list[File]:
-    """Requested and effective settings, server by server."""
-    servers = run.document.header.servers
-    rows = (
-        (
-            server.label, each.name, each.requested, each.effective, each.differs, each.lacking,
-            " ".join(each.variables), each.note,
-        )
-        for server in servers
-        for each in server.settings
-    )  # fmt: skip
-    columns = ("server", "setting", "requested", "effective", "differs", "lacking", "variables", "note")
-    value = {**about(run.document.header), "servers": servers}
-    return beside(page, value, columns, rows)
-
-
-def of_history(page: str, shown: SeriesPage) -> list[File]:
-    """A workload's history. What all lines of a series have in common is worked out once for them."""
-    lines = _lines([HISTORY_COLUMNS])
-    for beginning, points in history_rows(shown.series):
-        (common,) = _lines([beginning])
-        lines += [f"{common.removesuffix(LINE_END)},{line}" for line in _lines(points)]
-    stem = page.removesuffix(".html")
-    return [(f"{stem}.json", msgspec.json.encode(shown.series)), (f"{stem}.csv", "".join(lines))]
-
-
-def of_runs(page: str, runs: Sequence[Listed]) -> list[File]:
-    """All runs of the site, the newest first."""
-    return beside(page, [run_value(run) for run in runs], RUN_COLUMNS, map(run_row, runs))
-
-
-def run_value(run: Listed) -> dict[str, Any]:
-    """What is to be known of a run to find more; places are relative to the site's top."""
-    said = run.outline
-    return {
-        "run": said.run,
-        "started": said.started,
-        "runners": fingerprints(said.runners),
-        "shootout": said.shootout,
-        "complete": said.complete,
-        "description": said.description,
-        "servers": said.servers,
-        "verdicts": said.verdicts,
-        "says": said.headline,
-        "page": f"{run.folder}/index.html",
-        "cells": f"{run.folder}/index.json",
-        "csv": f"{run.folder}/index.csv",
-        "badge": f"{run.folder}/badge.svg",
-    }
-
-
-def run_row(run: Listed) -> tuple[object, ...]:
-    """A run's line of RUN_COLUMNS."""
-    said = run.outline
-    counts = (said.verdicts.get(verdict, 0) for verdict in Verdict)
-    place = f"{run.folder}/index.html"
-    runners = " ".join(fingerprints(said.runners))
-    return (said.run, said.started, runners, place, *counts, said.headline)
-
-
-@lru_cache(4096, typed=True)  # of millions of fields most are names
+@lru_cache(4096, typed=True)  # most of millions of fields are names
 def _plain(value: object) -> object:
     if not isinstance(value, str):
         return value

@@ -1,4 +1,4 @@
-"""What other programs watch: a feed of regressions, badges, and an index of all there is."""
+"""What other programs watch: a feed of regressions, badges, and a map of the site."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from datetime import UTC, datetime
 from typing import Any
 
 from shootout import __version__, numbers
+from shootout.analysis import history
 from shootout.inputs import acknowledgements
 from shootout.model.history import SeriesKey
 from shootout.model.plan import Cell, Policy
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
 from shootout.report import wording
-from shootout.report.judgement_cache import Judged
+from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site.history import Change, cell_of
 from shootout.report.site.names import cell_stem, run_folder
 
-ENTRIES_MAX = 200  # of the feed
+ENTRIES_MAX = 200  # in the feed
 LABEL_MAX = 48  # characters of a badge
-_NAMESPACE = uuid.UUID("6f6b5f6c-0b3c-5d1e-9a51-2f1f3a7c9d10")  # of this suite's entries, and of nothing else
+_NAMESPACE = uuid.UUID("6f6b5f6c-0b3c-5d1e-9a51-2f1f3a7c9d10")  # of this suite's entries
 _ENDS = (Verdict.IMPROVED, Verdict.EQUIVALENT)  # verdicts that end a regression
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One regression: in a run's verdict where there was none before, or in a series."""
+    """A regression that is new in a run's verdict, or in a series."""
 
     id: str
     title: str
@@ -39,19 +40,19 @@ class Entry:
 
 @dataclass(frozen=True)
 class Badge:
-    """A word and what is to be said of it, as a small picture."""
+    """A label and a message, as a small picture."""
 
-    subject: str
-    said: str
+    label: str
+    message: str
     color: str
 
     @property
     def widths(self) -> tuple[int, int]:
-        """Of both halves in pixels; the text is fitted to them."""
-        return _width(self.subject), _width(self.said)
+        """The widths of both halves in pixels, to which the text is fitted."""
+        return _width(self.label), _width(self.message)
 
 
-COLORS = {  # on each of them white text has a contrast of 4.5 at least
+COLORS = {  # white text on them has a contrast of at least 4.5
     Verdict.REGRESSED: "#a8261b",
     Verdict.FAILED: "#57317f",
     Verdict.INCONCLUSIVE: "#7a5300",
@@ -62,24 +63,27 @@ COLORS = {  # on each of them white text has a contrast of 4.5 at least
 
 
 def entries(
-    runs: Iterable[Judged],
+    runs: Iterable[JudgedRun],
     changes: Iterable[Change],
-    whole: Collection[str],
+    detailed: Collection[str],
     known: Sequence[Acknowledgement] = (),
 ) -> tuple[Entry, ...]:
-    """Regressions in verdicts, and changes for the worse between runs; the newest first.
+    """Regressions in verdicts, and changes for the worse between runs; newest first.
 
-    A regression that goes on from run to run is one entry, that of the run in which it began. `whole`: the
-    runs whose cells have pages of their own. `known`: what is acknowledged.
+    A regression that persists is one entry, that of the run in which it began. `detailed`: the runs whose
+    cells have pages of their own. `known`: what is acknowledged.
     """
     oldest_first = sorted(runs, key=lambda run: run.id)
-    found = [*_verdicts(oldest_first, whole, known), *(_change(change) for change in changes if change.worse)]
+    found = [
+        *_verdicts(oldest_first, detailed, known),
+        *(_change(change) for change in changes if change.worse),
+    ]
     found.sort(key=lambda entry: (entry.updated, entry.id), reverse=True)
     return tuple(found[:ENTRIES_MAX])
 
 
 def badge(comparison: Comparison, server: str | None = None) -> Badge:
-    """What a run says, of all servers or of one."""
+    """A run's result, over all servers or for one."""
     judged = [
         cell
         for cell in comparison.cells
@@ -89,22 +93,22 @@ def badge(comparison: Comparison, server: str | None = None) -> Badge:
     counts = {verdict: sum(cell.verdict is verdict for cell in judged) for verdict in Verdict}
     worst = next((verdict for verdict in wording.WORST_FIRST if counts[verdict]), Verdict.UNJUDGED)
     if worst in (Verdict.EQUIVALENT, Verdict.IMPROVED):
-        said = "no regression"
+        message = "no regression"
     elif not judged:
-        said = "not compared"
+        message = "not compared"
     else:
-        said = f"{wording.SYMBOLS[worst]} {counts[worst]} of {len(judged)} {worst}"
-    subject = "performance" if server is None else server
-    return Badge(subject=_short(subject), said=said, color=COLORS[worst])
+        message = f"{wording.SYMBOLS[worst]} {counts[worst]} of {len(judged)} {worst}"
+    label = "performance" if server is None else server
+    return Badge(label=_short(label), message=message, color=COLORS[worst])
 
 
 def index(runs: Sequence[dict[str, Any]], runners: Sequence[dict[str, str]], **places: str) -> dict[str, Any]:
-    """The site's map for machines; `runs`: the newest first."""
+    """The site's map for programs; `runs`: newest first."""
     return {"shootout": __version__, "newest": runs[0]["run"], **places, "runners": runners, "runs": runs}
 
 
 def site_id(oldest: str) -> str:
-    """The feed's own id: it stays as long as the site's first run does."""
+    """The feed's own id, which lasts as long as the site's first run."""
     return _urn("site", oldest)
 
 
@@ -112,31 +116,35 @@ def site_id(oldest: str) -> str:
 
 
 def _verdicts(
-    runs: Iterable[Judged], whole: Collection[str], known: Sequence[Acknowledgement]
+    runs: Iterable[JudgedRun], detailed: Collection[str], known: Sequence[Acknowledgement]
 ) -> Iterator[Entry]:
     regressed: set[SeriesKey] = set()
     for run in runs:
-        now = {run.cells[place]: compared for place, compared in run.regressed.items()}
-        for cell, compared in now.items():
-            if cell not in regressed:
-                yield _regression(run, compared, known, whole=run.id in whole)
-        verdicts = zip(run.cells, run.outline.said.verdicts, strict=True)
-        regressed.difference_update(cell for cell, verdict in verdicts if verdict in _ENDS)
-        regressed.update(now)
+        for c in run.comparison.cells:
+            if c.verdict is not Verdict.REGRESSED and c.verdict not in _ENDS:
+                continue
+            key = history.key_of(run.comparison.header, c)
+            if c.verdict in _ENDS:
+                regressed.discard(key)
+            elif key not in regressed:
+                regressed.add(key)
+                yield _regression(run, c, known, detailed=run.id in detailed)
 
 
-def _regression(run: Judged, c: CellComparison, known: Sequence[Acknowledgement], *, whole: bool) -> Entry:
+def _regression(
+    run: JudgedRun, c: CellComparison, known: Sequence[Acknowledgement], *, detailed: bool
+) -> Entry:
     stem = cell_stem(c.cell)
-    place = f"{run_folder(run.id)}/{f'{stem}.html' if whole else f'index.html#{stem}'}"
-    said = wording.sentence(c, Policy())
+    started = run.comparison.header.started
+    sentence = wording.sentence(c, Policy())
     return Entry(
         id=_urn("verdict", run.id, stem),
-        title=f"{wording.SYMBOLS[c.verdict]} {_place(c.cell)}: {said}",
-        text=f"{said}. {c.reason}.",
-        updated=moment(run.outline.started),
-        place=place,
+        title=f"{wording.SYMBOLS[c.verdict]} {_place(c.cell)}: {sentence}",
+        text=f"{sentence}. {c.reason}.",
+        updated=moment(started),
+        place=f"{run_folder(run.id)}/{f'{stem}.html' if detailed else f'index.html#{stem}'}",
         kind="verdict",
-        acknowledged=acknowledgements.applied(c, known, run.outline.started).acknowledged,
+        acknowledged=acknowledgements.applied(c, known, started).acknowledged,
     )
 
 
@@ -164,7 +172,7 @@ def _place(cell: Cell) -> str:
 
 
 def moment(iso: str) -> str:
-    """An ISO time as RFC 3339 has it; what is none, the beginning of time."""
+    """An ISO time by RFC 3339; the epoch if it is malformed."""
     try:
         at = datetime.fromisoformat(iso)
     except ValueError:
@@ -177,8 +185,8 @@ def _urn(*identity: str) -> str:
 
 
 def _short(text: str) -> str:
-    shown = " ".join(wording.visible(text[:LABEL_MAX]).split())
-    return f"{shown}…" if len(text) > LABEL_MAX else shown
+    visible = " ".join(wording.visible(text[:LABEL_MAX]).split())
+    return f"{visible}…" if len(text) > LABEL_MAX else visible
 
 
 def _width(text: str) -> int:

@@ -1,4 +1,4 @@
-"""What a run found, for its first page: regressions, what could not be measured, improvements."""
+"""What a run found, for its overview: regressions, failures, improvements."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from shootout.model.verdict import CellComparison, Verdict
 from shootout.report import wording
 from shootout.report.site.run import Run
 
-SHOWN_MAX = 12  # of each kind; the table of all cells has the others
+SHOWN_MAX = 12  # of each kind; the table of all cells has them all
 MOVED_MAX = 4
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A cell that changed, and what is known of the change."""
+    """A cell that changed, and what is known about the change."""
 
     comparison: CellComparison
-    change: ChangePoint | None  # since when; None: history does not know
+    change: ChangePoint | None  # None: history does not know since when
     policy: Policy
 
     @classmethod
     def of(cls, run: Run, comparison: CellComparison) -> Finding:
-        """What the run and history know of a cell."""
+        """What the run and history know about a cell."""
         change = run.changes.get(comparison.cell)
         return cls(comparison=comparison, change=change, policy=run.comparison.policy)
 
     @property
     def confirmed(self) -> bool | None:
-        """Whether it held again after fresh starts; None: it was seen once."""
+        """Whether it held again after fresh starts; None: seen once."""
         return self.comparison.judged[0].confirmed if self.comparison.judged else None
 
     @property
     def since(self) -> ChangePoint | None:
-        """Since when it is so: where history last saw a change in this direction."""
+        """Where history last saw a change in this direction."""
         found = wording.decisive(self.comparison)
         if self.change is None or found is None:
             return None
@@ -47,16 +47,16 @@ class Finding:
 
     @property
     def moved(self) -> tuple[str, ...]:
-        """What else changed for certain, and by the margin or more; the largest change first.
+        """Other metrics that changed significantly and by the margin or more, the largest change first.
 
-        Neither what decided the verdict nor its likeliest cause.
+        Without the metric that decided the verdict, and its likeliest cause.
         """
-        told: set[str] = {each.metric for each in self.comparison.judged[:1]}
-        told |= {cause.name for cause in self.comparison.causes[:1]}
+        named: set[str] = {each.metric for each in self.comparison.judged[:1]}
+        named |= {cause.name for cause in self.comparison.causes[:1]}
         found = [
             (metrics.TITLES[each.name], each.ratio)
             for each in self.comparison.metrics
-            if each.ratio and each.p_value < 1 - self.policy.confidence and each.name not in told
+            if each.ratio and each.p_value < 1 - self.policy.confidence and each.name not in named
         ]
         large = [(title, ratio) for title, ratio in found if abs(ratio.estimate - 1) >= self.policy.margin]
         large.sort(key=lambda each: -abs(each[1].estimate - 1))
@@ -64,7 +64,7 @@ class Finding:
 
     @property
     def certain(self) -> float:
-        """The change that is there at least, as a share of the base: the end of the interval next to zero."""
+        """The smallest likely change, as a share of the base: the interval's end nearest to zero."""
         found = wording.decisive(self.comparison)
         if found is None:
             return 0.0
@@ -83,24 +83,24 @@ class Failure:
 
 @dataclass(frozen=True)
 class Findings:
-    """All of a run's."""
+    """A run's findings."""
 
     run: Run
 
     @cached_property
     def regressed(self) -> tuple[Finding, ...]:
-        """What nobody has acknowledged first, then by what is certain of the change."""
+        """Unacknowledged ones first, then by their smallest likely change."""
         found = sorted(self._of(Verdict.REGRESSED), key=lambda each: -each.certain)
         return tuple(sorted(found, key=lambda each: each.comparison.acknowledged is not None))
 
     @cached_property
     def improved(self) -> tuple[Finding, ...]:
-        """By what is certain of the change."""
+        """By their smallest likely change."""
         return tuple(sorted(self._of(Verdict.IMPROVED), key=lambda each: -each.certain))
 
     @cached_property
     def failures(self) -> tuple[Failure, ...]:
-        """Server by server, reason by reason."""
+        """By server and reason."""
         found: dict[tuple[str, str], list[CellComparison]] = {}
         for c in self.run.judged:
             if c.verdict is Verdict.FAILED:

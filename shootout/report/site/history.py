@@ -1,19 +1,22 @@
-"""What the templates see of many runs: ratios to the anchor over time, and where they changed."""
+"""The pages of many runs: ratios to the anchor over time, and where they changed."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 from shootout.inputs import acknowledgements
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries
 from shootout.model.plan import Cell
 from shootout.model.verdict import Acknowledgement
 from shootout.report import wording
-from shootout.report.site.charts import Figure, Series
+from shootout.report.site.charts import Axis, Chart, Line, Rule, Series, readouts
+from shootout.report.site.downloads import LINE_END, File, lines
 from shootout.report.site.names import history_page, run_folder
+from shootout.report.site.page import Page, Render
 
 HISTORY_COLUMNS = (
     "runner", "workload", "dataset", "threads", "server", "anchor", "run", "started", "ratio", "tps",
@@ -22,15 +25,15 @@ CHANGE_COLUMNS = (
     "runner", "workload", "dataset", "threads", "server", "anchor", "last_good", "first_bad", "started",
     "before", "after", "confirmed", "acknowledged", "page",
 )  # fmt: skip
-CHANGES_SHOWN = 200  # on one page, the newest
-MARKED_MAX = 60  # runs of a chart; with more, points would run into each other
+CHANGES_SHOWN = 200  # on the page, the newest
+MARKED_MAX = 60  # runs whose points are marked; with more, marks would overlap
 SPARK_POINTS = 40
 SPARK_SIZE = (96, 24)  # CSS pixels
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change of level, with what is known of it."""
+    """A change of level, and what is known about it."""
 
     series: HistorySeries
     point: ChangePoint
@@ -49,14 +52,14 @@ class Change:
 
     @property
     def kind(self) -> str:
-        """The verdict whose colour and sign it has."""
+        """The verdict whose colour and symbol it has."""
         if not self.point.confirmed:
             return "inconclusive"
         return "regressed" if self.worse else "improved"
 
     @property
     def page(self) -> str:
-        """Where its series is, from the site's top."""
+        """Its series' place, from the site's top."""
         return f"{page_of(self.series)}#{anchor_of(self.series)}"
 
     @property
@@ -71,14 +74,14 @@ class Change:
 
     @property
     def folders(self) -> tuple[str, str]:
-        """Of the last good run and the first bad one."""
+        """The folders of the last good run and the first bad one."""
         return run_folder(self.point.last_good), run_folder(self.point.first_bad)
 
 
 def changes(
     series: Sequence[HistorySeries], acknowledged: Sequence[Acknowledgement], newest: str
 ) -> tuple[Change, ...]:
-    """All of them, the newest first; `newest`: when the newest run was started, ISO."""
+    """All changes of level, newest first; `newest`: when the newest run started, ISO."""
     found = []
     for each in series:
         started = {point.run: point.started for point in each.points}
@@ -96,7 +99,7 @@ def page_of(series: HistorySeries) -> str:
 
 
 def anchor_of(series: HistorySeries) -> str:
-    """Where the page shows the series."""
+    """The series' place on its page."""
     return f"t{series.threads}"
 
 
@@ -106,7 +109,7 @@ class Table:
 
     threads: int
     series: tuple[HistorySeries, ...]
-    looks: tuple[Series, ...]  # one for each of them
+    styles: tuple[Series, ...]  # one for each of them
     changes: tuple[Change, ...]
 
     @property
@@ -116,13 +119,13 @@ class Table:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Servers; with their anchor where there are several."""
+        """The servers; with their anchors if these differ."""
         several = len({each.anchor for each in self.series}) > 1
         return tuple(f"{each.server} / {each.anchor}" if several else each.server for each in self.series)
 
     @cached_property
     def rows(self) -> tuple[tuple[HistoryPoint, tuple[HistoryPoint | None, ...]], ...]:
-        """Run by run, the newest first: any point of the run, and each series' own."""
+        """Run by run, newest first: any point of the run, and each series' own."""
         by_run = [{point.run: point for point in each.points} for each in self.series]
         runs = {point.run: point for each in self.series for point in each.points}
         return tuple(
@@ -130,13 +133,13 @@ class Table:
         )
 
     @property
-    def chart(self) -> Figure:
-        """Change against the anchor over time; dotted lines where a level changed."""
-        return chart(self.series, self.looks, self.changes)
+    def chart(self) -> Chart:
+        """Change against the anchor over time; upright lines where a level changed."""
+        return chart(self.series, self.styles, self.changes)
 
 
 @dataclass(frozen=True)
-class SeriesPage:
+class SeriesPage(Page):
     """A workload's history on one runner."""
 
     runner: str
@@ -144,26 +147,42 @@ class SeriesPage:
     dataset: str
     series: tuple[HistorySeries, ...]
     changes: tuple[Change, ...]
+    template = "series"
+    columns = HISTORY_COLUMNS
 
     @property
     def path(self) -> str:
-        """From the site's top."""
+        """Named by runner, workload and dataset."""
         return page_of(self.series[0])
 
+    def files(self, render: Render) -> Iterator[File]:
+        """The page, its JSON and CSV; the fields that a series' lines share are formatted once."""
+        page, *_ = super().files(render)
+        text = lines([HISTORY_COLUMNS])
+        for each in self.series:
+            key = (each.runner, each.workload, each.dataset, each.threads, each.server, each.anchor)
+            (start,) = lines([key])
+            points = lines([(point.run, point.started, point.ratio, point.tps) for point in each.points])
+            text += [f"{start.removesuffix(LINE_END)},{line}" for line in points]
+        stem = self.path.removesuffix(".html")
+        yield page
+        yield f"{stem}.json", msgspec.json.encode(self.series)
+        yield f"{stem}.csv", "".join(text)
+
     @cached_property
-    def looks(self) -> dict[str, Series]:
-        """Of each server, the same in every chart of the page; number 0 is the anchor's."""
+    def styles(self) -> dict[str, Series]:
+        """Each server's series in every chart of the page; number 0 is the anchor's."""
         servers = dict.fromkeys(each.server for each in self.series)
         return {server: Series(server, number) for number, server in enumerate(servers, 1)}
 
     @property
     def anchors(self) -> tuple[str, ...]:
-        """What the ratios are relative to; one, unless the runs did not agree."""
+        """The servers that ratios refer to: one, unless the runs differ."""
         return tuple(dict.fromkeys(each.anchor for each in self.series))
 
     @property
     def runs(self) -> int:
-        """How many there are."""
+        """The number of runs."""
         return len({point.run for each in self.series for point in each.points})
 
     @property
@@ -173,7 +192,7 @@ class SeriesPage:
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        """From few threads to many."""
+        """By the number of threads, ascending."""
         counts = sorted({each.threads for each in self.series})
         return tuple(self._table(count) for count in counts)
 
@@ -182,13 +201,13 @@ class SeriesPage:
         return Table(
             threads=threads,
             series=series,
-            looks=tuple(self.looks[each.server] for each in series),
+            styles=tuple(self.styles[each.server] for each in series),
             changes=tuple(change for change in self.changes if change.series.threads == threads),
         )
 
 
 def pages(series: Sequence[HistorySeries], found: Sequence[Change]) -> tuple[SeriesPage, ...]:
-    """Runner by runner, workload by workload."""
+    """One for each runner, workload and dataset."""
     grouped: dict[tuple[str, str, str], list[HistorySeries]] = {}
     for each in series:
         grouped.setdefault((each.runner, each.workload, each.dataset), []).append(each)
@@ -202,30 +221,51 @@ def pages(series: Sequence[HistorySeries], found: Sequence[Change]) -> tuple[Ser
     )
 
 
-def servers(found: Sequence[SeriesPage]) -> tuple[str, ...]:
-    """All that have a series."""
-    return tuple(dict.fromkeys(each.server for page in found for each in page.series))
+@dataclass(frozen=True)
+class HistoryPage(Page):
+    """Every change of level, and the histories of all workloads."""
 
+    pages: tuple[SeriesPage, ...]
+    changes: tuple[Change, ...]  # newest first
+    runs: int
+    template = "history"
+    columns = CHANGE_COLUMNS
 
-def history_rows(
-    series: Sequence[HistorySeries],
-) -> Iterator[tuple[tuple[object, ...], list[tuple[object, ...]]]]:
-    """Series by series: how each of its lines of HISTORY_COLUMNS begins, and the rest of each."""
-    for each in series:
-        beginning = (
-            each.runner, each.workload, each.dataset, each.threads, each.server, each.anchor,
-        )  # fmt: skip
-        yield beginning, [(point.run, point.started, point.ratio, point.tps) for point in each.points]
+    @property
+    def path(self) -> str:
+        """At the site's top."""
+        return "history.html"
+
+    @property
+    def listed(self) -> tuple[Change, ...]:
+        """The changes that the page has room for."""
+        return self.changes[:CHANGES_SHOWN]
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """All servers with a series."""
+        return tuple(dict.fromkeys(each.server for page in self.pages for each in page.series))
+
+    @property
+    def value(self) -> object:
+        """All changes, and the pages of all series."""
+        changes = [dict(zip(CHANGE_COLUMNS, row, strict=True)) for row in self.rows]
+        return {"changes": changes, "pages": [page.path for page in self.pages]}
+
+    @property
+    def rows(self) -> list[tuple[object, ...]]:
+        """A line for each change."""
+        return [change.row for change in self.changes]
 
 
 def spark(series: HistorySeries) -> str:
-    """The series as the points of a small line: what an SVG polyline takes."""
+    """The series as the points of a small SVG polyline."""
     points = series.points
     step = max(1, len(points) / SPARK_POINTS)
     ratios = [points[int(place * step)].ratio for place in range(int(len(points) / step))]
     width, height = SPARK_SIZE
     low, high = min(ratios), max(ratios)
-    tall = max(high - low, 0.02)  # noise of a percent is no mountain
+    tall = max(high - low, 0.02)  # noise of a percent stays flat
     middle = (high + low) / 2
     return " ".join(
         f"{width * at / max(len(ratios) - 1, 1):.0f},{height * (0.5 - (ratio - middle) / tall * 0.9):.1f}"
@@ -233,53 +273,38 @@ def spark(series: HistorySeries) -> str:
     )
 
 
-def chart(series: Sequence[HistorySeries], looks: Sequence[Series], found: Sequence[Change]) -> Figure:
-    """The series of one number of threads over time, in percent against the anchor."""
+def chart(series: Sequence[HistorySeries], styles: Sequence[Series], found: Sequence[Change]) -> Chart:
+    """The series of one number of threads over time, in per cent against the anchor."""
     runs = sorted({(point.run, point.started) for each in series for point in each.points})
     place = {run: number for number, (run, _) in enumerate(runs)}
-    data = [
-        {
-            "x": [place[point.run] for point in each.points],
-            "y": [round((point.ratio - 1) * 100, 3) for point in each.points],
-            "name": look.name,
-            "mode": "lines+markers" if len(runs) <= MARKED_MAX else "lines",
-            "line": {"color": look.color, "dash": look.dash, "width": 1.75},
-            "marker": {"symbol": look.marker, "size": 6, "color": look.color},
-            "hovertemplate": "%{y:+.1f} %<extra>%{fullData.name}</extra>",
-        }
-        for each, look in zip(series, looks, strict=True)
-    ]
-    ticks = [*range(0, len(runs), max(1, len(runs) // 6))]
-    across = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
-    lines = {
-        (place[change.point.first_bad], change.acknowledged is not None): change.kind for change in found
-    }
-    return {
-        "data": data,
-        "layout": {
-            "xaxis": {
-                "tickvals": ticks,
-                "ticktext": [html.escape(wording.visible(wording.day(runs[tick][1]))) for tick in ticks],
-                "range": [-0.5, max(len(runs) - 0.5, 0.5)],
-                "showgrid": False,
-            },
-            "yaxis": {"title": {"text": "change against the anchor, %"}},
-            "hovermode": "x unified" if len(series) <= 8 else "closest",
-            "shapes": [
-                {
-                    **across,
-                    "x0": at - 0.5,
-                    "x1": at - 0.5,
-                    "line": {"color": f"--{kind}", "width": 1.5, "dash": "dot" if known else "solid"},
-                }
-                for (at, known), kind in sorted(lines.items())
-            ],
-        },
-    }
+    days = [wording.day(started) for _, started in runs]
+    lines = tuple(
+        Line(
+            style,
+            tuple((place[point.run], round((point.ratio - 1) * 100, 3)) for point in each.points),
+            marked=len(runs) <= MARKED_MAX,
+            width=1.75,
+        )
+        for each, style in zip(series, styles, strict=True)
+    )
+    marks = {(place[each.point.first_bad], each.acknowledged is not None): each.kind for each in found}
+    return Chart(
+        Axis(
+            ticks=tuple((at, days[at]) for at in range(0, len(runs), max(1, len(runs) // 6))),
+            ends=(-0.5, max(len(runs) - 0.5, 0.5)),
+        ),
+        Axis(title="change against the anchor, %"),
+        lines,
+        rules=tuple(
+            Rule(at - 0.5, f"--{kind}", width=1.5, dotted=known)
+            for (at, known), kind in sorted(marks.items())
+        ),
+        readouts=readouts(lines, lambda at: days[int(at)], lambda change: wording.percent(1 + change / 100)),
+    )
 
 
 def cell_of(series: HistorySeries) -> Cell:
-    """The cell that a series follows."""
+    """The cell of a series."""
     return Cell(
         workload=series.workload, dataset=series.dataset, server=series.server, threads=series.threads
     )

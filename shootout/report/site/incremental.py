@@ -1,7 +1,7 @@
-"""A site's files: the new ones are put in place, those that are as they were stay, the others go.
+"""A site's files: new ones are put in place, unchanged ones stay, obsolete ones go.
 
-`RECORD` says which files were made from what. It makes an update quick, and nothing is lost with it: without
-it everything is made again, and files of earlier builds that are no longer made stay.
+`RECORD` says which files were made from what, to make updates quick. Without it everything is made again, and
+obsolete files of earlier builds stay.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -19,19 +18,17 @@ import msgspec
 
 from shootout.files import replace
 from shootout.model.value import Value
-from shootout.report.site import halves
+from shootout.report.site.downloads import File
 
 RECORD = ".shootout.json"
-LAST = "index.html"  # put in place when all that it links to is there
-REMOVED_TOGETHER = 8  # files: a disk may be told of each one that goes, and keeps one waiting
-
-File = tuple[str, str | bytes]  # its place in the site, and what is in it
+LAST = "index.html"  # put in place after everything it links to
+REMOVED_TOGETHER = 8  # files: a disk may keep one waiting for each
 
 
 class Group(NamedTuple):
     """Files that are made together."""
 
-    key: str  # of what they are made from; the same key, the same files
+    key: str  # a digest of their sources; the same key, the same files
     files: Callable[[], Iterable[File]]
 
 
@@ -39,11 +36,8 @@ class _Record(Value):
     groups: dict[str, tuple[str, ...]]  # places of the files, by the group's key
 
 
-def update(out: Path, groups: Sequence[Group], begin: Callable[[], object] = lambda: None) -> None:
-    """Bring `out` up to date. All files are made before the first is put in place. Raises OSError.
-
-    `begin` is called first where anything has to be made: for what two processes would both do.
-    """
+def update(out: Path, groups: Sequence[Group]) -> None:
+    """Bring `out` up to date. All files are made before the first is put in place. Raises OSError."""
     out.mkdir(parents=True, exist_ok=True)
     before = _read(out)
     still = {
@@ -52,21 +46,15 @@ def update(out: Path, groups: Sequence[Group], begin: Callable[[], object] = lam
         if (there := before.groups.get(group.key)) is not None
         and all((out / place).is_file() for place in there)
     }
-    missing = [group for group in groups if group.key not in still]
-    if missing:
-        begin()
     with tempfile.TemporaryDirectory(prefix=".building-", dir=out) as folder:
-        made = halves.shared([partial(_make_all, group, Path(folder), out) for group in missing])
+        now = {
+            group.key: still.get(group.key) or tuple(_make(file, Path(folder), out) for file in group.files())
+            for group in groups
+        }
         _put(Path(folder), out)
-    new = dict(zip((group.key for group in missing), made, strict=True))
-    now = {group.key: still.get(group.key) or new[group.key] for group in groups}
-    kept = {place for places in now.values() for place in places}
-    _remove(out, {place for places in before.groups.values() for place in places} - kept)
+    current = {place for places in now.values() for place in places}
+    _remove(out, {place for places in before.groups.values() for place in places} - current)
     replace(out / RECORD, msgspec.json.encode(_Record(groups=now)))
-
-
-def _make_all(group: Group, folder: Path, out: Path) -> tuple[str, ...]:
-    return tuple(_make(file, folder, out) for file in group.files())
 
 
 def _make(file: File, folder: Path, out: Path) -> str:
@@ -91,7 +79,7 @@ def _has(path: Path, content: bytes) -> bool:
 
 
 def _put(folder: Path, out: Path) -> None:
-    """Move what was made to its place: each file, and each folder that is not there yet, in one step."""
+    """Move new files into place: each file, and each folder that does not exist yet, in one step."""
     last = folder / LAST
     for made, folders, names in os.walk(folder):
         to = out / Path(made).relative_to(folder)

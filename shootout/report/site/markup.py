@@ -1,7 +1,7 @@
-"""The fields and rows of long tables, and what is linked from every page, as markup.
+"""The fields and rows of long tables, and links between cells, as markup.
 
-A cell's page has a thousand fields: through macros of a template they took most of the time that the site of
-many runs takes (benchmarks/site.py).
+A cell's page has a thousand fields: as macros of a template they took most of the build time of a large site
+(benchmarks/site.py).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from shootout.report.site.run import Run
 
 NO_POINT = f'<td class="num">{wording.NONE}</td>'
-WHOLE_MAX = 20  # characters of what stays on one line: as many as a telephone has room for in a headline
-# `mysql-8.0.12`, which browsers break after the hyphen; or where else they may.
+WHOLE_MAX = 20  # characters that stay on one line: a telephone's headline has room for them
+# `mysql-8.0.12`, which browsers break after the hyphen; or another place to break.
 _PIECES = re.compile(r"(?<![A-Za-z0-9.-])[A-Za-z0-9.]+(?:-[A-Za-z0-9.]+)+|[_/@,]")
 
 
-@lru_cache(4096, typed=True)  # the same names stand on every page of a run
+@lru_cache(4096, typed=True)  # every page of a run has the same names
 def breakable(name: str) -> Markup:
-    """A long name that may be broken where a person would break it, and only there while it is short."""
+    """A name that breaks where a person would break it, and only there while it is short."""
     return Markup(_PIECES.sub(_piece, str(escape(wording.visible(name)))))
 
 
@@ -44,14 +44,14 @@ def _piece(found: re.Match[str]) -> str:
 
 
 def href(root: str, run: Run, cell: Cell) -> Markup:
-    """Where a cell's page is, from a page whose way up to the site's top is `root`."""
+    """A cell's page, from a page whose way up to the site's top is `root`."""
     return Markup(f"{root}{run.folder}/{cell_stem(cell)}.html")
 
 
 def neighbours(
     root: str, run: Run, here: Cell, cells: Iterable[CellComparison], named: Literal["threads", "server"]
 ) -> Markup:
-    """Links to cells, each with its verdict's sign, and without a link the one that is shown."""
+    """Links to cells, each with its verdict's symbol; the current one without a link."""
     made = []
     for each in cells:
         name = str(each.cell.threads) if named == "threads" else breakable(each.cell.server)
@@ -64,17 +64,17 @@ def neighbours(
 
 
 def num(value: float | None, places: int | None = None, absent: str = wording.NONE) -> Markup:
-    """A number's field; it carries its exact value, for sorting."""
+    """A number's field, with its exact value for sorting."""
     return Markup(_num(value, places, absent))
 
 
 def delta(ratio: float | None, here: float | None = None) -> Markup:
-    """A ratio's field, as a change; `here`: what is new where there is none."""
+    """A ratio's field, as a change; "new" if only `here` has a value."""
     return Markup(_delta(ratio, here))
 
 
 def history(runs: Sequence[tuple[HistoryPoint, Iterable[HistoryPoint | None]]]) -> Markup:
-    """A row for each run, the newest first: each cell's change against the anchor, in percent."""
+    """A row for each run, newest first: each cell's change against the anchor, in per cent."""
     made = []
     for place, (run, points) in zip(range(len(runs), 0, -1), runs, strict=True):
         day = escape(wording.visible(wording.day(run.started)))
@@ -111,7 +111,7 @@ def compared(every: Iterable[Row], factor: float = 1.0, *, base: bool) -> Markup
     return Markup("".join(made))
 
 
-@lru_cache(8192, typed=True)  # a base's numbers stand on the pages of all its heads
+@lru_cache(8192, typed=True)  # the pages of all heads repeat their base's numbers
 def _num(value: float | None, places: int | None = None, absent: str = wording.NONE) -> str:
     if value is None:
         return f'<td class="num">{absent}</td>\n'

@@ -1,4 +1,4 @@
-"""File names for what runs, servers and users call things."""
+"""File names of pages."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from shootout.paths import file_stem
 
 
 def run_folder(run: str) -> str:
-    """Where a run's pages lie in the site."""
+    """The folder of a run's pages."""
     return f"runs/{file_stem(run)}"
 
 
-@lru_cache(4096)  # a cell's page is linked from those of all its neighbours
+@lru_cache(4096)  # the pages of all its neighbours link to a cell's page
 def cell_stem(cell: Cell) -> str:
-    """A file name that tells people which cell it is, and tells apart any two cells of a run."""
+    """A readable file name, unique among the cells of a run."""
     identity = "\0".join((cell.workload, cell.dataset, cell.server, str(cell.threads)))
     digest = hashlib.sha256(identity.encode(errors="surrogatepass")).hexdigest()[:10]
     readable = re.sub(r"[^A-Za-z0-9._]+", "-", f"{cell.workload}-t{cell.threads}-{cell.server}")

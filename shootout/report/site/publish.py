@@ -1,11 +1,11 @@
-"""A site's pages, all of them, put in their place."""
+"""The site: every page, and what each is made from."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
-from importlib.resources import files
 from itertools import chain
 from pathlib import Path
 
@@ -19,116 +19,204 @@ from shootout.model.run import RunDocument
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
 from shootout.paths import TEMPLATES, file_stem
 from shootout.report import judgement_cache
-from shootout.report.judgement_cache import Judged
+from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import (
-    archive,
     compare,
-    downloads,
     feeds,
     incremental,
+    overview,
     published,
     published_index,
+    retention,
     runner,
 )
-from shootout.report.site import (
-    history as history_pages,
-)
+from shootout.report.site import history as history_pages
 from shootout.report.site.cell import CellPage
-from shootout.report.site.findings import Findings
-from shootout.report.site.incremental import File, Group
-from shootout.report.site.names import cell_stem, run_folder, server_page
-from shootout.report.site.published_index import Repeated
-from shootout.report.site.render import PLOTLY, Renderer, made_by, renderer
+from shootout.report.site.compare import ComparePage
+from shootout.report.site.downloads import File
+from shootout.report.site.history import HistoryPage
+from shootout.report.site.incremental import Group
+from shootout.report.site.overview import AllCellsPage, FrontPage, OverviewPage, RunsPage, SummaryPage
+from shootout.report.site.page import Page
+from shootout.report.site.render import made_by, renderer
 from shootout.report.site.run import Run
+from shootout.report.site.runner import RunnerPage
 from shootout.report.site.server import ServerPage
+from shootout.report.site.settings import SettingsPage
 from shootout.report.site.workload import WorkloadPage
 from shootout.report.site.workload_svg import Picture
 
 ASSETS = ("style.css", "site.js", "compare.js")
 
-CELLS_TOGETHER = 25  # of a run, whose pages are made at once: few enough for two processes to end together
-
-Loader = Callable[[Judged], tuple[Run, tuple[CellComparison, ...]]]
-
 
 def build(results: Sequence[tuple[RunDocument, Comparison]], out: Path) -> Path:
-    """Write the site of runs that are in memory; as `update`."""
-    return update([judgement_cache.held(*result) for result in results], out)
+    """Write the site of runs in memory; like `update`."""
+    return update([judgement_cache.in_memory(*result) for result in results], out)
 
 
-def update(runs: Sequence[Judged], out: Path, acknowledged: Sequence[Acknowledgement] = ()) -> Path:
-    """Bring the site of these runs in `out` up to date; returns its index page, the overview of the newest.
+def update(runs: Sequence[JudgedRun], out: Path, acknowledged: Sequence[Acknowledgement] = ()) -> Path:
+    """Bring the site of these runs in `out` up to date; returns its index page, the newest run's overview.
 
-    What was made from the same is not made again. All pages are rendered before the first is put in place,
-    the index last. Raises InputError where there is nothing to show, a run occurs twice, or `out` cannot be
-    written.
+    Raises InputError without runs, if a run occurs twice, or if `out` cannot be written.
     """
-    newest_first = sorted(runs, key=lambda run: run.id, reverse=True)
     if not runs:
         raise InputError("No run document to make a site from: measure one first, with `shootout run`.")
     for name, count in Counter(run.id for run in runs).items():
         if count > 1:
             raise InputError(f"Run {name} is given {count} times; a site shows each run once.")
-    site = _Site(newest_first, acknowledged)
+    newest_first = sorted(runs, key=lambda run: run.id, reverse=True)
+    site = _Site(tuple(newest_first), tuple(acknowledged))
     try:
         with judgement_cache.uncollected():
-            incremental.update(out, list(site.groups()), site.read_newest)
+            incremental.update(out, list(site.groups()))
     except OSError as error:
         raise InputError(f"{out}: the site cannot be written there: {error.strerror or error}.") from error
     return out / incremental.LAST
 
 
-def run_pages(run: Run, render: Renderer) -> Iterator[File]:
-    """Every page of one run, and its data: its place in the run's folder, and what is in it."""
-    yield from _pages_of_parts(run, render)
-    yield from _cell_pages(run, render, run.comparison.cells)
+def run_pages(run: Run) -> Iterator[Page]:
+    """Every page of one run."""
+    yield OverviewPage(run)
+    yield AllCellsPage(run)
+    yield SettingsPage(run)
+    yield from (WorkloadPage(run, cells) for cells in run.sets)
+    yield from (ServerPage(run, record) for record in run.servers.values())
+    yield from (CellPage(run, comparison) for comparison in run.comparison.cells)
 
 
-def _pages_of_parts(run: Run, render: Renderer) -> Iterator[File]:
-    cells = run.comparison.cells
-    common = {"root": "../../", "run": run}
-    yield "index.html", render("run", **common, data="index", findings=Findings(run), runs=())
-    yield "cells.html", render("cells", **common, data="index")
-    yield from downloads.of_cells("index.html", run, cells)
-    yield "settings.html", render("settings", **common, data="settings")
-    yield from downloads.of_settings("settings.html", run)
-    for of_workload in run.sets:
-        page = of_workload.page
-        shown = WorkloadPage(run=run, set=of_workload)
-        yield page, render("workload", **common, data=page.removesuffix(".html"), page=shown)
-        yield of_workload.picture, render("picture.svg", picture=Picture(run=run, set=of_workload))
-        yield from downloads.of_cells(page, run, of_workload.cells)
-    for record in run.servers.values():
-        page = server_page(record.label)
-        of_server = ServerPage(run=run, record=record)
-        yield page, render("server", **common, data=page.removesuffix(".html"), page=of_server)
-        yield from downloads.of_cells(page, run, of_server.cells)
+class ReadingPage(Page):
+    """How to read the site."""
+
+    template = "reading"
+
+    @property
+    def path(self) -> str:
+        """At the site's top."""
+        return "how-to-read.html"
 
 
-def _cell_pages(run: Run, render: Renderer, cells: Sequence[CellComparison]) -> Iterator[File]:
-    for comparison in cells:
-        stem = cell_stem(comparison.cell)
-        cell = CellPage(run=run, comparison=comparison)
-        yield f"{stem}.html", render("cell", root="../../", run=run, data=stem, page=cell)
-        yield from downloads.of_cell(f"{stem}.html", cell)
-
-
+@dataclass(frozen=True)
 class _Site:
-    """What is shown of all runs, worked out once, and when it is asked for."""
+    """All pages of these runs."""
 
-    def __init__(self, runs: Sequence[Judged], acknowledged: Sequence[Acknowledgement]) -> None:
-        self._runs = tuple(runs)  # the newest first
-        self._render = renderer()
-        self._whole = archive.whole(runs)
-        self._acknowledged = acknowledged
-        self._listed = tuple(archive.Listed(run.outline) for run in runs)
-        self._runners = runner.pages(runs)
-        self._load = _loader(self._known)
+    runs: tuple[JudgedRun, ...]  # newest first
+    acknowledged: tuple[Acknowledgement, ...]
+
+    def groups(self) -> Iterator[Group]:
+        """Every file of the site, by what it is made from."""
+        all_runs = [run.key for run in self.runs]
+        newest = self.runs[0]
+        repeated = published.newest(self.runs)
+        yield self._group(["history", *all_runs, *map(_text, self.acknowledged)], self._history)
+        yield self._group(["index", *self._sources(newest), *all_runs], self._front)
+        yield self._group(["compare", *all_runs], self._compare)
+        for run in self.runs:
+            yield self._group(["run", *self._sources(run)], partial(self._of_run, run))
+        yield self._group(["published", *(run.key for run in repeated)], partial(self._published, repeated))
+        yield self._group(["runs", *all_runs], lambda: self._files(RunsPage(self._listed)))
+        for page in self._runners:
+            keys = [share.judged.key for share in page.shares]
+            yield self._group(["runner", *keys], partial(self._files, page))
+        yield self._group(["fixed"], self._fixed)
+
+    # --- files ------------------------------------------------------------------------------------
+
+    def _history(self) -> Iterator[File]:
+        pages = history_pages.pages(self._series, self._changes)
+        yield from self._files(HistoryPage(pages, self._changes, len(self.runs)), *pages)
+        yield (
+            "feed.xml",
+            self._render(
+                "feed.xml",
+                id=feeds.site_id(self.runs[-1].id),
+                entries=feeds.entries(self.runs, self._changes, self._detailed, self.acknowledged),
+                updated=feeds.moment(self.runs[0].comparison.header.started),
+            ),
+        )
+
+    def _front(self) -> Iterator[File]:
+        run, _ = self._load(self.runs[0])
+        site_map = feeds.index(
+            [overview.run_value(each) for each in self._listed],
+            [{"runner": page.runner.fingerprint, "page": page.path} for page in self._runners],
+            history="history.json",
+            feed="feed.xml",
+            badge="badge.svg",
+            published=f"{published.FOLDER}/index.json",
+        )
+        yield from self._files(FrontPage(run, self._listed, site_map))
+        yield self._badge("badge.svg", run)
+        for server in run.heads:
+            yield self._badge(f"badge-{file_stem(server)}.svg", run, server)
+
+    def _compare(self) -> Iterator[File]:
+        run, others = self._load(self.runs[0])
+        yield from self._files(ComparePage(run, self.runs, self._detailed, others))
+
+    def _of_run(self, judged: JudgedRun) -> Iterator[File]:
+        others: tuple[CellComparison, ...] = ()
+        if judged.id in self._detailed:
+            run, others = self._load(judged)
+            yield from self._files(*run_pages(run))
+            for cells in run.sets:
+                picture = Picture(run, cells)
+                yield f"{run.folder}/{cells.picture}", self._render("picture.svg", picture=picture)
+        else:
+            run = Run.summary(judged)
+            yield from self._files(SummaryPage(run))
+        yield self._badge(f"{run.folder}/badge.svg", run)
+        yield f"{run.folder}/{compare.DATA}", compare.script(run.comparison, others)
+
+    def _published(self, repeated: Iterable[JudgedRun]) -> Iterator[File]:
+        pages = []
+        for judged in repeated:
+            run, _ = self._load(judged)
+            pages.append(published.page_of(run))
+            yield from self._files(pages[-1])
+        yield from self._files(published_index.page_of(pages))
+
+    def _fixed(self) -> Iterator[File]:
+        yield from self._files(ReadingPage())
+        for name in ASSETS:
+            yield f"assets/{name}", (TEMPLATES / name).read_bytes()
+
+    def _files(self, *pages: Page) -> Iterator[File]:
+        return chain.from_iterable(page.files(self._render) for page in pages)
+
+    def _badge(self, path: str, run: Run, server: str | None = None) -> File:
+        return path, self._render("badge.svg", badge=feeds.badge(run.comparison, server))
+
+    def _group(self, sources: Sequence[str], files: Callable[[], Iterable[File]]) -> Group:
+        return Group(judgement_cache.digest(made_by(), *(each.encode() for each in sources)), files)
+
+    def _sources(self, run: JudgedRun) -> list[str]:
+        """What a run's own pages are made from."""
+        if run.id not in self._detailed:
+            return ["summary", run.key]
+        return [run.key, *(each.key for each in self.runs if each.id < run.id)]
+
+    # --- values that several pages share ----------------------------------------------------------
+
+    @cached_property
+    def _render(self) -> Callable[..., str]:
+        return renderer()
+
+    @cached_property
+    def _detailed(self) -> frozenset[str]:
+        return retention.detailed(self.runs)
+
+    @cached_property
+    def _listed(self) -> tuple[Run, ...]:
+        return tuple(map(Run.summary, self.runs))
+
+    @cached_property
+    def _runners(self) -> tuple[RunnerPage, ...]:
+        return runner.pages(self.runs)
 
     @cached_property
     def _points(self) -> dict[str, list[tuple[SeriesKey, HistoryPoint]]]:
         """What each run adds to the histories of its cells."""
-        return {run.id: [*run.points] for run in self._runs}
+        return {run.id: [*history.points_of(run.comparison)] for run in self.runs}
 
     @cached_property
     def _series(self) -> tuple[HistorySeries, ...]:
@@ -136,183 +224,35 @@ class _Site:
 
     @cached_property
     def _changes(self) -> tuple[history_pages.Change, ...]:
-        newest = self._runs[0].outline.started
-        return history_pages.changes(self._series, self._acknowledged, newest)
+        newest = self.runs[0].comparison.header.started
+        return history_pages.changes(self._series, self.acknowledged, newest)
 
-    def _known(self, run: Judged) -> dict[Cell, ChangePoint]:
-        """For a run's cells that changed: what began the level on which history saw them then.
+    @cached_property
+    def _loaded(self) -> dict[str, tuple[Run, tuple[CellComparison, ...]]]:
+        return {}
 
-        Later runs do not count: so what a run's pages say stays what it is.
+    def _load(self, judged: JudgedRun) -> tuple[Run, tuple[CellComparison, ...]]:
+        """The whole run; only the last one stays in memory: each takes some 100 MB."""
+        if judged.id not in self._loaded:
+            self._loaded.clear()
+            whole = judged.whole()
+            self._loaded[judged.id] = Run(whole.document, whole.comparison, self._known(judged)), whole.others
+        return self._loaded[judged.id]
+
+    def _known(self, run: JudgedRun) -> dict[Cell, ChangePoint]:
+        """The change of level that history saw last, for each cell of a run that changed.
+
+        Later runs do not count, so a run's pages stay as they are.
         """
         changed = {
-            cell
-            for cell, verdict in zip(run.cells, run.outline.said.verdicts, strict=True)
-            if verdict in (Verdict.REGRESSED, Verdict.IMPROVED)
+            each.cell
+            for each in run.comparison.cells
+            if each.verdict in (Verdict.REGRESSED, Verdict.IMPROVED)
         }
         until_then = (point for id_, points in self._points.items() if id_ <= run.id for point in points)
-        found = history.of_points((key, point) for key, point in until_then if key in changed)
+        own = {key for key, _ in self._points[run.id] if key.cell in changed}
+        found = history.of_points((key, point) for key, point in until_then if key in own)
         return {history_pages.cell_of(series): series.changes[-1] for series in found if series.changes}
-
-    def read_newest(self) -> None:
-        """Read the run that most new pages are about."""
-        self._load(self._runs[0])
-
-    def groups(self) -> Iterator[Group]:
-        """Every file of the site, grouped by what it is made from; what takes long comes first."""
-        runs, newest = self._runs, self._runs[0]
-        all_runs = [run.key for run in runs]
-        known = [_text(each) for each in self._acknowledged]
-        yield self._group(["history", *all_runs, *known], self._history)
-        yield self._group(["index", *self._told(newest), *all_runs], self._index)
-        yield self._group(["compare", *all_runs], self._compare)
-        for run in runs:
-            yield self._group(["run", *self._told(run)], partial(self._of_run, run))
-            if run.id in self._whole:
-                for first in range(0, len(run.cells), CELLS_TOGETHER):
-                    key = ["cells", str(first), *self._told(run)]
-                    yield self._group(key, partial(self._of_cells, run, first))
-        repeated = published.newest(runs)
-        key = ["published", *(run.key for run in repeated)]
-        yield self._group(key, partial(self._published, repeated))
-        yield self._group(["runs", *all_runs], self._all_runs)
-        for page in self._runners:
-            key = ["runner", *(run.key for run in page.runs)]
-            yield self._group(key, partial(self._runner, page))
-        yield self._group(["fixed"], self._fixed)
-
-    def _group(self, parts: Sequence[str], made: Callable[[], Iterable[File]]) -> Group:
-        return Group(judgement_cache.digest(made_by(), *(part.encode() for part in parts)), made)
-
-    def _told(self, run: Judged) -> list[str]:
-        """All that a run's own pages are made from."""
-        if run.id not in self._whole:
-            return ["archived", run.key]
-        return [run.key, *(each.key for each in self._runs if each.id < run.id)]
-
-    def _index(self) -> Iterator[File]:
-        run, _ = self._load(self._runs[0])
-        findings = Findings(run)
-        yield (
-            incremental.LAST,
-            self._render("run", root="", data="index", run=run, findings=findings, runs=self._listed),
-        )
-        (_, _), table = downloads.of_cells(incremental.LAST, run, run.comparison.cells)
-        yield table
-        runners = [{"runner": page.runner.fingerprint, "page": page.path} for page in self._runners]
-        value = feeds.index(
-            [downloads.run_value(each) for each in self._listed],
-            runners,
-            history="history.json",
-            feed="feed.xml",
-            badge="badge.svg",
-            published=f"{published_index.FOLDER}/index.json",
-        )
-        yield "index.json", msgspec.json.encode(value)
-        yield "badge.svg", self._badge(feeds.badge(run.comparison))
-        for server in run.heads:
-            yield f"badge-{file_stem(server)}.svg", self._badge(feeds.badge(run.comparison, server))
-
-    def _of_run(self, judged: Judged) -> Iterator[File]:
-        folder = run_folder(judged.id)
-        others: tuple[CellComparison, ...] = ()
-        if judged.id in self._whole:
-            run, others = self._load(judged)
-            for place, content in _pages_of_parts(run, self._render):
-                yield f"{folder}/{place}", content
-        else:
-            run = archive.gist_of(judged)
-            yield f"{folder}/index.html", self._render("archived", root="../../", data="index", run=run)
-            for place, content in downloads.of_cells("index.html", run, run.comparison.cells):
-                yield f"{folder}/{place}", content
-        yield f"{folder}/badge.svg", self._badge(feeds.badge(run.comparison))
-        yield f"{folder}/{compare.DATA}", compare.script(run.comparison, others)
-
-    def _of_cells(self, judged: Judged, first: int) -> Iterator[File]:
-        run, _ = self._load(judged)
-        some = run.comparison.cells[first : first + CELLS_TOGETHER]
-        for place, content in _cell_pages(run, self._render, some):
-            yield f"{run_folder(judged.id)}/{place}", content
-
-    def _published(self, repeated: Iterable[Judged]) -> Iterator[File]:
-        found: dict[str, Repeated] = {}
-        for judged in repeated:
-            run, _ = self._load(judged)
-            page = published.page_of(run)
-            path = published_index.path_of(page.name)
-            stem = Path(path).stem
-            yield path, self._render("published", root="../", data=stem, run=run, page=page)
-            yield from downloads.beside(path, page.value, published.CLAIM_COLUMNS, page.rows)
-            found[page.name] = Repeated.of(page)
-        every = published_index.overview(found.items())
-        path = f"{published_index.FOLDER}/index.html"
-        yield path, self._render("repetitions", root="../", data="index", page=every)
-        rows = [each.row for each in every.every]
-        value = [dict(zip(published_index.COLUMNS, row, strict=True)) for row in rows]
-        yield from downloads.beside(path, value, published_index.COLUMNS, rows)
-
-    def _all_runs(self) -> Iterator[File]:
-        yield "runs/index.html", self._render("runs", root="../", data="index", runs=self._listed)
-        yield from downloads.of_runs("runs/index.html", self._listed)
-
-    def _compare(self) -> Iterator[File]:
-        run, others = self._load(self._runs[0])
-        page = compare.ComparePage(runs=self._runs, whole=self._whole, others=others)
-        yield "compare.html", self._render("compare", root="", data="compare", run=run, page=page)
-        value = {**downloads.about(run.document.header), "pairs": page.rows}
-        yield from downloads.beside("compare.html", value, compare.SERVER_COLUMNS, page.rows)
-
-    def _runner(self, page: runner.RunnerPage) -> Iterator[File]:
-        stem = page.path.removesuffix(".html")
-        yield page.path, self._render("runner", root="", data=stem, page=page)
-        value = {"runner": page.runner, "false_alarms": page.false_alarms, "entries": page.entries}
-        yield from downloads.beside(page.path, value, runner.ENTRY_COLUMNS, page.rows)
-
-    def _history(self) -> Iterator[File]:
-        pages = history_pages.pages(self._series, self._changes)
-        yield "history.html", self._render(
-            "history", root="", data="history", pages=pages, changes=self._changes, runs=len(self._runs),
-            shown=history_pages.CHANGES_SHOWN, servers=history_pages.servers(pages),
-        )  # fmt: skip
-        found = [change.row for change in self._changes]
-        columns = history_pages.CHANGE_COLUMNS
-        value = {
-            "changes": [dict(zip(columns, row, strict=True)) for row in found],
-            "pages": [page.path for page in pages],
-        }
-        yield from downloads.beside("history.html", value, columns, found)
-        for page in pages:
-            stem = Path(page.path).stem
-            yield page.path, self._render("series", root="../", data=stem, page=page)
-            yield from downloads.of_history(page.path, page)
-        entries = feeds.entries(self._runs, self._changes, self._whole, self._acknowledged)
-        oldest, newest = self._runs[-1], self._runs[0]
-        yield "feed.xml", self._render(
-            "feed.xml", id=feeds.site_id(oldest.id), entries=entries,
-            updated=feeds.moment(newest.outline.started),
-        )  # fmt: skip
-
-    def _fixed(self) -> Iterator[File]:
-        yield "how-to-read.html", self._render("reading", root="")
-        yield f"assets/{PLOTLY}", (files("plotly") / "package_data" / "plotly.min.js").read_bytes()
-        for name in ASSETS:
-            yield f"assets/{name}", (TEMPLATES / name).read_bytes()
-
-    def _badge(self, badge: feeds.Badge) -> str:
-        return self._render("badge.svg", badge=badge)
-
-
-def _loader(known: Callable[[Judged], Mapping[Cell, ChangePoint]]) -> Loader:
-    """Reads the whole of a run; only the last one that was asked for is held: each takes some 100 MB."""
-    held: dict[str, tuple[Run, tuple[CellComparison, ...]]] = {}
-
-    def load(judged: Judged) -> tuple[Run, tuple[CellComparison, ...]]:
-        if judged.id not in held:
-            held.clear()
-            whole = judged.whole()
-            held[judged.id] = Run(whole.document, whole.comparison, known(judged)), whole.others
-        return held[judged.id]
-
-    return load
 
 
 def _text(value: object) -> str:

@@ -1,4 +1,4 @@
-"""What the templates see of a published comparison beside the newest run that repeats it."""
+"""The page of a published comparison and the newest run that repeats it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ from shootout.inputs import published
 from shootout.model.published import Published, PublishedServer
 from shootout.model.run import ServerRecord
 from shootout.model.verdict import CellComparison, Interval, JudgedClaim, Outcome, Verdict
+from shootout.paths import file_stem
 from shootout.report import wording
-from shootout.report.judgement_cache import Judged
+from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import charts
-from shootout.report.site.charts import Line, Series
+from shootout.report.site.charts import Chart, Series
+from shootout.report.site.page import Page
 from shootout.report.site.run import Run
 
+FOLDER = "published"  # in the site
 CLAIM_COLUMNS = (
     "claim", "text", "outcome", "in_their_figures", "contrast", "ratio", "ratio_low", "ratio_high",
     "bound_low", "bound_high", "reason",
 )  # fmt: skip
-LAST_S = 60  # what the queries of a report are counted over
+REPORT_S = 60  # over which a report counts queries
 REPORT = (
     "transactions/s",
     "read and write requests/s",
@@ -38,10 +41,10 @@ REPORT = (
 
 @dataclass(frozen=True)
 class TableCell:
-    """One figure of a comparison's table, or why there is none."""
+    """A figure of a comparison's table, or why it is missing."""
 
     text: str
-    value: float | None = None  # exactly, for sorting
+    value: float | None = None  # exact, for sorting
     relative: str = ""  # to the reference's
 
 
@@ -60,50 +63,59 @@ class Table:
 
     caption: str
     corner: str
-    head: tuple[tuple[str, str], ...]  # of each column its title and a note
+    head: tuple[tuple[str, str], ...]  # each column's title and note
     rows: tuple[TableRow, ...]
 
 
 @dataclass(frozen=True)
-class Contestant:
+class ComparedServer:
     """A server of the comparison: as published, as measured, or both."""
 
     name: str
     published: PublishedServer | None
     record: ServerRecord | None
-    note: str = ""  # what was measured in its place, or why nothing was
+    note: str = ""  # what was measured instead, or why nothing was
 
 
 @dataclass(frozen=True)
-class PublishedPage:
+class PublishedPage(Page):
     """A published comparison, and a run that repeats it."""
 
     name: str
-    said: Published
+    publication: Published
     run: Run
+    template = "published"
+    columns = CLAIM_COLUMNS
+
+    @property
+    def path(self) -> str:
+        """Named by the comparison."""
+        return path_of(self.name)
 
     @cached_property
-    def theirs(self) -> tuple[Contestant, ...]:
+    def theirs(self) -> tuple[ComparedServer, ...]:
         """The published servers."""
         header = self.run.document.header
-        return tuple(Contestant(s.name, s, published.record_of(s, header)) for s in self.said.servers)
+        return tuple(
+            ComparedServer(s.name, s, published.record_of(s, header)) for s in self.publication.servers
+        )
 
     @cached_property
-    def contestants(self) -> tuple[Contestant, ...]:
-        """Those, and what was measured beside them."""
-        more = published.unpublished(self.said, self.run.document.header)
-        every = (*self.theirs, *(Contestant(record.label, None, record) for record in more))
+    def servers(self) -> tuple[ComparedServer, ...]:
+        """The published servers, and those measured beside them."""
+        more = published.unpublished(self.publication, self.run.document.header)
+        every = (*self.theirs, *(ComparedServer(record.label, None, record) for record in more))
         return tuple(replace(one, note=_note(one)) for one in every)
 
     @cached_property
-    def tabled(self) -> tuple[Contestant, ...]:
-        """Those that have a figure, here or there."""
-        return tuple(c for c in self.contestants if (c.record and not c.record.absent) or _has_figures(c))
+    def tabled(self) -> tuple[ComparedServer, ...]:
+        """The servers that have a figure, here or there."""
+        return tuple(c for c in self.servers if (c.record and not c.record.absent) or _has_figures(c))
 
     @property
     def untabled(self) -> tuple[str, ...]:
         """The names of the others."""
-        return tuple(c.name for c in self.contestants if c not in self.tabled)
+        return tuple(c.name for c in self.servers if c not in self.tabled)
 
     @cached_property
     def claims(self) -> tuple[JudgedClaim, ...]:
@@ -112,23 +124,23 @@ class PublishedPage:
 
     @cached_property
     def outcomes(self) -> dict[Outcome, int]:
-        """How many claims hold, do not, and cannot be told; without those that none is."""
+        """The number of claims with each outcome, without zeros."""
         counts = {outcome: sum(c.outcome is outcome for c in self.claims) for outcome in Outcome}
         return {outcome: count for outcome, count in counts.items() if count}
 
     @cached_property
     def cpus(self) -> tuple[int, ...]:
-        """How many the machine has; several numbers only where shards were measured by several machines."""
+        """The machine's number of CPUs; several numbers only if several machines measured shards."""
         return tuple(dict.fromkeys(runner.cpus for runner in self.run.document.header.runners))
 
     @property
     def value(self) -> dict[str, Any]:
-        """The same for machines."""
+        """The claims and tables."""
         header = self.run.document.header
         tables = (*([self.published_table] if self.published_table else []), *self.measured_tables)
         return {
             "published": self.name,
-            "title": self.said.title,
+            "title": self.publication.title,
             "run": header.run,
             "started": header.started,
             "runners": [runner.fingerprint for runner in header.runners],
@@ -139,7 +151,7 @@ class PublishedPage:
 
     @property
     def rows(self) -> list[tuple[object, ...]]:
-        """A line of CLAIM_COLUMNS for each contrast of each claim; one for a claim that has none."""
+        """A line for each contrast of each claim, and for a claim without one."""
         return [
             (
                 judged.claim.name, judged.claim.text, judged.outcome, judged.in_their_figures,
@@ -158,34 +170,37 @@ class PublishedPage:
 
     @cached_property
     def published_table(self) -> Table | None:
-        """Theirs; None where it was published as charts only."""
+        """The published table; None if it was published as charts only."""
         if not any(map(_has_figures, self.theirs)):
             return None
         figures = {
             (s.name, threads): tps
-            for s in self.said.servers
-            for threads, tps in zip(self.said.threads, s.tps, strict=False)
+            for s in self.publication.servers
+            for threads, tps in zip(self.publication.threads, s.tps, strict=False)
         }
 
-        def figure(one: Contestant, threads: int) -> TableCell:
-            tps, of_reference = figures.get((one.name, threads)), figures.get((self.said.reference, threads))
+        def figure(one: ComparedServer, threads: int) -> TableCell:
+            tps, of_reference = (
+                figures.get((one.name, threads)),
+                figures.get((self.publication.reference, threads)),
+            )
             if tps is None or tps == "none":
                 return TableCell(wording.NONE)
             if isinstance(tps, str):
                 return TableCell(tps)
             return _tps(tps, _exactly(tps), None if isinstance(of_reference, str) else of_reference)
 
-        match self.said.shape:
+        match self.publication.shape:
             case "peaks":
                 return self._peaks(self.theirs, self._published_peak, "Published")
             case "report":
                 return self._report(self.theirs, self._published_lines, "Published")
-        return self._grid(self.theirs, self.said.threads, figure, "Published, transactions/s")
+        return self._grid(self.theirs, self.publication.threads, figure, "Published, transactions/s")
 
     @cached_property
     def measured_tables(self) -> tuple[Table, ...]:
-        """Ours in the same shape, one for each workload where they stand apart."""
-        match self.said.shape:
+        """The measured tables, in the shape of the published one."""
+        match self.publication.shape:
             case "peaks":
                 return (self._peaks(self.tabled, self._measured_peak, "Measured"),)
             case "report":
@@ -193,7 +208,12 @@ class PublishedPage:
         return tuple(
             self._grid(
                 self.tabled,
-                sorted({*self.run.threads, *(self.said.threads if workload == self.said.workload else ())}),
+                sorted(
+                    {
+                        *self.run.threads,
+                        *(self.publication.threads if workload == self.publication.workload else ()),
+                    }
+                ),
                 partial(self._measured, workload=workload),
                 f"Measured, transactions/s of {workload}",
             )
@@ -202,35 +222,31 @@ class PublishedPage:
 
     def _grid(
         self,
-        contestants: Sequence[Contestant],
+        servers: Sequence[ComparedServer],
         threads: Sequence[int],
-        figure: Callable[[Contestant, int], TableCell],
+        figure: Callable[[ComparedServer, int], TableCell],
         caption: str,
     ) -> Table:
         """Servers by threads, or threads by servers."""
         counts = tuple((str(count), "") for count in threads)
-        if self.said.shape == "servers":
-            rows = (
-                TableRow(c.name, c.note, tuple(figure(c, count) for count in threads)) for c in contestants
-            )
+        if self.publication.shape == "servers":
+            rows = (TableRow(c.name, c.note, tuple(figure(c, count) for count in threads)) for c in servers)
             return Table(caption, "server", counts, tuple(rows))
-        columns = tuple((c.name, c.note) for c in contestants)
-        by_threads = (
-            TableRow(str(count), "", tuple(figure(c, count) for c in contestants)) for count in threads
-        )
+        columns = tuple((c.name, c.note) for c in servers)
+        by_threads = (TableRow(str(count), "", tuple(figure(c, count) for c in servers)) for count in threads)
         return Table(caption, "threads", columns, tuple(by_threads))
 
     def _peaks(
         self,
-        contestants: Sequence[Contestant],
-        peak: Callable[[Contestant, str], tuple[float, int] | str],
+        servers: Sequence[ComparedServer],
+        peak: Callable[[ComparedServer, str], tuple[float, int] | str],
         caption: str,
     ) -> Table:
         """Servers by their peaks, and the quotient of the first two workloads."""
-        workloads = tuple(dict.fromkeys(w for s in self.said.servers for w in s.peaks))
-        (reference,) = (c for c in contestants if c.name == self.said.reference)
+        workloads = tuple(dict.fromkeys(w for s in self.publication.servers for w in s.peaks))
+        (reference,) = (c for c in servers if c.name == self.publication.reference)
         rows = []
-        for one in contestants:
+        for one in servers:
             found = [peak(one, workload) for workload in workloads]
             cells = [
                 TableCell(each) if isinstance(each, str) else _peak_cell(each, peak(reference, workload))
@@ -246,28 +262,28 @@ class PublishedPage:
 
     def _report(
         self,
-        contestants: Sequence[Contestant],
-        lines: Callable[[Contestant], Sequence[TableCell]],
+        servers: Sequence[ComparedServer],
+        lines: Callable[[ComparedServer], Sequence[TableCell]],
         caption: str,
     ) -> Table:
         """The lines of sysbench's report, a column for each server; throughput beside the reference's."""
-        columns = {one.name: lines(one) for one in contestants}
-        reference = columns[self.said.reference][0].value
+        columns = {one.name: lines(one) for one in servers}
+        reference = columns[self.publication.reference][0].value
         rows = [
-            TableRow(title, "", tuple(columns[one.name][number] for one in contestants))
+            TableRow(title, "", tuple(columns[one.name][number] for one in servers))
             for number, title in enumerate(REPORT)
         ]
         relative = (
             cell if cell.value is None else _tps(cell.value, cell.text, reference) for cell in rows[0].cells
         )
         rows[0] = replace(rows[0], cells=tuple(relative))
-        return Table(caption, "figure", tuple((c.name, c.note) for c in contestants), tuple(rows))
+        return Table(caption, "figure", tuple((c.name, c.note) for c in servers), tuple(rows))
 
-    def _published_peak(self, one: Contestant, workload: str) -> tuple[float, int] | str:
+    def _published_peak(self, one: ComparedServer, workload: str) -> tuple[float, int] | str:
         peak = one.published.peaks.get(workload) if one.published else None
         return wording.NONE if peak is None else (peak.tps, peak.threads)
 
-    def _measured_peak(self, one: Contestant, workload: str) -> tuple[float, int] | str:
+    def _measured_peak(self, one: ComparedServer, workload: str) -> tuple[float, int] | str:
         found = [
             (cell.figures.tps.estimate, cell.cell.threads)
             for cell in self._cells(one, workload)
@@ -275,7 +291,7 @@ class PublishedPage:
         ]
         return max(found) if found else self._why_not(one, workload, None)
 
-    def _published_lines(self, one: Contestant) -> Sequence[TableCell]:
+    def _published_lines(self, one: ComparedServer) -> Sequence[TableCell]:
         report = one.published.report if one.published else None
         if report is None:
             return [TableCell(wording.NONE)] * len(REPORT)
@@ -284,14 +300,14 @@ class PublishedPage:
         times = TableCell("/".join(map(_exactly, report.latency_ms)))
         return [*(TableCell(_exactly(value), value) for value in (*values, *counts)), times]
 
-    def _measured_lines(self, one: Contestant) -> Sequence[TableCell]:
+    def _measured_lines(self, one: ComparedServer) -> Sequence[TableCell]:
         (threads,) = self.run.threads[:1]
-        cells = self._cells(one, self.said.workload)
+        cells = self._cells(one, self.publication.workload)
         figures = next((c.figures for c in cells if c.cell.threads == threads), None)
         if figures is None:
-            return [TableCell(self._why_not(one, self.said.workload, threads))] * len(REPORT)
+            return [TableCell(self._why_not(one, self.publication.workload, threads))] * len(REPORT)
         tps, each = figures.tps.estimate, (figures.reads, figures.writes, figures.other)
-        counts = [kind * tps * LAST_S for kind in each]
+        counts = [kind * tps * REPORT_S for kind in each]
         values = (tps, (figures.reads + figures.writes) * tps, figures.other * tps, *counts, sum(counts))
         latency = figures.latency
         times = (latency.min_s, latency.mean_s, latency.max_s, latency.p95_s)
@@ -300,17 +316,17 @@ class PublishedPage:
             TableCell("/".join(numbers.number(time * 1000) for time in times)),
         ]
 
-    def _measured(self, one: Contestant, threads: int, workload: str) -> TableCell:
+    def _measured(self, one: ComparedServer, threads: int, workload: str) -> TableCell:
         cell = next((c for c in self._cells(one, workload) if c.cell.threads == threads), None)
         if cell is None or cell.figures is None:
             return TableCell(self._why_not(one, workload, threads))
-        (reference,) = (c for c in self.theirs if c.name == self.said.reference)
+        (reference,) = (c for c in self.theirs if c.name == self.publication.reference)
         against = next((c for c in self._cells(reference, workload) if c.cell.threads == threads), None)
         tps = cell.figures.tps
         of_reference = against.figures.tps.estimate if against and against.figures else None
         return _tps(tps.estimate, wording.estimate(tps), of_reference)
 
-    def _cells(self, one: Contestant, workload: str) -> Sequence[CellComparison]:
+    def _cells(self, one: ComparedServer, workload: str) -> Sequence[CellComparison]:
         """The server's cells, from few to many threads."""
         label = one.record.label if one.record else None
         found = [
@@ -318,8 +334,8 @@ class PublishedPage:
         ]
         return sorted(found, key=lambda c: c.cell.threads)
 
-    def _why_not(self, one: Contestant, workload: str, threads: int | None) -> str:
-        """What stands where a figure would."""
+    def _why_not(self, one: ComparedServer, workload: str, threads: int | None) -> str:
+        """Why a figure is missing."""
         if one.record is None or one.record.absent:
             return one.note
         cells = [c for c in self._cells(one, workload) if threads in (None, c.cell.threads)]
@@ -333,57 +349,51 @@ class PublishedPage:
 
     @cached_property
     def series(self) -> dict[str, Series]:
-        """How each server looks in all charts; number 0 would be the run's base."""
-        return {one.name: Series(one.name, number) for number, one in enumerate(self.contestants, 1)}
+        """Each server's series in all charts; number 0 would be the run's base."""
+        return {one.name: Series(one.name, number) for number, one in enumerate(self.servers, 1)}
 
     @property
     def drawn(self) -> tuple[Series, ...]:
-        """Those that are in a chart."""
-        measured = {one.name for one in self.contestants if one.record and not one.record.absent}
-        drawn = measured | {s.name for s in self.said.servers if s.tps}
+        """The servers in a chart."""
+        measured = {one.name for one in self.servers if one.record and not one.record.absent}
+        drawn = measured | {s.name for s in self.publication.servers if s.tps}
         return tuple(series for name, series in self.series.items() if name in drawn)
 
     @property
-    def published_chart(self) -> charts.Figure | None:
-        """Their throughput over threads."""
-        lines = [
-            Line(
-                self.series[s.name],
-                tuple(
-                    (threads, Interval.exactly(tps))
-                    for threads, tps in zip(self.said.threads, s.tps, strict=False)
-                    if not isinstance(tps, str)
-                ),
-            )
-            for s in self.said.servers
-        ]
-        return charts.beside_cpus(lines, self.said.cpus)
+    def published_chart(self) -> Chart | None:
+        """The published throughput over threads."""
+        found = {
+            self.series[s.name]: [
+                (threads, Interval.exactly(tps))
+                for threads, tps in zip(self.publication.threads, s.tps, strict=False)
+                if not isinstance(tps, str)
+            ]
+            for s in self.publication.servers
+        }
+        return charts.beside_cpus(found, self.publication.cpus)
 
     @property
-    def measured_charts(self) -> dict[str, charts.Figure]:
-        """Ours, by workload; none of a single number of threads."""
+    def measured_charts(self) -> dict[str, Chart]:
+        """The measured throughput by workload, if there are several numbers of threads."""
         found = {
             workload: charts.beside_cpus(
-                [
-                    Line(
-                        self.series[one.name],
-                        tuple(
-                            (c.cell.threads, c.figures.tps) for c in self._cells(one, workload) if c.figures
-                        ),
-                    )
-                    for one in self.contestants
-                ],
+                {
+                    self.series[one.name]: [
+                        (c.cell.threads, c.figures.tps) for c in self._cells(one, workload) if c.figures
+                    ]
+                    for one in self.servers
+                },
                 self.cpus[0] if len(self.cpus) == 1 else None,
             )
             for workload in (self._workloads if len(self.run.threads) > 1 else ())
         }
-        return {workload: figure for workload, figure in found.items() if figure is not None}
+        return {workload: chart for workload, chart in found.items() if chart is not None}
 
     # --- what readers asked -----------------------------------------------------------------------
 
     @property
     def answers(self) -> tuple[tuple[str, str], ...]:
-        """What readers of such comparisons ask, and what this run says to it."""
+        """What readers of such comparisons ask, and this run's answers."""
         cpus = " and ".join(map(str, self.cpus))
         marked = " Charts mark them." if self.measured_charts else ""
         forks = [record.label for record in self._measured_records if record.family != "mysql"]
@@ -393,7 +403,7 @@ class PublishedPage:
             ("Do the old versions really accept them?", self._acceptance()),
             (
                 "How many cores?",
-                f"{cpus} CPUs here; there {self.said.cpus or 'it was not said'}.{marked}",
+                f"{cpus} CPUs here; there {self.publication.cpus or 'it was not said'}.{marked}",
             ),
             (
                 "And the forks?",
@@ -417,8 +427,9 @@ class PublishedPage:
             for record in self._measured_records
             if (differing := [s.name for s in record.settings if s.differs])
         ]
-        kept = "every server runs with what was requested" if not deviating else "; ".join(deviating)
-        return f"{what}, written for each version; {kept}{'' if not deviating else ' differ from it'}."
+        if deviating:
+            return f"{what}, written for each version; {'; '.join(deviating)} differ from it."
+        return f"{what}, written for each version; every server runs with what was requested."
 
     def _acceptance(self) -> str:
         lacking = [
@@ -434,14 +445,19 @@ class PublishedPage:
         )
 
 
-def newest(runs: Iterable[Judged]) -> tuple[Judged, ...]:
-    """Of each comparison that runs repeat the newest run; `runs`: the newest first."""
-    found: dict[str, Judged] = {}
+def newest(runs: Iterable[JudgedRun]) -> tuple[JudgedRun, ...]:
+    """The newest run of each comparison that runs repeat; `runs`: newest first."""
+    found: dict[str, JudgedRun] = {}
     for run in runs:
-        name = run.outline.published
+        name = run.comparison.header.profile.published
         if name is not None and name in published.known():
             found.setdefault(name, run)
     return tuple(found.values())
+
+
+def path_of(name: str) -> str:
+    """A comparison's page, from the site's top."""
+    return f"{FOLDER}/{file_stem(name)}.html"
 
 
 def page_of(run: Run) -> PublishedPage:
@@ -450,13 +466,13 @@ def page_of(run: Run) -> PublishedPage:
     return PublishedPage(name, published.load(name), run)
 
 
-def _has_figures(one: Contestant) -> bool:
-    """Whether figures of it were published."""
+def _has_figures(one: ComparedServer) -> bool:
+    """Whether its figures were published."""
     server = one.published
     return server is not None and bool(server.tps or server.peaks or server.report)
 
 
-def _note(one: Contestant) -> str:
+def _note(one: ComparedServer) -> str:
     if one.record is None:
         return "not in this run"
     if one.record.absent:
@@ -470,7 +486,7 @@ def _note(one: Contestant) -> str:
 
 
 def _exactly(value: float) -> str:
-    """A published number, with the digits that it has."""
+    """A published number, with its own digits."""
     _, _, decimals = f"{value:.10g}".partition(".")
     return numbers.number(value, len(decimals))
 

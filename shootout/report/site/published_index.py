@@ -1,4 +1,4 @@
-"""What the templates see of all published comparisons: which were repeated, and what came of their claims."""
+"""The page of all published comparisons: which were repeated, and how many of their claims hold."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from shootout.inputs import published
 from shootout.model.published import Published
 from shootout.model.verdict import Outcome
-from shootout.paths import file_stem
-from shootout.report.site.published import PublishedPage
+from shootout.report.site.page import Page
+from shootout.report.site.published import FOLDER, PublishedPage, path_of
 
-FOLDER = "published"  # in the site
 COLUMNS = ("name", "title", "year", "claims", *Outcome, "run", "started", "scale", "page")
 
 
 @dataclass(frozen=True)
-class Repeated:
-    """What is told of the newest run of a comparison."""
+class Result:
+    """The newest run of a comparison."""
 
     run: str
     folder: str  # of the run's pages
@@ -27,8 +26,8 @@ class Repeated:
     outcomes: Mapping[Outcome, int]
 
     @classmethod
-    def of(cls, page: PublishedPage) -> Repeated:
-        """The gist of a comparison's page."""
+    def of(cls, page: PublishedPage) -> Result:
+        """The result on a comparison's page."""
         header, end = page.run.document.header, page.run.document.end
         return cls(
             run=page.run.id,
@@ -42,55 +41,69 @@ class Repeated:
 
 @dataclass(frozen=True)
 class Repetition:
-    """A published comparison, and its repetition where there is one."""
+    """A published comparison, and its repetition if there is one."""
 
     name: str
-    said: Published
-    repeated: Repeated | None
+    publication: Published
+    result: Result | None
 
     @property
     def page(self) -> str:
-        """Where its page is, or would be, from the site's top."""
+        """The page of its repetition, from the site's top."""
         return path_of(self.name)
 
     @property
     def command(self) -> str:
-        """What repeats it on a machine of any size."""
+        """The command that repeats it on a machine of any size."""
         return f"shootout run --profile {self.name} --scale small"
 
     @property
     def row(self) -> tuple[object, ...]:
         """Its line of COLUMNS."""
-        known = (self.name, self.said.title, self.said.year, len(self.said.claims))
-        if (done := self.repeated) is None:
+        known = (self.name, self.publication.title, self.publication.year, len(self.publication.claims))
+        if (done := self.result) is None:
             return (*known, *(None for _ in range(len(COLUMNS) - len(known))))
         return (*known, *done.outcomes.values(), done.run, done.started, done.scale or "full", self.page)
 
 
 @dataclass(frozen=True)
-class RepetitionsPage:
-    """All of them, the oldest publication first."""
+class RepetitionsPage(Page):
+    """All published comparisons, the oldest first."""
 
     every: tuple[Repetition, ...]
+    template = "repetitions"
+    columns = COLUMNS
 
     @property
-    def done(self) -> tuple[Repeated, ...]:
-        """Those that were repeated."""
-        return tuple(each.repeated for each in self.every if each.repeated)
+    def path(self) -> str:
+        """Beside their pages."""
+        return f"{FOLDER}/index.html"
+
+    @property
+    def value(self) -> object:
+        """What is known of each."""
+        return [dict(zip(COLUMNS, row, strict=True)) for row in self.rows]
+
+    @property
+    def rows(self) -> list[tuple[object, ...]]:
+        """A line for each."""
+        return [each.row for each in self.every]
+
+    @property
+    def done(self) -> tuple[Result, ...]:
+        """The results of those that were repeated."""
+        return tuple(each.result for each in self.every if each.result)
 
     @property
     def outcomes(self) -> dict[Outcome, int]:
-        """How many claims of those hold, do not, and cannot be told."""
+        """The number of their claims with each outcome."""
         return {outcome: sum(each.outcomes[outcome] for each in self.done) for outcome in Outcome}
 
 
-def path_of(name: str) -> str:
-    """A comparison's page, from the site's top."""
-    return f"{FOLDER}/{file_stem(name)}.html"
-
-
-def overview(pages: Iterable[tuple[str, Repeated]]) -> RepetitionsPage:
-    """Every comparison that comes with shootout; `pages`: the repeated ones, by name."""
-    repeated = dict(pages)
-    every = (Repetition(name, published.load(name), repeated.get(name)) for name in published.known())
-    return RepetitionsPage(tuple(sorted(every, key=lambda each: (each.said.year or 0, each.said.title))))
+def page_of(repeated: Iterable[PublishedPage]) -> RepetitionsPage:
+    """Every comparison that comes with shootout, and the repeated ones among them."""
+    results = {page.name: Result.of(page) for page in repeated}
+    every = (Repetition(name, published.load(name), results.get(name)) for name in published.known())
+    return RepetitionsPage(
+        tuple(sorted(every, key=lambda each: (each.publication.year or 0, each.publication.title)))
+    )

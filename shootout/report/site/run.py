@@ -1,4 +1,4 @@
-"""What the templates see of a run."""
+"""A run as the templates see it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from shootout.model.run import FailureRecord, RunDocument, Runner, Samples, Serv
 from shootout.model.value import DatasetKind
 from shootout.model.verdict import CellComparison, Comparison, Interval, ScalingLaw, Verdict
 from shootout.report import wording
+from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import charts, names
 from shootout.report.site.charts import RatioAxis, Series
 from shootout.report.site.settings import SettingRow, grouped
@@ -26,11 +27,17 @@ LAWS_MAX = 4  # servers, in a chart with their scaling laws
 
 @dataclass(frozen=True)
 class Run:
-    """A run's document and its comparison, joined for reading."""
+    """A run's document and its comparison."""
 
     document: RunDocument
     comparison: Comparison
     changes: Mapping[Cell, ChangePoint] = field(default_factory=dict)  # what history knew of its cells then
+
+    @classmethod
+    def summary(cls, judged: JudgedRun) -> Run:
+        """A run without its samples."""
+        header, end = judged.comparison.header, judged.comparison.end
+        return cls(RunDocument(header=header, starts=(), failures=(), end=end), judged.comparison)
 
     @property
     def id(self) -> str:
@@ -39,11 +46,11 @@ class Run:
 
     @cached_property
     def folder(self) -> str:
-        """Where its pages lie in the site."""
+        """The folder of its pages, from the site's top."""
         return names.run_folder(self.id)
 
     def once(self, about: Hashable, made: Callable[[], str]) -> str:
-        """What many of its pages have in common is made for the first of them; `about`: all that it shows."""
+        """Markup that many of its pages share, made once; `about`: all that it depends on."""
         if about not in self._common:
             self._common[about] = made()
         return self._common[about]
@@ -54,56 +61,62 @@ class Run:
 
     @cached_property
     def headline(self) -> wording.Headline:
-        """What it says of all heads together."""
+        """Its result over all heads."""
         return wording.overall(self.comparison)
 
     @cached_property
     def headlines(self) -> tuple[wording.Headline, ...]:
-        """What it says, one sentence for each head."""
+        """Its result, one sentence for each head."""
         return wording.headlines(self.comparison)
 
     @property
     def conditions(self) -> str:
-        """How the load differs from the usual."""
+        """How the load differs from the default."""
         return wording.conditions(self.document.header)
+
+    @property
+    def complete(self) -> bool:
+        """Whether it was measured to its end."""
+        end = self.document.end
+        return end is not None and not end.interrupted
 
     @cached_property
     def heads(self) -> tuple[str, ...]:
-        """The servers that are held against a base."""
+        """The servers compared with a base."""
         return wording.heads(self.comparison)
 
     def bases(self, head: str) -> tuple[str, ...]:
-        """What that head is held against; one server, unless it was missing in a block."""
+        """What that head is compared with: one server, unless it was missing in a block."""
         return tuple(dict.fromkeys(c.base.server for c in self.judged if c.cell.server == head))
 
     @cached_property
     def judged(self) -> tuple[CellComparison, ...]:
-        """All cells that ask for a verdict, worst first; a base that failed is one of them."""
+        """All cells that need a verdict, worst first; a base that failed is one of them."""
         asked = [c for c in self.comparison.cells if c.cell != c.base or c.verdict is not Verdict.UNJUDGED]
         return wording.worst_first(asked)
 
     @property
     def decided_otherwise(self) -> bool:
-        """Whether another metric than throughput decided any of its cells."""
+        """Whether a metric other than throughput decided any cell."""
         found = map(wording.decisive, self.judged)
         return any(each is not None and each[0] != THROUGHPUT for each in found)
 
     @cached_property
     def verdicts(self) -> dict[Verdict, int]:
-        """How many cells have each verdict, the worst first; all of them, also where there are none."""
+        """The number of cells with each verdict, worst first, zeros included."""
         return tally(self.judged)
 
     @cached_property
     def threads(self) -> tuple[int, ...]:
-        """From few to many."""
+        """In ascending order."""
         return tuple(sorted({c.cell.threads for c in self.comparison.cells}))
 
     @cached_property
     def series(self) -> dict[str, Series]:
-        """How each server looks in charts, the base first."""
+        """Each server's series in charts, the base first."""
         held_against = Counter(c.base.server for c in self.judged)
         servers = sorted(self.document.header.servers, key=lambda server: -held_against[server.label])
-        return charts.looks(servers)
+        return charts.series_of(servers)
 
     @cached_property
     def servers(self) -> dict[str, ServerRecord]:
@@ -123,7 +136,7 @@ class Run:
 
     @cached_property
     def sets(self) -> tuple[CellSet, ...]:
-        """Workload by workload (and dataset, where there are several)."""
+        """The cells by workload and dataset."""
         keys: dict[tuple[str, str], list[CellComparison]] = {}
         for c in self.comparison.cells:
             keys.setdefault((c.cell.workload, c.cell.dataset), []).append(c)
@@ -141,7 +154,7 @@ class Run:
 
     @cached_property
     def machines(self) -> tuple[Machine, ...]:
-        """Those that measured it: one, unless it is merged from shards."""
+        """The machines that measured it: one, unless the run is merged from shards."""
         header = self.document.header
         blocks: dict[str, list[Block]] = {runner.fingerprint: [] for runner in header.runners}
         for block in header.blocks:
@@ -158,7 +171,7 @@ class Run:
         )
 
     def history(self, c: CellComparison) -> str | None:
-        """The page of its workload's history, from the site's top; None where the cell adds nothing to it."""
+        """The page of its workload's history, from the site's top; None if the cell adds nothing to it."""
         if c.ratio is None or c.figures is None:
             return None
         runner = self.document.header.part(c.cell).runner
@@ -176,7 +189,7 @@ class Run:
 
     @cached_property
     def datasets(self) -> tuple[Dataset, ...]:
-        """Those that the blocks ran on."""
+        """The datasets of its blocks."""
         header = self.document.header
         ran_on = {block.dataset for block in header.blocks}
         known = (header.profile.dataset.of(kind) for kind in get_args(DatasetKind))
@@ -184,12 +197,12 @@ class Run:
 
     @cached_property
     def settings(self) -> tuple[tuple[str, tuple[SettingRow, ...]], ...]:
-        """Every setting of any server, by what is to be said of it."""
+        """Every setting of any server, in groups."""
         return grouped(self.document.header.servers)
 
     @cached_property
-    def told_of_servers(self) -> frozenset[Warning]:
-        """The servers' warnings in the form in which their cells repeat them."""
+    def server_warnings(self) -> frozenset[Warning]:
+        """The servers' warnings, worded as their cells repeat them."""
         return frozenset(
             Warning(code=warning.code, text=f"{server.label}: {warning.text}")
             for server in self.document.header.servers
@@ -197,44 +210,41 @@ class Run:
         )
 
     @cached_property
-    def doubts(self) -> tuple[Doubt, ...]:
-        """All warnings of the run, each once: of the machine, the servers, and the cells."""
-        return (*self.common_doubts, *self.doubts_of(self.comparison.cells))
-
-    @cached_property
-    def common_doubts(self) -> tuple[Doubt, ...]:
-        """Those of the machine and the servers."""
+    def shared_warnings(self) -> tuple[WarningEntry, ...]:
+        """The warnings about the machine and the servers."""
         header = self.document.header
         return (
-            *(Doubt(about=MACHINE, warning=warning) for warning in header.runner.warnings),
-            *(Doubt(about=s.label, warning=warning) for s in header.servers for warning in s.warnings),
+            *(WarningEntry(about=MACHINE, warning=warning) for warning in header.runner.warnings),
+            *(WarningEntry(about=s.label, warning=warning) for s in header.servers for warning in s.warnings),
         )
 
-    def doubts_of(self, cells: Iterable[CellComparison]) -> tuple[Doubt, ...]:
-        """The warnings of these cells, each once, without what is said of their servers."""
+    def warnings_of(self, cells: Iterable[CellComparison]) -> tuple[WarningEntry, ...]:
+        """The warnings of these cells, each once, without those of their servers."""
         found: dict[Warning, list[CellComparison]] = {}
         for c in cells:
             for warning in c.warnings:
-                if warning not in self.told_of_servers:
+                if warning not in self.server_warnings:
                     found.setdefault(warning, []).append(c)
-        return tuple(Doubt(about=_places(places), warning=warning) for warning, places in found.items())
+        return tuple(
+            WarningEntry(about=_places(places), warning=warning) for warning, places in found.items()
+        )
 
     @cached_property
-    def summed_doubts(self) -> tuple[Doubt, ...]:
-        """All of them for a first look: those of cells summed."""
-        return (*self.common_doubts, *self.summed_doubts_of(self.comparison.cells))
+    def warning_summary(self) -> tuple[WarningEntry, ...]:
+        """The machine's, the servers' and a summary of the cells' warnings."""
+        return (*self.shared_warnings, *self.warning_summary_of(self.comparison.cells))
 
-    def summed_doubts_of(self, cells: Iterable[CellComparison]) -> tuple[Doubt, ...]:
-        """Of each kind of warning of these cells one, and how many of them have it."""
+    def warning_summary_of(self, cells: Iterable[CellComparison]) -> tuple[WarningEntry, ...]:
+        """One warning of each code of these cells, with the number of cells that have it."""
         kinds: dict[str, list[CellComparison]] = {}
         for c in cells:
-            for code in dict.fromkeys(w.code for w in c.warnings if w not in self.told_of_servers):
+            for code in dict.fromkeys(w.code for w in c.warnings if w not in self.server_warnings):
                 kinds.setdefault(code, []).append(c)
         found = []
         for code, having in kinds.items():
-            said = [w for c in having for w in c.warnings if w.code == code and w not in self.told_of_servers]
-            example = ", for instance" if len(set(said)) > 1 else ""
-            found.append(Doubt(about=f"{_places(having)}{example}", warning=said[0]))
+            own = [w for c in having for w in c.warnings if w.code == code and w not in self.server_warnings]
+            example = ", for instance" if len(set(own)) > 1 else ""
+            found.append(WarningEntry(about=f"{_places(having)}{example}", warning=own[0]))
         return tuple(found)
 
     @cached_property
@@ -254,11 +264,11 @@ class Run:
         return found
 
     def samples(self, cell: Cell) -> tuple[tuple[int, Samples], ...]:
-        """What was measured, start by start."""
+        """Its samples, start by start."""
         return tuple(self._samples.get((self.block(cell).key, cell.server), ()))
 
     def failures(self, cell: Cell) -> tuple[FailureRecord, ...]:
-        """Why it could not be measured (any further)."""
+        """Why its measurement failed or ended early."""
         return tuple(failure for failure in self.document.failures if failure.cell == cell)
 
 
@@ -272,8 +282,8 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class Doubt:
-    """A warning and what it is about."""
+class WarningEntry:
+    """A warning and its subject."""
 
     about: str
     warning: Warning
@@ -281,7 +291,7 @@ class Doubt:
 
 @dataclass(frozen=True)
 class CellSet:
-    """The cells of one workload on one dataset: what a workload's page is about."""
+    """The cells of one workload on one dataset."""
 
     run: Run
     workload: str
@@ -296,65 +306,65 @@ class CellSet:
 
     @property
     def picture(self) -> str:
-        """The file beside it that has its main chart alone."""
+        """The file of its main chart alone."""
         return f"{self.page.removesuffix('.html')}.svg"
 
     @cached_property
     def threads(self) -> tuple[int, ...]:
-        """From few to many."""
+        """In ascending order."""
         return tuple(sorted({c.cell.threads for c in self.cells}))
 
     @cached_property
     def servers(self) -> tuple[str, ...]:
-        """Those that have cells here, in the order of charts."""
+        """The servers with cells here, in the order of charts."""
         here = {c.cell.server for c in self.cells}
         return tuple(label for label in self.run.series if label in here)
 
     @cached_property
     def heads(self) -> tuple[str, ...]:
-        """Those that are held against a base here."""
+        """The servers compared with a base here."""
         compared = {c.cell.server for c in self.cells if c.cell != c.base}
         return tuple(label for label in self.servers if label in compared)
 
     @cached_property
     def verdicts(self) -> dict[Verdict, int]:
-        """How many of its cells have each verdict."""
+        """The number of its cells with each verdict."""
         return tally(c for c in self.cells if c.cell != c.base or c.verdict is not Verdict.UNJUDGED)
 
     def at(self, server: str, threads: int) -> CellComparison | None:
-        """The cell of one server; None where it is not in the run."""
+        """The cell of one server; None if the run lacks it."""
         cell = Cell(workload=self.workload, dataset=self.dataset, server=server, threads=threads)
         return self.run.cells.get(cell)
 
     @cached_property
     def laws(self) -> dict[str, ScalingLaw]:
-        """The scaling laws that its servers follow, where they have one."""
+        """The scaling laws of its servers, where they could be fitted."""
         here = (self.workload, self.dataset)
         found = self.run.comparison.laws
         return {law.server: law for law in found if (law.workload, law.dataset) == here}
 
     @property
-    def chart(self) -> charts.Figure:
+    def chart(self) -> charts.Chart:
         """Throughput over threads, with the scaling laws of few servers."""
         laws = self.laws if self.laws_shown else {}
         return charts.throughput(self.beside_base, tuple(self.run.series.values()), laws)
 
     @property
     def beside_base(self) -> tuple[CellComparison, ...]:
-        """Its cells, each throughput with the interval of its change against the base, which has none then.
+        """Its cells, each throughput with the interval of its change against the base, the base with none.
 
-        The machine's mood moves all lines of a start up and down together: of two throughputs that were
-        measured in turns the ratio is known far better than either, and it is what verdicts are about.
+        Drift of the machine moves all servers of a start together: the ratio of two interleaved throughputs
+        is known far better than either, and verdicts are about the ratio.
         """
         return tuple(map(_beside_base, self.cells)) if self.heads else self.cells
 
     @property
     def laws_shown(self) -> bool:
-        """Whether the chart has room for them."""
+        """Whether the chart has room for the laws."""
         return bool(self.laws) and len(self.servers) <= LAWS_MAX
 
     @property
-    def thumbnail(self) -> charts.Figure | None:
+    def thumbnail(self) -> charts.Chart | None:
         """Throughput over threads, in small."""
         series = tuple(self.run.series.values())
         return charts.over_threads(
@@ -372,13 +382,13 @@ def _beside_base(c: CellComparison) -> CellComparison:
 
 
 def tally(cells: Iterable[CellComparison]) -> dict[Verdict, int]:
-    """How many cells have each verdict, the worst first; all of them, also where there are none."""
+    """The number of cells with each verdict, worst first, zeros included."""
     counts = Counter(c.verdict for c in cells)
     return {verdict: counts[verdict] for verdict in wording.WORST_FIRST}
 
 
 def _places(cells: Sequence[CellComparison]) -> str:
-    """Cells by name, or counted where they are many."""
+    """Cells by name, or their number if there are many."""
     if len(cells) > 3:
         return f"{len(cells)} cells"
     named = (f"{c.cell.workload}, {wording.threads(c.cell.threads)}, {c.cell.server}" for c in cells)

@@ -1,4 +1,4 @@
-"""What the templates see of a runner: the machine, and what its A/A cells have shown of it."""
+"""The page of a runner: the machine, and what its A/A cells say about it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from shootout import numbers
 from shootout.analysis import ledger, stats
-from shootout.model.history import LedgerEntry, SeriesKey
-from shootout.model.plan import Policy
+from shootout.model.history import LedgerEntry
+from shootout.model.plan import Cell, Policy
 from shootout.model.run import Runner, Warning
 from shootout.model.verdict import FalseAlarms, Verdict
 from shootout.paths import file_stem
 from shootout.report import wording
-from shootout.report.judgement_cache import Judged
-from shootout.report.site.charts import Figure, Series
+from shootout.report.judgement_cache import JudgedRun
+from shootout.report.site.charts import Axis, Chart, Line, Series, readouts
+from shootout.report.site.page import Page
+from shootout.report.site.run import Run
 from shootout.runner import doctor
 from shootout.runner.doctor import CellNoise
 
@@ -25,16 +28,16 @@ ALARMS = (Verdict.REGRESSED, Verdict.IMPROVED)
 
 
 @dataclass(frozen=True)
-class Doubted:
-    """A doubt about the machine, as its runs recorded it."""
+class RecordedWarning:
+    """A warning about the machine, as its runs recorded it."""
 
-    warning: Warning  # as the newest of them has it
+    warning: Warning  # in the newest run's words
     newest: str  # run
     runs: int
 
 
 @dataclass(frozen=True)
-class Kind:
+class CellKind:
     """The A/A cells of one workload, dataset and number of threads."""
 
     noise: CellNoise
@@ -44,93 +47,101 @@ class Kind:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What the runner has measured of one run, which may have been dealt over several."""
+class Share:
+    """The runner's share of one run: all of it, unless the run was dealt over several runners."""
 
-    run: Judged
+    judged: JudgedRun
     runner: Runner  # as the run found it
 
     @cached_property
-    def cells(self) -> tuple[SeriesKey, ...]:
-        """Its own."""
-        return tuple(cell for cell in self.run.cells if cell.runner == self.runner.fingerprint)
+    def run(self) -> Run:
+        """The whole run."""
+        return Run.summary(self.judged)
 
     @cached_property
-    def aa_controls(self) -> tuple[LedgerEntry, ...]:
+    def cells(self) -> tuple[Cell, ...]:
+        """The cells it measured."""
+        part, fingerprint = self.judged.comparison.header.part, self.runner.fingerprint
+        cells = (each.cell for each in self.judged.comparison.cells)
+        return tuple(cell for cell in cells if part(cell).runner.fingerprint == fingerprint)
+
+    @cached_property
+    def aa_entries(self) -> tuple[LedgerEntry, ...]:
         """Its A/A cells."""
-        return tuple(entry for entry in self.run.outline.entries if entry.runner == self.runner.fingerprint)
+        return tuple(each for each in self.judged.aa_entries if each.runner == self.runner.fingerprint)
 
     @property
     def workloads(self) -> tuple[str, ...]:
-        """Those of its cells."""
+        """The workloads of its cells."""
         return tuple(dict.fromkeys(cell.workload for cell in self.cells))
 
     @property
     def others(self) -> tuple[str, ...]:
         """The fingerprints of the machines that measured the rest."""
-        return tuple(each for each in self.run.runners if each != self.runner.fingerprint)
+        return tuple(each for each in self.judged.runners if each != self.runner.fingerprint)
 
     @property
     def alarms(self) -> int:
-        """How many of its A/A cells were called changed."""
-        return sum(entry.verdict in ALARMS for entry in self.aa_controls)
+        """The number of its A/A cells that were called changed."""
+        return sum(entry.verdict in ALARMS for entry in self.aa_entries)
 
 
 @dataclass(frozen=True)
-class RunnerPage:
-    """All that one runner's page shows."""
+class RunnerPage(Page):
+    """A machine: what it measured, its noise, its false alarms, and which losses it would see."""
 
-    measured: tuple[Measured, ...]  # run by run, the newest first
+    shares: tuple[Share, ...]  # run by run, newest first
+    template = "runner"
+    columns = ENTRY_COLUMNS
 
     @property
     def runner(self) -> Runner:
-        """As the newest run found it."""
-        return self.measured[0].runner
+        """The machine as its newest run found it."""
+        return self.shares[0].runner
 
     @property
     def path(self) -> str:
-        """From the site's top."""
+        """Named by the fingerprint."""
         return page_of(self.runner.fingerprint)
 
     @property
-    def runs(self) -> tuple[Judged, ...]:
-        """Those that it took part in, the newest first."""
-        return tuple(each.run for each in self.measured)
+    def value(self) -> object:
+        """The machine and its A/A cells."""
+        return {"runner": self.runner, "false_alarms": self.false_alarms, "entries": self.entries}
 
     @property
     def policy(self) -> Policy:
-        """What its verdicts are held against; the newest run's."""
-        return self.runs[0].outline.policy
+        """The policy of its newest run."""
+        return self.shares[0].judged.comparison.policy
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        """All that it ran, the newest first."""
-        return tuple(dict.fromkeys(each.runner.kernel for each in self.measured))
+        """All kernels it ran, newest first."""
+        return tuple(dict.fromkeys(each.runner.kernel for each in self.shares))
 
     @cached_property
-    def findings(self) -> tuple[Doubted, ...]:
-        """One for each kind of doubt, the one that was met last first."""
+    def warnings(self) -> tuple[RecordedWarning, ...]:
+        """One for each code, the most recent first."""
         newest: dict[str, tuple[Warning, str]] = {}
         count: Counter[str] = Counter()
-        for each in self.measured:
+        for each in self.shares:
             for warning in each.runner.warnings:
-                newest.setdefault(warning.code, (warning, each.run.id))
+                newest.setdefault(warning.code, (warning, each.judged.id))
                 count[warning.code] += 1
-        return tuple(Doubted(warning, run, count[code]) for code, (warning, run) in newest.items())
+        return tuple(RecordedWarning(warning, run, count[code]) for code, (warning, run) in newest.items())
 
     @cached_property
     def entries(self) -> tuple[LedgerEntry, ...]:
-        """What its A/A cells have shown, the oldest run first."""
-        oldest_first = reversed(self.measured)
-        return tuple(entry for each in oldest_first for entry in each.aa_controls)
+        """Its A/A cells, oldest run first."""
+        return tuple(entry for share in reversed(self.shares) for entry in share.aa_entries)
 
     @cached_property
     def false_alarms(self) -> FalseAlarms | None:
-        """How often they were called changed; None where there are none."""
+        """How often they were called changed; None without A/A cells."""
         return ledger.false_alarms(self.entries, self.policy)
 
     @cached_property
-    def kinds(self) -> tuple[Kind, ...]:
+    def kinds(self) -> tuple[CellKind, ...]:
         """The noise of each kind of cell."""
         cells: Counter[tuple[str, str, int]] = Counter()
         alarms: Counter[tuple[str, str, int]] = Counter()
@@ -141,12 +152,13 @@ class RunnerPage:
         keyed = [((n.workload, n.dataset, n.threads), n) for n in doctor.noise(self.entries, self.policy)]
         error = stats.quantile(self.policy.confidence) / math.sqrt(doctor.STARTS)
         return tuple(
-            Kind(noise, -math.expm1(-error * noise.spread), cells[key], alarms[key]) for key, noise in keyed
+            CellKind(noise, -math.expm1(-error * noise.spread), cells[key], alarms[key])
+            for key, noise in keyed
         )
 
     @cached_property
-    def shown(self) -> tuple[tuple[Series, CellNoise], ...]:
-        """The quietest, the middle and the noisiest kind of cell, as far as these are several."""
+    def charted(self) -> tuple[tuple[Series, CellNoise], ...]:
+        """The quietest, the middle and the noisiest kind of cell, if these differ."""
         kinds = sorted((kind.noise for kind in self.kinds), key=lambda noise: noise.spread)
         places = {len(kinds) - 1: "noisiest", 0: "quietest"}
         if len(kinds) > 2:
@@ -158,18 +170,18 @@ class RunnerPage:
         )
 
     @property
-    def looks(self) -> tuple[Series, ...]:
+    def series(self) -> tuple[Series, ...]:
         """The lines of the chart."""
-        return tuple(look for look, _ in self.shown)
+        return tuple(series for series, _ in self.charted)
 
     @property
-    def power(self) -> Figure | None:
-        """Which losses would be seen, by kind of cell."""
-        return _power_chart(self.shown) if self.shown else None
+    def power(self) -> Chart | None:
+        """Statistical power over the size of a loss, by kind of cell."""
+        return _power_chart(self.charted) if self.charted else None
 
     @property
     def rows(self) -> list[tuple[object, ...]]:
-        """Every A/A cell's line of ENTRY_COLUMNS."""
+        """A line for each A/A cell."""
         return [
             (e.run, e.workload, e.dataset, e.threads, e.verdict.value, e.starts, e.spreads.get("throughput"))
             for e in self.entries
@@ -181,12 +193,12 @@ def page_of(fingerprint: str) -> str:
     return f"runner-{file_stem(fingerprint)}.html"
 
 
-def pages(runs: Sequence[Judged]) -> tuple[RunnerPage, ...]:
-    """One for each runner, the one that measured last first; `runs`: the newest first."""
-    grouped: dict[str, list[Measured]] = {}
+def pages(runs: Sequence[JudgedRun]) -> tuple[RunnerPage, ...]:
+    """One for each runner, the most recent first; `runs`: newest first."""
+    grouped: dict[str, list[Share]] = {}
     for run in runs:
-        for one in run.outline.runners:
-            grouped.setdefault(one.fingerprint, []).append(Measured(run, one))
+        for one in run.comparison.header.runners:
+            grouped.setdefault(one.fingerprint, []).append(Share(run, one))
     return tuple(RunnerPage(tuple(group)) for group in grouped.values())
 
 
@@ -194,27 +206,23 @@ def _name(noise: CellNoise) -> str:
     return f"{noise.workload}, {wording.threads(noise.threads)}"
 
 
-def _power_chart(shown: Sequence[tuple[Series, CellNoise]]) -> Figure:
-    return {
-        "data": [
-            {
-                "x": [float(loss) * 100 for loss in noise.power],
-                "y": [share * 100 for share in noise.power.values()],
-                "name": look.name,
-                "mode": "lines+markers",
-                "line": {"color": look.color, "dash": look.dash, "width": 2.25},
-                "marker": {"symbol": look.marker, "size": 8, "color": look.color},
-                "hovertemplate": "%{y:.0f} %<extra>%{fullData.name}</extra>",
-            }
-            for look, noise in shown
-        ],
-        "layout": {
-            "xaxis": {
-                "title": {"text": "loss of throughput, %"},
-                "tickvals": [float(loss) * 100 for loss in shown[0][1].power],
-                "rangemode": "tozero",
-            },
-            "yaxis": {"title": {"text": "runs that would flag it, %"}, "range": [0, 103]},
-            "hovermode": "x unified",
-        },
-    }
+def _power_chart(charted: Sequence[tuple[Series, CellNoise]]) -> Chart:
+    lines = tuple(
+        Line(series, tuple((float(loss) * 100, share * 100) for loss, share in noise.power.items()))
+        for series, noise in charted
+    )
+    losses = [x for x, _ in lines[0].points]
+    return Chart(
+        Axis(
+            title="loss of throughput, %",
+            ticks=tuple((loss, numbers.number(loss, 0)) for loss in losses),
+            ends=(0, max(losses) * 1.05),
+        ),
+        Axis(title="runs that would flag it, %", ends=(0, 103)),
+        lines,
+        readouts=readouts(
+            lines,
+            lambda loss: f"a loss of {loss:g}{numbers.SPACE}%",
+            lambda share: f"{share:.0f}{numbers.SPACE}%",
+        ),
+    )

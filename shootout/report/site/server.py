@@ -1,7 +1,8 @@
-"""What the templates see of a server of a run."""
+"""The page of a server of a run."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,59 +10,79 @@ from shootout.model.run import ServerRecord, SettingRecord
 from shootout.model.verdict import CellComparison, Verdict
 from shootout.report import wording
 from shootout.report.site import charts
-from shootout.report.site.run import CellSet, Doubt, Run, tally
+from shootout.report.site.downloads import CELL_COLUMNS, cell_row, cells_value
+from shootout.report.site.names import server_page
+from shootout.report.site.page import Page
+from shootout.report.site.run import CellSet, Run, WarningEntry, tally
 
 
 @dataclass(frozen=True)
-class ServerPage:
-    """All that one server's page shows."""
+class ServerPage(Page):
+    """A server: what it is, its cells, its settings."""
 
     run: Run
     record: ServerRecord
+    template = "server"
+    columns = CELL_COLUMNS
+
+    @property
+    def path(self) -> str:
+        """Named by the server."""
+        return f"{self.run.folder}/{server_page(self.label)}"
+
+    @property
+    def value(self) -> object:
+        """Its cells."""
+        return cells_value(self.run.document.header, self.cells)
+
+    @property
+    def rows(self) -> Iterable[Sequence[object]]:
+        """A line for each of its cells."""
+        return (cell_row(self.run.document.header, c, self.run.cells) for c in self.cells)
 
     @property
     def label(self) -> str:
-        """What it is called in the run."""
+        """Its name in the run."""
         return self.record.label
 
     @cached_property
     def cells(self) -> tuple[CellComparison, ...]:
-        """Its own, in the run's order."""
+        """Its cells, in the run's order."""
         return tuple(c for c in self.run.comparison.cells if c.cell.server == self.label)
 
     @cached_property
     def sets(self) -> tuple[CellSet, ...]:
-        """The workloads that it ran."""
+        """The workloads it ran."""
         return tuple(s for s in self.run.sets if self.label in s.servers)
 
     def cells_of(self, cells: CellSet) -> tuple[CellComparison, ...]:
-        """Its own in one workload."""
+        """Its cells of one workload."""
         return tuple(c for c in cells.cells if c.cell.server == self.label)
 
     @property
     def headline(self) -> wording.Headline | None:
-        """What the run says of it; None for a server that was only compared with."""
+        """Its result; None for a server that was only a base."""
         return dict(zip(self.run.heads, self.run.headlines, strict=False)).get(self.label)
 
     @property
     def bases(self) -> tuple[str, ...]:
-        """What it is compared with."""
+        """The servers it is compared with."""
         return tuple(dict.fromkeys(c.base.server for c in self.cells if c.base.server != self.label))
 
     @cached_property
     def verdicts(self) -> dict[Verdict, int]:
-        """How many of its cells have each verdict."""
+        """The number of its cells with each verdict."""
         return tally(c for c in self.cells if c.cell != c.base or c.verdict is not Verdict.UNJUDGED)
 
     @property
-    def doubts(self) -> tuple[Doubt, ...]:
-        """What is to be said against it."""
-        return tuple(Doubt(about=self.label, warning=warning) for warning in self.record.warnings)
+    def warnings(self) -> tuple[WarningEntry, ...]:
+        """The warnings about it."""
+        return tuple(WarningEntry(about=self.label, warning=warning) for warning in self.record.warnings)
 
-    def chart(self, cells: CellSet) -> charts.Figure:
-        """Its throughput in one workload, beside its base's."""
-        shown = [one for label, one in self.run.series.items() if label in (self.label, *self.bases)]
-        return charts.throughput(cells.cells, shown, {})
+    def chart(self, cells: CellSet) -> charts.Chart:
+        """Its throughput and its base's in one workload."""
+        series = [one for label, one in self.run.series.items() if label in (self.label, *self.bases)]
+        return charts.throughput(cells.cells, series, {})
 
     @cached_property
     def settings(self) -> tuple[tuple[SettingRecord, str | None], ...]:

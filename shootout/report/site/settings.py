@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from shootout.model.run import ServerRecord, SettingRecord
+from shootout.report.site.downloads import about
+from shootout.report.site.page import Page
+
+if TYPE_CHECKING:
+    from shootout.report.site.run import Run
+
+SETTING_COLUMNS = (
+    "server", "setting", "requested", "effective", "differs", "lacking", "variables", "note",
+)  # fmt: skip
 
 GROUPS = (
     "Not as requested, or lacking",
@@ -16,52 +26,84 @@ GROUPS = (
 
 
 @dataclass(frozen=True)
+class SettingsPage(Page):
+    """Requested and effective settings, server by server."""
+
+    run: Run
+    template = "settings"
+    columns = SETTING_COLUMNS
+
+    @property
+    def path(self) -> str:
+        """Beside the overview."""
+        return f"{self.run.folder}/settings.html"
+
+    @property
+    def value(self) -> object:
+        """The servers with their settings."""
+        header = self.run.document.header
+        return {**about(header), "servers": header.servers}
+
+    @property
+    def rows(self) -> Iterable[Sequence[object]]:
+        """A line for each server's setting."""
+        return (
+            (
+                server.label, each.name, each.requested, each.effective, each.differs, each.lacking,
+                " ".join(each.variables), each.note,
+            )
+            for server in self.run.document.header.servers
+            for each in server.settings
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
 class SettingRow:
-    """One setting on every server, in the run's order; None: nothing is known of it there."""
+    """One setting on every server, in the run's order; None where it is unknown."""
 
     name: str
     records: tuple[SettingRecord | None, ...]
 
     @property
     def known(self) -> tuple[SettingRecord, ...]:
-        """Those of servers that have it."""
+        """The records of servers that have it."""
         return tuple(record for record in self.records if record is not None)
 
     @property
     def group(self) -> str:
-        """Which of GROUPS it belongs to."""
-        deviating, asked, differing, same = GROUPS
+        """Its group, one of GROUPS."""
+        deviating, requested, differing, same = GROUPS
         if any(record.differs or record.lacking for record in self.known):
             return deviating
         if any(record.requested is not None for record in self.known):
-            return asked
+            return requested
         return differing if len({record and record.effective for record in self.records}) > 1 else same
 
     @property
     def requested(self) -> tuple[str | None, ...]:
-        """What was asked for, each value once."""
+        """The requested values, each once."""
         return tuple(dict.fromkeys(record.requested for record in self.known))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How values came about, each once."""
+        """The notes on values, each once."""
         return tuple(dict.fromkeys(r.note for r in self.known if r.note and not r.lacking))
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """What every version calls it; empty where they do not agree."""
+        """Its variables, if every version calls them the same."""
         names = {record.variables for record in self.known if record.variables}
         return next(iter(names)) if len(names) == 1 else ()
 
 
 def grouped(servers: Sequence[ServerRecord]) -> tuple[tuple[str, tuple[SettingRow, ...]], ...]:
-    """Every setting of any server, by what is to be said of it; what matters most first."""
+    """Every setting of any server by group, the most important first."""
     by_name = [{record.name: record for record in server.settings} for server in servers]
-    asked_first = sorted(
+    requested_first = sorted(
         (record for server in servers for record in server.settings), key=lambda r: r.requested is None
     )
     groups: dict[str, list[SettingRow]] = {title: [] for title in GROUPS}
-    for name in dict.fromkeys(record.name for record in asked_first):
+    for name in dict.fromkeys(record.name for record in requested_first):
         row = SettingRow(name=name, records=tuple(records.get(name) for records in by_name))
         groups[row.group].append(row)
     return tuple((title, tuple(rows)) for title, rows in groups.items() if rows)

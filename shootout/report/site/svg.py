@@ -1,122 +1,275 @@
-"""Charts as inline SVG: what a page shows before its script draws them, where it cannot, and in small.
+"""Charts as inline SVG of any width: pages need no script for them, and text keeps its size.
 
-Reads the figures of shootout.charts, and of Plotly's format no more than is in them.
+The plot area is the viewport, in per cent; axis labels overflow it. What must stretch lies in a nested
+viewport of UNIT × UNIT, whose strokes keep their width.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 from markupsafe import Markup, escape
 
 from shootout import numbers
-from shootout.report.site.charts import Figure
+from shootout.report import wording
+from shootout.report.site.charts import MARKERS, Axis, Chart, Line
 
+UNIT = 1000
 DASHES = {"dot": "2 3", "dash": "6 4", "longdash": "10 4", "dashdot": "7 3 2 3"}
 TICKS = 6
 AIR = 0.05  # beyond the outermost values, as a share of an axis
+SYMBOL_RADIUS = 4.5  # these and the next: CSS pixels
+RING_RADIUS = 8.5
+NARROW, WIDE = 190, 480  # plot areas between which more labels of x find room
+CHARACTER = 7.0
+FOCUSABLE = ' tabindex="0" role="img"'
 _STEPS = (1, 2, 2.5, 5, 10)
 
 Points = Sequence[tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class Frame:
-    """The size of a sketch, and the room beside its axes, in CSS pixels."""
-
-    width: int = 600
-    height: int = 280
-    left: int = 52
-    right: int = 12
-    top: int = 10
-    bottom: int = 42
-    axes: bool = True  # whether they are drawn
-    points_max: int = 400  # of a line with a marker at each of its points; with more only the line is drawn
-
-
-PAGE = Frame()
-THUMBNAIL = Frame(width=240, height=96, left=10, right=10, top=10, bottom=8, axes=False, points_max=1)
-
-
-@dataclass(frozen=True)
-class Axis:
-    """From a figure's values to a place on the paper."""
+class Span:
+    """Positions of an axis' values, from 0 to 1 and upwards."""
 
     low: float  # these two: logarithms to base 10 where it is logarithmic
     high: float
     log: bool
-    at: tuple[float, float]  # where the ends lie
+
+    @classmethod
+    def of(cls, axis: Axis, values: Sequence[float]) -> Span:
+        """As wide as the axis says, or as the values need."""
+        if axis.ends:
+            low, high = map(math.log10, axis.ends) if axis.log else axis.ends
+        else:
+            places = [math.log10(value) for value in values if value > 0] if axis.log else values
+            low, high = min(places, default=0.0), max(places, default=1.0)
+            low = min(low, 0.0) if axis.from_zero else low - AIR * (high - low)
+            high += AIR * (high - low)
+        return cls(low, high if high > low else low + 1, axis.log)
 
     @cached_property
     def step(self) -> float:
         """How far a unit reaches."""
-        return (self.at[1] - self.at[0]) / (self.high - self.low)
+        return 1 / (self.high - self.low)
 
     def __call__(self, value: float) -> float:
-        """The place of a value."""
-        place = math.log10(value) if self.log else value
-        return self.at[0] + (place - self.low) * self.step
-
-    def every(self, values: Iterable[float]) -> list[float]:
-        """The places of values."""
-        at, low, step = self.at[0], self.low, self.step
-        return [at + (value - low) * step for value in (map(math.log10, values) if self.log else values)]
+        """A value's position."""
+        return ((math.log10(value) if self.log else value) - self.low) * self.step
 
 
-def sketch(figure: Figure, frame: Frame = PAGE) -> Markup:
-    """The figure as an SVG element without meaning of its own: the element around it carries the words."""
-    size = f'viewBox="0 0 {frame.width} {frame.height}"'
-    return Markup(f'<svg class="sketch" {size} aria-hidden="true">{drawing(figure, frame)}</svg>')
+@dataclass(frozen=True)
+class Drawing:
+    """A chart with the positions of its values."""
+
+    chart: Chart
+
+    @cached_property
+    def x(self) -> Span:
+        """Positions from the left."""
+        return Span.of(self.chart.x, [x for line in self.chart.lines for x, _ in line.points])
+
+    @cached_property
+    def y(self) -> Span:
+        """Positions from the floor."""
+        values = [y for line in self.chart.lines for _, y in line.points if y is not None]
+        return Span.of(
+            self.chart.y,
+            [*values, *(end for line in self.chart.lines for ends in line.intervals for end in ends)],
+        )
+
+    @cached_property
+    def plot(self) -> Markup:
+        """The chart, in a viewport that is its plot area."""
+        return Markup(
+            f'<g aria-hidden="true">{self._stretched}{"".join(self._symbols())}{"".join(self._labels())}</g>'
+        )
+
+    @cached_property
+    def thumbnail(self) -> Markup:
+        """The lines alone; where one is a single point, a dot."""
+        parts = (
+            part
+            for line in self.chart.lines
+            for points in [self._pieces(line)]
+            for part in (_stroke(line, points), _dots(line, points, 8) if sum(map(len, points)) == 1 else "")
+        )
+        return _nested(parts)
+
+    @cached_property
+    def readouts(self) -> Markup:
+        """Upright stripes that carry the exact values at each x; the first takes the focus."""
+        at = [self.x(x) for x, _ in self.chart.readouts]
+        edges = [0.0, *((a + b) / 2 for a, b in pairwise(at)), 1.0]
+        stripes = [
+            f'<rect x="{left:.2%}" width="{right - left:.2%}" height="100%"{"" if number else FOCUSABLE}>'
+            f"<title>{escape(wording.visible(text))}</title></rect>"
+            for number, ((left, right), (_, text)) in enumerate(
+                zip(pairwise(edges), self.chart.readouts, strict=False)
+            )
+        ]
+        return Markup(f'<g class="readouts">{"".join(stripes)}</g>' if stripes else "")
+
+    @property
+    def _stretched(self) -> Markup:
+        """What stretches with the plot area."""
+        grid = (_down(self.y(value)) for value, _ in _ticks(self.chart.y, self.y))
+        return _nested(
+            [
+                *self._bands(),
+                *(f'<path class="grid" d="M0 {y:.1f}H{UNIT}"/>' for y in grid),
+                f'<path class="axis" d="M0 {UNIT}H{UNIT}"/>',
+                *self._rules(),
+                *(part for line in self.chart.lines for part in self._line(line)),
+            ]
+        )
+
+    def _bands(self) -> Iterator[str]:
+        for band in self.chart.bands:
+            top, floor = _down(self.y(band.high)), _down(self.y(band.low))
+            size = f'y="{top:.1f}" width="{UNIT}" height="{floor - top:.1f}"'
+            yield f'<rect {size} style="fill:{color_of(band.color)}"/>'
+
+    def _rules(self) -> Iterator[str]:
+        for rule in self.chart.rules:
+            where = (
+                f"M{UNIT * self.x(rule.at):.1f} 0V{UNIT}"
+                if rule.upright
+                else f"M0 {_down(self.y(rule.at)):.1f}H{UNIT}"
+            )
+            dash = f";stroke-dasharray:{DASHES['dot']}" if rule.dotted else ""
+            yield f'<path d="{where}" style="stroke:{color_of(rule.color)};stroke-width:{rule.width}{dash}"/>'
+
+    def _line(self, line: Line) -> Iterator[str]:
+        pieces = self._pieces(line)
+        color = line.series.color
+        if len(line.intervals) > 1:
+            low, high = (
+                [
+                    (x, _down(self.y(ends[side])))
+                    for (x, _), ends in zip(pieces[0], line.intervals, strict=True)
+                ]
+                for side in (0, 1)
+            )
+            yield f'<path d="{_path([*high, *low[::-1]])}z" style="fill:{_faint(color, line.band_opacity)}"/>'
+        elif line.intervals:
+            ((low_, high_),) = line.intervals
+            x = UNIT * self.x(line.points[0][0])
+            d = f"M{x:.1f} {_down(self.y(low_)):.1f}V{_down(self.y(high_)):.1f}"
+            yield f'<path d="{d}" style="stroke:{color_of(color)};stroke-width:1.5"/>'
+        if line.filled:
+            for piece in pieces:
+                d = f"{_path(piece)}V{UNIT}H{piece[0][0]:.1f}z"
+                yield f'<path d="{d}" style="fill:{_faint(color, 0.14)}"/>'
+        if line.width:
+            yield _stroke(line, pieces)
+        if line.dots:
+            yield _dots(line, pieces, line.dots)
+
+    def _symbols(self) -> Iterator[str]:
+        """What keeps its shape: the points' symbols, and rings around peaks."""
+        for line in self.chart.lines:
+            points = [(self.x(x), 1 - self.y(y)) for x, y in line.points if y is not None]
+            color = color_of(line.series.color)
+            if line.marked:
+                symbols = "".join(
+                    f'<use href="#mark-{line.series.marker}" x="{x:.2%}" y="{y:.2%}"/>' for x, y in points
+                )
+                yield f'<g style="fill:{color}">{symbols}</g>'
+            if line.peak:
+                x, y = min(points, key=lambda point: point[1])
+                where = f'cx="{x:.2%}" cy="{y:.2%}" r="{RING_RADIUS}"'
+                yield f'<circle class="ring" {where} style="stroke:{color}"/>'
+
+    def _labels(self) -> Iterator[str]:
+        chart = self.chart
+        for value, label in _ticks(chart.y, self.y):
+            yield f'<text x="0" dx="-8" y="{1 - self.y(value):.2%}" dy="4" text-anchor="end">{label}</text>'
+        for x, label, wide in self._x_labels():
+            side = ("start" if x < 0.1 else "end" if x > 0.9 else "middle") if len(label) > 6 else "middle"
+            room = ' class="wide"' if wide else ""
+            yield f'<text{room} x="{x:.2%}" y="100%" dy="18" text-anchor="{side}">{label}</text>'
+        if chart.x.title:
+            yield f'<text x="50%" y="100%" dy="38" text-anchor="middle">{escape(chart.x.title)}</text>'
+        if chart.y.title:
+            yield f'<text x="0" dx="-8" y="0" dy="-12">{escape(chart.y.title)}</text>'
+        for rule in chart.rules:
+            if rule.label:
+                yield f'<text x="{self.x(rule.at):.2%}" dx="4" y="100%" dy="-6">{rule.label}</text>'
+
+    def _x_labels(self) -> Iterator[tuple[float, str, bool]]:
+        """The labels that have room at NARROW, and those that need WIDE."""
+        ticks = [(self.x(value), label) for value, label in _ticks(self.chart.x, self.x)]
+        narrow = _apart(ticks, NARROW)
+        wide = _apart(ticks, WIDE, narrow)
+        yield from ((x, label, (x, label) not in narrow) for x, label in ticks if (x, label) in wide)
+
+    def _pieces(self, line: Line) -> list[Points]:
+        """The line's stretches between missing values, in units of the nested viewport."""
+        pieces: list[list[tuple[float, float]]] = [[]]
+        for x, y in line.points:
+            if y is not None:
+                pieces[-1].append((UNIT * self.x(x), _down(self.y(y))))
+            elif pieces[-1]:
+                pieces.append([])
+        return [piece for piece in pieces if piece]
 
 
-def drawing(figure: Figure, frame: Frame) -> Markup:
-    """What is in that element."""
-    layout = figure["layout"]
-    x, y = axes(figure, frame)
-    parts = [
-        *(_scales(layout, x, y, frame) if frame.axes else ()),
-        *(_shape(shape, x, y, frame) for shape in layout.get("shapes", ())),
-        *(part for trace in figure["data"] for part in _trace(trace, x, y, frame.points_max)),
-    ]
-    return Markup("".join(parts))
+def inline(chart: Chart) -> Markup:
+    """A chart as an element of a page, which styles it."""
+    drawing = Drawing(chart)
+    return Markup(f'<svg class="plot">{drawing.plot}{drawing.readouts}</svg>')
 
 
-def axes(figure: Figure, frame: Frame) -> tuple[Axis, Axis]:
-    """Where the figure's values lie: from left to right, and from bottom to top."""
-    layout = figure["layout"]
-    x = _axis(layout["xaxis"], _values(figure, "x"), (frame.left, frame.width - frame.right))
-    y = _axis(layout["yaxis"], _values(figure, "y"), (frame.height - frame.bottom, frame.top))
-    return x, y
+def thumbnail(chart: Chart) -> Markup:
+    """A chart's lines, in small."""
+    return Markup(f'<svg class="thumbnail" aria-hidden="true">{Drawing(chart).thumbnail}</svg>')
 
 
-def marker(symbol: str, x: float, y: float, radius: float) -> Markup:
-    """A point's symbol around a place, as an SVG element without colour."""
-    return Markup(f'<path d="{_markers(symbol, [(x, y)], radius)}"/>')
+def color_of(role: str) -> str:
+    """`--series-1/0.2` as CSS."""
+    name, _, opacity = role.partition("/")
+    return f"color-mix(in srgb,var({name}) {float(opacity):.0%},transparent)" if opacity else f"var({name})"
 
 
-def _markers(symbol: str, points: Points, radius: float) -> str:
-    """One path for all of them: hundreds of elements take longer to write, to send and to show."""
-    outline = _outline(symbol, radius)
-    return "".join([f"M{x:.1f} {y:.1f}{outline}" for x, y in points])
+def _faint(color: str, opacity: float) -> str:
+    return color_of(f"{color}/{opacity:.2g}")
 
 
-@lru_cache
-def _outline(symbol: str, radius: float) -> str:
-    """From the place that it is around."""
-    if symbol.startswith("circle"):
-        half = f"a{radius:.3g} {radius:.3g} 0 0 0"
-        return f"m{-radius:.3g} 0{half} {2 * radius:.3g} 0{half} {-2 * radius:.3g} 0z"
-    corners = [(0.0, 0.0), *_SYMBOLS[symbol]]
-    first, *others = [
-        f"{(x - before_x) * radius:.3g} {(y - before_y) * radius:.3g}"
-        for (before_x, before_y), (x, y) in pairwise(corners)
-    ]
-    return f"m{first}l{' '.join(others)}z"
+def _down(share: float) -> float:
+    return UNIT * (1 - share)
+
+
+def _nested(parts: Iterable[str]) -> Markup:
+    box = f'viewBox="0 0 {UNIT} {UNIT}" preserveAspectRatio="none"'
+    return Markup(f'<svg class="lines" {box}>{"".join(parts)}</svg>')
+
+
+def _stroke(line: Line, pieces: Iterable[Points]) -> str:
+    pattern = DASHES.get(line.series.dash) if line.dashed else None
+    dash = f";stroke-dasharray:{pattern}" if pattern else ""
+    color = line.series.color if line.opacity == 1 else f"{line.series.color}/{line.opacity}"
+    style = f"stroke:{color_of(color)};stroke-width:{line.width}{dash}"
+    return f'<path d="{"".join(map(_path, pieces))}" style="{style}"/>'
+
+
+def _dots(line: Line, pieces: Iterable[Points], diameter: float) -> str:
+    """Strokes without length, whose round ends are dots."""
+    d = "".join([f"M{x:.1f} {y:.1f}h0" for piece in pieces for x, y in piece])
+    return (
+        f'<path class="dots" d="{d}" style="stroke:{color_of(line.series.color)};stroke-width:{diameter:g}"/>'
+    )
+
+
+def _path(points: Points) -> str:
+    return "M" + "L".join([f"{x:.1f} {y:.1f}" for x, y in points])
+
+
+# --- symbols --------------------------------------------------------------------------------------
 
 
 def _polygon(corners: int, inner: float = 1.0) -> tuple[tuple[float, float], ...]:
@@ -129,7 +282,7 @@ _CROSS = (
     (-0.35, -1), (0.35, -1), (0.35, -0.35), (1, -0.35), (1, 0.35), (0.35, 0.35),
     (0.35, 1), (-0.35, 1), (-0.35, 0.35), (-1, 0.35), (-1, -0.35), (-0.35, -0.35),
 )  # fmt: skip
-_SYMBOLS = {
+_CORNERS = {
     "square": ((-0.85, -0.85), (0.85, -0.85), (0.85, 0.85), (-0.85, 0.85)),
     "diamond": _polygon(4),
     "triangle-up": _polygon(3),
@@ -140,60 +293,46 @@ _SYMBOLS = {
 }
 
 
-def _values(figure: Figure, axis: str) -> list[float]:
-    return [value for trace in figure["data"] for value in trace[axis] if value is not None]
+def symbols() -> Markup:
+    """The points' symbols, for a page's other SVG elements to use by name."""
+    radius = SYMBOL_RADIUS
+    shapes = [
+        f'<path id="mark-{name}" d="{_path([(x * radius, y * radius) for x, y in _CORNERS[name]])}z"/>'
+        if name in _CORNERS
+        else f'<circle id="mark-{name}" r="{radius}"/>'
+        for name in MARKERS
+    ]
+    return Markup(f"<defs>{''.join(shapes)}</defs>")
 
 
-def _axis(layout: dict[str, Any], values: Sequence[float], at: tuple[float, float]) -> Axis:
-    log = layout.get("type") == "log"
-    if "range" in layout:
-        low, high = layout["range"]
-    else:
-        places = [math.log10(value) for value in values if value > 0] if log else [*values]
-        low, high = min(places, default=0.0), max(places, default=1.0)
-        low = min(low, 0.0) if layout.get("rangemode") == "tozero" else low - AIR * (high - low)
-        high += AIR * (high - low)
-    return Axis(low, high if high > low else low + 1, log, at)
+# --- ticks ----------------------------------------------------------------------------------------
 
 
-def _scales(layout: Figure, x: Axis, y: Axis, frame: Frame) -> Iterator[str]:
-    left, right, floor = frame.left, frame.width - frame.right, frame.height - frame.bottom
-    for value, label in _ticks(layout["yaxis"], y):
-        yield f'<path class="grid" d="M{left} {y(value):.1f}H{right}"/>'
-        yield f'<text x="{left - 6}" y="{y(value) + 4:.1f}" text-anchor="end">{label}</text>'
-    shown = -math.inf
-    for value, label in _ticks(layout["xaxis"], x):
-        if x(value) - shown > 8 * len(label) + 8:
-            shown = x(value)
-            yield f'<text x="{shown:.1f}" y="{floor + 16}" text-anchor="middle">{label}</text>'
-    yield f'<path class="axis" d="M{left} {floor}H{right}"/>'
-    if title := _title(layout["xaxis"]):
-        middle = (left + right) / 2
-        yield f'<text x="{middle:.0f}" y="{frame.height - 6}" text-anchor="middle">{title}</text>'
-    if title := _title(layout["yaxis"]):
-        middle = (frame.top + floor) / 2
-        turned = f'transform="translate(12 {middle:.0f}) rotate(-90)" text-anchor="middle"'
-        yield f"<text {turned}>{title}</text>"
+def _apart(
+    ticks: Sequence[tuple[float, str]], width: float, placed: Sequence[tuple[float, str]] = ()
+) -> list[tuple[float, str]]:
+    """The labels that fit beside each other on an axis of that width, around those already placed."""
+    found = [*placed]
+    for x, label in ticks:
+        room = ((CHARACTER * (len(label) + len(other)) / 2 + 8) / width for _, other in found)
+        if all(abs(x - at) > least for (at, _), least in zip(found, room, strict=True)):
+            found.append((x, label))
+    return found
 
 
-def _title(layout: dict[str, Any]) -> str:
-    return escape(layout.get("title", {}).get("text", ""))
-
-
-def _ticks(layout: dict[str, Any], axis: Axis) -> Iterator[tuple[float, str]]:
-    if "tickvals" in layout:
-        labels = layout.get("ticktext") or [numbers.number(value, 0) for value in layout["tickvals"]]
-        yield from zip(layout["tickvals"], map(escape, labels), strict=True)
+def _ticks(axis: Axis, span: Span) -> Iterator[tuple[float, str]]:
+    if axis.ticks:
+        yield from ((value, escape(wording.visible(label))) for value, label in axis.ticks)
         return
     if axis.log:
-        decades = range(math.floor(axis.low), math.ceil(axis.high) + 1)
-        values: Iterable[float] = (10.0**decade * digit for decade in decades for digit in (1, 2, 5))
-        yield from ((value, _short(value)) for value in values if axis.low <= math.log10(value) <= axis.high)
+        decades = range(math.floor(span.low), math.ceil(span.high) + 1)
+        values = (10.0**decade * digit for decade in decades for digit in (1, 2, 5))
+        yield from ((value, _short(value)) for value in values if 0 <= span(value) <= 1)
         return
-    rough = (axis.high - axis.low) / TICKS
+    rough = (span.high - span.low) / TICKS
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(step * power for step in _STEPS if step * power >= rough * (1 - 1e-9))
-    first, last = math.ceil(axis.low / step), math.floor(axis.high / step)
+    first, last = math.ceil(span.low / step), math.floor(span.high / step)
     yield from ((number * step, _short(number * step)) for number in range(first, last + 1))
 
 
@@ -203,71 +342,3 @@ def _short(value: float) -> str:
         if abs(value) >= power:
             return f"{value / power:.4g}{numbers.SPACE}{unit}".replace("-", numbers.MINUS)
     return f"{value:.4g}".replace("-", numbers.MINUS)
-
-
-def _shape(shape: dict[str, Any], x: Axis, y: Axis, frame: Frame) -> str:
-    x0, x1 = _ends(shape, "x", x, (frame.left, frame.width - frame.right))
-    y0, y1 = _ends(shape, "y", y, (frame.height - frame.bottom, frame.top))
-    if shape["type"] == "rect":
-        box = f'x="{x0:.1f}" y="{min(y0, y1):.1f}" width="{x1 - x0:.1f}" height="{abs(y1 - y0):.1f}"'
-        return f'<rect {box} style="fill:{_color(shape["fillcolor"])}"/>'
-    line = shape["line"]
-    style = f"stroke:{_color(line['color'])};stroke-width:{line['width']}"
-    return f'<path d="M{x0:.1f} {y0:.1f}L{x1:.1f} {y1:.1f}" style="{style}"/>'
-
-
-def _ends(shape: dict[str, Any], name: str, axis: Axis, paper: tuple[float, float]) -> tuple[float, float]:
-    place: Callable[[float], float] = axis
-    if shape.get(f"{name}ref") == "paper":
-        place = Axis(0, 1, False, paper)
-    return place(shape[f"{name}0"]), place(shape[f"{name}1"])
-
-
-def _trace(trace: dict[str, Any], x: Axis, y: Axis, points_max: int) -> Iterator[str]:
-    pieces = [[*zip(x.every(xs), y.every(ys), strict=True)] for xs, ys in _pieces(trace["x"], trace["y"])]
-    if "fill" in trace:
-        for piece in pieces:
-            yield f'<path d="{_filled(piece, trace["fill"], y)}" style="fill:{_color(trace["fillcolor"])}"/>'
-    if "lines" in trace["mode"]:
-        line = trace["line"]
-        dash = f";stroke-dasharray:{DASHES[line['dash']]}" if line.get("dash") in DASHES else ""
-        style = f"fill:none;stroke:{_color(line['color'])};stroke-width:{line['width']}{dash}"
-        yield f'<path d="{"".join(map(_path, pieces))}" style="{style}"/>'
-    if "markers" in trace["mode"] and sum(map(len, pieces)) <= points_max:
-        look = trace["marker"]
-        color = _color(look["color"])
-        style = f"fill:none;stroke:{color};stroke-width:1.5" if "open" in look["symbol"] else f"fill:{color}"
-        points = [point for piece in pieces for point in piece]
-        yield f'<path d="{_markers(look["symbol"], points, look["size"] / 2)}" style="{style}"/>'
-
-
-def _pieces(
-    x: Sequence[float | None], y: Sequence[float | None]
-) -> Iterator[tuple[list[float], list[float]]]:
-    """A trace's stretches between what is missing."""
-    xs: list[float] = []
-    ys: list[float] = []
-    for a, b in zip(x, y, strict=True):
-        if a is not None and b is not None:
-            xs.append(a)
-            ys.append(b)
-        elif xs:
-            yield xs, ys
-            xs, ys = [], []
-    if xs:
-        yield xs, ys
-
-
-def _path(points: Points) -> str:
-    return "M" + "L".join([f"{x:.1f} {y:.1f}" for x, y in points])
-
-
-def _filled(points: Points, fill: str, y: Axis) -> str:
-    closing = f"V{y(0):.1f}H{points[0][0]:.1f}" if fill == "tozeroy" else ""
-    return f"{_path(points)}{closing}z"
-
-
-def _color(role: str) -> str:
-    """`--series-1/0.2` in the style sheet's own words."""
-    name, _, opacity = role.partition("/")
-    return f"color-mix(in srgb,var({name}) {float(opacity):.0%},transparent)" if opacity else f"var({name})"

@@ -1,42 +1,44 @@
-"""What the templates see of a workload: its cells over threads, and the tables that comparisons have had."""
+"""The page of a workload: its cells over threads, and the tables that published comparisons have."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from shootout.model.verdict import CellComparison, CellFigures, CurveComparison, Interval, ScalingLaw, Verdict
 from shootout.report import wording
 from shootout.report.site import charts
-from shootout.report.site.charts import Series
-from shootout.report.site.run import CellSet, Doubt, Run
+from shootout.report.site.charts import Chart, Series
+from shootout.report.site.downloads import CELL_COLUMNS, cell_row, cells_value
+from shootout.report.site.page import Page
+from shootout.report.site.run import CellSet, Run, WarningEntry
 
 KILO = 1000.0
 PERCENTILES = (("p50_s", "median"), ("p95_s", "95 %"), ("p99_s", "99 %"), ("p999_s", "99.9 %"))
-READS, WRITES = "oltp_read_only", "oltp_read_write"  # whose quotient the published tables have
+READS, WRITES = "oltp_read_only", "oltp_read_write"  # published tables have their quotient
 
 Of = Callable[[CellFigures], float | None]
 
 
 @dataclass(frozen=True)
-class Small:
+class SmallChart:
     """One of several charts side by side."""
 
     id: str
     title: str
-    figure: charts.Figure
+    chart: Chart
 
 
 @dataclass(frozen=True)
 class Peak:
-    """How far a server's throughput goes."""
+    """A server's highest throughput."""
 
     server: str
     single: Interval | None  # tps of one thread
     single_change: Interval | None  # against the base
     tps: Interval
-    threads: int  # at which it is highest
+    threads: int
     law: ScalingLaw | None
 
     @property
@@ -47,7 +49,7 @@ class Peak:
 
 @dataclass(frozen=True)
 class Quotient:
-    """How much more is done where nothing is written."""
+    """Throughput of reads alone over that of reads and writes."""
 
     server: str
     of_threads: tuple[float | None, ...]
@@ -55,15 +57,32 @@ class Quotient:
 
 
 @dataclass(frozen=True)
-class WorkloadPage:
-    """All that one workload's page shows."""
+class WorkloadPage(Page):
+    """A workload: its cells over threads."""
 
     run: Run
     set: CellSet
+    template = "workload"
+    columns = CELL_COLUMNS
+
+    @property
+    def path(self) -> str:
+        """Named by the workload."""
+        return f"{self.run.folder}/{self.set.page}"
+
+    @property
+    def value(self) -> object:
+        """Its cells."""
+        return cells_value(self.run.document.header, self.set.cells)
+
+    @property
+    def rows(self) -> Iterable[Sequence[object]]:
+        """A line for each of its cells."""
+        return (cell_row(self.run.document.header, c, self.run.cells) for c in self.set.cells)
 
     @property
     def name(self) -> str:
-        """The workload's."""
+        """The workload's name."""
         return self.set.workload
 
     @cached_property
@@ -72,9 +91,9 @@ class WorkloadPage:
         return tuple(c for c in self.set.cells if c.verdict is Verdict.FAILED)
 
     @property
-    def doubts(self) -> tuple[Doubt, ...]:
-        """The warnings of its cells, summed."""
-        return self.run.summed_doubts_of(self.set.cells)
+    def warnings(self) -> tuple[WarningEntry, ...]:
+        """A summary of its cells' warnings."""
+        return self.run.warning_summary_of(self.set.cells)
 
     @cached_property
     def peaks(self) -> tuple[Peak, ...]:
@@ -101,14 +120,14 @@ class WorkloadPage:
 
     @property
     def by_threads(self) -> dict[int, Series]:
-        """How each number of threads looks in the chart through the servers."""
+        """The series of each number of threads in the chart from server to server."""
         return {
             threads: Series(wording.threads(threads), number)
             for number, threads in enumerate(self.set.threads, start=1)
         }
 
     @property
-    def through_servers(self) -> charts.Figure | None:
+    def through_servers(self) -> Chart | None:
         """The change from server to server; None with fewer than two beside the base."""
         if len(self.set.heads) < 2:
             return None
@@ -117,13 +136,13 @@ class WorkloadPage:
 
     @property
     def curves(self) -> tuple[CurveComparison, ...]:
-        """Each server's scaling curve against its base's."""
+        """Each server's scaling curve compared with its base's."""
         key = (self.set.workload, self.set.dataset)
         return tuple(c for c in self.run.comparison.curves if (c.workload, c.dataset) == key)
 
     @cached_property
     def quotients(self) -> tuple[Quotient, ...]:
-        """Throughput of the read-only workload over that of the one that writes, too, where both were run."""
+        """Read-only throughput over read-write throughput, if both workloads were run."""
         if self.name not in (READS, WRITES):
             return ()
         sets = {s.workload: s for s in self.run.sets if s.dataset == self.set.dataset}
@@ -153,7 +172,7 @@ class WorkloadPage:
         return tuple(sorted(cells, key=lambda c: (order[c.cell.server], c.cell.threads)))
 
     @property
-    def latencies(self) -> tuple[Small, ...]:
+    def latencies(self) -> tuple[SmallChart, ...]:
         """Percentiles over threads."""
         return tuple(
             small
@@ -164,21 +183,21 @@ class WorkloadPage:
         )
 
     @property
-    def efficiency(self) -> tuple[Small, ...]:
-        """What a transaction takes, over threads."""
-        shown: tuple[tuple[str, str, Of], ...] = (
+    def efficiency(self) -> tuple[SmallChart, ...]:
+        """The cost of a transaction, over threads."""
+        figures: tuple[tuple[str, str, Of], ...] = (
             ("server-cpu", "server CPU, µs / transaction", lambda f: scaled(f.server_cpu_s, 1e6)),
             ("disk-written", "written, bytes / transaction", lambda f: f.counters.get("disk_written_bytes")),
             ("switches", "context switches / transaction", lambda f: f.counters.get("context_switches")),
         )
-        return tuple(small for each in shown if (small := self._small(*each)))
+        return tuple(small for each in figures if (small := self._small(*each)))
 
-    def _small(self, id: str, title: str, of: Of, *, log: bool = False) -> Small | None:
+    def _small(self, id: str, title: str, of: Of, *, log: bool = False) -> SmallChart | None:
         series = tuple(self.run.series.values())
-        figure = charts.over_threads(
+        chart = charts.over_threads(
             self.set.cells, series, lambda c: of(c.figures) if c.figures else None, log=log
         )
-        return None if figure is None else Small(id=id, title=title, figure=figure)
+        return None if chart is None else SmallChart(id=id, title=title, chart=chart)
 
 
 def scaled(value: float | None, factor: float) -> float | None:
@@ -187,12 +206,12 @@ def scaled(value: float | None, factor: float) -> float | None:
 
 
 def busy_cpus(figures: CellFigures) -> float | None:
-    """How many CPUs the server kept busy while it was loaded."""
+    """The number of CPUs the server kept busy under load."""
     return scaled(figures.server_cpu_s, figures.tps.estimate)
 
 
 def written_kb_per_s(figures: CellFigures) -> float | None:
-    """What the server wrote to disks while it was loaded, in kB/s."""
+    """The server's disk writes under load, in kB/s."""
     return scaled(figures.counters.get("disk_written_bytes"), figures.tps.estimate / KILO)
 
 

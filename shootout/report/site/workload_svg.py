@@ -1,4 +1,4 @@
-"""A workload's throughput as a picture to be shown elsewhere: it brings its words and colours along."""
+"""A workload's throughput as a picture for other pages: it brings its own words and colours."""
 
 from __future__ import annotations
 
@@ -18,16 +18,30 @@ from shootout.report import wording
 from shootout.report.site import charts
 from shootout.report.site.charts import Series
 from shootout.report.site.run import CellSet, Run
-from shootout.report.site.svg import Frame, axes, drawing
+from shootout.report.site.svg import Drawing, symbols
 
-FRAME = Frame(width=960, height=450, left=64, right=170, top=14, bottom=46)
 LABEL_GAP = 18.0  # from one server's name to the next, CSS pixels
 OWN_ROLES = ("--paper", "--ink", "--ink-soft", "--line", "--axis")
 
 
 @dataclass(frozen=True)
+class Frame:
+    """The place of the plot area in the picture, in CSS pixels."""
+
+    left: int
+    top: int
+    width: int
+    height: int
+    right: int  # room for the servers' names
+    bottom: int  # room for the axis' labels
+
+
+FRAME = Frame(left=64, top=34, width=726, height=380, right=170, bottom=46)
+
+
+@dataclass(frozen=True)
 class Color:
-    """What a role of the style sheet looks like."""
+    """A custom property of the style sheet, in both schemes."""
 
     role: str
     light: str
@@ -45,25 +59,21 @@ class Label:
 
 @dataclass(frozen=True)
 class Picture:
-    """All that the picture of one workload shows."""
+    """The picture of one workload."""
 
     run: Run
     set: CellSet
+    frame = FRAME
 
     @cached_property
-    def drawing(self) -> Markup:
-        """The chart without the servers' names."""
-        return drawing(self._figure, FRAME)
-
-    @property
-    def frame(self) -> Frame:
-        """The chart's size."""
-        return FRAME
+    def plot(self) -> Markup:
+        """The chart without the servers' names, in a viewport that is its plot area."""
+        return Markup(f"{symbols()}{self._drawing.plot}")
 
     @cached_property
     def labels(self) -> tuple[Label, ...]:
-        """The servers that have a line, from the fastest at its end to the slowest."""
-        x, y = axes(self._figure, FRAME)
+        """The servers with a line, in the order of the lines' ends."""
+        x, y = self._drawing.x, self._drawing.y
         found = []
         for label in self.set.servers:
             points = [
@@ -73,13 +83,11 @@ class Picture:
             ]
             if points:
                 threads, tps = max(points)
-                found.append((y(tps), x(threads), self.run.series[label]))
-        found.sort(key=lambda each: each[0])
-        rows = spread([height for height, _, _ in found], LABEL_GAP, FRAME.top, FRAME.height - FRAME.bottom)
-        return tuple(
-            Label(series=one, end=(right, height), y=row)
-            for (height, right, one), row in zip(found, rows, strict=True)
-        )
+                end = FRAME.left + FRAME.width * x(threads), FRAME.top + FRAME.height * (1 - y(tps))
+                found.append((end, self.run.series[label]))
+        found.sort(key=lambda each: each[0][1])
+        rows = spread([y for (_, y), _ in found], LABEL_GAP, FRAME.top, FRAME.top + FRAME.height)
+        return tuple(Label(series=one, end=end, y=row) for (end, one), row in zip(found, rows, strict=True))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -108,19 +116,19 @@ class Picture:
 
     @property
     def colors(self) -> tuple[Color, ...]:
-        """Those of the roles in it."""
-        shown = {*OWN_ROLES, *(label.series.color for label in self.labels)}
-        return tuple(color for color in palette() if color.role in shown)
+        """The colours in it."""
+        used = {*OWN_ROLES, *(label.series.color for label in self.labels)}
+        return tuple(color for color in palette() if color.role in used)
 
     @cached_property
-    def _figure(self) -> charts.Figure:
-        return charts.throughput(self.set.beside_base, tuple(self.run.series.values()), {})
+    def _drawing(self) -> Drawing:
+        return Drawing(charts.throughput(self.set.beside_base, tuple(self.run.series.values()), {}))
 
 
 def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Places between both ends, `gap` or more apart where there is room: as near to those wanted as can be.
+    """Places between `low` and `high`, at least `gap` apart if there is room, nearest to those wanted.
 
-    Nearness counts in squares, so this is isotonic regression (Barlow and Brunk 1972). `wanted` is sorted.
+    Minimises the sum of squared distances by isotonic regression (Barlow and Brunk 1972). `wanted` is sorted.
     """
     if not wanted:
         return []
