@@ -64,7 +64,7 @@ def test_what_was_judged_is_read_and_not_judged_again(
     again = judgement_cache.runs(tmp_path, refuse)
     assert judged == []
     assert [run.key for run in again] == [run.key for run in first]
-    assert [run.gist for run in again] == [run.gist for run in first]
+    assert [run.comparison for run in again] == [run.comparison for run in first]
     assert again[0].whole() == first[0].whole()
     write(tmp_path, a_run("r3"))
     judgement_cache.runs(tmp_path, refuse)
@@ -77,12 +77,12 @@ def test_the_whole_is_what_comparing_says_and_the_gist_its_short_form(tmp_path: 
     whole = run.whole()
     assert whole.document == journal.read(path)
     assert whole.comparison == compare.compare(journal.read(path))
-    assert run.gist == judgement_cache.gist(whole.comparison)
-    for short, long in zip(run.gist.cells, whole.comparison.cells, strict=True):
+    assert run.comparison == judgement_cache.Summary.of(whole.comparison).comparison
+    for short, long in zip(run.comparison.cells, whole.comparison.cells, strict=True):
         assert (short.cell, short.verdict, short.ratio, short.reason) == (
             long.cell, long.verdict, long.ratio, long.reason,
         )  # fmt: skip
-    assert len(msgspec.json.encode(run.gist)) < len(msgspec.json.encode(whole.comparison)) / 3
+    assert len(msgspec.json.encode(run.comparison)) < len(msgspec.json.encode(whole.comparison)) / 3
 
 
 def test_a_document_that_goes_on_is_judged_again(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_only_earlier_entries_of_the_ledger_count(tmp_path: Path, monkeypatch: p
         )  # fmt: skip
 
     alone = judgement_cache.run(path)
-    assert alone.gist.cells[-1].verdict is Verdict.REGRESSED
+    assert alone.comparison.cells[-1].verdict is Verdict.REGRESSED
     judged = judgements(monkeypatch)
     fingerprint = read.header.runner.fingerprint
     ledger.keep(tmp_path / ledger.FOLDER, fingerprint, [entry("r3")])
@@ -116,7 +116,7 @@ def test_only_earlier_entries_of_the_ledger_count(tmp_path: Path, monkeypatch: p
     ledger.keep(tmp_path / ledger.FOLDER, fingerprint, [entry("r1")])
     noisy = judgement_cache.run(path)
     assert judged == ["r2"]
-    assert noisy.gist.cells[-1].verdict is Verdict.INCONCLUSIVE
+    assert noisy.comparison.cells[-1].verdict is Verdict.INCONCLUSIVE
 
 
 def test_an_acknowledgement_is_applied_without_judging(
@@ -128,9 +128,9 @@ def test_an_acknowledgement_is_applied_without_judging(
     known = judgement_cache.run(path, [an_acknowledgement(0.5)])
     assert judged == []
     assert known.key != before.key
-    assert known.gist.cells[-1].acknowledged is not None
-    assert known.whole().comparison.cells[-1].acknowledged == known.gist.cells[-1].acknowledged
-    assert judgement_cache.run(path, [an_acknowledgement(0.01)]).gist.cells[-1].acknowledged is None
+    assert known.comparison.cells[-1].acknowledged is not None
+    assert known.whole().comparison.cells[-1].acknowledged == known.comparison.cells[-1].acknowledged
+    assert judgement_cache.run(path, [an_acknowledgement(0.01)]).comparison.cells[-1].acknowledged is None
 
 
 def test_another_release_judges_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,14 +149,14 @@ def test_a_judgement_that_cannot_be_read_is_made_again(tmp_path: Path, torn: byt
     file = tmp_path / judgement_cache.FOLDER / f"{path.stem}.judged"
     whole = file.read_bytes()
     file.write_bytes(whole[: len(whole) // 3].rsplit(b"\n", 1)[0] + b"\n" if torn is None else torn)
-    assert judgement_cache.run(path).gist == before.gist
+    assert judgement_cache.run(path).comparison == before.comparison
 
 
 def test_a_folder_that_cannot_be_written_is_read_all_the_same(tmp_path: Path) -> None:
     path = write(tmp_path, a_run("r1"))
     (tmp_path / judgement_cache.FOLDER).write_text("no folder")
     run = judgement_cache.run(path)
-    assert run.gist.cells[-1].verdict is Verdict.REGRESSED
+    assert run.comparison.cells[-1].verdict is Verdict.REGRESSED
     assert run.whole().comparison == compare.compare(journal.read(path))
 
 

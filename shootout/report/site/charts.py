@@ -273,7 +273,7 @@ def _over_threads(lines: Sequence[Line], counts: Sequence[int], y: Axis) -> Char
     ticks = tuple((float(count), str(count)) for count in counts)
     x = Axis(title="threads", log=True, ticks=ticks, ends=(counts[0] / edge, counts[-1] * edge))
     named = (line for line in lines if line.series.label)
-    texts = readouts(named, lambda count: wording.threads(int(count)), wording.number)
+    texts = readouts(named, lambda count: wording.threads(int(count)), numbers.number)
     return Chart(x, y, tuple(lines), readouts=texts)
 
 
@@ -360,7 +360,7 @@ def slices(samples: Sequence[tuple[Series, Sequence[tuple[int, Samples]]]]) -> C
         Axis(title="transactions / s", from_zero=True),
         tuple(lines),
         rules=tuple(Rule(at - 1, "--line") for at in first.values() if at),
-        readouts=readouts(lines, lambda x: names[int(x)], wording.number),
+        readouts=readouts(lines, lambda x: names[int(x)], numbers.number),
     )
 
 

@@ -68,7 +68,6 @@ class Step:
 class ComparePage(Page):
     """All that can be compared, and the first choice."""
 
-    run: Run  # the newest
     runs: tuple[JudgedRun, ...]  # newest first
     detailed: frozenset[str]  # runs of which any two servers can be compared
     others: tuple[CellComparison, ...]  # of the newest run
@@ -79,6 +78,11 @@ class ComparePage(Page):
     def path(self) -> str:
         """At the site's top."""
         return "compare.html"
+
+    @property
+    def run(self) -> Run:
+        """The newest run, without its samples."""
+        return Run.summary(self.newest)
 
     @property
     def newest(self) -> JudgedRun:

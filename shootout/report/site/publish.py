@@ -150,8 +150,8 @@ class _Site:
             yield self._badge(f"badge-{file_stem(server)}.svg", run, server)
 
     def _compare(self) -> Iterator[File]:
-        run, others = self._load(self.runs[0])
-        yield from self._files(ComparePage(run, self.runs, self._detailed, others))
+        _, others = self._load(self.runs[0])
+        yield from self._files(ComparePage(self.runs, self._detailed, others))
 
     def _of_run(self, judged: JudgedRun) -> Iterator[File]:
         others: tuple[CellComparison, ...] = ()

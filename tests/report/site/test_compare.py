@@ -12,16 +12,16 @@ from playwright.sync_api import Browser, Page
 from shootout.analysis import compare
 from shootout.model.verdict import Interval
 from shootout.report import judgement_cache, site, wording
-from shootout.report.judgement_cache import Judged
+from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import compare as compare_page
 from tests import builders
 from tests.analysis.test_compare import a_document, starts_of
-from tests.report.site.test_site import opened, serious
+from tests.report.site.pages import opened, serious
 
 SERVERS = (builders.BASE, builders.HEAD, "mariadb-11.8")
 
 
-def a_run(number: int, level: float) -> Judged:
+def a_run(number: int, level: float) -> JudgedRun:
     """Three servers, all of them compared with each other."""
     header = builders.a_header(
         SERVERS, workloads=("oltp_point_select", "oltp_read_write"), threads=(1, 8), seed=number,
@@ -41,16 +41,16 @@ def a_run(number: int, level: float) -> Judged:
         for cell in comparison.cells
     )
     others = tuple(compare.others(document, comparison, ()))
-    return judgement_cache.held(document, replace(comparison, cells=cells), others)
+    return judgement_cache.in_memory(document, replace(comparison, cells=cells), others)
 
 
 @pytest.fixture(scope="module")
-def runs() -> list[Judged]:
+def runs() -> list[JudgedRun]:
     return [a_run(1, 1.0), a_run(2, 1.03), a_run(3, 0.9)]
 
 
 @pytest.fixture(scope="module")
-def page(runs: list[Judged], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def page(runs: list[JudgedRun], tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site.update(runs, tmp_path_factory.mktemp("compare")).parent / "compare.html"
 
 
@@ -92,9 +92,9 @@ def test_others_are_judged_as_with_another_base() -> None:
     assert found == tuple(replace(by_cell[each.cell], **rests_on) for each in found)
 
 
-def test_the_first_choice_is_complete_without_scripts(page: Path, runs: list[Judged]) -> None:
+def test_the_first_choice_is_complete_without_scripts(page: Path, runs: list[JudgedRun]) -> None:
     text = page.read_text("utf-8")
-    shown = compare_page.ComparePage(runs=tuple(runs[::-1]), whole=frozenset(), others=())
+    shown = compare_page.ComparePage(runs=tuple(runs[::-1]), detailed=frozenset(), others=())
     assert len(shown.pairs) == 4
     assert len(shown.steps) == 7  # one cell of the earlier run has failed
     for pair in shown.pairs:
@@ -118,7 +118,7 @@ def test_the_script_says_what_the_page_says(tab: Page) -> None:
 
 
 @pytest.mark.browser
-def test_any_two_servers_of_any_run(tab: Page, runs: list[Judged]) -> None:
+def test_any_two_servers_of_any_run(tab: Page, runs: list[JudgedRun]) -> None:
     choose(tab, "servers", run=runs[0].id, first="mariadb-11.8", second=builders.HEAD)
     rows = table(tab, "servers")
     whole = runs[0].whole()

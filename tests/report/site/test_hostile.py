@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Browser
@@ -21,19 +22,69 @@ from rich.console import Console
 from shootout import cli
 from shootout.analysis import compare
 from shootout.document import journal
-from shootout.model.run import FailureRecord, RunDocument
-from shootout.report import terminal, wording
+from shootout.model.run import FailureRecord, RunDocument, Warning
+from shootout.report import site, terminal, wording
 from shootout.report.github import markdown
 from shootout.report.site import downloads
 from tests import builders
-from tests.report.site.test_site import HOSTILE, Document, hostile_result, opened
+from tests.report.site.pages import Document, opened, pages
 
 pytestmark = pytest.mark.slow
 
+HOSTILE = (
+    """</script><script>alert(1)</script><svg onload=alert(2)><img src=x onerror=alert(3)>'"`${7*7}{{7*7}}"""
+    """<!--\x1b[31mred\x1b[0m\u202egnp.exe\u2066\x00&amp;%{x}%{fullData.name}|*md*"""
+)
 FORMULA = '=HYPERLINK("http://example.org";"x")'
 LONG = "x" * 1_000_000
 NASTY = f"{FORMULA}{HOSTILE}]]>\ufffe\u2028\u0085\n| a | b |\n# [x](http://example.org) @somebody"
 ACTING = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe]")
+
+
+def hostile_result() -> RunDocument:
+    base, head = f"a{HOSTILE}", f"b/../../etc#1?x:{HOSTILE}"
+    plain = builders.a_header([base, head], workloads=[f"w{HOSTILE}"], threads=[1, 8], run=f"r{HOSTILE}")
+    warning = Warning(code=HOSTILE, text=HOSTILE)
+    servers = tuple(
+        builders.a_server(
+            label, reference=HOSTILE, version=HOSTILE, comment=HOSTILE, build=HOSTILE,
+            settings_name=HOSTILE, checksum=HOSTILE, warnings=(warning,),
+            settings=tuple(
+                msgspec.structs.replace(
+                    s, name=s.name + HOSTILE, requested=HOSTILE, effective=HOSTILE, note=HOSTILE,
+                    variables=(HOSTILE, HOSTILE),
+                )
+                for s in builders.a_server().settings
+            ),
+        )
+        for label in (base, head)
+    )  # fmt: skip
+    runner = builders.a_runner(
+        fingerprint=HOSTILE, cpu=HOSTILE, kernel=HOSTILE, system=HOSTILE, virtual=HOSTILE, filesystem=HOSTILE,
+        disk=HOSTILE, warnings=(warning,),
+    )  # fmt: skip
+    profile = msgspec.structs.replace(plain.profile, description=HOSTILE)
+    header = msgspec.structs.replace(
+        plain, servers=servers, runner=runner, profile=profile, started=HOSTILE, shootout=HOSTILE
+    )
+    document = builders.a_run(header)
+    starts = tuple(
+        msgspec.structs.replace(
+            start,
+            samples=tuple(
+                msgspec.structs.replace(
+                    s,
+                    errors={HOSTILE: 1},
+                    counters={HOSTILE: 7.0},
+                    statements={HOSTILE: s.latencies},
+                )
+                for s in start.samples
+            ),
+        )
+        for start in document.starts
+    )
+    failures = tuple(msgspec.structs.replace(f, reason=HOSTILE + "\n" + HOSTILE) for f in document.failures)
+    return msgspec.structs.replace(document, starts=starts, failures=failures)
 
 
 def hostile_documents() -> list[RunDocument]:
@@ -190,5 +241,37 @@ def test_nothing_runs_in_a_browser(built: Path, chromium: Browser) -> None:
     ):
         tab, faults = opened(chromium, page, width=390)
         assert faults == []
+        assert tab.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        tab.close()
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return site.build([builders.a_result(hostile_result())], tmp_path_factory.mktemp("hostile"))
+
+
+def test_hostile_text_stays_text(hostile: Path) -> None:
+    # The site's, of its history, comparison and runner, the run's, of workloads, servers, cells.
+    assert len(pages(hostile)) == 4 + 4 + 3 + 1 + 2 + 4
+    for page in pages(hostile):
+        text = page.read_text("utf-8")
+        document = Document(text)
+        assert document.open == []
+        assert not any(name.startswith("on") for _, attributes in document.tags for name in attributes)
+        assert {"img", "iframe", "object", "form"}.isdisjoint(tag for tag, _ in document.tags)
+        sources = [attributes for tag, attributes in document.tags if tag == "script"]
+        assert all("src" in script or script.get("type") == "application/json" for script in sources)
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", text)
+        if page.name not in ("how-to-read.html", "history.html") and page.parent.name != "published":
+            assert "<script>alert(1)</script>" in document.text  # shown, letter by letter
+            assert "␛[31mred" in document.text
+
+
+@pytest.mark.browser
+def test_hostile_text_runs_nowhere(hostile: Path, chromium: Browser) -> None:
+    for page in pages(hostile):
+        tab, faults = opened(chromium, page, width=390)
+        assert faults == []
+        assert tab.locator("svg[onload], img, main script:not([type])").count() == 0
         assert tab.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
         tab.close()

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shootout.report.site import incremental
-from shootout.report.site.incremental import File, Group
+from shootout.report.site.downloads import File
+from shootout.report.site.incremental import Group
 
 
 def a_group(key: str, *files: File) -> Group:

@@ -13,12 +13,12 @@ from shootout.document import journal
 from shootout.inputs import matrix
 from shootout.model.run import RunDocument, Warning
 from shootout.report import judgement_cache, site
-from shootout.report.judgement_cache import Judged
+from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import compare as compare_page
 from shootout.report.site import runner
 from tests import builders
 from tests.document.test_merge import BLOCKS, HEAD, merged, saved
-from tests.report.site.test_site import Document, check_links
+from tests.report.site.pages import Document, check_links
 
 OWN = Warning(code="turbo", text="The clock of this one goes up and down.")
 RUNNERS = (
@@ -39,12 +39,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> RunDocument:
 
 
 @pytest.fixture(scope="module")
-def judged(whole: RunDocument) -> Judged:
-    return judgement_cache.held(whole, compare.compare(whole))
+def judged(whole: RunDocument) -> JudgedRun:
+    return judgement_cache.in_memory(whole, compare.compare(whole))
 
 
 @pytest.fixture(scope="module")
-def built(judged: Judged, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(judged: JudgedRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site.update([judged], tmp_path_factory.mktemp("site")).parent
 
 
@@ -52,17 +52,17 @@ def text_of(page: Path) -> str:
     return Document(page.read_text("utf-8")).text
 
 
-def test_each_runner_has_what_it_measured(judged: Judged, whole: RunDocument) -> None:
+def test_each_runner_has_what_it_measured(judged: JudgedRun, whole: RunDocument) -> None:
     first, second = runner.pages([judged])
     assert [page.runner for page in (first, second)] == list(RUNNERS)
-    ((mine,), (theirs,)) = first.measured, second.measured
+    ((mine,), (theirs,)) = first.shares, second.shares
     second_shard = matrix.shard(BLOCKS, 2, 3)
-    assert {cell.cell for cell in theirs.cells} == {cell for block in second_shard for cell in block.cells}
+    assert {*theirs.cells} == {cell for block in second_shard for cell in block.cells}
     assert len(mine.cells) + len(theirs.cells) == sum(len(block.cells) for block in BLOCKS)
     assert (mine.others, theirs.others) == (("runner1",), ("runner0",))
     assert [len(page.entries) for page in (first, second)] == [1, 0]  # the A/A cell of the first block
-    assert [doubt.warning for doubt in second.findings] == [OWN]
-    assert OWN not in [doubt.warning for doubt in first.findings]
+    assert [each.warning for each in second.warnings] == [OWN]
+    assert OWN not in [each.warning for each in first.warnings]
 
 
 def test_pages_of_runners_lead_to_each_other(built: Path) -> None:
@@ -97,18 +97,18 @@ def test_a_cell_has_the_machine_that_measured_it(built: Path, whole: RunDocument
     }
 
 
-def test_two_runs_compare_where_one_runner_measured_both(judged: Judged, whole: RunDocument) -> None:
+def test_two_runs_compare_where_one_runner_measured_both(judged: JudgedRun, whole: RunDocument) -> None:
     """The next run was dealt the other way: no cell is on the runner that it was on."""
     swapped = {runner.fingerprint: other for runner, other in zip(RUNNERS, RUNNERS[::-1], strict=True)}
     parts = tuple(replace(part, runner=swapped[part.runner.fingerprint]) for part in whole.header.parts)
     header = replace(whole.header, run="20261127T024100Z-7f3a", parts=parts)
     later = replace(whole, header=header)
-    dealt_anew = judgement_cache.held(later, compare.compare(later))
+    dealt_anew = judgement_cache.in_memory(later, compare.compare(later))
     again = replace(header, run="20261128T024100Z-7f3a", parts=whole.header.parts)
-    as_before = judgement_cache.held(
+    as_before = judgement_cache.in_memory(
         replace(whole, header=again), compare.compare(replace(whole, header=again))
     )
     for newest, before in ((dealt_anew, None), (as_before, judged)):
-        page = compare_page.ComparePage(runs=(newest, judged), whole=frozenset(), others=())
+        page = compare_page.ComparePage(runs=(newest, judged), detailed=frozenset(), others=())
         assert page.before is before
-    assert len(page.steps) == len([c for c in judged.gist.cells if c.ratio])
+    assert len(page.steps) == len([c for c in judged.comparison.cells if c.ratio])

@@ -22,7 +22,7 @@ from shootout.model.verdict import Outcome
 from shootout.report import site
 from tests import builders
 from tests.repeated import NAMES, a_repetition, concluded
-from tests.report.site.test_site import Document, check_links
+from tests.report.site.pages import Document, check_links
 
 THREADS = {"flavours": "12", "thread-pool": "1,16"}
 

@@ -14,8 +14,6 @@ from msgspec.structs import replace
 from playwright.sync_api import Browser
 
 from shootout.model.run import RunDocument
-from shootout.report.site import charts
-from shootout.report.site.charts import MARKERS
 from shootout.report.site.render import renderer
 from shootout.report.site.run import Run
 from shootout.report.site.workload_svg import FRAME, LABEL_GAP, OWN_ROLES, Picture, palette, spread
@@ -45,24 +43,6 @@ def text_of(picture: Picture) -> str:
 
 def names(picture: ET.Element) -> list[ET.Element]:
     return [each for each in picture.iter(f"{SVG}text") if each.attrib.get("class") == "name"]
-
-
-def test_more_servers_than_colours_look_like_their_families() -> None:
-    servers = nine().header.servers
-    looks = charts.looks(servers)
-    shades = {label: look.color for label, look in looks.items()}
-    assert [shades[label] for label in MYSQL] == [f"--mysql-{number}" for number in (1, 2, 4, 5, 6)]
-    assert [shades[label] for label in MARIADB] == [f"--mariadb-{number}" for number in (1, 3, 4, 6)]
-    assert {look.dash for look in looks.values() if look.number} == {"solid"}
-    assert looks[NINE[0]].dash == "dot"
-    assert len({(look.color, look.marker) for look in looks.values()}) == len(NINE)
-    few = charts.looks(servers[: len(MARKERS)])
-    assert [look.color for look in few.values()] == [f"--series-{number}" for number in range(len(MARKERS))]
-
-
-def test_of_an_unknown_family_the_number_is_shown() -> None:
-    servers = [builders.a_server(f"x{number}", family="x") for number in range(9)]
-    assert charts.looks(servers)["x8"].color == "--series-0"
 
 
 def test_each_line_is_named_at_its_end_from_the_fastest_to_the_slowest() -> None:

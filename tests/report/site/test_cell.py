@@ -1,0 +1,126 @@
+"""The page of a cell."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from shootout.analysis import compare
+from shootout.model.plan import Load
+from shootout.model.run import Samples
+from shootout.report import site, wording
+from tests import builders
+from tests.report.site.pages import (
+    Document,
+    a_page,
+    rows_in,
+    tables,
+)
+
+
+def test_a_failed_cell_shows_the_servers_own_words(built: Path) -> None:
+    text = Document(a_page(built, "oltp_read_write-t32-mysql-8").read_text("utf-8")).text
+    assert "failed" in text
+    assert "No space left on device" in text
+    assert "mysql-8.0.12 (pid 4711) died during round 3" in Document(built.read_text("utf-8")).text
+
+
+def test_a_cell_page_has_only_the_settings_that_matter(built: Path) -> None:
+    page = a_page(built, "oltp_read_only-t1-mysql-8")
+    (rows,) = (rows_in(table) for caption, table in tables(page).items() if caption.startswith("Profile"))
+    names = [row[0].split()[0] for row in rows]
+    assert set(names) == {"max_connections", "query_cache_bytes", "character_set"}
+
+
+def test_a_cell_page_has_its_evidence(built: Path) -> None:
+    text = Document(a_page(built, "oltp_read_write-t1-mysql-8").read_text("utf-8")).text
+    for words in (
+        "17.4 % fewer transactions per second than mysql-5.7.22",
+        "All 75 rounds as a table", "99.9 %", "Innodb_buffer_pool_read_requests", "index_update",
+        "--seed 20261120", "1213 deadlock", "max_connections", "differs", "AMD EPYC",
+        "shootout run --profile quick --servers mysql-5.7.22,mysql-8.0.12",
+        "--workloads oltp_read_write --threads 1 --seed 20261120",
+    ):  # fmt: skip
+        assert words in text, words
+
+
+def test_what_cannot_be_seen_is_said_and_not_zero(tmp_path: Path) -> None:
+    document = builders.a_run(failing=False)
+    hidden = ("context_switches", "write_bytes")
+
+    def unseen(samples: Samples) -> Samples:
+        if samples.server != builders.BASE:
+            return samples
+        left = {name: value for name, value in samples.counters.items() if name not in hidden}
+        return msgspec.structs.replace(samples, server_cpu_s=None, counters=left)
+
+    starts = tuple(
+        msgspec.structs.replace(start, samples=tuple(map(unseen, start.samples))) for start in document.starts
+    )
+    document = msgspec.structs.replace(document, starts=starts)
+    index = site.build([(document, compare.compare(document))], tmp_path)
+    base = a_page(index, f"oltp_point_select-t1-{builders.BASE}").read_text()
+    head = a_page(index, f"oltp_point_select-t1-{builders.HEAD}").read_text()
+    assert "<dt>server CPU, µs / transaction</dt><dd>not visible</dd>" in base
+    assert '<dd class="than">base not visible</dd>' in head
+    (row,) = re.findall(r"<tr><th scope=\"row\">context_<wbr>switches</th>(.*?)</tr>", head, re.DOTALL)
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", row)
+    assert cells[0] == "not visible"
+    assert cells[1] != "not visible"
+    assert cells[2] == wording.NONE  # it is not new there
+
+
+def test_counters_of_any_size_are_shown(tmp_path: Path) -> None:
+    """Those of old documents may have gone back."""
+    values = {builders.BASE: -0.5, builders.HEAD: 0.0}
+    document = builders.a_run(failing=False)
+    starts = tuple(
+        msgspec.structs.replace(
+            start,
+            samples=tuple(
+                msgspec.structs.replace(each, counters={"pending": values[each.server]})
+                for each in start.samples
+            ),
+        )
+        for start in document.starts
+    )
+    document = msgspec.structs.replace(document, starts=starts)
+    site.build([(document, compare.compare(document))], tmp_path)
+
+
+def test_the_load_is_said_and_measured_again(tmp_path: Path) -> None:
+    header = builders.a_header(workloads=("oltp_read_only", "oltp_point_select"), threads=(1,))
+    load = Load(protocol="prepared", reconnect=True)
+    options = {"range_size": 10}
+    profile = msgspec.structs.replace(header.profile, load=load, options=options)
+    header = msgspec.structs.replace(
+        header,
+        profile=profile,
+        given={
+            "--profile": "quick",
+            "--servers": "x,y",
+            "--threads": "1,2",
+            "--option": "range_size=10",
+            "--protocol": "prepared",
+            "--reconnect": "",
+            "--port": "2000",
+        },
+        workloads=(
+            builders.a_record("oltp_read_only", protocol="prepared", options={"range_size": 10}),
+            builders.a_record(
+                "oltp_point_select", protocol="prepared", written="my dir/oltp_point_select.toml"
+            ),
+        ),
+    )
+    site.build([builders.a_result(builders.a_run(header, failing=False))], tmp_path)
+    said = "prepared statements, lost connections opened again"
+    assert f"{said}, range_size = 10" in (tmp_path / "index.html").read_text()
+    (reads,) = tmp_path.glob("runs/*/oltp_read_only-t1-mysql-8*.html")
+    (points,) = tmp_path.glob("runs/*/oltp_point_select-t1-mysql-8*.html")
+    assert f'<p class="eyebrow">{said}, range_size = 10</p>' in reads.read_text()
+    assert f'<p class="eyebrow">{said}</p>' in points.read_text()
+    command = "--workloads {} --threads 1 --seed 20261120{} --protocol prepared --reconnect</code>"
+    assert command.format("oltp_read_only", " --option range_size=10") in reads.read_text()
+    assert command.format("&#39;my dir/oltp_point_select.toml&#39;", "") in points.read_text()

@@ -1,0 +1,102 @@
+"""Charts as values."""
+
+from __future__ import annotations
+
+import pytest
+
+from shootout.model.verdict import ScalingLaw
+from shootout.report.site import charts
+from shootout.report.site.charts import MARKERS, Chart, Series
+from tests import builders
+from tests.report.site.test_workload_svg import MARIADB, MYSQL, NINE, nine
+
+SERIES = (Series(builders.BASE, 0), Series(builders.HEAD, 1))
+
+
+def a_chart(laws: dict[str, ScalingLaw] | None = None) -> Chart:
+    """Throughput of a base and a head at 1, 8 and 32 threads."""
+    cells = [c for c in builders.a_comparison().cells if c.cell.workload == "oltp_point_select"]
+    return charts.throughput(cells, SERIES, laws or {})
+
+
+def test_throughput_has_a_line_with_intervals_and_a_peak_for_each_server() -> None:
+    chart = a_chart()
+    assert [line.series for line in chart.lines] == [*SERIES]
+    assert all(line.peak and len(line.points) == len(line.intervals) == 3 for line in chart.lines)
+    assert [label for _, label in chart.x.ticks] == ["1", "8", "32"]
+
+
+def test_each_place_has_the_values_of_every_server() -> None:
+    (one, first), *_, (most, last) = a_chart().readouts
+    assert (one, most) == (1, 32)
+    heading, base, head = first.split("\n")
+    assert heading == "1 thread"
+    assert base.startswith(f"{builders.BASE}: ")
+    assert head.startswith(f"{builders.HEAD}: ")
+    assert last.startswith("32 threads\n")
+
+
+def test_a_law_is_a_thin_line_through_its_throughputs() -> None:
+    law = ScalingLaw(
+        workload="w", dataset="d", server=builders.HEAD, one=10_000, contention=0.1, coherency=0.001,
+        peak_threads=30.0, peak_tps=60_000,
+    )  # fmt: skip
+    chart = a_chart({builders.HEAD: law})
+    (thin,) = (line for line in chart.lines if line.width == 1)
+    assert thin.points[0] == (1, 10_000)
+    assert thin.points[-1][0] == 32
+    assert chart.readouts == a_chart().readouts
+
+
+def test_the_line_through_servers_begins_at_the_base() -> None:
+    cells = [c for c in builders.a_comparison().cells if c.cell.workload == "oltp_point_select"]
+    series = {1: Series("1 thread", 1), 8: Series("8 threads", 2)}
+    chart = charts.through_servers(cells, [builders.BASE, "a < b", builders.HEAD], series)
+    assert [[x for x, _ in line.points] for line in chart.lines] == [[0, 2], [0, 2]]
+    (_, first), (_, last) = chart.lines[0].points
+    assert (first, last) == (0, pytest.approx(-24.2, abs=0.1))
+    assert [label for _, label in chart.x.ticks] == [builders.BASE, "a < b", builders.HEAD]
+
+
+def test_starts_lie_between_margin_and_interval() -> None:
+    _, comparison = builders.a_result()
+    chart = charts.per_start(comparison.cells[1], comparison.policy, SERIES[1])
+    assert chart
+    assert len(chart.bands) == 2  # margin and interval
+    assert len(chart.readouts) == builders.STARTS
+
+
+def test_slices_are_interrupted_between_starts() -> None:
+    document, _ = builders.a_result()
+    samples = [
+        (one, [(r.start, s) for r in document.starts if r.block == "oltp_point_select-t1" for s in r.samples
+               if s.server == one.label])
+        for one in SERIES
+    ]  # fmt: skip
+    chart = charts.slices(samples)
+    assert chart
+    assert [sum(y is None for _, y in line.points) for line in chart.lines] == [builders.STARTS] * 2
+    assert chart.readouts[0][1].startswith("start 1, round 1\n")
+
+
+def test_more_servers_than_colours_look_like_their_families() -> None:
+    servers = nine().header.servers
+    series = charts.series_of(servers)
+    shades = {label: one.color for label, one in series.items()}
+    assert [shades[label] for label in MYSQL] == [f"--mysql-{number}" for number in (1, 2, 4, 5, 6)]
+    assert [shades[label] for label in MARIADB] == [f"--mariadb-{number}" for number in (1, 3, 4, 6)]
+    assert {one.dash for one in series.values() if one.number} == {"solid"}
+    assert series[NINE[0]].dash == "dot"
+    assert len({(one.color, one.marker) for one in series.values()}) == len(NINE)
+    few = charts.series_of(servers[: len(MARKERS)])
+    assert [one.color for one in few.values()] == [f"--series-{number}" for number in range(len(MARKERS))]
+
+
+def test_of_an_unknown_family_the_number_is_shown() -> None:
+    servers = [builders.a_server(f"x{number}", family="x") for number in range(9)]
+    assert charts.series_of(servers)["x8"].color == "--series-0"
+
+
+def test_each_of_many_servers_has_a_look_of_its_own() -> None:
+    series = {(one.color, one.marker) for number in range(64) for one in [Series("a", number)]}
+    assert len(series) == 64

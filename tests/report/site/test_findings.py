@@ -1,0 +1,61 @@
+"""What a run found."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import msgspec
+
+from shootout.analysis import compare
+from shootout.model.history import ChangePoint
+from shootout.model.verdict import Acknowledgement, Verdict
+from shootout.report.site.findings import Findings
+from shootout.report.site.run import Run
+from tests import builders
+from tests.report.site.pages import (
+    Document,
+    rendered,
+)
+
+
+def test_what_changed_stands_first_with_all_that_is_known(tmp_path: Path) -> None:
+    document = builders.a_run()
+    comparison = compare.compare(document)
+    since = ChangePoint(
+        last_good="20261106T024100Z-0000", first_bad="20261113T024100Z-11aa", before=1.0, after=0.76,
+        confirmed=False,
+    )  # fmt: skip
+    acknowledged = Acknowledgement(
+        workload="oltp_read_only",
+        server="*",
+        at_most=0.5,
+        expires=date(2027, 1, 1),
+        owner="ann",
+        reason="known",
+    )
+    worst = comparison.cells[1]
+    cells = tuple(
+        msgspec.structs.replace(c, acknowledged=acknowledged)
+        if c.verdict is Verdict.REGRESSED and c.cell.workload == "oltp_read_only"
+        else c
+        for c in comparison.cells
+    )
+    run = Run(document, msgspec.structs.replace(comparison, cells=cells), {worst.cell: since})
+    found = Findings(run)
+    assert [each.comparison.acknowledged is not None for each in found.regressed] == sorted(
+        each.comparison.acknowledged is not None for each in found.regressed
+    )
+    fresh = [each.certain for each in found.regressed if not each.comparison.acknowledged]
+    assert fresh == sorted(fresh, reverse=True)
+    assert found.regressed[0].since == since
+    made = rendered(run)
+    text = Document(made["index.html"]).text
+    for words in (
+        "▼ oltp_point_select, 1 thread 24.2 % fewer transactions per second than mysql-5.7.22",
+        "seen once, not confirmed", "not acknowledged", "acknowledged by ann until 2027-01-01",
+        "suspected since run 20261113T024100Z-11aa", "also buffer pool reads +140.00 %, fsyncs",
+        "✕ mysql-8.0.12: 1 cell failed", "died during round 3",
+    ):  # fmt: skip
+        assert words in text, words
+    assert text.index("acknowledged by ann") > text.index("not acknowledged")

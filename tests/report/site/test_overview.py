@@ -1,0 +1,136 @@
+"""The overview, all cells, and runs of every shape."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from shootout.analysis import compare
+from shootout.model.plan import Policy
+from shootout.model.run import FailureRecord, RunDocument
+from shootout.model.verdict import Acknowledgement
+from shootout.report import site, wording
+from shootout.report.site.run import Run
+from tests import builders
+from tests.report.site.pages import (
+    Document,
+    a_page,
+    pages,
+    rendered,
+    tables,
+)
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def test_the_overview_is_as_it_was_approved(tmp_path: Path) -> None:
+    index = site.build([builders.a_result()], tmp_path)
+    text = index.read_text("utf-8")
+    text = "\n".join(line for raw in text.splitlines() if (line := " ".join(raw.split(" ")).strip())) + "\n"
+    actual = tmp_path / "overview.html"
+    actual.write_text(text, "utf-8")
+    golden = GOLDEN / "overview.html"
+    assert golden.is_file()
+    assert text == golden.read_text("utf-8"), f"If it is meant: cp {actual} {golden}"
+
+
+def test_the_newest_run_is_the_overview(built: Path) -> None:
+    text = Document(built.read_text("utf-8")).text
+    assert "mysql-8.0.12 is slower than mysql-5.7.22 in 6 of 9 cells" in text
+    assert "20 November 2026, 02:41 UTC" in text
+    assert "13 November 2026, 02:41 UTC" in text  # listed, and said to be
+    assert "interrupted" in text
+
+
+def test_the_table_of_all_cells_has_every_judged_one_with_its_numbers(built: Path) -> None:
+    (worst,) = tables(a_page(built, "cells")).values()
+    rows = re.findall(r"<tr>.*?</tr>", worst, flags=re.DOTALL)[1:]
+    verdicts = [found[0] for row in rows if (found := re.findall(r'class="badge (\w+)"', row))]
+    assert verdicts == ["regressed"] * 6 + ["failed", "inconclusive", "equivalent"]
+    assert "−24.2" in rows[0]
+    assert "−25.5 to −22.8" in rows[0]
+    assert "died during round 3" in rows[6]
+    assert "18\u202f900" in rows[0]
+
+
+def test_an_acknowledged_regression_is_told_apart_among_many_servers() -> None:
+    document = builders.a_run(
+        builders.a_header([builders.BASE, "a", "b"], ["oltp_point_select"], [1]), failing=False
+    )
+    known = Acknowledgement(
+        workload="*", server="b", at_most=0.9, expires=date(2027, 1, 1), owner="ann", reason="known"
+    )
+    run = Run(document, compare.compare(document, acknowledged=[known]))
+    text = rendered(run)["index.html"]
+    (row,) = re.findall(r'<tr><th scope="row">1</th>(.*?)</tr>', text, flags=re.DOTALL)
+    assert re.findall(r'<td class="(.*?)">', row) == ["regressed x2", "regressed x3 accepted"]
+    assert "dashed: acknowledged" in text
+
+
+def test_a_change_of_another_figure_is_marked_among_many_servers() -> None:
+    header = builders.a_header([builders.BASE, "a", "b"], ["oltp_point_select"], [1])
+    document = builders.a_run(header, failing=False)
+    found = compare.compare(document)
+    cells = [*found.cells[:2], builders.decided_by(found.cells[2], "latency_p99", 1.3)]
+    for comparison, marked in ((found, False), (msgspec.structs.replace(found, cells=tuple(cells)), True)):
+        text = rendered(Run(document, comparison))["index.html"]
+        row = re.findall(r'<tr><th scope="row">1</th>(.*?)</tr>', text, flags=re.DOTALL)[0]
+        assert ("+30\u202f%*<i> regressed, 99 % latency</i>" in row) is marked
+        assert ("*: not of throughput" in text) is marked
+
+
+def test_likely_causes_and_what_verdicts_are_worth_are_said() -> None:
+    document = builders.a_run(builders.a_header(workloads=["oltp_point_select"], threads=[1]), failing=False)
+    run = Run(document, compare.compare(document, policy=Policy(false_alarms_max=0.05)))
+    (_, head) = run.comparison.cells
+    causes = [wording.cause(each) for each in head.causes]
+    assert causes
+    pages_ = {name: Document(text).text for name, text in rendered(run).items() if name.endswith(".html")}
+    overview, cell = pages_["index.html"], pages_[f"{site.cell_stem(head.cell)}.html"]
+
+    def as_shown(text: str) -> str:
+        return " ".join(text.split())
+
+    assert as_shown(wording.advice(run.comparison)) in overview
+    assert "These verdicts advise, and fail nothing" in overview
+    assert f"likely cause: {as_shown(causes[0])}" in overview
+    assert as_shown(f"Likely causes {' '.join(causes)}") in cell
+
+
+def test_an_interrupted_and_a_cut_run_say_so(tmp_path: Path) -> None:
+    stopped = builders.a_run(interrupted=True)
+    index = site.build([builders.a_result(stopped)], tmp_path / "stopped")
+    assert "This run was interrupted after 5 min 31 s" in Document(index.read_text("utf-8")).text
+    cut = msgspec.structs.replace(stopped, end=None)
+    index = site.build([builders.a_result(cut)], tmp_path / "cut")
+    assert "This run was cut short" in Document(index.read_text("utf-8")).text
+
+
+@pytest.mark.parametrize(
+    "servers", [["mysql-5.7.22"], ["mysql-5.7.22", "mysql-8.0.12", "mysql-8.0.33", "a", "b"]]
+)
+def test_any_number_of_servers(servers: list[str], tmp_path: Path) -> None:
+    header = builders.a_header(servers, workloads=["oltp_read_only"], threads=[1, 8])
+    index = site.build([builders.a_result(builders.a_run(header, failing=False))], tmp_path)
+    text = index.read_text("utf-8")
+    assert text.count('<table class="matrix"') == (len(servers) == 2)
+    assert text.count('<table class="heat"') == (len(servers) > 2)
+    assert text.count('<td class="regressed') == (len(servers) - 1) * 2 * (len(servers) > 2)
+    assert all(Document(page.read_text("utf-8")).open == [] for page in pages(index))
+
+
+def test_a_run_in_which_nothing_was_measured(tmp_path: Path) -> None:
+    header = builders.a_header(workloads=["oltp_read_only"], threads=[1])
+    failures = tuple(
+        FailureRecord(cell=cell, start=1, reason="no memory")
+        for block in header.blocks
+        for cell in block.cells
+    )
+    document = RunDocument(header=header, starts=(), failures=failures, end=None)
+    index = site.build([builders.a_result(document)], tmp_path)
+    text = Document(index.read_text("utf-8")).text
+    assert "mysql-8.0.12 could not be measured" in text

@@ -1,0 +1,140 @@
+"""All pages together: complete, linked, updated."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from shootout.errors import InputError
+from shootout.model.verdict import Interval
+from shootout.report import site
+from shootout.report.judgement_cache import JudgedRun
+from shootout.report.site import incremental, retention
+from tests import builders
+from tests.report.site.pages import (
+    Document,
+    check_links,
+    pages,
+)
+from tests.report.site.weeks import REGRESSED_AT
+
+
+def test_every_link_leads_somewhere_inside_the_site(built: Path) -> None:
+    check_links(built.parent)
+
+
+def test_every_cell_has_a_page_that_is_linked_from_the_overview(built: Path) -> None:
+    document, _ = builders.a_result()
+    links = Document(built.read_text("utf-8")).links
+    for block in document.header.blocks:
+        base, head = (f"runs/{document.header.run}/{site.cell_stem(cell)}.html" for cell in block.cells)
+        assert head in links
+        assert (built.parent / base).is_file()
+
+
+def test_every_table_is_complete_and_described_without_scripts(built: Path) -> None:
+    for page in pages(built):
+        text = page.read_text("utf-8")
+        for table in re.findall(r"<table.*?</table>", text, flags=re.DOTALL):
+            assert "<caption" in table
+            header = re.search(r"<thead>.*?</thead>", table, flags=re.DOTALL)
+            assert header
+            assert header[0].count("<th ") == header[0].count('scope="col"') > 0
+            assert table.count("<tr") > 1, "a table without rows"
+        for chart in re.findall(r'<div class="chart" .*?</div>', text, flags=re.DOTALL):
+            assert '<svg class="plot"' in chart
+            assert 'aria-label="' in chart
+
+
+def test_history_is_told_of_the_newest_run_only(tmp_path: Path) -> None:
+    results = []
+    for number in range(9):
+        header = builders.a_header(
+            workloads=["oltp_point_select"], threads=[1], seed=number,
+            run=f"202611{number + 10}T024100Z-7f3a", started=f"2026-11-{number + 10}T02:41:00+00:00",
+        )  # fmt: skip
+        document, comparison = builders.a_result(builders.a_run(header, failing=False))
+        base, head = comparison.cells
+        level = 0.76 if number < 8 else 0.5
+        ratio = Interval(estimate=level, low=level - 0.01, high=level + 0.01)
+        cells = (base, msgspec.structs.replace(head, ratio=ratio))
+        results.append((document, msgspec.structs.replace(comparison, cells=cells)))
+    index = site.build(results, tmp_path)
+    said = "suspected since run 20261118T024100Z-7f3a"
+    assert said in Document(index.read_text("utf-8")).text
+    telling = [
+        page for page in tmp_path.glob("runs/*/index.html") if "suspected since" in page.read_text("utf-8")
+    ]
+    assert [page.parent.name for page in telling] == ["20261118T024100Z-7f3a"]
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    for out in (tmp_path / "file", tmp_path / "file" / "site"):
+        with pytest.raises(InputError, match=re.escape(str(out))):
+            site.build([builders.a_result()], out)
+
+
+def test_a_failed_build_changes_nothing(tmp_path: Path) -> None:
+    index = site.build([builders.a_result()], tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    document, comparison = builders.a_result()
+    first, *rest = document.starts
+    broken = tuple(msgspec.structs.replace(s, latencies="no histogram") for s in first.samples)
+    starts = (msgspec.structs.replace(first, samples=broken), *rest)
+    with pytest.raises(ValueError, match=r".*"):
+        site.build([(msgspec.structs.replace(document, starts=starts), comparison)], tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert index in before
+
+
+def test_nothing_to_show_and_a_run_given_twice(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="measure one first"):
+        site.build([], tmp_path)
+    with pytest.raises(InputError, match="20261120T024100Z-7f3a is given 2 times"):
+        site.build([builders.a_result(), builders.a_result()], tmp_path)
+
+
+def bytes_of(out: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+
+def test_a_runs_pages_say_what_history_knew_then(weekly: Path, weeks: list[JudgedRun]) -> None:
+    first = f'run <a href="../../runs/{weeks[REGRESSED_AT].id}/index.html">'
+    for week, since in ((REGRESSED_AT, "suspected since"), (19, "since")):
+        (page,) = (weekly / "runs" / weeks[week].id).glob(f"oltp_read_only-t8-{builders.HEAD}*.html")
+        assert f"<li>{since} {first}" in page.read_text("utf-8")
+
+
+def test_an_update_gives_the_same_as_a_whole_build(
+    weeks: list[JudgedRun], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(retention, "CELLS_MAX", 2 * 8)
+    for count in (16, 17, 20):
+        site.update(weeks[:count], tmp_path / "updated")
+    site.update(weeks[:20], tmp_path / "whole")
+    assert bytes_of(tmp_path / "updated") == bytes_of(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("count", [12, REGRESSED_AT + 1, REGRESSED_AT + 3])
+def test_only_what_is_new_is_written(weeks: list[JudgedRun], count: int, tmp_path: Path) -> None:
+    site.update(weeks[:count], tmp_path)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
+    site.update(weeks[:count], tmp_path)
+    site.update(weeks[: count + 1], tmp_path)
+    after = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
+    changed = {str(path.relative_to(tmp_path)) for path in before if before[path] != after[path]}
+    # Nothing of an old run; what is about all runs, and only that.
+    assert not [place for place in changed if place.startswith("runs/20")]
+    assert {"index.html", "history.html", "runs/index.html", incremental.RECORD} <= changed
+    assert "how-to-read.html" not in changed
+
+
+def test_a_removed_run_leaves_nothing_behind(weeks: list[JudgedRun], tmp_path: Path) -> None:
+    site.update(weeks[:3], tmp_path)
+    site.update(weeks[1:3], tmp_path)
+    assert not (tmp_path / "runs" / weeks[0].id).exists()
+    assert weeks[0].id not in (tmp_path / "runs" / "index.html").read_text("utf-8")

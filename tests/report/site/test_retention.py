@@ -1,0 +1,39 @@
+"""Which runs keep all their pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shootout.report import site
+from shootout.report.judgement_cache import JudgedRun
+from shootout.report.site import retention
+from tests.report.site.pages import (
+    ATOM,
+    entries_of,
+)
+from tests.report.site.weeks import a_week
+
+
+def test_old_runs_are_in_the_archive_and_the_newest_of_each_runner_is_not(
+    weeks: list[JudgedRun], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(retention, "CELLS_MAX", 2 * 8)
+    other = a_week(-1, fingerprint="another")
+    runs = [*weeks[-4:], other]
+    assert retention.detailed([*weeks[:-5:-1], other]) == {weeks[-1].id, weeks[-2].id, other.id}
+    out = site.update(runs, tmp_path).parent
+    old = out / "runs" / weeks[-3].id
+    assert sorted(path.name for path in old.iterdir()) == [
+        "badge.svg", "index.csv", "index.html", "index.json", "ratios.js",
+    ]  # fmt: skip
+    text = " ".join((old / "index.html").read_text("utf-8").split())
+    assert "This run is in the archive" in text
+    assert text.count('class="badge regressed"') == 2
+    assert "mysql-8.0.12 is slower than mysql-5.7.22 in 2 of 4 cells" in text
+    for entry in entries_of(out / "feed.xml"):
+        link = entry.find(f"{ATOM}link")
+        assert link is not None
+        place, _, anchor = str(link.get("href")).partition("#")
+        assert anchor in (out / place).read_text("utf-8")

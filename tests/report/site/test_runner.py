@@ -1,0 +1,71 @@
+"""The page of a runner."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+
+import pytest
+
+from shootout.model.history import LedgerEntry
+from shootout.model.verdict import Verdict
+from shootout.report.judgement_cache import JudgedRun
+from shootout.report.site import compare as compare_page
+from shootout.report.site import runner
+from tests.report.site.pages import csv_rows
+from tests.report.site.weeks import a_week
+
+
+def test_a_runners_page_has_its_noise_and_its_false_alarms(weekly: Path) -> None:
+    text = " ".join((weekly / "runner-5e7c0f2a91d4.html").read_text("utf-8").split())
+    assert "it called 1 of 20 A/A cells changed: a false alarm in 0.9 % to 23.6 % of cells" in text
+    assert "4.2 % of CPU time was stolen by other guests while measuring." in text
+    assert "What it measured" in text
+    assert "noise floor" in text
+    rows = csv_rows(weekly / "runner-5e7c0f2a91d4.csv")
+    assert [row["verdict"] for row in rows].count("regressed") == 1
+    assert len(rows) == 20
+
+
+@pytest.mark.parametrize(
+    ("threads", "said"),
+    [
+        ([], []),
+        ([1], ["quietest: w, 1 thread"]),
+        ([1, 8], ["quietest: w, 1 thread", "noisiest: w, 8 threads"]),
+        (
+            [1, 2, 4, 8, 16],
+            ["quietest: w, 1 thread", "middle: w, 4 threads", "noisiest: w, 16 threads"],
+        ),
+    ],
+)
+def test_power_is_drawn_of_kinds_that_differ(
+    weeks: list[JudgedRun], threads: list[int], said: list[str]
+) -> None:
+    entries = tuple(
+        LedgerEntry(
+            run=str(start), runner="5e7c0f2a91d4", workload="w", dataset="d", threads=count, starts=6,
+            verdict=Verdict.EQUIVALENT, spreads={"throughput": count / 1000},
+        )
+        for count in threads
+        for start in (1, 2)
+    )  # fmt: skip
+    run = dataclasses.replace(weeks[0], aa_entries=entries)
+    (page,) = runner.pages([run])
+    assert [series.label for series in page.series] == said
+    assert (page.power is None) == (not threads)
+    for kind in page.kinds:  # two thirds of what a change must rise above, by the rule of judge.py
+        bar = 1.96 * kind.noise.spread / math.sqrt(6)
+        assert kind.floor == pytest.approx(1 - math.exp(-bar), rel=1e-3)
+
+
+def test_runners_are_apart(weeks: list[JudgedRun], tmp_path: Path) -> None:
+    other = a_week(30, fingerprint="another")
+    assert [page.path for page in runner.pages([other, *weeks[::-1]])] == [
+        "runner-another.html", "runner-5e7c0f2a91d4.html",
+    ]  # fmt: skip
+    runs = (other, *weeks[::-1])
+    page = compare_page.ComparePage(runs=runs, detailed=frozenset(), others=())
+    assert page.before is None
+    assert page.steps == ()

@@ -1,0 +1,202 @@
+"""The site's script, and its pages in Chromium."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.report.site.pages import (
+    a_page,
+    opened,
+    serious,
+)
+
+
+def kinds_of_pages(index: Path) -> dict[Path, int]:
+    """One page of each kind, and how many charts it has."""
+    return {
+        index: 0,
+        index.parent / "how-to-read.html": 0,
+        index.parent / "runs" / "index.html": 0,
+        index.parent / "published" / "index.html": 0,
+        a_page(index, "cells"): 0,
+        a_page(index, "settings"): 0,
+        a_page(index, "workload-oltp_read_write"): 8,
+        a_page(index, "server-mysql-8.0.12"): 1,
+        a_page(index, "oltp_read_write-t1-mysql-8"): 3,
+        a_page(index, "oltp_read_write-t8-mysql-8"): 2,
+    }
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (768, "dark"), (390, "light")])
+def test_pages_are_drawn_whole_at_every_width(
+    small: Path, chromium: Browser, width: int, scheme: str
+) -> None:
+    for page, count in kinds_of_pages(small).items():
+        tab, faults = opened(chromium, page, width, scheme)
+        assert tab.locator(".chart .plot").count() == count
+        assert tab.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, page
+        dark = tab.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(251, 251, 250)"
+        assert dark == (scheme == "dark")
+        assert faults == []
+        tab.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+def test_every_kind_of_page_can_be_used_by_everybody(
+    small: Path, chromium: Browser, width: int, scheme: str
+) -> None:
+    for page in kinds_of_pages(small):
+        tab, _ = opened(chromium, page, width, scheme)
+        assert serious(tab) == [], page
+        tab.close()
+
+
+@pytest.mark.browser
+def test_what_keeps_people_from_using_a_page_is_found(small: Path, chromium: Browser) -> None:
+    tab, _ = opened(chromium, small.parent / "how-to-read.html")
+    tab.evaluate("document.querySelector('.lede').style.color = '#ccc'")
+    (found,) = serious(tab)
+    assert found.startswith("color-contrast")
+    tab.close()
+
+
+@pytest.mark.browser
+def test_tables_sort_by_value_both_ways(built: Path, chromium: Browser) -> None:
+    tab, faults = opened(chromium, a_page(built, "cells"))
+    worst = tab.locator("table.worst")
+
+    def column(number: int) -> list[str]:
+        return worst.locator(f"tbody tr > :nth-child({number})").all_inner_texts()
+
+    header = worst.get_by_role("columnheader", name="threads")
+    header.get_by_role("button").click()
+    assert column(2) == ["1", "1", "1", "8", "8", "8", "32", "32", "32"]
+    assert header.get_attribute("aria-sort") == "ascending"
+    header.get_by_role("button").press("Enter")
+    assert column(2) == ["32", "32", "32", "8", "8", "8", "1", "1", "1"]
+    worst.get_by_role("columnheader", name="base, tps").get_by_role("button").click()
+    values = worst.locator("tbody td.num:nth-last-child(3)").evaluate_all(
+        "cells => cells.map(c => +c.dataset.value)"
+    )
+    assert values == sorted(values)
+    change = worst.get_by_role("columnheader", name="change, %").get_by_role("button")
+    for _ in range(2):
+        change.click()
+        assert "failed" in worst.locator("tbody tr").last.inner_text()  # what has no figure stays last
+    assert faults == []
+    tab.close()
+
+
+# As the compare page fills its tables.
+MAKE_LONG = """table => {
+    const row = table.tBodies[0].rows[0];
+    row.before(...Array.from({ length: 9 }, () => row.cloneNode(true)));
+    table.dispatchEvent(new Event("filled"));
+}"""
+
+
+@pytest.mark.browser
+def test_a_table_is_filtered_by_words(built: Path, chromium: Browser) -> None:
+    tab, faults = opened(chromium, a_page(built, "cells"))
+    rows = tab.locator("table.worst tbody tr:visible")
+    assert tab.locator(".filter").count() == 0  # with so few rows there is nothing to look for
+    tab.locator("table.worst").evaluate(MAKE_LONG)
+    box = tab.get_by_role("searchbox", name="Filter: All cells with a verdict")
+    box.fill("READ_WRITE regressed")
+    assert rows.count() == 1
+    assert "oltp_read_write" in rows.inner_text()
+    assert tab.locator(".filter output").inner_text() == "1 of 18"
+    box.fill("no such cell")
+    assert rows.count() == 0
+    box.fill("")
+    assert rows.count() == 18
+    assert faults == []
+    tab.close()
+
+
+@pytest.mark.browser
+def test_a_filtered_table_stays_beside_its_neighbour(built: Path, chromium: Browser) -> None:
+    tab, faults = opened(chromium, a_page(built, "oltp_read_write-t1-mysql-8"))
+    tables = tab.locator(".pair.even table")
+    tables.first.evaluate(MAKE_LONG)
+    first, second = (tables.nth(number).bounding_box() for number in (0, 1))
+    assert tab.locator(".pair .filter").count() >= 1
+    assert first is not None
+    assert second is not None
+    assert first["x"] + first["width"] <= second["x"]
+    assert faults == []
+    tab.close()
+
+
+@pytest.mark.browser
+def test_a_chart_says_what_is_pointed_at(built: Path, chromium: Browser) -> None:
+    tab, faults = opened(chromium, a_page(built, "workload-oltp_read_write"))
+    chart = tab.locator("#chart-throughput")
+    stripes, readout = chart.locator(".readouts rect"), chart.locator(".readout")
+    stripes.nth(1).hover()
+    assert re.fullmatch(
+        r"8 threads\nmysql-5.7.22: [\d\u202f]+\nmysql-8.0.12: [\d\u202f]+", readout.inner_text()
+    )
+    tab.mouse.move(0, 0)
+    assert readout.count() == 0
+    stripes.first.focus()
+    assert readout.inner_text().startswith("1 thread\n")
+    tab.keyboard.press("ArrowRight")
+    assert readout.inner_text().startswith("8 threads\n")
+    assert [stripe.get_attribute("tabindex") for stripe in stripes.all()] == ["-1", "0", None]
+    tab.keyboard.press("Escape")
+    assert readout.count() == 0
+    assert faults == []
+    tab.close()
+
+
+@pytest.mark.browser
+def test_a_section_can_be_linked_to(built: Path, chromium: Browser) -> None:
+    tab, faults = opened(chromium, a_page(built, "workload-oltp_read_write"))
+    tab.get_by_role("link", name="Queries by kind").click()
+    assert tab.url.endswith("#queries")
+    assert tab.locator("#queries").evaluate("heading => heading.getBoundingClientRect().top < innerHeight")
+    assert faults == []
+    tab.close()
+
+
+@pytest.mark.browser
+def test_the_scheme_can_be_switched_and_the_charts_follow(built: Path, chromium: Browser) -> None:
+    tab, faults = opened(chromium, a_page(built, "server-mysql-8.0.12"))
+    tab.get_by_role("button", name="Switch between light and dark").click()
+    stroke = tab.locator(".chart .lines path[style*='--series-1)']").first
+    assert stroke.evaluate("line => getComputedStyle(line).stroke") == "rgb(116, 170, 242)"
+    assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 21, 25)"
+    assert faults == []
+    tab.close()
+
+
+@pytest.mark.browser
+def test_pages_are_complete_without_scripts(built: Path, chromium: Browser) -> None:
+    context = chromium.new_context(java_script_enabled=False, viewport={"width": 1440, "height": 900})
+    tab = context.new_page()
+    tab.goto(a_page(built, "cells").as_uri())
+    assert tab.locator("table.worst tbody tr").count() == 9
+    assert tab.get_by_role("button").count() == 0
+    tab.goto(a_page(built, "workload-oltp_read_write").as_uri())
+    pictures = tab.locator(".chart .plot")
+    assert pictures.count() == 7
+    assert pictures.first.locator("path").count() > 10
+    assert all(box and box["height"] > 200 for box in (each.bounding_box() for each in pictures.all()))
+    context.close()
+
+
+@pytest.mark.browser
+def test_the_keyboard_reaches_the_content_first(built: Path, chromium: Browser) -> None:
+    tab, _ = opened(chromium, built)
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.activeElement.textContent") == "Skip to content"
+    tab.keyboard.press("Enter")
+    assert tab.evaluate("document.activeElement.id") == "content"
+    tab.close()
