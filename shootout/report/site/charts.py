@@ -30,6 +30,7 @@ SHADES = 6  # of a family's hue
 BAND = 0.18  # opacity of a band around a line
 BANDS_MAX = 4  # lines with such bands; those of more lines would hide them
 LAW_POINTS = 40  # of a scaling law's curve
+NAME_MAX = 60  # characters of a name beside its values
 BINS_PER_DECADE = 24  # of the latency distribution: each bin 10 % wide, coarser than the histogram's own
 
 T = TypeVar("T")
@@ -172,7 +173,7 @@ def readouts(
     for line in lines:
         for x, y in line.points:
             if y is not None:
-                found[x].append(f"{line.series.label}: {text(y)}")
+                found[x].append(f"{line.series.label[:NAME_MAX]}: {text(y)}")
     return tuple((x, "\n".join([heading(x), *found[x]])) for x in sorted(found))
 
 
@@ -298,7 +299,7 @@ def through_servers(
         ),
         Axis(title="change, %"),
         tuple(lines),
-        readouts=readouts(lines, lambda place: servers[int(place)], _percent),
+        readouts=readouts(lines, lambda place: servers[int(place)][:NAME_MAX], _percent),
     )
 
 

@@ -27,8 +27,7 @@ def test_throughput_has_a_line_with_intervals_and_a_peak_for_each_server() -> No
 
 
 def test_each_place_has_the_values_of_every_server() -> None:
-    (one, first), *_, (most, last) = a_chart().readouts
-    assert (one, most) == (1, 32)
+    (_, first), *_, (_, last) = a_chart().readouts
     heading, base, head = first.split("\n")
     assert heading == "1 thread"
     assert base.startswith(f"{builders.BASE}: ")
@@ -53,8 +52,7 @@ def test_the_line_through_servers_begins_at_the_base() -> None:
     series = {1: Series("1 thread", 1), 8: Series("8 threads", 2)}
     chart = charts.through_servers(cells, [builders.BASE, "a < b", builders.HEAD], series)
     assert [[x for x, _ in line.points] for line in chart.lines] == [[0, 2], [0, 2]]
-    (_, first), (_, last) = chart.lines[0].points
-    assert (first, last) == (0, pytest.approx(-24.2, abs=0.1))
+    assert [y for _, y in chart.lines[0].points] == [0, pytest.approx(-24.2, abs=0.1)]
     assert [label for _, label in chart.x.ticks] == [builders.BASE, "a < b", builders.HEAD]
 
 

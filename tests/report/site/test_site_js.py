@@ -170,7 +170,7 @@ def test_a_section_can_be_linked_to(built: Path, chromium: Browser) -> None:
 def test_the_scheme_can_be_switched_and_the_charts_follow(built: Path, chromium: Browser) -> None:
     tab, faults = opened(chromium, a_page(built, "server-mysql-8.0.12"))
     tab.get_by_role("button", name="Switch between light and dark").click()
-    stroke = tab.locator(".chart .lines path[style*='--series-1)']").first
+    stroke = tab.locator(".chart .lines path[style*='stroke:var(--series-1)']").first
     assert stroke.evaluate("line => getComputedStyle(line).stroke") == "rgb(116, 170, 242)"
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 21, 25)"
     assert faults == []

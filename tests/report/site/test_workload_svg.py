@@ -19,6 +19,7 @@ from shootout.report.site.run import Run
 from shootout.report.site.workload_svg import FRAME, LABEL_GAP, OWN_ROLES, Picture, palette, spread
 from tests import builders
 
+WIDTH = FRAME.left + FRAME.width + FRAME.right
 SVG = "{http://www.w3.org/2000/svg}"
 MYSQL = ("mysql-5.5.34", "mysql-5.6.24", "mysql-5.7.22", "mysql-8.0.33", "mysql-9.7")
 MARIADB = ("mariadb-10.1.23", "mariadb-10.5", "mariadb-10.11", "mariadb-11.8")
@@ -127,7 +128,7 @@ def test_a_picture_stands_alone(tmp_path: Path, chromium: Browser, scheme: str, 
     boxes = tab.evaluate(
         "[...document.querySelectorAll('text')].map(each => each.getBoundingClientRect().toJSON())"
     )
-    assert all(box["left"] >= 0 and box["right"] <= FRAME.width for box in boxes)
+    assert all(box["left"] >= 0 and box["right"] <= WIDTH for box in boxes)
     rows = tab.evaluate(
         "[...document.querySelectorAll('.name')].map(each => each.getBoundingClientRect().toJSON())"
     )
