@@ -50,7 +50,9 @@ class Span:
             low, high = min(places, default=0.0), max(places, default=1.0)
             low = min(low, 0.0) if axis.from_zero else low - AIR * (high - low)
             high += AIR * (high - low)
-        return cls(low, high if high > low else low + 1, axis.log)
+        if high <= low:  # a single value lies in the middle, zero on the floor
+            low, high = (low, low + 1) if axis.from_zero else (low - 0.5, low + 0.5)
+        return cls(low, high, axis.log)
 
     @cached_property
     def step(self) -> float:
