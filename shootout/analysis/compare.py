@@ -1,4 +1,4 @@
-"""A run document judged against a policy: each cell's ratio to its base, a verdict, the doubts about it."""
+"""A run document judged against a policy: each cell's ratio to its base, a verdict, the warnings about it."""
 
 from __future__ import annotations
 

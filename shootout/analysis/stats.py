@@ -110,9 +110,9 @@ def mean_interval(values: Sequence[float], confidence: float) -> Interval:
 def rounds_effect(values: Sequence[float], trim: float, confidence: float) -> Effect:
     """The trimmed mean over the rounds of one start, corrected for their autocorrelation.
 
-    The standard error is that of independent rounds times the root of `inefficiency`, with as many degrees of
-    freedom as there are independent rounds among the untrimmed, less one (Yuen 1974 with Geyer's effective
-    size). Two rounds are the least; with one the interval is endless.
+    The standard error is that of independent rounds times the root of `inefficiency`. The df are the
+    independent rounds among the untrimmed, less one (Yuen 1974 with Geyer's effective size). It takes two
+    rounds; with one the interval is infinite.
     """
     centre = trimmed_mean(values, trim)
     if len(values) < 2:

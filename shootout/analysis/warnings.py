@@ -1,4 +1,4 @@
-"""The doubts about a cell: warnings that travel with its verdict."""
+"""Warnings about a cell: they travel with its verdict."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CLIENT_MAX = 0.8  # of the client's CPU time; with more, the client may be what 
 def of_cell(
     document: RunDocument, pair: Pair, judgement: Judgement, figures: CellFigures | None
 ) -> Iterator[Warning]:
-    """What speaks against believing it, the run's own doubts first."""
+    """What speaks against believing it, the run's own warnings first."""
     if document.interrupted(pair.cell):
         yield Warning(code="interrupted", text="The run was cut short: some starts are missing")
     if which := unsteady(pair):

@@ -301,7 +301,7 @@ def _header(first: RunHeader, blocks: tuple[Block, ...], parts: Sequence[Part]) 
 
 
 def _runner(runners: Sequence[Runner]) -> Runner:
-    """The first, with the doubts about all of them."""
+    """The first runner, with the warnings of all."""
     prints = list(dict.fromkeys(runner.fingerprint for runner in runners))
     warnings = dict.fromkeys(warning for runner in runners for warning in runner.warnings)
     if len(prints) > 1:
@@ -311,7 +311,7 @@ def _runner(runners: Sequence[Runner]) -> Runner:
 
 
 def _server(records: Sequence[ServerRecord]) -> ServerRecord:
-    """The first that was started, with the doubts about all of them."""
+    """The first server that was started, with the warnings of all."""
     shown = next((record for record in records if record.comment), records[0])
     warnings = dict.fromkeys(warning for record in records for warning in record.warnings)
     return structs.replace(shown, warnings=tuple(warnings))

@@ -819,7 +819,7 @@ def test_a_load_that_is_not_what_it_seems_is_a_doubt(load: Load, sent: str, expe
         assert codes(cell) == expected
 
 
-def test_doubts_about_a_server_and_its_base_travel_with_the_cell() -> None:
+def test_warnings_about_a_server_and_its_base_travel_with_the_cell() -> None:
     differs = Warning(code="settings-differ", text="innodb_doublewrite is ON, not OFF")
     servers = (a_server("a", differs), a_server("b"))
     base, head = compare.compare(a_document(starts_of(0), servers=servers)).cells

@@ -68,7 +68,7 @@ def test_heads_that_differ_by_less_than_chance_could_all_be_one() -> None:
     assert shrinkage.prior_df([a_block([1.0, 1.01]) for _ in range(100)]) == math.inf
 
 
-def test_a_variance_and_its_degrees_of_freedom_by_smyths_formula() -> None:
+def test_a_variance_and_its_df_by_smyths_formula() -> None:
     """With infinite df and nothing shared the others count in full: 4 of 3 heads with 2 each."""
     block = a_block([1.0, 2.0, 3.0], shared=0.0)
     variances, dfs = shrinkage.posterior(block, math.inf)
@@ -88,7 +88,7 @@ def test_what_a_shared_base_takes_off() -> None:
 
 
 @pytest.mark.parametrize(("heads", "starts"), [(2, 3), (4, 3), (9, 3), (9, 6)])
-def test_degrees_of_freedom_are_what_a_pooled_variance_has(heads: int, starts: int) -> None:
+def test_df_are_what_a_pooled_variance_has(heads: int, starts: int) -> None:
     """By simulation: twice its squared mean over its variance, beside a base as noisy as the heads."""
     rng = np.random.default_rng(heads)
     values = rng.normal(size=(40_000, heads, starts)) - rng.normal(size=(40_000, 1, starts))

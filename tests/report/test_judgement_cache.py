@@ -71,7 +71,7 @@ def test_what_was_judged_is_read_and_not_judged_again(
     assert judged == ["r3"]
 
 
-def test_the_whole_is_what_comparing_says_and_the_gist_its_short_form(tmp_path: Path) -> None:
+def test_the_whole_is_what_comparing_says_and_the_summary_its_short_form(tmp_path: Path) -> None:
     path = write(tmp_path, builders.a_run())
     run = judgement_cache.run(path)
     whole = run.whole()
