@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -25,11 +23,6 @@ REMEDY = "If it is meant: python -m benchmarks.showcase.tables"
 FINDING = re.compile(r"([+−]?[\d.]+) % \(([+−]?[\d.]+ to [+−]?[\d.]+ %)\)")
 
 
-class Demo(NamedTuple):
-    site: Path
-    cpu_s: float  # that making it took
-
-
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("demo") / "results"
@@ -38,17 +31,16 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def demo(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Demo:
+def demo(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("site")
-    began_s = time.process_time()
     assert cli.main(["site", "--results", str(results), "--out", str(out)]) == 0
-    return Demo(out, time.process_time() - began_s)
+    return out
 
 
 @pytest.fixture(scope="module")
-def whole(results: Path, demo: Demo) -> Whole:
+def whole(results: Path, demo: Path) -> Whole:
     """The showcase's run; the demo has judged it."""
-    assert demo.site.is_dir()
+    assert demo.is_dir()
     return tables.find(results)
 
 
@@ -67,14 +59,13 @@ def test_no_recorded_run_tells_where_it_was_made(results: Path) -> None:
         assert not re.search(rb'"[^"]*/(tmp|home|root|work|usr/local|opt)/[^"]*"', path.read_bytes()), path
 
 
-def test_the_demo_is_there_in_seconds(results: Path, demo: Demo) -> None:
-    assert demo.cpu_s < 10
-    listed = (demo.site / "runs" / "index.html").read_text("utf-8")
+def test_the_demo_lists_every_recorded_run(results: Path, demo: Path) -> None:
+    listed = (demo / "runs" / "index.html").read_text("utf-8")
     assert all(f"runs/{path.stem}/index.html" in listed.replace("../", "") for path in journal.find(results))
 
 
-def test_what_the_readme_shows_is_what_a_recorded_run_says(results: Path, demo: Demo) -> None:
-    assert demo.site.is_dir()
+def test_what_the_readme_shows_is_what_a_recorded_run_says(results: Path, demo: Path) -> None:
+    assert demo.is_dir()
     readme = (ROOT / "README.md").read_text("utf-8")
     (shown,) = re.findall(r"^ {4}(mysql-8\.0\.12 is slower than .*), …$", readme, flags=re.MULTILINE)
     said = [wording.overall(judgement_cache.run(path).comparison).text for path in journal.find(results)]
@@ -82,8 +73,8 @@ def test_what_the_readme_shows_is_what_a_recorded_run_says(results: Path, demo: 
 
 
 @pytest.mark.parametrize("workload", tables.PICTURES)
-def test_the_pictures_of_the_findings_are_the_runs_own(demo: Demo, whole: Whole, workload: str) -> None:
-    drawn = tables.picture(demo.site, whole, workload)
+def test_the_pictures_of_the_findings_are_the_runs_own(demo: Path, whole: Whole, workload: str) -> None:
+    drawn = tables.picture(demo, whole, workload)
     shown = tables.DOCS / tables.PICTURES[workload]
     assert drawn.read_text("utf-8") == shown.read_text("utf-8"), (
         "If it is meant: python -m benchmarks.showcase.tables"
