@@ -120,8 +120,8 @@ def _build(source: Source, progress: Progress, directory: Path) -> None:
         _verify(file, source)
         _unpack(file, source, directory)
     shutil.rmtree(downloads)
-    if not any(directory.iterdir()):
-        raise InputError(f"{describe(source)}: nothing in it matches `folder` and `keep`")
+    if unmatched := [pattern for pattern in source.keep or ("*",) if not any(directory.glob(pattern))]:
+        raise InputError(f"{describe(source)}: no file in `folder` matches {', '.join(unmatched)}")
     if isinstance(source, Archive) and not source.folder:
         _flatten(directory)
 

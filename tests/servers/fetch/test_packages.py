@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -216,10 +217,16 @@ def test_another_part_of_an_archive_is_another_tree(tmp_path: Path) -> None:
     assert packages.fetch("any", an_entry(whole), tmp_path) != packages.fetch("any", an_entry(part), tmp_path)
 
 
-def test_an_archive_with_nothing_wanted_in_it_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("asked", "absent"),
+    [({"folder": "usr"}, r"\*"), ({"keep": ("bin/mariadbd", "bin/*")}, "bin/mariadbd")],
+)
+def test_an_archive_that_lacks_what_is_kept_is_refused(
+    tmp_path: Path, asked: dict[str, Any], absent: str
+) -> None:
     source = an_archive(tmp_path / "any.tar.gz", "bin/mysqld")
-    with pytest.raises(InputError, match="nothing in it matches `folder` and `keep`"):
-        packages.fetch("any", an_entry(msgspec.structs.replace(source, folder="usr")), tmp_path)
+    with pytest.raises(InputError, match=f"no file in `folder` matches {absent}$"):
+        packages.fetch("any", an_entry(msgspec.structs.replace(source, **asked)), tmp_path)
     assert directories(tmp_path) == []
 
 
