@@ -22,7 +22,7 @@ from shootout.inputs.options import ACKNOWLEDGED, JSON, MARKDOWN, MEASURING, OUT
 from shootout.model.plan import Cell
 from shootout.model.published import Claim
 from shootout.model.run import RunDocument
-from shootout.model.verdict import CellComparison, JudgedClaim, Verdict
+from shootout.model.verdict import CellComparison, ClaimResult, Verdict
 from shootout.report import terminal, wording
 from shootout.servers import dsn
 
@@ -135,9 +135,9 @@ def cell(
 
 
 @pytest.fixture
-def claim(request: pytest.FixtureRequest, run: Conclusion) -> JudgedClaim:
-    """The item's claim, judged by the run."""
-    return claims.judge(request.param, run.document, run.comparison.policy)
+def claim(request: pytest.FixtureRequest, run: Conclusion) -> ClaimResult:
+    """The item's claim, tested on the run."""
+    return claims.evaluate(request.param, run.document, run.comparison.policy)
 
 
 @dataclass(eq=False)

@@ -40,7 +40,7 @@ from shootout.inputs.options import ACKNOWLEDGED
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Block
 from shootout.model.run import EndRecord, RunDocument, RunHeader, Samples, StartRecord
-from shootout.model.verdict import CellComparison, Comparison, Interval, JudgedMetric, Verdict
+from shootout.model.verdict import CellComparison, Comparison, Interval, MetricVerdict, Verdict
 from shootout.paths import REPORTS
 from shootout.report import judgement_cache
 
@@ -302,7 +302,7 @@ def _cell(some: CellComparison, at: float, dice: random.Random) -> CellCompariso
         verdict = Verdict.IMPROVED
     else:
         verdict = Verdict.INCONCLUSIVE if half > margin else Verdict.EQUIVALENT
-    judged = JudgedMetric(
+    judged = MetricVerdict(
         metric="throughput", verdict=verdict, ratio=ratio, p_value=0.01, margin=margin, spread=deviation,
         floor=None, detectable=0.03, confirmed=None,
     )  # fmt: skip

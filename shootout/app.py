@@ -25,7 +25,7 @@ from shootout.measure.plan import Plan, bind
 from shootout.model.history import HistorySeries, Regression
 from shootout.model.plan import Cell, ServerReference
 from shootout.model.run import RunDocument
-from shootout.model.verdict import Acknowledgement, Comparison, JudgedClaim, Verdict
+from shootout.model.verdict import Acknowledgement, ClaimResult, Comparison, Verdict
 from shootout.paths import cache_folder
 from shootout.report import judgement_cache, site
 from shootout.report.github import markdown, regressions
@@ -60,7 +60,7 @@ class Conclusion:
 
     document: RunDocument
     comparison: Comparison
-    claims: tuple[JudgedClaim, ...]
+    claims: tuple[ClaimResult, ...]
     path: Path
     page: Path
 
@@ -111,7 +111,7 @@ def conclude(path: Path, out: Path, acknowledged: Path, skip: Skip) -> Conclusio
     ledger.learn(path.parent / ledger.FOLDER, judged.aa_entries)
     page = publish(path.parent, out, acknowledged, skip)
     whole = judged.whole()
-    found = claims.judge_all(whole.document, whole.comparison.policy)
+    found = claims.evaluate_all(whole.document, whole.comparison.policy)
     return Conclusion(whole.document, whole.comparison, tuple(found), path, page)
 
 
@@ -136,7 +136,7 @@ def judge(path: Path, acknowledged: Path, base: str | None = None) -> Comparison
     return _judged(journal.read(path), path.parent, acknowledgements.load(acknowledged), base)
 
 
-def as_json(comparison: Comparison, judged: Sequence[JudgedClaim] = (), **places: str) -> bytes:
+def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **places: str) -> bytes:
     """A comparison for machines; `places` are its files."""
     found = {
         "run": comparison.header.run,
@@ -147,7 +147,7 @@ def as_json(comparison: Comparison, judged: Sequence[JudgedClaim] = (), **places
         "curves": comparison.curves,
         "false_alarms": comparison.false_alarms,
     }
-    return msgspec.json.encode(found | ({"claims": judged} if judged else {}))
+    return msgspec.json.encode(found | ({"claims": results} if results else {}))
 
 
 def hold(comparison: Comparison, baselines: Path) -> Comparison:

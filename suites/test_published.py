@@ -6,14 +6,14 @@ expected failure; an inconclusive one is skipped. Both give the reason.
 
 import pytest
 
-from shootout.model.verdict import JudgedClaim, Outcome
+from shootout.model.verdict import ClaimResult, Outcome
 from shootout.report import wording
 
 
 @pytest.mark.published
-def test_published(claim: JudgedClaim) -> None:
+def test_published(claim: ClaimResult) -> None:
     """One claim of the profile's comparison."""
     if claim.outcome is Outcome.FAILS:
         pytest.xfail(wording.finding(claim))
-    if claim.outcome is Outcome.UNTOLD:
+    if claim.outcome is Outcome.INCONCLUSIVE:
         pytest.skip(wording.finding(claim))

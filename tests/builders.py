@@ -33,8 +33,8 @@ from shootout.model.verdict import (
     CellFigures,
     Comparison,
     Interval,
-    JudgedMetric,
     Latency,
+    MetricVerdict,
     Verdict,
 )
 from shootout.model.workload import Special
@@ -409,7 +409,7 @@ def a_cell_comparison(document: RunDocument, cell: Cell, base: Cell, policy: Pol
 
 def decided_by(cell: CellComparison, metric: Metric, ratio: float) -> CellComparison:
     """The same cell, judged by that metric alone."""
-    judged = JudgedMetric(
+    judged = MetricVerdict(
         metric=metric, verdict=cell.verdict, p_value=0.001, margin=0.1, spread=0.01, floor=None,
         detectable=None, confirmed=None, ratio=Interval(estimate=ratio, low=ratio - 0.02, high=ratio + 0.02),
     )  # fmt: skip

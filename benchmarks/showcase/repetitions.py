@@ -57,8 +57,8 @@ def table(run: RunDocument) -> Iterator[str]:
     yield ""
     yield "| claim | their figures | here | measured |"
     yield "|---|---|---|---|"
-    for each in claims.judge_all(run, header.profile.policy):
-        theirs, ours = (f"{wording.OUTCOME_SYMBOLS[o]} {o}" for o in (each.in_their_figures, each.outcome))
+    for each in claims.evaluate_all(run, header.profile.policy):
+        theirs, ours = (f"{wording.OUTCOME_SYMBOLS[o]} {o}" for o in (each.published_outcome, each.outcome))
         figures = "; ".join(f"{c.what}: {wording.factor(c.ratio)}" for c in each.contrasts)
         measured = ". ".join(filter(None, (figures, each.reason)))
         row = f"| {each.claim.text} | {theirs} | {ours} | {measured} |"

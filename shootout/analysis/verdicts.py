@@ -10,7 +10,7 @@ from shootout import numbers
 from shootout.analysis import metrics, power, stats
 from shootout.analysis.pairs import Change, Pair, unsteady
 from shootout.model.plan import THROUGHPUT, Cell, Policy
-from shootout.model.verdict import Interval, JudgedMetric, Verdict
+from shootout.model.verdict import Interval, MetricVerdict, Verdict
 
 DETECTABLE_MAX = math.log(1000)  # a thousandfold; more is not told apart
 CellMetric = tuple[Cell, str]
@@ -23,7 +23,7 @@ class Judgement(NamedTuple):
 
     verdict: Verdict
     reason: str
-    metrics: tuple[JudgedMetric, ...] = ()
+    metrics: tuple[MetricVerdict, ...] = ()
 
 
 def judge(
@@ -63,13 +63,13 @@ def judge(
 
 def metric(
     cell: Cell, change: Change, policy: Policy, p_values: Mapping[CellMetric, float], floor: float | None
-) -> tuple[JudgedMetric, str]:
+) -> tuple[MetricVerdict, str]:
     """Judge one metric of a cell; and why, in words. `floor`: its A/A noise floor, where that is known."""
     margin = policy.margin_of(change.metric, cell.workload)
     bar = max(math.log1p(margin), policy.floor_factor * (floor or 0.0))
     hurdle = _Hurdle(margin, bar, p_values[cell, change.metric], len(p_values))
     verdict, why, confirmed = _rule(change, policy, hurdle)
-    judged = JudgedMetric(
+    judged = MetricVerdict(
         metric=change.metric,
         verdict=verdict,
         ratio=ratio(change.metric, change.whole),

@@ -11,7 +11,7 @@ from shootout.analysis.pairs import Pair, Starts, both_steady, unsteady, whole_l
 from shootout.analysis.verdicts import Judgement, measured
 from shootout.model.plan import THROUGHPUT, Cell
 from shootout.model.run import RunDocument, RunHeader, Warning
-from shootout.model.verdict import CellFigures, JudgedMetric, Latency, Verdict
+from shootout.model.verdict import CellFigures, Latency, MetricVerdict, Verdict
 from shootout.numbers import plain_percent
 
 # What is part of an OLTP load: rolled back by the engine, and tried again.
@@ -47,7 +47,7 @@ def of_cell(
             yield Warning(code=warning.code, text=f"{label}: {warning.text}")
 
 
-def of_change(judged: JudgedMetric) -> Iterator[Warning]:
+def of_change(judged: MetricVerdict) -> Iterator[Warning]:
     """What is wanting where a metric has changed."""
     if judged.verdict not in (Verdict.REGRESSED, Verdict.IMPROVED):
         return

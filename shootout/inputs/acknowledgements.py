@@ -14,7 +14,7 @@ from shootout.model.history import ChangePoint, HistorySeries
 from shootout.model.plan import THROUGHPUT
 from shootout.model.run import Warning
 from shootout.model.value import Value
-from shootout.model.verdict import Acknowledgement, CellComparison, JudgedMetric, Verdict
+from shootout.model.verdict import Acknowledgement, CellComparison, MetricVerdict, Verdict
 
 EXPIRED, EXCEEDED = "acknowledgement-expired", "acknowledgement-exceeded"  # codes of warnings
 
@@ -66,17 +66,17 @@ def of_change(
     return None
 
 
-def _matches(known: Acknowledgement, cell: CellComparison, metric: JudgedMetric) -> bool:
+def _matches(known: Acknowledgement, cell: CellComparison, metric: MetricVerdict) -> bool:
     named = (cell.cell.workload, known.workload), (cell.cell.server, known.server)
     fits = all(fnmatchcase(name, pattern) for name, pattern in named)
     return fits and known.metric == metric.metric and known.threads in (None, cell.cell.threads)
 
 
-def _holds(known: Acknowledgement, metric: JudgedMetric, day: date) -> bool:
+def _holds(known: Acknowledgement, metric: MetricVerdict, day: date) -> bool:
     return day <= known.expires and _worsening(metric) <= known.at_most
 
 
-def _why_not(matching: Iterable[Acknowledgement], metric: JudgedMetric, day: date) -> Iterator[Warning]:
+def _why_not(matching: Iterable[Acknowledgement], metric: MetricVerdict, day: date) -> Iterator[Warning]:
     for known in matching:
         if day > known.expires:
             text = f"Acknowledged by {known.owner} only until {known.expires} ({known.reason})"
@@ -87,7 +87,7 @@ def _why_not(matching: Iterable[Acknowledgement], metric: JudgedMetric, day: dat
             yield Warning(code=EXCEEDED, text=text)
 
 
-def _worsening(metric: JudgedMetric) -> float:
+def _worsening(metric: MetricVerdict) -> float:
     """How much worse the metric became, as a share of the base."""
     change = metric.ratio.estimate - 1
     return -change if metric.metric == THROUGHPUT else change

@@ -113,7 +113,7 @@ class Acknowledgement(Value):
     metric: Metric = "throughput"
 
 
-class JudgedMetric(Value):
+class MetricVerdict(Value):
     """A metric that a verdict is about, held against its bar."""
 
     metric: Metric
@@ -140,7 +140,7 @@ class CellComparison(Value):
     per_start: tuple[float, ...]  # each start's own ratio
     reason: str  # one sentence: why this verdict
     warnings: tuple[Warning, ...]
-    judged: tuple[JudgedMetric, ...] = ()  # what the verdict is about, the metric that decided it first
+    judged: tuple[MetricVerdict, ...] = ()  # what the verdict is about, the metric that decided it first
     metrics: tuple[MetricComparison, ...] = ()
     statements: tuple[StatementTime, ...] = ()  # where a transaction's time goes, the largest change first
     # Of a regression or an improvement; else what changed though throughput does not tell. The largest first.
@@ -200,7 +200,7 @@ class Outcome(StrEnum):
 
     HOLDS = "holds"
     FAILS = "does not hold"
-    UNTOLD = "cannot be told"
+    INCONCLUSIVE = "cannot be told"
 
 
 class Contrast(Value):
@@ -213,11 +213,12 @@ class Contrast(Value):
     outcome: Outcome
 
 
-class JudgedClaim(Value):
-    """A published claim, held against a run."""
+class ClaimResult(Value):
+    """A published claim, tested on a run."""
 
     claim: Claim
     outcome: Outcome
     contrasts: tuple[Contrast, ...]
-    reason: str  # why it cannot be told, or of whom it is not told; empty: nothing to say
-    in_their_figures: Outcome  # held against the published ones, which have no intervals
+    reason: str  # why, or for which servers, it was not tested; may be empty
+    # Of the test on the published throughputs, which have no intervals.
+    published_outcome: Outcome = field(name="in_their_figures")

@@ -21,7 +21,7 @@ from shootout.measure.session import Endpoint
 from shootout.model.history import ChangePoint, HistorySeries
 from shootout.model.plan import Cell
 from shootout.model.run import Calibration, Progress
-from shootout.model.verdict import Comparison, JudgedClaim, Outcome, Verdict
+from shootout.model.verdict import ClaimResult, Comparison, Outcome, Verdict
 from shootout.report import wording
 from shootout.runner.doctor import Report
 from shootout.servers.cache import Cleared, Contents, Entry
@@ -35,7 +35,7 @@ STYLES = {
     Verdict.EQUIVALENT: "green",
     Verdict.IMPROVED: "bold cyan",
 }
-OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "bold red", Outcome.UNTOLD: "dim"}
+OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "bold red", Outcome.INCONCLUSIVE: "dim"}
 OFFER_STYLES = {"ready": "green", "fetchable": "", "unavailable": "yellow"}
 BAR_CELLS = 28
 LOG_WIDTH = 132  # columns, where the output is no terminal
@@ -154,7 +154,7 @@ def console(file: TextIO) -> Console:
 
 
 def print_conclusion(
-    console: Console, comparison: Comparison, claims: Sequence[JudgedClaim], document: Path, page: Path
+    console: Console, comparison: Comparison, claims: Sequence[ClaimResult], document: Path, page: Path
 ) -> None:
     """What a run says, and where its document and its page are."""
     print_verdicts(console, comparison)
@@ -163,12 +163,12 @@ def print_conclusion(
     console.print(f"report        {page.as_uri()}", highlight=False, soft_wrap=True)
 
 
-def print_claims(console: Console, judged: Sequence[JudgedClaim]) -> None:
+def print_claims(console: Console, results: Sequence[ClaimResult]) -> None:
     """What came of each claim of the comparison that a run repeats."""
-    for each in judged:
+    for each in results:
         line = f"{wording.OUTCOME_SYMBOLS[each.outcome]} {wording.finding(each)}"
         console.print(Text(wording.visible(line), style=OUTCOME_STYLES[each.outcome]), soft_wrap=True)
-    if judged:
+    if results:
         console.print()
 
 

@@ -18,10 +18,10 @@ from shootout.model.run import RunHeader
 from shootout.model.verdict import (
     Cause,
     CellComparison,
+    ClaimResult,
     Comparison,
     CurveComparison,
     Interval,
-    JudgedClaim,
     Outcome,
     Verdict,
 )
@@ -49,7 +49,7 @@ MEANINGS = {
     "Its own words are on the cell's page.",
     Verdict.UNJUDGED: "There is nothing to compare with. The base itself is always unjudged.",
 }
-OUTCOME_SYMBOLS = {Outcome.HOLDS: "✓", Outcome.FAILS: "✗", Outcome.UNTOLD: "?"}
+OUTCOME_SYMBOLS = {Outcome.HOLDS: "✓", Outcome.FAILS: "✗", Outcome.INCONCLUSIVE: "?"}
 WORST_FIRST = (
     Verdict.REGRESSED,
     Verdict.FAILED,
@@ -511,10 +511,10 @@ def factor(ratio: Interval) -> str:
     return f"×{number(ratio.estimate)}{ends}"
 
 
-def finding(judged: JudgedClaim) -> str:
+def finding(result: ClaimResult) -> str:
     """What came of a published claim, with the figures it rests on."""
-    said = "; ".join(f"{each.what}: {factor(each.ratio)}" for each in judged.contrasts)
-    return ". ".join(filter(None, (f"{judged.claim.text} ({judged.outcome})", said, judged.reason)))
+    said = "; ".join(f"{each.what}: {factor(each.ratio)}" for each in result.contrasts)
+    return ". ".join(filter(None, (f"{result.claim.text} ({result.outcome})", said, result.reason)))
 
 
 def sentence(c: CellComparison, policy: Policy) -> str:

@@ -9,7 +9,7 @@ from shootout.analysis.pairs import Pair
 from shootout.analysis.verdicts import Judgement
 from shootout.model.plan import Metric, Policy
 from shootout.model.run import Samples
-from shootout.model.verdict import Cause, Interval, JudgedMetric, MetricComparison, StatementTime, Verdict
+from shootout.model.verdict import Cause, Interval, MetricComparison, MetricVerdict, StatementTime, Verdict
 from tests.builders import a_block, a_samples
 
 CPUS = 2
@@ -48,7 +48,7 @@ def found(
     cells: int = 10,
     pair: Pair | None = None,
 ) -> tuple[Cause, ...]:
-    judged = JudgedMetric(
+    judged = MetricVerdict(
         metric=decided_by, verdict=verdict, ratio=about(0.9), p_value=0.0, margin=0.02, spread=0.01,
         floor=None, detectable=None, confirmed=None,
     )  # fmt: skip

@@ -18,7 +18,7 @@ from shootout.analysis import stats, verdicts
 from shootout.analysis.pairs import Change
 from shootout.inputs import matrix
 from shootout.model.plan import THROUGHPUT, Cell, Policy, Sampling
-from shootout.model.verdict import JudgedMetric, Verdict
+from shootout.model.verdict import MetricVerdict, Verdict
 
 pytestmark = pytest.mark.slow
 
@@ -47,8 +47,8 @@ def wild(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float64
 class Gate(NamedTuple):
     """Its cells as they were judged before anything was confirmed, and after it."""
 
-    before: tuple[JudgedMetric, ...]
-    after: tuple[JudgedMetric, ...]
+    before: tuple[MetricVerdict, ...]
+    after: tuple[MetricVerdict, ...]
 
 
 def counted(starts: NDArray[np.float64], sampling: Sampling, confidence: float) -> list[int]:
@@ -101,7 +101,7 @@ def judged(
     policy: Policy,
     of_a_a: float | None,
     of_rounds: float,
-) -> tuple[JudgedMetric, ...]:
+) -> tuple[MetricVerdict, ...]:
     """By what the starts of each cell gave: those that came first, and those that were to confirm it."""
     confidence = policy.confidence
     changes = [

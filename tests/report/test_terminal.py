@@ -85,7 +85,7 @@ def test_what_is_not_here_is_said_once_and_has_no_rows() -> None:
 def test_claims_have_a_line_each() -> None:
     document = a_repetition("flavours", lambda label, *cell: 200.0 if "maria" in label else 100.0)
     screen = io.StringIO()
-    judged = claims.judge_all(document, document.header.profile.policy)
+    judged = claims.evaluate_all(document, document.header.profile.policy)
     terminal.print_claims(Console(file=screen, width=80), judged)
     first, *rest = screen.getvalue().splitlines()
     said = "✓ MariaDB 10.1 is far ahead of MySQL 5.7: 1.48 times, at least half of that lead (holds). "

@@ -12,7 +12,7 @@ from shootout.analysis import claims
 from shootout.inputs import published
 from shootout.model.published import Published, PublishedServer
 from shootout.model.run import ServerRecord
-from shootout.model.verdict import CellComparison, Interval, JudgedClaim, Outcome, Verdict
+from shootout.model.verdict import CellComparison, ClaimResult, Interval, Outcome, Verdict
 from shootout.paths import file_stem
 from shootout.report import wording
 from shootout.report.judgement_cache import JudgedRun
@@ -118,9 +118,9 @@ class PublishedPage(Page):
         return tuple(c.name for c in self.servers if c not in self.tabled)
 
     @cached_property
-    def claims(self) -> tuple[JudgedClaim, ...]:
+    def claims(self) -> tuple[ClaimResult, ...]:
         """Every claim with its verdict."""
-        return claims.judge_all(self.run.document, self.run.comparison.policy)
+        return claims.evaluate_all(self.run.document, self.run.comparison.policy)
 
     @cached_property
     def outcomes(self) -> dict[Outcome, int]:
@@ -154,16 +154,16 @@ class PublishedPage(Page):
         """A line for each contrast of each claim, and for a claim without one."""
         return [
             (
-                judged.claim.name, judged.claim.text, judged.outcome, judged.in_their_figures,
+                result.claim.name, result.claim.text, result.outcome, result.published_outcome,
                 *(
                     (each.what, each.ratio.estimate, each.ratio.low, each.ratio.high, each.low, each.high)
                     if each
                     else (None,) * 6
                 ),
-                judged.reason,
+                result.reason,
             )
-            for judged in self.claims
-            for each in (judged.contrasts or (None,))
+            for result in self.claims
+            for each in (result.contrasts or (None,))
         ]  # fmt: skip
 
     # --- tables -----------------------------------------------------------------------------------

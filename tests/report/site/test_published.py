@@ -212,7 +212,7 @@ def test_the_index_says_of_each_comparison_whether_it_was_repeated_and_what_came
     assert rows["comparison"][1:4] == ["✓ holds", "✗ does not hold", "? cannot be told"]
     titles = {name: published.load(name).title for name in NAMES}
     assert set(rows) == {"comparison", *titles.values()}
-    judged = claims.judge_all(document, document.header.profile.policy)
+    judged = claims.evaluate_all(document, document.header.profile.policy)
     counts = [str(sum(each.outcome is outcome for each in judged)) for outcome in Outcome]
     assert rows[titles["shootout"]] == [
         str(len(judged)), *counts, "20 Nov 2026 at the scale small, cut short", "2011",
@@ -234,7 +234,7 @@ def test_claims_and_tables_are_there_for_machines(tmp_path: Path) -> None:
     document = a_repetition("shootout", starts=3, threads="1,32")
     built(tmp_path, document)
     value = json.loads((tmp_path / "published" / "shootout.json").read_bytes())
-    judged = claims.judge_all(document, document.header.profile.policy)
+    judged = claims.evaluate_all(document, document.header.profile.policy)
     assert [(each["claim"]["name"], each["outcome"]) for each in value["claims"]] == [
         (each.claim.name, each.outcome) for each in judged
     ]

@@ -9,7 +9,7 @@ from functools import cache
 from msgspec.structs import replace
 
 from shootout.model.run import RunDocument
-from shootout.model.verdict import Interval, JudgedMetric, Verdict
+from shootout.model.verdict import Interval, MetricVerdict, Verdict
 from shootout.report import judgement_cache
 from shootout.report.judgement_cache import JudgedRun
 from tests import builders
@@ -48,7 +48,7 @@ def a_week(number: int, drop: float = 0.08, fingerprint: str = "5e7c0f2a91d4") -
         level = (1 - drop if slower else 1.0) * (1 + dice.gauss(0, 0.003))
         ratio = Interval(estimate=level, low=level - 0.01, high=level + 0.01)
         verdict = Verdict.REGRESSED if slower else Verdict.EQUIVALENT
-        judged = JudgedMetric(
+        judged = MetricVerdict(
             metric="throughput", verdict=verdict, ratio=ratio, p_value=0.001, margin=0.02, spread=0.004,
             floor=None, detectable=0.02, confirmed=None,
         )  # fmt: skip
