@@ -2,7 +2,7 @@
 
 What is measured is `site.update` as `shootout site` calls it. The noise is recorded: ratios of single starts
 and samples of the runs in reports/showcase. Old runs are what they are in a real folder: documents that were
-judged when they were measured, of which only the judgement is read. The newest have their samples.
+judged when they were measured, of which only the verdicts are read. The newest have their samples.
 
 Exits with 1 where a limit is not kept. Needs Chromium, and some 300 MB of disk for a while. It works in
 reports/ and removes its files: ext4 without a journal passes one by one over what was removed in the last
@@ -180,7 +180,7 @@ def generate(results: Path, weeks: int) -> float:
 
 
 def generate_one(results: Path, week: int, *, whole: bool) -> float:
-    """Make one run; returns the seconds that judging it took, 0 where its judgement was made up."""
+    """Make one run; returns the seconds that judging it took, 0 where its verdicts were made up."""
     header = _header(week)
     path = results / journal.new_name(header.run)
     results.mkdir(parents=True, exist_ok=True)
@@ -193,10 +193,10 @@ def generate_one(results: Path, week: int, *, whole: bool) -> float:
         began_s = time.perf_counter()
         judged = judgement_cache.run(path)
         taken_s = time.perf_counter() - began_s
-        ledger.learn(results / ledger.FOLDER, judged.aa_entries)
+        ledger.record(results / ledger.FOLDER, judged.aa_entries)
         return taken_s
     comparison = _comparison(header, end, week)
-    ledger.keep(results / ledger.FOLDER, header.runner.fingerprint, _entries(comparison))
+    ledger.append(results / ledger.FOLDER, header.runner.fingerprint, _entries(comparison))
     judgement_cache.store(path, judgement_cache.Whole(read, comparison, ()))
     return 0.0
 

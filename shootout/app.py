@@ -108,7 +108,7 @@ def run(request: Request, observe: Observe, skip: Skip, cells: Collection[Cell] 
 def conclude(path: Path, out: Path, acknowledged: Path, skip: Skip) -> Conclusion:
     """Judge the run at `path`, record what its A/A cells showed, and publish it beside the other runs."""
     judged = judgement_cache.run(path, acknowledgements.load(acknowledged))
-    ledger.learn(path.parent / ledger.FOLDER, judged.aa_entries)
+    ledger.record(path.parent / ledger.FOLDER, judged.aa_entries)
     page = publish(path.parent, out, acknowledged, skip)
     whole = judged.whole()
     found = claims.evaluate_all(whole.document, whole.comparison.policy)
@@ -142,7 +142,7 @@ def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **place
         "run": comparison.header.run,
         **places,
         "advisory": compare.advisory(comparison),
-        "aa_cells_wanting": ledger.wanting(comparison.false_alarms, comparison.policy),
+        "aa_cells_wanting": ledger.cells_needed(comparison.false_alarms, comparison.policy),
         "cells": comparison.cells,
         "curves": comparison.curves,
         "false_alarms": comparison.false_alarms,
@@ -153,7 +153,7 @@ def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **place
 def hold(comparison: Comparison, baselines: Path) -> Comparison:
     """Hold a comparison against the stored baselines in a file or folder."""
     found = baseline.find(baselines, comparison.header)
-    return baseline.judged(comparison, found, acknowledgements.load(ACKNOWLEDGED.default))
+    return baseline.compare(comparison, found, acknowledgements.load(ACKNOWLEDGED.default))
 
 
 def accept(document: Path, folder: Path, anchor: str | None) -> tuple[Path, ...]:
@@ -233,8 +233,8 @@ def _with_budget(request: Request, budget_s: float | None) -> Request:
 def _judged(
     document: RunDocument, results: Path, acknowledged: Sequence[Acknowledgement], base: str | None
 ) -> Comparison:
-    earlier = ledger.known(results / ledger.FOLDER, document.header)
-    return compare.compare(document, base=base, history=earlier, acknowledged=acknowledged)
+    earlier = ledger.of_other_runs(results / ledger.FOLDER, document.header)
+    return compare.compare(document, base=base, ledger_entries=earlier, acknowledged=acknowledged)
 
 
 def _all_judged(

@@ -1,7 +1,7 @@
-"""Stored baselines: what a later run on the same runner is held against.
+"""Stored baselines, with which later runs on the same runner are compared.
 
-A baseline is a ratio to the anchor, a pinned server that is measured in every run: a machine that got slower
-for everyone looks like no regression. One JSON file for each runner and workload, a line for each cell in it.
+A baseline is a ratio to the anchor, a pinned server in every run, so a machine that became slower for all
+servers shows no regression. Each runner and workload has one JSON file, with one line per cell.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from shootout.paths import file_stem
 
 NOT_YET = "accept one with `shootout baseline accept`"
 RunnerWorkload = tuple[str, str]  # the runner's fingerprint, the workload's name
-# Warnings that are about the verdict against the anchor, and not about what was measured.
-_OF_VERDICTS = {
+# Warnings about the verdict against the anchor, not about the measurement.
+_VERDICT_WARNINGS = {
     "wide",
     "uneven",
     "noise-floor-unknown",
@@ -40,20 +40,20 @@ _OF_VERDICTS = {
 
 
 def path_of(folder: Path, fingerprint: str, workload: str) -> Path:
-    """The file of a runner's workload."""
+    """The file for a runner and workload."""
     return folder / file_stem(fingerprint) / f"{file_stem(workload)}.json"
 
 
 def of(comparison: Comparison) -> tuple[Baseline, ...]:
-    """The baselines that a run makes, one for each workload; its base is the anchor.
+    """The baselines from a run with the anchor as its base, one for each runner and workload.
 
-    A cell that was not steady in two starts at least, or has failed, is none. Raises InputError where nothing
-    is left.
+    They leave out cells that failed or were steady in fewer than two starts. Raises InputError if no cell is
+    left.
     """
     header = comparison.header
     made = []
     for runner, record in itertools.product(header.runners, header.workloads):
-        certified = [
+        usable = [
             cell
             for cell in comparison.cells
             if cell.cell.workload == record.name
@@ -61,11 +61,11 @@ def of(comparison: Comparison) -> tuple[Baseline, ...]:
             and cell.ratio is not None
             and len(cell.per_start) > 1
         ]
-        if not certified:
+        if not usable:
             continue
-        records = {each.label: each for each in header.part(certified[0].cell).servers}
-        anchor = certified[0].base.server
-        labels = dict.fromkeys([anchor, *(cell.cell.server for cell in certified)])
+        records = {each.label: each for each in header.part(usable[0].cell).servers}
+        anchor = usable[0].base.server
+        labels = dict.fromkeys([anchor, *(cell.cell.server for cell in usable)])
         made.append(
             Baseline(
                 format=1,
@@ -75,22 +75,22 @@ def of(comparison: Comparison) -> tuple[Baseline, ...]:
                 load=header.profile.load,
                 digest=header.digests.get(record.name, ""),
                 servers={label: _server(records[label]) for label in labels},
-                cells=tuple(_cell(cell, comparison) for cell in certified if cell.base.server == anchor),
+                cells=tuple(_cell(cell, comparison) for cell in usable if cell.base.server == anchor),
                 machine=fingerprint.facts(runner),
             )
         )
     if not made:
         raise InputError(
-            f"run {header.run}: no cell of it can be a baseline; expected one beside an anchor, steady in at "
-            "least two starts"
+            f"run {header.run}: no cell can be a baseline; expected one beside an anchor, steady in at least "
+            "two starts"
         )
     return tuple(made)
 
 
 def accept(folder: Path, baselines: Iterable[Baseline]) -> tuple[Path, ...]:
-    """Store them; of a file that is there, the cells that are not measured anew stay where all else is equal.
+    """Store baselines; cells that were not measured anew are preserved if all else in their file is equal.
 
-    Raises InputError where a file cannot be read or written.
+    Raises InputError if a file cannot be read or written.
     """
     paths = []
     for new in baselines:
@@ -101,7 +101,7 @@ def accept(folder: Path, baselines: Iterable[Baseline]) -> tuple[Path, ...]:
 
 
 def read(path: Path) -> Baseline | None:
-    """The baseline in a file; None where there is none. Raises InputError for anything else."""
+    """Read a baseline; None if there is no such file. Raises InputError if it cannot be read."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=Baseline)
     except FileNotFoundError:
@@ -113,10 +113,11 @@ def read(path: Path) -> Baseline | None:
 
 
 def find(place: Path, header: RunHeader) -> dict[RunnerWorkload, Baseline]:
-    """The run's baselines: `place` is a file, or the folder of all runners, made by the first `accept`.
+    """The run's baselines in `place`: a file, or the folder of all runners, which the first `accept` makes.
 
-    Of a workload that has none on its runner another runner's is given, so that it can be said what differs.
-    Raises InputError, also for a file that is not there, or a folder in no folder: it may be misspelt.
+    A workload without a baseline on its runner gets another runner's, so that the refusal can name what
+    differs. Raises InputError if a baseline cannot be read, or if the file or the folder's parent does not
+    exist: the name may be misspelt.
     """
     fingerprints = [runner.fingerprint for runner in header.runners]
     if not place.exists() and (place.suffix == ".json" or not place.parent.is_dir()):
@@ -127,25 +128,24 @@ def find(place: Path, header: RunHeader) -> dict[RunnerWorkload, Baseline]:
     baselines = {}
     for key in itertools.product(fingerprints, [each.name for each in header.workloads]):
         own = path_of(place, *key)
-        of_any = (read(path) for path in (own, *sorted(place.glob(f"*/{own.name}"))))
-        if (found := next(filter(None, of_any), None)) is not None:
+        candidates = (read(path) for path in (own, *sorted(place.glob(f"*/{own.name}"))))
+        if (found := next(filter(None, candidates), None)) is not None:
             baselines[key] = found
     return baselines
 
 
-def judged(
+def compare(
     comparison: Comparison,
     stored: Mapping[RunnerWorkload, Baseline],
     acknowledged: Sequence[Acknowledgement] = (),
 ) -> Comparison:
-    """The run's cells held against what is stored, instead of against its base.
+    """Compare the run's cells with stored baselines instead of with its base, which must be the anchor.
 
-    `comparison` must have the anchor as its base. A cell without a baseline, or with one of another runner,
-    dataset, load or settings, is unjudged, and its reason says what differs. `acknowledged`: regressions
-    against baselines that are known; those against the anchor are none.
+    A cell is unjudged without a baseline or with one of another runner, dataset, load or settings; its reason
+    says what differs. `acknowledged`: known regressions, applied to those against baselines only.
     """
     refusals: dict[Cell, str] = {}
-    held: dict[Cell, tuple[BaselineCell, Change]] = {}
+    changes: dict[Cell, tuple[BaselineCell, Change]] = {}
     for cell in comparison.cells:
         if cell.cell == cell.base or cell.ratio is None or len(cell.per_start) < 2:
             continue
@@ -154,20 +154,21 @@ def judged(
         refusal = _refusal(comparison, cell, baseline)
         then = _find(baseline, cell.cell) if baseline else None
         if refusal is not None or then is None:
-            refusals[cell.cell] = refusal or f"no baseline of this server, dataset and threads yet; {NOT_YET}"
+            missing = f"no baseline for this server, dataset and threads yet; {NOT_YET}"
+            refusals[cell.cell] = refusal or missing
         else:
             logs = [math.log(each) for each in cell.per_start]
             confidence = comparison.policy.confidence
             effect = stats.difference(logs, then.log_ratio, then.error, then.starts, confidence)
-            held[cell.cell] = then, Change(THROUGHPUT, effect, None, effect)
-    adjusted = stats.holm([change.p_value for _, change in held.values()])
-    p_values = {(cell, THROUGHPUT): p for cell, p in zip(held, adjusted, strict=True)}
+            changes[cell.cell] = then, Change(THROUGHPUT, effect, None, effect)
+    adjusted = stats.holm([change.p_value for _, change in changes.values()])
+    p_values = {(cell, THROUGHPUT): p for cell, p in zip(changes, adjusted, strict=True)}
     cells = []
     for cell in comparison.cells:
         if cell.cell in refusals:
             cells.append(_unjudged(cell, refusals[cell.cell]))
-        elif cell.cell in held:
-            found = _held(cell, *held[cell.cell], comparison.policy, p_values)
+        elif cell.cell in changes:
+            found = _compared(cell, *changes[cell.cell], comparison.policy, p_values)
             cells.append(acknowledgements.applied(found, acknowledged, comparison.header.started))
         else:
             cells.append(cell)
@@ -204,12 +205,12 @@ def _merged(old: Baseline | None, new: Baseline) -> Baseline:
     if old is None or next(compatibility.baselines(old, new), None) is not None:
         return new
     measured = {(cell.dataset, cell.server, cell.threads) for cell in new.cells}
-    kept = [each for each in old.cells if (each.dataset, each.server, each.threads) not in measured]
-    return msgspec.structs.replace(new, cells=(*new.cells, *kept), servers={**old.servers, **new.servers})
+    others = [each for each in old.cells if (each.dataset, each.server, each.threads) not in measured]
+    return msgspec.structs.replace(new, cells=(*new.cells, *others), servers={**old.servers, **new.servers})
 
 
 def _write(path: Path, baseline: Baseline) -> None:
-    """In one piece; sorted, and a line for each cell and setting, so that a change shows as what it is."""
+    """Write atomically: sorted, one line per cell and setting, so that diffs are readable."""
     ordered = sorted(baseline.cells, key=lambda each: (each.dataset, each.threads, each.server))
     text = msgspec.json.format(msgspec.json.encode(msgspec.structs.replace(baseline, cells=())), indent=1)
     lines = b",\n".join(b"  " + msgspec.json.encode(each) for each in ordered)
@@ -220,7 +221,7 @@ def _write(path: Path, baseline: Baseline) -> None:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-# --- what is held against it ----------------------------------------------------------------------
+# --- comparing with it ----------------------------------------------------------------------------
 
 
 def _find(baseline: Baseline, cell: Cell) -> BaselineCell | None:
@@ -229,9 +230,9 @@ def _find(baseline: Baseline, cell: Cell) -> BaselineCell | None:
 
 
 def _refusal(comparison: Comparison, cell: CellComparison, baseline: Baseline | None) -> str | None:
-    """Why the cell cannot be held against the baseline; None where it can."""
+    """Why the cell cannot be compared with the baseline; None if it can."""
     if baseline is None:
-        return f"no baseline of {cell.cell.workload} on this runner yet; {NOT_YET}"
+        return f"no baseline for {cell.cell.workload} on this runner yet; {NOT_YET}"
     part = comparison.header.part(cell.cell)
     now = Baseline(
         format=1,
@@ -254,19 +255,19 @@ def _refusal(comparison: Comparison, cell: CellComparison, baseline: Baseline | 
 
 def _unjudged(cell: CellComparison, reason: str) -> CellComparison:
     return msgspec.structs.replace(
-        _measured(cell), verdict=Verdict.UNJUDGED, reason=reason, ratio=None, p_value=None, judged=()
+        _without_verdict(cell), verdict=Verdict.UNJUDGED, reason=reason, ratio=None, p_value=None, judged=()
     )
 
 
-def _measured(cell: CellComparison) -> CellComparison:
-    """Without what was said of it beside the anchor."""
-    warnings = tuple(each for each in cell.warnings if each.code not in _OF_VERDICTS)
+def _without_verdict(cell: CellComparison) -> CellComparison:
+    """Remove what only applies against the anchor."""
+    warnings = tuple(each for each in cell.warnings if each.code not in _VERDICT_WARNINGS)
     return msgspec.structs.replace(
         cell, warnings=warnings, metrics=(), statements=(), causes=(), acknowledged=None
     )
 
 
-def _held(
+def _compared(
     cell: CellComparison,
     then: BaselineCell,
     change: Change,
@@ -275,9 +276,9 @@ def _held(
 ) -> CellComparison:
     now = next((each.floor for each in cell.judged if each.metric == THROUGHPUT), None)
     floors = [floor for floor in (now, then.floor) if floor is not None]
-    floor = math.hypot(*floors) if floors else None  # both runs have moved, each by itself
-    found, reason = verdicts.metric(cell.cell, change, policy, p_values, floor)
-    measured = _measured(cell)
+    floor = math.hypot(*floors) if floors else None  # the noise of both runs, which is independent
+    found, reason = verdicts.of_metric(cell.cell, change, policy, p_values, floor)
+    measured = _without_verdict(cell)
     return msgspec.structs.replace(
         measured,
         warnings=(*measured.warnings, *warnings.of_change(found)),
@@ -286,6 +287,6 @@ def _held(
         reason=f"{reason}; as a ratio to {cell.base.server}",
         ratio=found.ratio,
         p_value=found.p_value,
-        per_start=tuple(map(math.exp, change.whole.per_start)),
+        per_start=tuple(map(math.exp, change.overall.per_start)),
         judged=(found,),
     )

@@ -1,7 +1,7 @@
-"""Which blocks get the next start, so that a budget brings as many as it can to the width asked for.
+"""Choose the blocks of the next start, so that a budget makes as many as possible precise enough.
 
-Blocks differ in how much their starts differ, and in what a start of them takes: what is left goes first to
-those that need least of it. It looks at widths only, never at what lies inside them.
+Blocks differ in their spread over starts and in how long a start takes. Those that need the least time come
+first. Only the widths of intervals count, never what lies inside them.
 """
 
 from __future__ import annotations
@@ -15,22 +15,24 @@ from shootout.analysis import stats
 from shootout.model.plan import Sampling
 from shootout.model.run import StartRecord
 
-STARTS_MOST = 1_000_000  # so many or more are not told apart
+STARTS_LIMIT = 1_000_000  # larger numbers count as this one
 
 
-class Standing(NamedTuple):
-    """What is known of a block that wants further starts."""
+class BlockProgress(NamedTuple):
+    """Progress of a block that needs further starts."""
 
     block: str  # its key
     starts: int
-    steady: int  # of them: those that count
-    half_width: float  # of its widest interval so far; endless: not known
-    start_s: float  # that one more start of it takes, without the restart that all blocks share
+    steady: int  # starts that count
+    half_width: float  # of its widest interval so far; infinite: unknown
+    start_s: float  # time of one more start, without the restart that all blocks share
 
 
-def standing(block: str, starts: Sequence[StartRecord], half_width: float, sampling: Sampling) -> Standing:
-    """Where a block stands after these starts of it."""
-    return Standing(
+def progress(
+    block: str, starts: Sequence[StartRecord], half_width: float, sampling: Sampling
+) -> BlockProgress:
+    """The progress of a block after these starts."""
+    return BlockProgress(
         block=block,
         starts=len(starts),
         steady=sum(all(samples.steady for samples in start.samples) for start in starts),
@@ -40,7 +42,7 @@ def standing(block: str, starts: Sequence[StartRecord], half_width: float, sampl
 
 
 def loaded_s(starts: Iterable[StartRecord], sampling: Sampling) -> float:
-    """About how long these starts loaded servers: ramps and windows, those of the warm-up half as long."""
+    """Approximate time under load in these starts: ramps and windows. Warm-up windows are half as long."""
     windows_s = 0.0
     for start in starts:
         for samples in (*start.samples, *([start.aa_control] if start.aa_control else [])):
@@ -49,37 +51,37 @@ def loaded_s(starts: Iterable[StartRecord], sampling: Sampling) -> float:
 
 
 def next_start(
-    standings: Sequence[Standing], sampling: Sampling, confidence: float, *, left_s: float, restart_s: float
+    blocks: Sequence[BlockProgress], sampling: Sampling, confidence: float, *, left_s: float, restart_s: float
 ) -> tuple[str, ...]:
-    """The blocks of the next start; none where not even one fits into what is left.
+    """The blocks of the next start; empty if none fits into the `left_s` seconds of the budget.
 
-    First come those with fewer starts than `starts_min`, the fewest first: each should have some. Then those
-    that need least time to become narrow enough, or to reach `starts_max`, as long as all of that fits. What
-    remains goes to the widest of the others: they are narrowed as far as it goes. `restart_s`: of all
-    servers, however many blocks follow.
+    Blocks with fewer than `starts_min` starts come first, the fewest first. Then come those that need the
+    least time to become narrow enough or to reach `starts_max`, as long as all of that time is left. The rest
+    goes to the widest of the others, to narrow them as far as possible. `restart_s`: one restart of all
+    servers, whatever the number of blocks.
     """
-    wanted = {each.block: _wanted(each, sampling, confidence) for each in standings}
-    due = sorted(standings, key=lambda each: (each.steady, each.start_s))
+    needed = {each.block: _starts_needed(each, sampling, confidence) for each in blocks}
+    due = sorted(blocks, key=lambda each: (each.steady, each.start_s))
     due = [each for each in due if each.steady < sampling.starts_min]
-    others = [each for each in standings if each not in due]
+    others = [each for each in blocks if each not in due]
     chosen = _fitting(due, left_s - restart_s)
-    blocks_s = sum(wanted[each.block] * each.start_s for each in chosen)
-    restarts = max((wanted[each.block] for each in chosen), default=0)
-    for each in sorted(others, key=lambda each: wanted[each.block] * each.start_s):
-        need_s, more = wanted[each.block] * each.start_s, max(restarts, wanted[each.block])
+    blocks_s = sum(needed[each.block] * each.start_s for each in chosen)
+    restarts = max((needed[each.block] for each in chosen), default=0)
+    for each in sorted(others, key=lambda each: needed[each.block] * each.start_s):
+        need_s, more = needed[each.block] * each.start_s, max(restarts, needed[each.block])
         if blocks_s + need_s + more * restart_s <= left_s:
             chosen.append(each)
             blocks_s, restarts = blocks_s + need_s, more
     widest = sorted(others, key=lambda each: -each.half_width)
     rest_s = left_s - blocks_s - max(restarts, 1) * restart_s
     chosen += _fitting([each for each in widest if each not in chosen], rest_s)
-    return tuple(each.block for each in standings if each in chosen)
+    return tuple(each.block for each in blocks if each in chosen)
 
 
-def _fitting(standings: Iterable[Standing], left_s: float) -> list[Standing]:
-    """Those that one start of fits into what is left by those before them."""
+def _fitting(blocks: Iterable[BlockProgress], left_s: float) -> list[BlockProgress]:
+    """Blocks whose next start fits into the time that the blocks before them leave."""
     chosen = []
-    for each in standings:
+    for each in blocks:
         if each.start_s <= left_s:
             chosen.append(each)
             left_s -= each.start_s
@@ -87,26 +89,26 @@ def _fitting(standings: Iterable[Standing], left_s: float) -> list[Standing]:
 
 
 def half_width(spread: float, starts: int, confidence: float) -> float:
-    """Half of Student's interval over so many starts that differ by `spread` (a standard deviation)."""
+    """Half the width of Student's interval over `starts` starts with standard deviation `spread`."""
     return stats.quantile(confidence, starts - 1) * spread / math.sqrt(starts)
 
 
 def starts_for(wanted: float, spread: float, confidence: float) -> int:
-    """The fewest starts, two or more, whose interval has half that width or less."""
-    counts = range(2, STARTS_MOST)
+    """The fewest starts, at least two, whose interval has a half-width of at most `wanted`."""
+    counts = range(2, STARTS_LIMIT)
     narrow = bisect.bisect_left(counts, -wanted, key=lambda starts: -half_width(spread, starts, confidence))
-    return counts[narrow] if narrow < len(counts) else STARTS_MOST
+    return counts[narrow] if narrow < len(counts) else STARTS_LIMIT
 
 
 def spread(half_width: float, starts: int, confidence: float) -> float:
-    """By how much starts differ whose interval is that wide."""
+    """The standard deviation of starts whose interval has this half-width."""
     return half_width * math.sqrt(starts) / stats.quantile(confidence, starts - 1)
 
 
-def _wanted(each: Standing, sampling: Sampling, confidence: float) -> int:
-    """How many starts more: one at least."""
-    wanted = sampling.starts_min - each.steady
-    if wanted <= 0 and math.isfinite(each.half_width):
-        differ = spread(each.half_width, each.steady, confidence)
-        wanted = starts_for(sampling.half_width, differ, confidence) - each.steady
-    return max(1, min(wanted, sampling.starts_max - each.starts))
+def _starts_needed(each: BlockProgress, sampling: Sampling, confidence: float) -> int:
+    """Further starts that the block needs, at least one."""
+    needed = sampling.starts_min - each.steady
+    if needed <= 0 and math.isfinite(each.half_width):
+        deviation = spread(each.half_width, each.steady, confidence)
+        needed = starts_for(sampling.half_width, deviation, confidence) - each.steady
+    return max(1, min(needed, sampling.starts_max - each.starts))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from shootout.analysis import metrics
 from shootout.analysis.pairs import Pair
-from shootout.analysis.verdicts import Judgement
+from shootout.analysis.verdicts import Decision
 from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.verdict import Cause, MetricComparison, StatementTime, Verdict
 
@@ -16,7 +16,7 @@ _CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
 
 def of_cell(
     pair: Pair,
-    judgement: Judgement,
+    decision: Decision,
     work: Sequence[MetricComparison],
     statements: Sequence[StatementTime],
     policy: Policy,
@@ -35,7 +35,7 @@ def of_cell(
     transaction_s = metrics.transaction_s(pair.base_starts)
     if not work or not transaction_s:
         return ()
-    changed = judgement.verdict in _CHANGED
+    changed = decision.verdict in _CHANGED
     # A CPU second of one transaction delays every transaction under way (Little's law).
     waiting = max(1.0, transaction_s * _tps(pair) / cpus)
     parts = {
@@ -46,8 +46,8 @@ def of_cell(
     found = [*_work(work, parts, margin, alpha if changed else alpha / cells)]
     if changed:
         found += _statements(statements, transaction_s, margin)
-        sign = 1 if judgement.verdict is Verdict.REGRESSED else -1
-        decided_by = judgement.metrics[0].metric if judgement.metrics else ""
+        sign = 1 if decision.verdict is Verdict.REGRESSED else -1
+        decided_by = decision.metrics[0].metric if decision.metrics else ""
         found = [cause for cause in found if sign * cause.share > 0 and cause.name != decided_by]
     return tuple(sorted(found, key=lambda cause: -abs(cause.share)))
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from shootout.analysis import stats
-from shootout.analysis.pairs import whole_log_tps
+from shootout.analysis.pairs import start_log_tps
 from shootout.inputs import published
 from shootout.model.plan import Policy
 from shootout.model.published import (
@@ -158,7 +158,7 @@ def of_run(publication: Published, document: RunDocument) -> Throughputs:
             for samples in start.samples:
                 if samples.server == record.label and samples.steady:
                     curve = curves.setdefault((server.name, block.workload), {})
-                    curve.setdefault(block.threads, {})[start.start] = whole_log_tps(samples)
+                    curve.setdefault(block.threads, {})[start.start] = start_log_tps(samples)
     cpus = {runner.cpus for runner in header.runners}
     machines = {
         (block.workload, block.threads): header.part(block.cells[0]).runner.fingerprint

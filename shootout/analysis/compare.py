@@ -1,4 +1,4 @@
-"""A run document judged against a policy: each cell's ratio to its base, a verdict, the warnings about it."""
+"""Compare the cells of a run document with their bases: ratios, verdicts and warnings under a policy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shootout.analysis import (
     warnings,
 )
 from shootout.analysis.pairs import Pair
-from shootout.analysis.verdicts import CellMetric, Judgement
+from shootout.analysis.verdicts import CellMetric, Decision
 from shootout.errors import InputError
 from shootout.inputs import acknowledgements, toml
 from shootout.model.history import LedgerEntry
@@ -28,22 +28,21 @@ from shootout.model.plan import Cell, Policy
 from shootout.model.run import RunDocument, RunHeader, StartRecord
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
 
-Noise = Mapping[ledger.Kind, Sequence[LedgerEntry]]  # what A/A cells have shown
+EntriesByKind = Mapping[ledger.Kind, Sequence[LedgerEntry]]
 
 
 def compare(
     document: RunDocument,
     policy: Policy | None = None,
     base: str | None = None,
-    history: Iterable[LedgerEntry] = (),
+    ledger_entries: Iterable[LedgerEntry] = (),
     acknowledged: Sequence[Acknowledgement] = (),
 ) -> Comparison:
-    """The document's cells judged under `policy` (default: the profile's) against the server `base`.
+    """Compare the document's cells with those of the server `base` under `policy` (default: the profile's).
 
-    By default the base of a block is the first of its servers that was measured. `history`: what A/A cells
-    have shown on this runner; only runs before this one count, so that a verdict stays what it was.
-    `acknowledged`: regressions that are known. Raises InputError for a label that the document does not have,
-    and for a histogram that cannot be read.
+    By default a block's base is the first of its servers that was measured. `ledger_entries`: those of this
+    runner; only runs before this one count, so that verdicts never change later. `acknowledged`: known
+    regressions. Raises InputError for an unknown base and for an unreadable histogram.
     """
     header = document.header
     policy = header.profile.policy if policy is None else policy
@@ -55,37 +54,36 @@ def compare(
         _pairs(document, policy, base), _aa_controls(document, policy), policy.confidence
     )
     p_values = _adjusted([*cells, *aa_controls])
-    known = [entry for entry in history if entry.run < header.run]
-    noise = ledger.by_kind(known)
-    of_aa_controls = tuple(_judged(document, policy, pair, p_values, noise) for pair in aa_controls)
-    known += ledger.of(header, of_aa_controls)
-    noise = ledger.by_kind(known)
-    judged = tuple(
+    known = [entry for entry in ledger_entries if entry.run < header.run]
+    entries = ledger.by_kind(known)
+    aa_comparisons = tuple(_comparison(document, policy, pair, p_values, entries) for pair in aa_controls)
+    known += ledger.of(header, aa_comparisons)
+    entries = ledger.by_kind(known)
+    compared = tuple(
         acknowledgements.applied(
-            _judged(document, policy, pair, p_values, noise), acknowledged, header.started
+            _comparison(document, policy, pair, p_values, entries), acknowledged, header.started
         )
         for pair in cells
     )
-    known += ledger.of(header, again(header, judged))
+    known += ledger.of(header, self_comparisons(header, compared))
     return Comparison(
         header=header,
         end=document.end,
         policy=policy,
-        cells=judged,
+        cells=compared,
         curves=curves.compare(cells, policy),
-        laws=curves.laws(judged),
-        aa_controls=of_aa_controls,
+        laws=curves.laws(compared),
+        aa_controls=aa_comparisons,
         false_alarms=ledger.false_alarms(known, policy),
     )
 
 
-def others(
-    document: RunDocument, comparison: Comparison, history: Iterable[LedgerEntry] = ()
+def between_heads(
+    document: RunDocument, comparison: Comparison, ledger_entries: Iterable[LedgerEntry] = ()
 ) -> Iterator[CellComparison]:
-    """Each two servers of a block of which neither is its base, judged as `compare` does with another base.
+    """Verdicts for every pair of non-base servers of a block, as `compare` gives them with another base.
 
-    Verdict, ratio and reason only, not what they rest on. `comparison`: the document's, made with the same
-    `history`.
+    They have verdict, ratio and reason only. `comparison`: the document's, from the same `ledger_entries`.
     """
     header, policy = comparison.header, comparison.policy
     bases = {cell.base for cell in comparison.cells}
@@ -94,21 +92,19 @@ def others(
         heads = [cell for cell in block.cells if cell not in bases]
         for number, cell in enumerate(heads[:-1], 1):
             wanted.setdefault(cell.server, set()).update(heads[number:])
-    known = [entry for entry in history if entry.run < header.run]
-    noise = ledger.by_kind([*known, *ledger.of(header, comparison.aa_controls)])
-    of_aa_controls = _aa_controls(document, policy)
+    known = [entry for entry in ledger_entries if entry.run < header.run]
+    entries = ledger.by_kind([*known, *ledger.of(header, comparison.aa_controls)])
+    aa_pairs = _aa_controls(document, policy)
     for base, heads_ in wanted.items():
-        cells, aa_controls = shrinkage.shrunk(
-            _pairs(document, policy, base), of_aa_controls, policy.confidence
-        )
+        cells, aa_controls = shrinkage.shrunk(_pairs(document, policy, base), aa_pairs, policy.confidence)
         p_values = _adjusted([*cells, *aa_controls])
         for pair in cells:
             if pair.cell in heads_ and pair.base.server == base:
-                yield _verdict(header, policy, pair, p_values, noise)[0]
+                yield _verdict(header, policy, pair, p_values, entries)[0]
 
 
-def again(header: RunHeader, cells: Iterable[CellComparison]) -> tuple[CellComparison, ...]:
-    """The cells in which a server was measured against itself, because it was named twice."""
+def self_comparisons(header: RunHeader, cells: Iterable[CellComparison]) -> tuple[CellComparison, ...]:
+    """Cells of a server against itself, because it was named twice."""
     references = {record.label: record.reference for record in header.servers}
     return tuple(
         cell
@@ -119,11 +115,11 @@ def again(header: RunHeader, cells: Iterable[CellComparison]) -> tuple[CellCompa
 
 
 def half_width(starts: Sequence[StartRecord], policy: Policy) -> float:
-    """Half the width of the widest interval of a throughput's log-ratio among one block's heads.
+    """Half the width of the widest interval of a throughput log-ratio among one block's heads.
 
-    Of the servers of the newest start, the first is the base. Endless with fewer than two starts of a head,
-    zero where nothing is left to compare. Each head's own starts count, though `compare` also goes by the
-    others': what decides how many starts are made shall not rest on blocks that are still short of them.
+    The base is the first server of the newest start. Infinite if a head has fewer than two starts, zero if
+    nothing is left to compare. Without variance shrinkage, unlike in `compare`: the number of starts must not
+    depend on blocks that still lack starts.
     """
     if not starts:
         return math.inf
@@ -133,29 +129,28 @@ def half_width(starts: Sequence[StartRecord], policy: Policy) -> float:
 
 
 def exit_code(comparison: Comparison) -> int:
-    """3 where a cell failed; 1 where one regressed; 4 where the policy fails what cannot be told; else 0.
+    """3 if a cell failed, 1 if one regressed, 4 if one is undecided and the policy fails that; else 0.
 
-    What is acknowledged counts as told. Where the runner cries wolf too often (`advisory`), a regression
-    fails nothing.
+    Acknowledged regressions fail nothing, nor does any regression on a runner whose verdicts are `advisory`.
     """
     verdicts = {cell.verdict for cell in comparison.cells if cell.acknowledged is None}
     if Verdict.FAILED in verdicts:
         return 3
     if Verdict.REGRESSED in verdicts and not advisory(comparison):
         return 1
-    untold = any(
+    undecided = any(
         cell.verdict is Verdict.INCONCLUSIVE or (cell.verdict is Verdict.UNJUDGED and cell.cell != cell.base)
         for cell in comparison.cells
     )
-    return 4 if untold and comparison.policy.inconclusive_fails else 0
+    return 4 if undecided and comparison.policy.inconclusive_fails else 0
 
 
 def advisory(comparison: Comparison) -> bool:
-    """Whether the runner's rate of false alarms may be above the policy's.
+    """Whether the runner's false-alarm rate may be above the policy's: the upper bound of its interval is.
 
-    That is where the upper bound of its interval is: it is above with few A/A cells, whatever they showed.
+    With few A/A cells it always is.
     """
-    return ledger.wanting(comparison.false_alarms, comparison.policy) > 0
+    return ledger.cells_needed(comparison.false_alarms, comparison.policy) > 0
 
 
 def _pairs(document: RunDocument, policy: Policy, base: str | None) -> list[Pair]:
@@ -170,9 +165,9 @@ def _aa_controls(document: RunDocument, policy: Policy) -> list[Pair]:
     return [aa_control for aa_control in aa_controls if aa_control is not None]
 
 
-def _adjusted(compared: Iterable[Pair]) -> dict[CellMetric, float]:
-    """Each judged metric's p-value, after Holm over all of them."""
-    found = {(pair.cell, each.metric): each.p_value for pair in compared for each in pair.judged}
+def _adjusted(pairs_: Iterable[Pair]) -> dict[CellMetric, float]:
+    """The p-values of all metrics of verdicts, after Holm over all of them."""
+    found = {(pair.cell, each.metric): each.p_value for pair in pairs_ for each in pair.changes}
     return dict(zip(found, stats.holm([*found.values()]), strict=True))
 
 
@@ -181,35 +176,35 @@ def _verdict(
     policy: Policy,
     pair: Pair,
     p_values: Mapping[CellMetric, float],
-    noise: Noise,
-) -> tuple[CellComparison, Judgement]:
-    """A cell with its verdict, and not yet with what that rests on."""
-    known = noise.get(ledger.kind(pair.cell), ())
+    entries: EntriesByKind,
+) -> tuple[CellComparison, Decision]:
+    """A cell with its verdict only; `_comparison` adds the rest."""
+    known = entries.get(ledger.kind(pair.cell), ())
     spreads = ledger.spreads(known, pair.cell, header.part(pair.cell).runner.fingerprint)
-    judgement = verdicts.judge(pair, policy, p_values, spreads)
+    decision = verdicts.of_cell(pair, policy, p_values, spreads)
     cell = CellComparison(
         cell=pair.cell,
         base=pair.base,
-        verdict=judgement.verdict,
+        verdict=decision.verdict,
         figures=None,
         ratio=pair.throughput and pair.throughput.ratio,
-        p_value=judgement.metrics[0].p_value if judgement.metrics else None,
+        p_value=decision.metrics[0].p_value if decision.metrics else None,
         per_start=(),
-        reason=judgement.reason,
+        reason=decision.reason,
         warnings=(),
     )
-    return cell, judgement
+    return cell, decision
 
 
-def _judged(
+def _comparison(
     document: RunDocument,
     policy: Policy,
     pair: Pair,
     p_values: Mapping[CellMetric, float],
-    noise: Noise,
+    entries: EntriesByKind,
 ) -> CellComparison:
     header = document.header
-    cell, judgement = _verdict(header, policy, pair, p_values, noise)
+    cell, decision = _verdict(header, policy, pair, p_values, entries)
     figures_ = figures.of_cell(pair.starts, policy) if pair.starts else None
     compared = pair.failure is None and pair.base_failure is None and pair.cell != pair.base
     steady = pairs.both_steady(pair.base_starts, pair.starts) if compared else ({}, {})
@@ -219,13 +214,13 @@ def _judged(
         cell,
         figures=figures_,
         per_start=() if pair.throughput is None else tuple(map(math.exp, pair.throughput.per_start)),
-        warnings=tuple(warnings.of_cell(document, pair, judgement, figures_)),
-        judged=judgement.metrics,
+        warnings=tuple(warnings.of_cell(document, pair, decision, figures_)),
+        judged=decision.metrics,
         metrics=work,
         statements=statements,
         causes=causes.of_cell(
             pair,
-            judgement,
+            decision,
             work,
             statements,
             policy,
@@ -236,7 +231,7 @@ def _judged(
 
 
 def _half_width(effect: stats.Effect | None) -> float:
-    """Of an interval over starts; one start has none, however narrow that of its rounds is."""
+    """Infinite with one start: the interval over its rounds, however narrow, does not count."""
     if effect is None or len(effect.per_start) < 2:
         return math.inf
     return (effect.high - effect.low) / 2

@@ -1,4 +1,4 @@
-"""A workload's whole scaling curve: one test for all its cells, and the law that it follows."""
+"""Whole scaling curves: one test over all cells of a curve, and the scaling law fitted to it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ class _Curve(NamedTuple):
     dataset: str
     server: str
     base: str
-    pairs: Mapping[int, Pair]  # by threads, in their order
+    pairs: Mapping[int, Pair]  # by threads, ascending
 
 
 def compare(pairs: Iterable[Pair], policy: Policy) -> tuple[CurveComparison, ...]:
-    """Every curve of a server beside its base's that has two starts with all its threads in them.
+    """Compare every server's curve with its base's, if two starts cover all its thread counts.
 
-    The p-value is of no difference in level or tilt, after Bonferroni for the two and Holm over the curves.
+    The p-value is that of no difference in level or tilt, after Bonferroni for the two and Holm over the
+    curves.
     """
     found = [(curve, effects) for curve in _curves(pairs) if (effects := _effects(curve, policy)) is not None]
     p_values = stats.holm([min(1.0, 2 * min(e.p_value for e in effects)) for _, effects in found])
@@ -46,14 +47,14 @@ def compare(pairs: Iterable[Pair], policy: Policy) -> tuple[CurveComparison, ...
 
 
 def laws(cells: Iterable[CellComparison]) -> tuple[ScalingLaw, ...]:
-    """The law of each curve that has cells enough for one."""
+    """Fit a law to each curve that has enough cells."""
     curves: dict[tuple[str, str, str], dict[int, float]] = {}
     for c in cells:
         if c.figures is not None:
             curve = curves.setdefault((c.cell.workload, c.cell.dataset, c.cell.server), {})
             curve[c.cell.threads] = c.figures.tps.estimate
-    fitted = ((of, scaling.fit(tuple(tps), tuple(tps.values()))) for of, tps in curves.items())
-    return tuple(_as_value(*of, law) for of, law in fitted if law is not None)
+    fitted = ((key, scaling.fit(tuple(tps), tuple(tps.values()))) for key, tps in curves.items())
+    return tuple(_as_value(*key, law) for key, law in fitted if law is not None)
 
 
 def _curves(pairs: Iterable[Pair]) -> Iterator[_Curve]:
@@ -62,13 +63,13 @@ def _curves(pairs: Iterable[Pair]) -> Iterator[_Curve]:
         if pair.throughput is not None and pair.cell != pair.base:
             key = (pair.cell.workload, pair.cell.dataset, pair.cell.server, pair.base.server)
             by_curve.setdefault(key, {})[pair.cell.threads] = pair
-    for key, of_threads in by_curve.items():
-        if len(of_threads) >= THREADS_MIN:
-            yield _Curve(*key, dict(sorted(of_threads.items())))
+    for key, by_threads in by_curve.items():
+        if len(by_threads) >= THREADS_MIN:
+            yield _Curve(*key, dict(sorted(by_threads.items())))
 
 
 def _effects(curve: _Curve, policy: Policy) -> tuple[stats.Effect, stats.Effect] | None:
-    """Level and tilt over the starts in which every number of threads was measured and steady."""
+    """Level and tilt over the starts in which all thread counts were measured and steady; at least two."""
     ratios = [
         {start: stats.trimmed_mean(rounds, policy.trim) for start, rounds in log_ratios(pair).items()}
         for pair in curve.pairs.values()

@@ -1,4 +1,4 @@
-"""A cell's absolute figures, for reading."""
+"""A cell's absolute figures, for display; verdicts come from ratios."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shootout.model.verdict import CellFigures, Latency
 
 
 def require_readable(document: RunDocument) -> None:
-    """Raise InputError, naming the place, where a histogram of the document cannot be read."""
+    """Raise InputError, naming the place, if a histogram of the document cannot be read."""
     run = document.header.run
     for record in document.starts:
         for samples in (*record.samples, *([record.aa_control] if record.aa_control else [])):
@@ -28,7 +28,7 @@ def require_readable(document: RunDocument) -> None:
 
 
 def of_cell(starts: Starts, policy: Policy) -> CellFigures:
-    """The figures over all starts."""
+    """The cell's figures over all starts."""
     samples = tuple(starts.values())
     transactions = completed(starts)
     tps = [sum(s.transactions) / sum(s.window_s) for s in samples]
@@ -54,14 +54,14 @@ def _server_cpu_s(samples: Sequence[Samples], transactions: int) -> float | None
 
 
 def _counters(samples: Sequence[Samples], transactions: int) -> dict[str, float]:
-    """Those that were visible in every start: what is missing is not zero."""
+    """Per transaction, the counters that were visible in every start: a missing one is not zero."""
     every = [s.counters for s in samples]
     sums = _sums(every)
     return {name: sums[name] / transactions for name in sums if all(name in counters for counters in every)}
 
 
 def completed(starts: Starts) -> int:
-    """All transactions of all slices: what is counted for each transaction is divided by them."""
+    """All transactions of all slices, at least 1: the divisor of counts per transaction."""
     return max(1, sum(sum(samples.completed) for samples in starts.values()))
 
 
@@ -79,7 +79,7 @@ def _statements(every: Sequence[Samples]) -> dict[str, Latency]:
 
 
 def _latency(of_starts: tuple[str, ...]) -> Latency:
-    """Of all starts together, from their merged histograms."""
+    """Latency over all starts, from their merged histograms."""
     all_ = merged(of_starts)
     return Latency(
         count=all_.count,

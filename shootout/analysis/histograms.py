@@ -1,4 +1,4 @@
-"""Latencies as documents hold them: what is asked for again and again is decoded once."""
+"""Cached decoding of the histograms in run documents."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from functools import lru_cache
 
 from shootout._engine import Histogram
 
-TOGETHER = 256  # histograms of a block's servers; each takes some 130 kB
+CACHED = 256  # histograms of a block's servers, some 130 kB each
 
 
-@lru_cache(TOGETHER)
+@lru_cache(CACHED)
 def decoded(text: str) -> Histogram:
-    """What `Histogram.encode` wrote, only to be read: others see the same one. Raises ValueError."""
+    """Decode what `Histogram.encode` wrote. Read-only: callers share it. Raises ValueError."""
     return Histogram.decode(text)
 
 
-@lru_cache(TOGETHER // 4)
+@lru_cache(CACHED // 4)
 def merged(texts: tuple[str, ...]) -> Histogram:
-    """All of them together, likewise."""
+    """The sum of these histograms, shared likewise. Raises ValueError."""
     total = Histogram()
     for text in texts:
         total.add(decoded(text))

@@ -15,14 +15,14 @@ from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries, Ser
 from shootout.model.run import RunHeader
 from shootout.model.verdict import CellComparison, Comparison, Interval
 
-# How far the newest runs lie from their level to be suspected: in its standard deviations, and at least.
+# The newest runs are suspected if they are off their level by so many standard deviations, and by so much.
 SUSPICIOUS = 4.0
 SUSPICIOUS_MIN = 0.01
-_MAD = 1.4826  # times the median absolute deviation: the standard deviation, of normal values
+_MAD = 1.4826  # standard deviation over median absolute deviation, for normal values
 
 
 def series(comparisons: Iterable[Comparison]) -> tuple[HistorySeries, ...]:
-    """Every cell's series, in the order of its runs; `comparisons` have the anchor as their base."""
+    """Every cell's series in the order of its runs; the base of `comparisons` must be the anchor."""
     return of_points(point for comparison in comparisons for point in points_of(comparison))
 
 
@@ -33,7 +33,7 @@ def key_of(header: RunHeader, cell: CellComparison) -> SeriesKey:
 
 
 def points_of(comparison: Comparison) -> Iterator[tuple[SeriesKey, HistoryPoint]]:
-    """What one run says of each cell."""
+    """One run's point in each cell's series."""
     header = comparison.header
     for cell in comparison.cells:
         if cell.ratio is not None and cell.figures is not None:
@@ -63,10 +63,10 @@ def of_points(found: Iterable[tuple[SeriesKey, HistoryPoint]]) -> tuple[HistoryS
 
 
 def between(then: Interval, now: Interval) -> Interval:
-    """How far a ratio went from one run to another, as a ratio; both runs measured it independently.
+    """The change of a ratio between two independent runs, as a ratio.
 
-    Each side of the interval is the root of the sum of the squares of both runs' own sides, as logarithms
-    (Zou and Donner 2008, "Construction of confidence limits about effect measures", equation 3).
+    Each side of the interval is the root sum of squares of both runs' sides, as logarithms (Zou and Donner
+    2008, "Construction of confidence limits about effect measures", equation 3).
     """
     before, after = _logs(then), _logs(now)
     change = after.estimate - before.estimate
@@ -80,23 +80,23 @@ def _logs(ratio: Interval) -> Interval:
 
 
 def _changes(points: Sequence[HistoryPoint]) -> Iterator[ChangePoint]:
-    """The confirmed changes, and perhaps one that the newest runs suggest."""
+    """The confirmed changes, and the suspected one if the newest runs suggest one."""
     logs = [math.log(point.ratio) for point in points]
-    cuts = change_points.found(logs)
+    cuts = change_points.find(logs)
     edges = (0, *cuts, len(logs))
     for before, cut, after in zip(edges, cuts, edges[2:], strict=False):
         yield _change(points, logs[before:cut], cut, logs[cut:after], confirmed=True)
     level = logs[edges[-2] :]
-    newest = _departing(level)
+    newest = _suspected_runs(level)
     if newest:
         start = len(logs) - newest
         yield _change(points, level[:-newest], start, level[-newest:], confirmed=False)
 
 
-def _departing(level: Sequence[float]) -> int:
-    """How many of a level's newest values lie beside the others, all on one side: at most half of them.
+def _suspected_runs(level: Sequence[float]) -> int:
+    """How many of a level's newest values, at most half, are off the others, all on the same side.
 
-    In a short series even many are too few for a level of their own.
+    They are too few for a level of their own; in a short series that may be many.
     """
     most = min(len(level) // 2, len(level) - change_points.PIECE_MIN)
     if most < 1:
@@ -104,18 +104,17 @@ def _departing(level: Sequence[float]) -> int:
     rest = sorted(level[:-most])
     lows, highs = (list(accumulate(reversed(level[-most:]), extreme)) for extreme in (min, max))
     for count in range(most, 0, -1):
-        centre = _middle(rest)
-        beside = max(lows[count - 1] - centre, centre - highs[count - 1])  # of them all, on one side
-        if beside > SUSPICIOUS_MIN:  # rare, and the spread takes long
+        centre = _median(rest)
+        distance = max(lows[count - 1] - centre, centre - highs[count - 1])  # of the nearest
+        if distance > SUSPICIOUS_MIN:  # rare, so the slow spread is seldom computed
             spread = _MAD * statistics.median(abs(value - centre) for value in rest)
-            if beside > SUSPICIOUS * spread:
+            if distance > SUSPICIOUS * spread:
                 return count
         insort(rest, level[-count])
     return 0
 
 
-def _middle(ascending: Sequence[float]) -> float:
-    """The median of sorted values."""
+def _median(ascending: Sequence[float]) -> float:
     half = len(ascending) // 2
     return ascending[half] if len(ascending) % 2 else (ascending[half - 1] + ascending[half]) / 2
 

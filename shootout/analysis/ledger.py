@@ -1,7 +1,7 @@
-"""What A/A cells have shown on a runner: its noise floor for each kind of cell, and its rate of false alarms.
+"""The ledger of a runner's A/A cells: its noise floor for each kind of cell, and its false-alarm rate.
 
-An A/A cell compares a server with a second instance of itself, measured like any other cell: whatever it
-shows is noise. One file for each runner, JSON Lines, an entry for each A/A cell of each run.
+An A/A cell compares a server with a second instance of itself, measured like any other cell, so whatever it
+shows is noise. Each runner has one JSON Lines file, with an entry for each A/A cell of each run.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from shootout.model.plan import THROUGHPUT, Cell, Policy
 from shootout.model.run import RunHeader
 from shootout.model.verdict import CellComparison, FalseAlarms, Verdict
 
-Kind = tuple[str, str, int]  # of cells: workload, dataset, threads
+Kind = tuple[str, str, int]  # workload, dataset, threads: cells that share A/A noise
 
 FOLDER = "ledger"  # beside the run documents
 _FINGERPRINT = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
 
 
 def path_of(folder: Path, fingerprint: str) -> Path:
-    """The file of a runner. Raises InputError for what is no fingerprint: a document may be anybody's."""
+    """The file of a runner. Raises InputError for an invalid fingerprint: documents are untrusted."""
     if _FINGERPRINT.fullmatch(fingerprint) is None:
         raise InputError(f"runner.fingerprint: expected letters and digits, found {fingerprint[:80]!r}")
     return folder / f"{fingerprint}.jsonl"
 
 
 def read(folder: Path, fingerprint: str) -> tuple[LedgerEntry, ...]:
-    """All entries of a runner, none where it has no file yet.
+    """Read all entries of a runner; empty if it has no file yet.
 
-    A last line that a crash has torn is passed over. Raises InputError, naming the line, for anything else.
+    Skips a last line torn by a crash. Raises InputError, naming the line, for any other invalid one.
     """
     file = path_of(folder, fingerprint)
     try:
@@ -52,47 +52,47 @@ def read(folder: Path, fingerprint: str) -> tuple[LedgerEntry, ...]:
             entry = msgspec.json.decode(line, type=LedgerEntry)
             entries.append(msgspec.structs.replace(entry, runner=fingerprint))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise InputError(f"{file}:{number}: not an entry of a ledger: {error}") from None
+            raise InputError(f"{file}:{number}: not a ledger entry: {error}") from None
     return tuple(entries)
 
 
-def keep(folder: Path, fingerprint: str, entries: Iterable[LedgerEntry]) -> None:
-    """Add entries to a runner's file; those of a run that it already has are left out.
+def append(folder: Path, fingerprint: str, entries: Iterable[LedgerEntry]) -> None:
+    """Append entries to a runner's file, except those of runs that it already has.
 
-    Raises InputError where it cannot be written.
+    Raises InputError if it cannot be read or written.
     """
-    known = {entry.run for entry in read(folder, fingerprint)}
-    new = [entry for entry in entries if entry.run not in known]
+    runs = {entry.run for entry in read(folder, fingerprint)}
+    new = [entry for entry in entries if entry.run not in runs]
     if not new:
         return
     file = path_of(folder, fingerprint)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with file.open("ab") as opened:
-            opened.truncate(file.read_bytes().rfind(b"\n") + 1)  # less a line that a crash has torn
+            opened.truncate(file.read_bytes().rfind(b"\n") + 1)  # drop a line torn by a crash
             opened.write(b"".join(msgspec.json.encode(entry) + b"\n" for entry in new))
     except OSError as error:
         raise InputError(f"{file}: cannot be written: {error.strerror}") from None
 
 
-def known(folder: Path, header: RunHeader) -> tuple[LedgerEntry, ...]:
-    """What the machines that have measured a run have shown in others. Raises as `read` does."""
+def of_other_runs(folder: Path, header: RunHeader) -> tuple[LedgerEntry, ...]:
+    """Entries that the runners of this run made in other runs. Raises as `read` does."""
     own = {part.run for part in header.parts}
     entries = (entry for each in header.runners for entry in read(folder, each.fingerprint))
     return tuple(entry for entry in entries if entry.run not in own)
 
 
-def learn(folder: Path, entries: Iterable[LedgerEntry]) -> None:
-    """Keep what A/A cells showed, each for the machine that measured it. Raises as `keep` does."""
+def record(folder: Path, entries: Iterable[LedgerEntry]) -> None:
+    """Append each entry to its own runner's file. Raises as `append` does."""
     found: dict[str, list[LedgerEntry]] = {}
     for entry in entries:
         found.setdefault(entry.runner, []).append(entry)
     for fingerprint, of_runner in found.items():
-        keep(folder, fingerprint, of_runner)
+        append(folder, fingerprint, of_runner)
 
 
 def of(header: RunHeader, aa_controls: Iterable[CellComparison]) -> tuple[LedgerEntry, ...]:
-    """The entries that a run adds: those of its A/A cells that could be judged."""
+    """A run's entries: one for each A/A cell with two starts or more."""
     parts = (
         (header.part(aa_control.cell), aa_control)
         for aa_control in aa_controls
@@ -114,13 +114,13 @@ def of(header: RunHeader, aa_controls: Iterable[CellComparison]) -> tuple[Ledger
     )
 
 
-def kind(of: Cell | LedgerEntry) -> Kind:
-    """What cells share of which one A/A cell speaks for the others."""
-    return of.workload, of.dataset, of.threads
+def kind(cell: Cell | LedgerEntry) -> Kind:
+    """Key under which cells share A/A noise."""
+    return cell.workload, cell.dataset, cell.threads
 
 
 def by_kind(entries: Iterable[LedgerEntry]) -> dict[Kind, list[LedgerEntry]]:
-    """The entries of each kind of cell: a ledger of years is looked through once, not for each cell."""
+    """Group entries by kind of cell, so that years of entries are scanned once, not for each cell."""
     found: dict[Kind, list[LedgerEntry]] = {}
     for entry in entries:
         found.setdefault(kind(entry), []).append(entry)
@@ -128,9 +128,9 @@ def by_kind(entries: Iterable[LedgerEntry]) -> dict[Kind, list[LedgerEntry]]:
 
 
 def spreads(entries: Iterable[LedgerEntry], cell: Cell, runner: str = "") -> dict[str, float]:
-    """How much starts of an A/A cell differ, by metric: the pooled standard deviation of their logarithms.
+    """Spread over starts of A/A cells of the cell's kind, by metric: pooled standard deviation of logarithms.
 
-    `runner`: the fingerprint of the machine that it is about, where the entries are of several.
+    `runner`: count only entries of the runner with this fingerprint.
     """
     df: Counter[str] = Counter()
     squares: Counter[str] = Counter()
@@ -144,10 +144,10 @@ def spreads(entries: Iterable[LedgerEntry], cell: Cell, runner: str = "") -> dic
     return {metric: math.sqrt(squares[metric] / df[metric]) for metric in df}
 
 
-def wanting(known: FalseAlarms | None, policy: Policy) -> int:
-    """How many A/A cells more, none with a false alarm, would show that these are as rare as the policy asks.
+def cells_needed(known: FalseAlarms | None, policy: Policy) -> int:
+    """Further A/A cells, all without false alarm, that would prove the rate to be below the policy's limit.
 
-    Wilson's upper bound for k of n is p where n p - k = z sqrt(n p (1 - p)); solved for the root of n.
+    Wilson's upper bound for k of n is the p with n p - k = z sqrt(n p (1 - p)); this is solved for sqrt(n).
     """
     alarms, cells = (known.alarms, known.cells) if known else (0, 0)
     most, z = policy.false_alarms_max, stats.quantile(policy.confidence)
@@ -157,9 +157,9 @@ def wanting(known: FalseAlarms | None, policy: Policy) -> int:
 
 
 def false_alarms(entries: Iterable[LedgerEntry], policy: Policy) -> FalseAlarms | None:
-    """How many A/A cells were called regressed or improved, and the interval of their share.
+    """Count A/A cells judged regressed or improved, with Wilson's interval of their share.
 
-    Those that were judged by a larger margin than the policy's say nothing of it; None where no others are.
+    Cells judged by a larger margin than the policy's do not count; None if there are no others.
     """
     verdicts = [
         entry.verdict

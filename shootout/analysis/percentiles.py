@@ -1,11 +1,11 @@
-"""Percentiles of latencies, of all starts together, with intervals by a bootstrap of whole starts.
+"""Latency percentiles over all starts, with intervals from a bootstrap of whole starts.
 
-A start's own tail is a guess: the 99.9th percentile of a thousand transactions is one of them. So the
-histograms of all starts are merged before a percentile is read, and what it could as well have been is seen
-from starts drawn again, with replacement, a start's base and head together. Nothing is drawn inside a start:
-drawing whole groups gives the variance of grouped data, that inside the groups included (Davison and Hinkley
-1997, "Bootstrap Methods and their Application", section 3.8). So one histogram for each start is enough, and
-what limits the interval is the number of starts.
+One start's tail is a guess: the 99.9th percentile of a thousand transactions is a single one of them. So
+percentiles are read from the merged histograms of all starts. Their intervals come from resampling starts
+with replacement, base and head together. Nothing is resampled within a start: resampling whole groups gives
+the variance of grouped data, including that within groups (Davison and Hinkley 1997, "Bootstrap Methods and
+their Application", section 3.8). So one histogram per start is enough, and the number of starts limits the
+interval.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from numpy.typing import NDArray
 from shootout._engine import Histogram
 from shootout.analysis import stats
 
-Counts = NDArray[np.float64]  # of a start in each row, of a latency in each column; all of them whole
+Counts = NDArray[np.float64]  # whole numbers; a row per start, a column per latency
 
-RESAMPLES = 200  # a standard error needs no more (Efron and Tibshirani 1993, section 6.4): it is within 5 %
-BUCKET_S = 64e-9  # how wide a histogram's buckets are (engine/src/histogram.rs): so, or
-BUCKET = 1 / 1024  # this share of the latency, whichever is more
+RESAMPLES = 200  # enough for a standard error, to within 5 % (Efron and Tibshirani 1993, section 6.4)
+# A histogram bucket is this wide, or this share of the latency if that is more (engine/src/histogram.rs).
+BUCKET_S = 64e-9
+BUCKET = 1 / 1024
 
 
 class Percentile(NamedTuple):
@@ -41,20 +42,21 @@ class Percentile(NamedTuple):
 def compare(
     base: Sequence[Histogram], head: Sequence[Histogram], percents: Sequence[float], confidence: float
 ) -> tuple[Percentile, ...]:
-    """What became of each percentile, over at least two starts; no histogram may be empty."""
+    """Compare each percentile over at least two starts; no histogram may be empty."""
     of_base, of_head = _of_starts((*base,), (*percents,)), _of_starts((*head,), (*percents,))
     starts = len(base)
     return tuple(
-        compared(base_s, head_s, starts, confidence) for base_s, head_s in zip(of_base, of_head, strict=True)
+        from_draws(base_s, head_s, starts, confidence)
+        for base_s, head_s in zip(of_base, of_head, strict=True)
     )
 
 
-def compared(
+def from_draws(
     base_s: NDArray[np.float64], head_s: NDArray[np.float64], starts: int, confidence: float
 ) -> Percentile:
-    """From one percentile in the order of `_draws`."""
+    """Compare one percentile, given its values in the order of `_draws`."""
     at = base_s[0], head_s[0]
-    # A latency is known to its bucket; where in it, is uniform.
+    # A latency is known only to its bucket, and uniform within it.
     errors_s = [max(BUCKET_S, BUCKET * latency_s) / math.sqrt(12) for latency_s in at]
     shares = [error_s / latency_s for error_s, latency_s in zip(errors_s, at, strict=True)]
 
@@ -70,13 +72,13 @@ def compared(
     )
 
 
-@lru_cache(4)  # a base is asked for beside each of its heads
+@lru_cache(4)  # a base is compared with several heads
 def _of_starts(histograms: tuple[Histogram, ...], percents: tuple[float, ...]) -> NDArray[np.float64]:
-    return seen(*_counted(histograms), percents)
+    return of_draws(*_counted(histograms), percents)
 
 
 def _counted(histograms: Sequence[Histogram]) -> tuple[NDArray[np.float64], Counts]:
-    """All latencies there are, in order, and how often each start has them."""
+    """All latencies that occur, ascending, and their counts by start."""
     pairs = (np.fromiter(chain.from_iterable(histogram.buckets()), float) for histogram in histograms)
     buckets = [each.reshape(-1, 2).T for each in pairs]
     starts = np.repeat(np.arange(len(buckets)), [len(middles_s) for middles_s, _ in buckets])
@@ -87,8 +89,10 @@ def _counted(histograms: Sequence[Histogram]) -> tuple[NDArray[np.float64], Coun
     return latencies_s, counts
 
 
-def seen(latencies_s: NDArray[np.float64], counts: Counts, percents: Sequence[float]) -> NDArray[np.float64]:
-    """Each percentile (a row) of each of the draws (a column)."""
+def of_draws(
+    latencies_s: NDArray[np.float64], counts: Counts, percents: Sequence[float]
+) -> NDArray[np.float64]:
+    """Percentiles by draw: a row per percentile, a column per draw."""
     below = _draws(len(counts)) @ counts.cumsum(axis=1)
     totals = below[:, -1:]
     return np.array([latencies_s[(below >= p / 100 * totals).argmax(axis=1)] for p in percents])
@@ -96,9 +100,9 @@ def seen(latencies_s: NDArray[np.float64], counts: Counts, percents: Sequence[fl
 
 @cache
 def _draws(starts: int) -> Counts:
-    """How often each start is in a draw: all of them once, each alone, then the resampled ones.
+    """How often each draw (a row) has each start: all starts once, each start alone, then the resamples.
 
-    These are the same for every cell, and every time: a document's verdicts stay what they are.
+    The seed is fixed, so that a document's verdicts are reproducible.
     """
     resampled = np.random.default_rng(0).multinomial(starts, [1 / starts] * starts, RESAMPLES)
     return np.vstack([np.ones((1, starts)), np.eye(starts), resampled])

@@ -1,4 +1,4 @@
-"""How large a change a run can see: how often the rule of judge.py flags one whose size is known."""
+"""Power: how often the rule of verdicts.py flags a change of known size, and which change is detectable."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from scipy.special import gammaincinv, ndtr
 from shootout.analysis import stats
 from shootout.model.plan import Policy
 
-POWER = 0.8  # of what is called detectable
-_POINTS = 64  # at which the distribution of an estimated spread is looked at
+POWER = 0.8  # at the detectable change
+_POINTS = 64  # of the distribution of an estimated spread
 
 
 def flagged(
@@ -28,15 +28,15 @@ def flagged(
     df: float | None = None,
     rounds: stats.Noise | None = None,
 ) -> float:
-    """The share of runs that flag a true `change`, the logarithm's, where starts differ by `spread`.
+    """The share of runs that flag a true `change`, a logarithm; `spread` is the standard deviation of starts.
 
-    Three things must come together: the estimate passes the bar, its p-value is small enough for the only
-    change among all `comparisons` (where Holm asks what Bonferroni does) beside both noises, that of starts
-    and that of `rounds`, and the mean of the fresh starts that confirm it passes the bar again. Start means
-    are taken to be normal: then estimate and estimated spread are independent, and the power is that of each
-    spread that a run may see, averaged over their distribution (a non-central t, with a bar: Johnson, Kotz
-    and Balakrishnan, "Continuous Univariate Distributions", chapter 31). Needs two starts. `df`:
-    degrees of freedom of the spread that a run sees; by default those of its starts.
+    A flag takes three things. The estimate passes the bar. Its p-value, by the noise of starts and that of
+    `rounds`, is small enough for the only change among all `comparisons` (for which Holm equals Bonferroni).
+    The mean of the confirming starts passes the bar, too. Start means are assumed to be normal: then estimate
+    and estimated spread are independent, and the power is averaged over the distribution of the estimated
+    spread (a non-central t, with a bar: Johnson, Kotz and Balakrishnan, "Continuous Univariate
+    Distributions", chapter 31). Needs two starts. `df`: degrees of freedom of the estimated spread; by
+    default those of its starts.
     """
     df = starts - 1 if df is None else df
     if spread == 0:
@@ -45,7 +45,7 @@ def flagged(
     among = 1 - (1 - policy.confidence) / comparisons
     reach = stats.Noise(error, df).reach(among)
     least = bar if rounds is None else max(bar, rounds.reach(among))
-    found = float(ndtr((change - np.maximum(least, reach * _seen(df))) / error).mean())
+    found = float(ndtr((change - np.maximum(least, reach * _spread_ratios(df))) / error).mean())
     if not policy.confirm_starts:
         return found
     return found * float(ndtr((change - bar) / (spread / math.sqrt(policy.confirm_starts))))
@@ -61,7 +61,7 @@ def detectable(
     df: float | None = None,
     rounds: stats.Noise | None = None,
 ) -> float:
-    """The smallest change of the logarithm that `POWER` of such runs flag, as `flagged` has it."""
+    """The smallest change, a logarithm, that the share `POWER` of such runs flag, as in `flagged`."""
     if spread == 0:
         return bar
 
@@ -76,8 +76,8 @@ def detectable(
 
 
 @cache
-def _seen(df: float) -> NDArray[np.float64]:
-    """What an estimated standard deviation may be of the true one: as likely each, in order."""
+def _spread_ratios(df: float) -> NDArray[np.float64]:
+    """Equally likely ratios of an estimated to the true standard deviation, ascending."""
     places = (np.arange(_POINTS) + 0.5) / _POINTS
     spreads: NDArray[np.float64] = np.sqrt(2 * gammaincinv(df / 2, places) / df)
     return spreads

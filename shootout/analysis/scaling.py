@@ -1,7 +1,7 @@
-"""How throughput scales with threads: the universal scalability law, fitted.
+"""The universal scalability law, fitted to throughput over threads.
 
-X(N) = λ N / (1 + σ (N - 1) + κ N (N - 1)): λ is one thread's throughput, σ what must go one at a time, κ what
-each pair of threads costs the others (Gunther, "Guerrilla Capacity Planning", chapter 6).
+X(N) = λ N / (1 + σ (N - 1) + κ N (N - 1)), with the throughput λ of one thread, contention σ (the serial
+share) and coherency κ (the cost of each pair of threads): Gunther, "Guerrilla Capacity Planning", chapter 6.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-POINTS_MIN = 4  # three parameters, and one that can contradict them
+POINTS_MIN = 4  # one more than parameters
 
 
 class Law(NamedTuple):
@@ -26,33 +26,33 @@ class Law(NamedTuple):
 
     @property
     def peak_threads(self) -> float:
-        """Where throughput is highest; endless where pairs cost nothing."""
+        """The thread count with the highest throughput; infinite if it has no peak."""
         if self.coherency == 0 or self.contention >= 1:
             return math.inf
         return math.sqrt((1 - self.contention) / self.coherency)
 
     def throughput(self, threads: float) -> float:
-        """Transactions/s at a number of threads."""
+        """Transactions/s at this many threads."""
         return self.one * threads / _slowed(threads, self.contention, self.coherency)
 
 
 def fit(threads: Sequence[int], tps: Sequence[float]) -> Law | None:
-    """The law that misses the measured throughputs least, in squares; no parameter is negative.
+    """Fit the law by least squares, with parameters of at least 0; contention and coherency are at most 1.
 
-    So the `usl` package for R fits it (Möding), and so its figures can be held against ours. None with fewer
-    than `POINTS_MIN` numbers of threads, or where nothing ran.
+    The `usl` package for R (Möding) fits it the same way, so its results can be compared with ours. None with
+    fewer than `POINTS_MIN` thread counts, or if a throughput is 0.
     """
     counts, measured = np.asarray(threads, dtype=float), np.asarray(tps, dtype=float)
     if len(set(threads)) < POINTS_MIN or not np.all(measured > 0):
         return None
     scale = float(measured.max())
 
-    def misses(parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+    def residuals(parameters: NDArray[np.float64]) -> NDArray[np.float64]:
         one, contention, coherency = parameters
         found: NDArray[np.float64] = one * counts / _slowed(counts, contention, coherency) - measured / scale
         return found
 
-    def slopes(parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+    def jacobian(parameters: NDArray[np.float64]) -> NDArray[np.float64]:
         one, contention, coherency = parameters
         pairs, slowed = counts * (counts - 1), _slowed(counts, contention, coherency)
         squared = slowed**2
@@ -60,7 +60,9 @@ def fit(threads: Sequence[int], tps: Sequence[float]) -> Law | None:
 
     first = (float((measured / counts).max()) / scale, 0.05, 1e-4)
     bounds = ([0, 0, 0], [np.inf, 1, 1])
-    found = least_squares(misses, first, slopes, bounds, x_scale=(first[0], 0.01, 1e-4), xtol=1e-9, ftol=1e-9)
+    found = least_squares(
+        residuals, first, jacobian, bounds, x_scale=(first[0], 0.01, 1e-4), xtol=1e-9, ftol=1e-9
+    )
     one, contention, coherency = map(float, found.x)
     return Law(one * scale, contention, coherency)
 
@@ -69,5 +71,5 @@ Threads = TypeVar("Threads", float, NDArray[np.float64])
 
 
 def _slowed(threads: Threads, contention: float, coherency: float) -> Threads:
-    """By how much waiting slows each thread down."""
+    """The factor by which waiting slows each thread down."""
     return 1 + contention * (threads - 1) + coherency * threads * (threads - 1)

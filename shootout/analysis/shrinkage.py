@@ -180,19 +180,23 @@ def _others(block: Block, pooled: NDArray[np.bool_]) -> tuple[Values, Values]:
 def _effects(pair: Pair) -> dict[tuple[str, str], Effect]:
     """A pair's effects by metric and part."""
     found = {(THROUGHPUT, ""): pair.throughput}
-    for change in pair.judged:
-        parts = {"first": change.first, "again": change.again, "whole": change.whole}
+    for change in pair.changes:
+        parts = {
+            "initial": change.initial,
+            "confirmation": change.confirmation,
+            "overall": change.overall,
+        }
         found |= {(change.metric, part): effect for part, effect in parts.items()}
     return {name: effect for name, effect in found.items() if effect is not None}
 
 
 def _with(pair: Pair, effects: dict[tuple[str, str], Effect]) -> Pair:
-    judged = tuple(
+    changes = tuple(
         change._replace(
-            first=effects[change.metric, "first"],
-            again=effects.get((change.metric, "again")),
-            whole=effects[change.metric, "whole"],
+            initial=effects[change.metric, "initial"],
+            confirmation=effects.get((change.metric, "confirmation")),
+            overall=effects[change.metric, "overall"],
         )
-        for change in pair.judged
+        for change in pair.changes
     )
-    return pair._replace(throughput=effects.get((THROUGHPUT, "")), judged=judged)
+    return pair._replace(throughput=effects.get((THROUGHPUT, "")), changes=changes)

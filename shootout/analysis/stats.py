@@ -1,4 +1,4 @@
-"""The statistics of paired ratios: how large a change is, and how sure we are."""
+"""Statistics of paired log-ratios: estimates, intervals and p-values."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from scipy.special import ndtri, stdtr, stdtrit
 
 from shootout.model.verdict import Interval
 
-# Fewer say nothing about steadiness: their standard error would itself be a guess.
+# With fewer values the standard error would be a guess.
 STEADY_MIN = 8
-SURE = 0.99  # confidence in a drift that marks a start
-CLIPPED = 3  # times: outliers pull the fit that tells them, but each time less
+STRICT = 0.99  # that a drift is real
+CLIPPINGS = 3  # outliers pull the fit that identifies them, but less each time
 
 
 class Effect(NamedTuple):
@@ -25,41 +25,41 @@ class Effect(NamedTuple):
     low: float
     high: float
     p_value: float
-    per_start: tuple[float, ...]  # what each start gave by itself
+    per_start: tuple[float, ...]  # the estimate of each start alone
     error: float  # standard error of the estimate
     df: float  # degrees of freedom of the error
-    spread: float  # standard deviation of one start, as these starts show it; 0 with one start
+    spread: float  # standard deviation of one start, estimated from these starts; 0 with one start
 
     @property
     def interval(self) -> Interval:
-        """The estimate in its interval, as it is."""
+        """The estimate and its interval, on the log scale."""
         return Interval(estimate=self.estimate, low=self.low, high=self.high)
 
     @property
     def ratio(self) -> Interval:
-        """The ratio whose logarithm this is."""
+        """The estimate and its interval as a ratio."""
         return Interval(estimate=math.exp(self.estimate), low=math.exp(self.low), high=math.exp(self.high))
 
 
 class Noise(NamedTuple):
-    """The standard error of an estimate, as one source of noise explains it."""
+    """The standard error of an estimate from one source of noise."""
 
     error: float
     df: float  # degrees of freedom of the error
 
     def p_value(self, estimate: float) -> float:
-        """Two-sided, of an estimate that is this noise alone (Student's t)."""
+        """Two-sided p-value of an estimate, if it is this noise alone (Student's t)."""
         if self.error > 0:
             return float(2 * stdtr(self.df, -abs(estimate) / self.error))
         return 1.0 if estimate == 0 else 0.0
 
     def reach(self, confidence: float) -> float:
-        """How far from zero an estimate of this noise alone lies at most, with this confidence."""
+        """The farthest from zero that this noise alone puts an estimate, with this confidence."""
         return quantile(confidence, self.df) * self.error
 
 
 def trimmed_mean(values: Sequence[float], trim: float) -> float:
-    """The mean without the share `trim` of the values at each end (rounded down to whole values).
+    """The mean without the share `trim` of values at each end, rounded down to whole values.
 
     Tukey and McLaughlin 1963, "Less vulnerable confidence and significance procedures for location".
     """
@@ -78,11 +78,11 @@ def trimmed_standard_error(values: Sequence[float], trim: float) -> float:
 
 
 def inefficiency(values: Sequence[float]) -> float:
-    """By how much autocorrelation inflates the variance of the mean: 1 + 2 * the sum of autocorrelations.
+    """The factor by which autocorrelation inflates the variance of the mean: 1 + 2 * sum of autocorrelations.
 
     The sum runs over Geyer's initial positive sequence: pairs of neighbouring lags as long as their sum is
-    positive (Geyer 1992, "Practical Markov Chain Monte Carlo", section 3.3). Never below 1: a negative
-    correlation that a short sequence shows by chance must not narrow an interval.
+    positive (Geyer 1992, "Practical Markov Chain Monte Carlo", section 3.3). Never below 1: a chance negative
+    correlation in a short sequence must not narrow an interval.
     """
     if np.ptp(values) == 0:
         return 1.0
@@ -99,7 +99,7 @@ def inefficiency(values: Sequence[float]) -> float:
 
 
 def mean_interval(values: Sequence[float], confidence: float) -> Interval:
-    """Student's interval of the mean of independent values (one a start); of one value, itself."""
+    """Student's interval of the mean of independent values, one per start; a single value has no width."""
     mean = float(np.mean(values))
     if len(values) < 2:
         return Interval.exactly(mean)
@@ -110,9 +110,9 @@ def mean_interval(values: Sequence[float], confidence: float) -> Interval:
 def rounds_effect(values: Sequence[float], trim: float, confidence: float) -> Effect:
     """The trimmed mean over the rounds of one start, corrected for their autocorrelation.
 
-    The standard error is that of independent rounds times the root of `inefficiency`. The df are the
-    independent rounds among the untrimmed, less one (Yuen 1974 with Geyer's effective size). It takes two
-    rounds; with one the interval is infinite.
+    The standard error is that of independent rounds times sqrt(`inefficiency`). Degrees of freedom: the
+    independent rounds among the untrimmed, less one (Yuen 1974 with Geyer's effective size). With one round
+    the interval is infinite.
     """
     centre = trimmed_mean(values, trim)
     if len(values) < 2:
@@ -124,13 +124,13 @@ def rounds_effect(values: Sequence[float], trim: float, confidence: float) -> Ef
 
 
 def ratio_of_starts(log_ratios: Sequence[Sequence[float]], trim: float, confidence: float) -> Effect:
-    """Mean over starts of the trimmed mean over each start's rounds, on the log scale.
+    """The mean over starts of the trimmed mean over each start's rounds, on the log scale.
 
-    Each start's mean carries its share of every variance there is: what the restart changed, the noise of its
-    rounds, and their autocorrelation. Starts are independent of each other, so the spread of their means is
-    the whole variance of the estimate, without a model of its parts, and Student's interval over them holds
-    (batch means with the start as the batch: Law and Kelton, "Simulation Modeling and Analysis", chapter 9).
-    One start cannot show what a restart changes: then the interval is `rounds_effect`'s, and too narrow.
+    Each start's mean has all sources of variance: the effect of the restart, the noise of its rounds, and
+    their autocorrelation. Starts are independent, so the spread of their means is the whole variance of the
+    estimate, without a model of its parts, and Student's interval over them holds (batch means with the start
+    as the batch: Law and Kelton, "Simulation Modeling and Analysis", chapter 9). One start cannot show the
+    effect of a restart: then the interval is that of `rounds_effect`, and too narrow.
     """
     if len(log_ratios) == 1:
         return rounds_effect(log_ratios[0], trim, confidence)
@@ -138,18 +138,18 @@ def ratio_of_starts(log_ratios: Sequence[Sequence[float]], trim: float, confiden
 
 
 def over_starts(means: Sequence[float], confidence: float) -> Effect:
-    """Student's interval of the mean of what each start gave; at least two starts."""
+    """Student's interval of the mean over at least two starts."""
     values = np.asarray(means, dtype=float)
     error = float(values.std(ddof=1) / np.sqrt(len(values)))
     return _effect(float(values.mean()), error, len(values) - 1, confidence, tuple(map(float, values)))
 
 
 def rounds_noise(log_ratios: Sequence[Sequence[float]], trim: float) -> Noise | None:
-    """What the rounds alone, without anything a restart changes, make of `ratio_of_starts`.
+    """The noise of `ratio_of_starts` from rounds alone, without the effect of restarts.
 
-    The mean of starts with the errors of `rounds_effect`, but for their autocorrelation, which is that of all
-    starts together: of a dozen rounds it is a guess. Degrees of freedom are Satterthwaite's (1946). None
-    where a start has fewer than two rounds: those say nothing of their noise.
+    Errors are those of `rounds_effect`, except that autocorrelation is pooled over all starts: from a dozen
+    rounds it would be a guess. Degrees of freedom are Satterthwaite's (1946). None if a start has fewer than
+    two rounds.
     """
     if min(map(len, log_ratios)) < 2:
         return None
@@ -163,13 +163,13 @@ def rounds_noise(log_ratios: Sequence[Sequence[float]], trim: float) -> Noise | 
 
 
 def mirrored(effect: Effect) -> Effect:
-    """The same seen from the other side."""
+    """The effect with its sign reversed."""
     per_start = tuple(-each for each in effect.per_start)
     return effect._replace(estimate=-effect.estimate, low=-effect.high, high=-effect.low, per_start=per_start)
 
 
 def with_error(effect: Effect, error: float, df: float, confidence: float) -> Effect:
-    """The same estimate, of which the error is known from more than its own starts."""
+    """The same estimate with an error from more than its own starts."""
     found = _effect(effect.estimate, error, df, confidence, effect.per_start)
     return found._replace(spread=effect.spread)
 
@@ -181,12 +181,12 @@ def resampled(
     rounding: float,
     confidence: float,
 ) -> Effect:
-    """An estimate over whole starts, and its interval from what resampled starts gave in its place.
+    """An estimate over whole starts, with its interval from the estimates of resampled starts.
 
-    The error is the standard deviation of the replicates, times sqrt(n / (n - 1)): draws from n starts vary
-    by that much less than starts do. The interval is Student's with n - 1 degrees of freedom (Hesterberg
-    2015, "What teachers should know about the bootstrap", on narrowness bias): of a mean it is
-    `over_starts`'. `rounding`: the error that stays however many starts there are. Needs two starts.
+    The error is the standard deviation of the replicates times sqrt(n / (n - 1)), because resamples of n
+    starts vary that much less than starts do. The interval is Student's with n - 1 degrees of freedom
+    (Hesterberg 2015, "What teachers should know about the bootstrap", on narrowness bias); for a mean it is
+    that of `over_starts`. `rounding`: the error that no number of starts reduces. Needs two starts.
     """
     starts = len(per_start)
     error = float(np.std(replicates)) * math.sqrt(starts / (starts - 1))
@@ -196,10 +196,10 @@ def resampled(
 def difference(
     now: Sequence[float], then: float, then_error: float, then_starts: int, confidence: float
 ) -> Effect:
-    """How far the mean of what each start gave now lies from a mean that was measured before.
+    """The difference between the mean over these starts and a mean measured before.
 
-    Welch's interval, with the degrees of freedom of both (Welch 1947; Satterthwaite 1946). At least two
-    starts on both sides.
+    Welch's interval, with the degrees of freedom of both (Welch 1947; Satterthwaite 1946). Both sides need
+    two starts.
     """
     mean, variance = float(np.mean(now)), float(np.var(now, ddof=1)) / len(now)
     total = variance + then_error**2
@@ -211,14 +211,14 @@ def difference(
 def curve_effects(
     per_start: Sequence[Sequence[float]], threads: Sequence[int], confidence: float
 ) -> tuple[Effect, Effect]:
-    """What happened to a whole scaling curve: its level, and its tilt.
+    """Level and tilt: the changes of a whole scaling curve.
 
-    `per_start`: each start's log-ratios, one for each of `threads`. The level is their mean. The tilt is how
-    far the ratio at the most threads lies above that at the fewest, on the line through all of them over
-    log(threads): a collapse at many threads is a tilt, whatever the level. Both are linear contrasts of one
+    `per_start`: each start's log-ratios, one for each of `threads`. The level is their mean. The tilt is the
+    rise from the fewest to the most threads of the line through all of them over log(threads): a collapse at
+    many threads is a tilt, whatever the level. Both are linear contrasts of one
     start's values, so their spread over starts is their whole variance, correlations between cells included
     (repeated measures by contrasts: Maxwell and Delaney, "Designing Experiments and Analyzing Data", chapter
-    13), and Student's interval over starts holds. Needs two starts, and two numbers of threads.
+    13), and Student's interval over starts holds. Needs two starts, and two thread counts.
     """
     values = np.asarray(per_start, dtype=float)
     places = np.log(np.asarray(threads, dtype=float))
@@ -229,10 +229,7 @@ def curve_effects(
 
 
 def wilson(hits: int, trials: int, confidence: float) -> Interval:
-    """A share, and the interval it lies in by the score test (Wilson 1927; Newcombe 1998, method 3).
-
-    Without a trial nothing is known: the interval is 0 to 1.
-    """
+    """A share with its score interval (Wilson 1927; Newcombe 1998, method 3); 0 to 1 without trials."""
     if trials == 0:
         return Interval(estimate=0.0, low=0.0, high=1.0)
     z = quantile(confidence)
@@ -243,9 +240,10 @@ def wilson(hits: int, trials: int, confidence: float) -> Interval:
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """The p-values adjusted for their number, in the order given (Holm 1979).
+    """Adjust p-values for their number (Holm 1979); the order stays.
 
-    The i-th smallest of m is multiplied by m - i + 1; none becomes smaller than one before it, or than 1.
+    The i-th smallest of m is multiplied by m - i + 1, but becomes no smaller than the one before it, and no
+    larger than 1.
     """
     order = np.argsort(p_values, kind="stable")
     ordered = np.asarray(p_values, dtype=float)[order]
@@ -256,10 +254,10 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 def drift(values: Sequence[float]) -> tuple[float, float]:
-    """The mean of the second half less the mean of the first, and its standard error; needs four values.
+    """Mean of the second half less mean of the first, and its standard error; needs four values.
 
     A middle value belongs to the second half. The variance of each half's mean is corrected for the
-    autocorrelation inside the halves (Welch 1947, with `inefficiency`).
+    autocorrelation within the halves (Welch 1947, with `inefficiency`).
     """
     middle = len(values) // 2
     halves = [np.asarray(half, dtype=float) for half in (values[:middle], values[middle:])]
@@ -269,55 +267,56 @@ def drift(values: Sequence[float]) -> tuple[float, float]:
 
 
 def drifts(values: Sequence[float], tolerance: float) -> bool:
-    """Whether `drift` is beyond `tolerance`, and chance does not explain it."""
+    """Whether `drift` is beyond `tolerance` and significant."""
     change, error = drift(values)
-    return abs(change) > max(tolerance, quantile(SURE, len(values) - 2) * error)
+    return abs(change) > max(tolerance, quantile(STRICT, len(values) - 2) * error)
 
 
 class Settling(NamedTuple):
-    """What of a cold start is left: how much it moves the mean of what is measured next."""
+    """The rest of a cold start: how far it shifts the mean of the values to come."""
 
-    left: float  # estimate, and its standard error
-    error: float
-    most: float  # by how much at most, with 95 % confidence, whichever way
-    shown: bool  # chance does not explain it
+    remaining: float  # estimate
+    error: float  # standard error of `remaining`
+    bound: float  # of its absolute value, with 95 % confidence
+    significant: bool
 
 
 def settling(values: Sequence[float], slowest: float, ahead: float) -> Settling:
-    """How far a series has settled that begins with a cold start: for the mean of the `ahead` values to come.
+    """Estimate how far a cold start at the beginning of a series shifts the mean of the next `ahead` values.
 
-    The series is taken to be a level, a cold start that fades by exp(-i / fade), and noise; level and size
-    are fitted by least squares for time constants of an eighth of `slowest` up to it (in values). The whole
-    series speaks: where noise hides the end of a fade, its beginning shows. Values further off than 2.5
-    robust standard deviations are moved there first (Huber 1981, "Robust Statistics", section 7.7), and the
-    error is corrected for autocorrelation (`inefficiency`). The estimate is that of the time constant that
-    fits best; the bound holds for all that fit nearly as well (profile likelihood: Bates and Watts 1988,
-    "Nonlinear Regression Analysis", section 6.1). Fewer than `STEADY_MIN` values say nothing.
+    The model is a level, a cold start that fades as exp(-i / fade), and noise. Level and size are fitted by
+    least squares for time constants from an eighth of `slowest` up to `slowest`, in values. The fit uses the
+    whole series: if noise hides the end of a fade, its beginning shows it. Before that, values further off
+    than 2.5 robust standard deviations are moved to that distance (Huber 1981, "Robust Statistics", section
+    7.7). The error is corrected for autocorrelation (`inefficiency`). The estimate is that of the time
+    constant that fits best; the bound holds for all that fit nearly as well (profile likelihood: Bates and
+    Watts 1988, "Nonlinear Regression Analysis", section 6.1). With fewer than `STEADY_MIN` values the bound
+    is infinite.
     """
     count = len(values)
     if count < STEADY_MIN:
-        return Settling(0.0, math.inf, math.inf, shown=False)
+        return Settling(0.0, math.inf, math.inf, significant=False)
     fades = slowest / np.array([1.0, 2.0, 4.0, 8.0])
     shapes = np.exp(-np.arange(count) / fades[:, None])
-    # What is left of a size of one, in the mean of what comes.
+    # The share of the initial size that remains in the mean of the values to come.
     rests = np.exp(-count / fades) * fades / ahead * -np.expm1(-ahead / fades)
     series = np.asarray(values, dtype=float)
-    kept = series
-    for _ in range(CLIPPED):
-        sizes, misses = _fits(kept, shapes)
-        fitted = kept - misses[_best(misses)]
+    clipped = series
+    for _ in range(CLIPPINGS):
+        sizes, residuals = _fits(clipped, shapes)
+        fitted = clipped - residuals[_best(residuals)]
         reach = 2.5 * 1.4826 * float(np.median(np.abs(series - fitted)))
-        kept = np.clip(series, fitted - reach, fitted + reach)
-    sizes, misses = _fits(kept, shapes)
-    best, df = _best(misses), count - 3
-    squares = (misses**2).sum(axis=1)
-    inflation = inefficiency(misses[best].tolist())
+        clipped = np.clip(series, fitted - reach, fitted + reach)
+    sizes, residuals = _fits(clipped, shapes)
+    best, df = _best(residuals), count - 3
+    squares = (residuals**2).sum(axis=1)
+    inflation = inefficiency(residuals[best].tolist())
     spreads = shapes.std(axis=1) * math.sqrt(count)
     errors = np.sqrt(squares / df * inflation) / spreads * rests
     near = squares <= squares[best] * (1 + quantile(0.95, df) ** 2 * inflation / df)
-    left, error = float((sizes * rests)[best]), float(errors[best])
-    most = float((np.abs(sizes * rests) + quantile(0.9, df) * errors)[near].max())
-    return Settling(left, error, most, shown=abs(left) > quantile(SURE, df) * error)
+    remaining, error = float((sizes * rests)[best]), float(errors[best])
+    bound = float((np.abs(sizes * rests) + quantile(0.9, df) * errors)[near].max())
+    return Settling(remaining, error, bound, significant=abs(remaining) > quantile(STRICT, df) * error)
 
 
 def _fits(series: NDArray[np.float64], shapes: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
@@ -327,13 +326,13 @@ def _fits(series: NDArray[np.float64], shapes: NDArray[np.float64]) -> tuple[NDA
     return sizes, series - series.mean() - sizes[:, None] * centred
 
 
-def _best(misses: NDArray[np.float64]) -> int:
-    """The fit with the least squares."""
-    return int((misses**2).sum(axis=1).argmin())
+def _best(residuals: NDArray[np.float64]) -> int:
+    """The index of the fit with the least squares."""
+    return int((residuals**2).sum(axis=1).argmin())
 
 
 def _winsorized(values: Sequence[float], trim: float) -> NDArray[np.float64]:
-    """The values in their order, the share `trim` at each end replaced by the nearest that stays."""
+    """The values, with the share `trim` at each end replaced by the nearest value that remains."""
     array = np.asarray(values, dtype=float)
     ordered = np.sort(array)
     cut = int(trim * len(ordered))
@@ -342,12 +341,12 @@ def _winsorized(values: Sequence[float], trim: float) -> NDArray[np.float64]:
 
 
 def _independent(rounds: int, trim: float, inflation: float) -> float:
-    """Degrees of freedom of so many rounds: those that are independent among the untrimmed, less one."""
+    """Degrees of freedom of rounds: the independent ones among the untrimmed, less one; at least 1."""
     return max(1.0, (rounds - 2 * int(trim * rounds)) / inflation - 1)
 
 
 def quantile(confidence: float, df: float = math.inf) -> float:
-    """Standard errors that Student's interval reaches to each side; infinite df: the normal interval's."""
+    """Half-width of Student's interval in standard errors; of the normal interval for infinite `df`."""
     end = (1 + confidence) / 2
     return float(ndtri(end) if df == math.inf else stdtrit(df, end))
 

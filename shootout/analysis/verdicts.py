@@ -1,4 +1,4 @@
-"""The verdict on a cell: the rule of docs/method.md, and one sentence why."""
+"""A cell's verdict, by the rule of docs/method.md, and one sentence why."""
 
 from __future__ import annotations
 
@@ -12,146 +12,147 @@ from shootout.analysis.pairs import Change, Pair, unsteady
 from shootout.model.plan import THROUGHPUT, Cell, Policy
 from shootout.model.verdict import Interval, MetricVerdict, Verdict
 
-DETECTABLE_MAX = math.log(1000)  # a thousandfold; more is not told apart
+DETECTABLE_MAX = math.log(1000)  # a thousandfold; larger ones count as this
 CellMetric = tuple[Cell, str]
-# The worst of a cell's metrics is the cell's.
+# A cell's verdict is the worst of its metrics'.
 _WORST_FIRST = (Verdict.REGRESSED, Verdict.INCONCLUSIVE, Verdict.IMPROVED, Verdict.EQUIVALENT)
 
 
-class Judgement(NamedTuple):
-    """A cell's verdict, one sentence why, and each of its metrics; the one that decided comes first."""
+class Decision(NamedTuple):
+    """A cell's verdict, one sentence why, and its metrics, the decisive one first."""
 
     verdict: Verdict
     reason: str
     metrics: tuple[MetricVerdict, ...] = ()
 
 
-def judge(
+def of_cell(
     pair: Pair, policy: Policy, p_values: Mapping[CellMetric, float], spreads: Mapping[str, float]
-) -> Judgement:
-    """Judge a cell. `p_values` are adjusted; `spreads`: how much starts of A/A cells differ, by metric."""
+) -> Decision:
+    """Decide on a cell. `p_values`: adjusted; `spreads`: over starts of A/A cells, by metric."""
     if pair.failure is not None:
-        return Judgement(Verdict.FAILED, pair.failure)
+        return Decision(Verdict.FAILED, pair.failure)
     if not pair.starts:
         why = "the run was cut short before it, or its shard is missing"
-        return Judgement(Verdict.UNJUDGED, pair.absent or f"not measured: {why}")
+        return Decision(Verdict.UNJUDGED, pair.absent or f"not measured: {why}")
     if pair.cell == pair.base:
-        instead = f"the base, in place of {pair.replaces}" if pair.replaces else "the base"
-        return Judgement(Verdict.UNJUDGED, instead)
+        instead = f"the base, in place of {pair.missing_base}" if pair.missing_base else "the base"
+        return Decision(Verdict.UNJUDGED, instead)
     if pair.base_failure is not None:
-        return Judgement(Verdict.UNJUDGED, f"its base, {pair.base.server}, failed: {pair.base_failure}")
-    if not pair.judged and (doubt := unsteady(pair)):
-        return Judgement(Verdict.INCONCLUSIVE, f"nothing is judged on unsteady samples: {doubt}")
-    if not pair.judged and pair.throughput is not None:
-        return Judgement(Verdict.UNJUDGED, "none of the metrics to judge was visible in every start")
-    if not pair.judged:
-        return Judgement(
+        return Decision(Verdict.UNJUDGED, f"its base, {pair.base.server}, failed: {pair.base_failure}")
+    if not pair.changes and (why := unsteady(pair)):
+        return Decision(Verdict.INCONCLUSIVE, f"no verdict on unsteady samples: {why}")
+    if not pair.changes and pair.throughput is not None:
+        return Decision(Verdict.UNJUDGED, "none of the policy's metrics was visible in every start")
+    if not pair.changes:
+        return Decision(
             Verdict.UNJUDGED, f"nothing to compare with: {pair.base.server} was not measured beside it"
         )
     found = [
-        metric(pair.cell, change, policy, p_values, _floor(change, policy, spreads)) for change in pair.judged
+        of_metric(pair.cell, change, policy, p_values, _floor(change, policy, spreads))
+        for change in pair.changes
     ]
     found.sort(key=lambda each: _WORST_FIRST.index(each[0].verdict))
-    judged, reason = found[0]
-    verdict = judged.verdict
-    if pair.unseen and verdict is not Verdict.REGRESSED:
-        names = " and ".join(metrics.TITLES[name] for name in pair.unseen)
+    decisive, reason = found[0]
+    verdict = decisive.verdict
+    if pair.not_visible and verdict is not Verdict.REGRESSED:
+        names = " and ".join(metrics.TITLES[name] for name in pair.not_visible)
         reason += f"; but {names} could not be compared: not visible, or 0, in some start"
         verdict = Verdict.INCONCLUSIVE
-    return Judgement(verdict, reason, tuple(each for each, _ in found))
+    return Decision(verdict, reason, tuple(each for each, _ in found))
 
 
-def metric(
+def of_metric(
     cell: Cell, change: Change, policy: Policy, p_values: Mapping[CellMetric, float], floor: float | None
 ) -> tuple[MetricVerdict, str]:
-    """Judge one metric of a cell; and why, in words. `floor`: its A/A noise floor, where that is known."""
+    """Decide on one metric of a cell, and say why. `floor`: its A/A noise floor, None if unknown."""
     margin = policy.margin_of(change.metric, cell.workload)
     bar = max(math.log1p(margin), policy.floor_factor * (floor or 0.0))
-    hurdle = _Hurdle(margin, bar, p_values[cell, change.metric], len(p_values))
-    verdict, why, confirmed = _rule(change, policy, hurdle)
-    judged = MetricVerdict(
+    criteria = _Criteria(margin, bar, p_values[cell, change.metric], len(p_values))
+    verdict, why, confirmed = _rule(change, policy, criteria)
+    result = MetricVerdict(
         metric=change.metric,
         verdict=verdict,
-        ratio=ratio(change.metric, change.whole),
-        p_value=hurdle.p_value,
+        ratio=ratio(change.metric, change.overall),
+        p_value=criteria.p_value,
         margin=margin,
-        spread=change.whole.spread,
+        spread=change.overall.spread,
         floor=floor,
-        detectable=_detectable(change, policy, bar, hurdle.comparisons),
+        detectable=_detectable(change, policy, bar, criteria.comparisons),
         confirmed=confirmed,
     )
-    return judged, f"{measured(change.metric, change.whole, policy.confidence)}{why}"
+    return result, f"{change_text(change.metric, change.overall, policy.confidence)}{why}"
 
 
-class _Hurdle(NamedTuple):
-    """What a change has to pass."""
+class _Criteria(NamedTuple):
+    """What a change must pass to count."""
 
     margin: float
-    bar: float  # of the logarithm: the margin's, or more where noise alone shows as much
+    bar: float  # of the logarithm: the margin, or more if noise alone reaches it
     p_value: float  # adjusted
     comparisons: int
 
 
-def _rule(change: Change, policy: Policy, hurdle: _Hurdle) -> tuple[Verdict, str, bool | None]:
-    """The first verdict that holds, why, and whether it was confirmed."""
-    first, again, whole = change.first, change.again, change.whole
-    beyond = first.low > 0 or first.high < 0
-    margin, margin_text = math.log1p(hurdle.margin), _share(hurdle.margin)
-    if len(first.per_start) < 2:
-        return Verdict.INCONCLUSIVE, "; a verdict must hold again after a fresh start", None
-    if beyond and abs(first.estimate) >= hurdle.bar and hurdle.p_value < 1 - policy.confidence:
-        verdict = Verdict.REGRESSED if first.estimate < 0 else Verdict.IMPROVED
-        if again is None and change.unsteady_again:
-            return Verdict.INCONCLUSIVE, ": no fresh start that was to confirm it was steady", False
-        if again is None:
+def _rule(change: Change, policy: Policy, criteria: _Criteria) -> tuple[Verdict, str, bool | None]:
+    """The first verdict that applies, why, and whether it was confirmed."""
+    initial, confirmation, overall = change.initial, change.confirmation, change.overall
+    beyond = initial.low > 0 or initial.high < 0
+    margin, margin_text = math.log1p(criteria.margin), _share(criteria.margin)
+    if len(initial.per_start) < 2:
+        return Verdict.INCONCLUSIVE, "; a verdict needs at least two starts", None
+    if beyond and abs(initial.estimate) >= criteria.bar and criteria.p_value < 1 - policy.confidence:
+        verdict = Verdict.REGRESSED if initial.estimate < 0 else Verdict.IMPROVED
+        if confirmation is None and change.confirmation_unsteady:
+            return Verdict.INCONCLUSIVE, ": no confirming start was steady", False
+        if confirmation is None:
             return verdict, "", None
-        if math.copysign(again.estimate, first.estimate * again.estimate) >= hurdle.bar:
-            return verdict, f", the last {_starts(again)} to confirm it", True
-        seen = measured(change.metric, again, policy.confidence)
+        if math.copysign(confirmation.estimate, initial.estimate * confirmation.estimate) >= criteria.bar:
+            return verdict, f", the last {_starts(confirmation)} to confirm it", True
+        seen = change_text(change.metric, confirmation, policy.confidence)
         return Verdict.INCONCLUSIVE, f": did not hold again after fresh starts ({seen})", False
-    if -margin <= whole.low and whole.high <= margin:
+    if -margin <= overall.low and overall.high <= margin:
         return Verdict.EQUIVALENT, f", all within the margin of {margin_text}", None
     if not beyond:
         why = f"neither beyond zero nor within the margin of {margin_text}"
-    elif abs(first.estimate) < margin:
-        why = f"a change, but perhaps below the margin of {margin_text}"
-    elif abs(first.estimate) < hurdle.bar:
-        why = f"not above {policy.floor_factor:g} times what the same server against itself shows here"
+    elif abs(initial.estimate) < margin:
+        why = f"a change, but possibly below the margin of {margin_text}"
+    elif abs(initial.estimate) < criteria.bar:
+        why = f"not above {policy.floor_factor:g} times the A/A noise floor"
     else:
-        noise = "" if change.p_value == first.p_value else " beside the noise of its rounds"
-        among = f"among {hurdle.comparisons} comparisons"
-        why = f"not significant{noise} {among} (p = {hurdle.p_value:.2g} after Holm)"
+        noise = "" if change.p_value == initial.p_value else " given the noise of its rounds"
+        among = f"among {criteria.comparisons} comparisons"
+        why = f"not significant{noise} {among} (p = {criteria.p_value:.2g} after Holm)"
     return Verdict.INCONCLUSIVE, f": {why}", None
 
 
 def _floor(change: Change, policy: Policy, spreads: Mapping[str, float]) -> float | None:
-    """What no change of so many starts may look like."""
+    """The A/A noise floor of so many starts, as a logarithm; None if unknown."""
     spread = spreads.get(change.metric)
     if spread is None:
         return None
-    return stats.quantile(policy.confidence) * spread / math.sqrt(len(change.first.per_start))
+    return stats.quantile(policy.confidence) * spread / math.sqrt(len(change.initial.per_start))
 
 
 def _detectable(change: Change, policy: Policy, bar: float, comparisons: int) -> float | None:
-    """The smallest worsening that four of five such runs would have flagged, as a share; None with one start.
+    """The smallest loss that four of five such runs would have flagged, as a share; None with one start.
 
-    Such a run: as many starts and comparisons, starts that differ as much, and what the policy confirms.
+    Such a run has as many starts and comparisons, the same spread, and the policy's confirmation.
     """
-    if len(change.first.per_start) < 2:
+    if len(change.initial.per_start) < 2:
         return None
-    starts, df = len(change.first.per_start), change.first.df
-    error = max(change.first.error, change.rounds.error if change.rounds else 0.0)
+    starts, df = len(change.initial.per_start), change.initial.df
+    error = max(change.initial.error, change.rounds.error if change.rounds else 0.0)
     spread = error * math.sqrt(starts)  # after variance shrinkage
     found = power.detectable(spread, starts, bar, policy, comparisons, df=df, rounds=change.rounds)
     change_ = min(found, DETECTABLE_MAX)
     return -math.expm1(-change_) if change.metric == THROUGHPUT else math.expm1(change_)
 
 
-# --- how it is said -------------------------------------------------------------------------------
+# --- wording --------------------------------------------------------------------------------------
 
 
-def measured(metric: str, effect: stats.Effect, confidence: float) -> str:
-    """A change with its interval, in words."""
+def change_text(metric: str, effect: stats.Effect, confidence: float) -> str:
+    """Describe a change with its interval."""
     found = ratio(metric, effect)
     low, high = sorted((found.low, found.high), key=lambda bound: abs(bound - 1))
     less, more = ("slower", "faster") if metric == THROUGHPUT else ("less", "more")
@@ -165,7 +166,7 @@ def measured(metric: str, effect: stats.Effect, confidence: float) -> str:
 
 
 def ratio(metric: str, effect: stats.Effect) -> Interval:
-    """Head over base, of an effect in which below zero is worse."""
+    """Head over base, from an effect in which below zero is worse."""
     return (effect if metric == THROUGHPUT else stats.mirrored(effect)).ratio
 
 
@@ -179,5 +180,5 @@ def _change(found: float, less: str, more: str) -> str:
 
 
 def _share(part: float) -> str:
-    """A part of one, in percent as it was written."""
+    """A share in percent, without trailing zeros."""
     return f"{100 * part:g} %"

@@ -1,4 +1,4 @@
-"""Warnings about a cell: they travel with its verdict."""
+"""Warnings about a cell, which travel with its verdict."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from collections.abc import Iterator, Mapping
 
 from shootout.analysis import budget, stats
 from shootout.analysis.figures import completed
-from shootout.analysis.pairs import Pair, Starts, both_steady, unsteady, whole_log_tps
-from shootout.analysis.verdicts import Judgement, measured
+from shootout.analysis.pairs import Pair, Starts, both_steady, start_log_tps, unsteady
+from shootout.analysis.verdicts import Decision, change_text
 from shootout.model.plan import THROUGHPUT, Cell
 from shootout.model.run import RunDocument, RunHeader, Warning
 from shootout.model.verdict import CellFigures, Latency, MetricVerdict, Verdict
 from shootout.numbers import plain_percent
 
-# What is part of an OLTP load: rolled back by the engine, and tried again.
+# Errors that are part of an OLTP load: the transaction is rolled back and retried.
 RETRIED = {"1020": "record changed", "1062": "duplicate key", "1205": "lock wait timeout", "1213": "deadlock"}
-RETRIED_MAX = 0.01  # of transactions; with more, throughput is that of another workload
-CLIENT_MAX = 0.8  # of the client's CPU time; with more, the client may be what is measured
+RETRIED_MAX = 0.01  # of transactions; above it, the load is in effect another workload
+CLIENT_MAX = 0.8  # of the client's CPU time; above it, the client may be the bottleneck
 
 
 def of_cell(
-    document: RunDocument, pair: Pair, judgement: Judgement, figures: CellFigures | None
+    document: RunDocument, pair: Pair, decision: Decision, figures: CellFigures | None
 ) -> Iterator[Warning]:
-    """What speaks against believing it, the run's own warnings first."""
+    """Every warning about the cell; those about its servers come last."""
     if document.interrupted(pair.cell):
         yield Warning(code="interrupted", text="The run was cut short: some starts are missing")
     if which := unsteady(pair):
-        yield Warning(code="unsteady", text=f"{which}: not judged by that")
+        yield Warning(code="unsteady", text=f"{which}: excluded from the verdict")
     if pair.throughput is not None and len(pair.throughput.per_start) == 1:
-        text = "One start only: what a restart changes is not in the interval"
+        text = "One start only: the interval does not include the effect of a restart"
         yield Warning(code="few-starts", text=text)
-    # After variance shrinkage an interval rests on the other heads' spreads, too.
+    # After variance shrinkage the interval also rests on the other heads' spreads.
     if pair.throughput is not None and len(pair.throughput.per_start) == 2 and pair.throughput.df == 1:
         yield Warning(code="few-starts", text="Two starts only: the interval rests on one difference")
-    yield from _wide(document.header, pair, judgement)
-    yield from _uneven(pair, judgement)
+    yield from _wide(document.header, pair, decision)
+    yield from _uneven(pair, decision)
     if figures is not None:
         yield from _load_warnings(document.header, pair.cell, pair.starts, figures)
     yield from _shape_warnings(document.header, pair.cell.workload)
-    for each in judgement.metrics[:1]:
+    for each in decision.metrics[:1]:
         yield from of_change(each)
     records = {record.label: record for record in document.header.part(pair.cell).servers}
     for label in dict.fromkeys((pair.cell.server, pair.base.server)):
@@ -47,56 +47,58 @@ def of_cell(
             yield Warning(code=warning.code, text=f"{label}: {warning.text}")
 
 
-def of_change(judged: MetricVerdict) -> Iterator[Warning]:
-    """What is wanting where a metric has changed."""
-    if judged.verdict not in (Verdict.REGRESSED, Verdict.IMPROVED):
+def of_change(metric: MetricVerdict) -> Iterator[Warning]:
+    """Warnings about a changed metric: no noise floor, or no confirmation."""
+    if metric.verdict not in (Verdict.REGRESSED, Verdict.IMPROVED):
         return
-    if judged.floor is None:
-        text = "The cell's A/A noise floor is not known: the margin is the only bar"
+    if metric.floor is None:
+        text = "The cell's A/A noise floor is unknown: the margin is the only bar"
         yield Warning(code="noise-floor-unknown", text=text)
-    if judged.confirmed is None:
+    if metric.confirmed is None:
         text = "Seen once: no fresh starts were made to confirm it"
         yield Warning(code="not-confirmed", text=text)
 
 
-def _wide(header: RunHeader, pair: Pair, judgement: Judgement) -> Iterator[Warning]:
-    """Where throughput could not be told as closely as the profile asks: what it would take."""
-    effect, asked, confidence = pair.throughput, header.profile.sampling, header.profile.policy.confidence
-    untold = [each.metric for each in judgement.metrics if each.verdict is Verdict.INCONCLUSIVE]
-    if effect is None or len(effect.per_start) < 2 or THROUGHPUT not in untold:
+def _wide(header: RunHeader, pair: Pair, decision: Decision) -> Iterator[Warning]:
+    """Inconclusive throughput with a wider interval than the profile asks for: how many starts it needs."""
+    effect, sampling, confidence = pair.throughput, header.profile.sampling, header.profile.policy.confidence
+    inconclusive = [each.metric for each in decision.metrics if each.verdict is Verdict.INCONCLUSIVE]
+    if effect is None or len(effect.per_start) < 2 or THROUGHPUT not in inconclusive:
         return
     starts = len(effect.per_start)
     spread = effect.error * math.sqrt(starts)
     half_width = (effect.high - effect.low) / 2
-    if half_width > asked.half_width:
-        needed = budget.starts_for(asked.half_width, spread, confidence)
-        text = f"± {plain_percent(half_width)}, where ± {plain_percent(asked.half_width)} was asked for: "
-        text += f"about {needed} starts would do, {starts} were steady"
-        if needed > asked.starts_max:
-            reach = budget.half_width(spread, asked.starts_max, confidence)
+    if half_width > sampling.half_width:
+        needed = budget.starts_for(sampling.half_width, spread, confidence)
+        text = (
+            f"± {plain_percent(half_width)}, but the profile asks for ± {plain_percent(sampling.half_width)}"
+        )
+        text += f": about {needed} starts are needed, {starts} were steady"
+        if needed > sampling.starts_max:
+            reach = budget.half_width(spread, sampling.starts_max, confidence)
             text += (
-                f", and the {asked.starts_max} that the profile allows would give ± {plain_percent(reach)}"
+                f", and the {sampling.starts_max} that the profile allows would give ± {plain_percent(reach)}"
             )
         yield Warning(code="wide", text=text)
 
 
-def _uneven(pair: Pair, judgement: Judgement) -> Iterator[Warning]:
-    """Where trimming hides something: a server that stands still in a few slices loses those alone."""
-    margin = next((each.margin for each in judgement.metrics if each.metric == THROUGHPUT), None)
+def _uneven(pair: Pair, decision: Decision) -> Iterator[Warning]:
+    """A change hidden by trimming, as from a server that stands still in a few slices."""
+    margin = next((each.margin for each in decision.metrics if each.metric == THROUGHPUT), None)
     if margin is None or pair.throughput is None or len(pair.throughput.per_start) < 2:
         return
     base, head = both_steady(pair.base_starts, pair.starts)
-    whole = [whole_log_tps(head[start]) - whole_log_tps(base[start]) for start in base]
+    whole = [start_log_tps(head[start]) - start_log_tps(base[start]) for start in base]
     gaps = [all_ - trimmed for all_, trimmed in zip(whole, pair.throughput.per_start, strict=True)]
-    gap = stats.over_starts(gaps, stats.SURE)
+    gap = stats.over_starts(gaps, stats.STRICT)
     if (gap.low > 0 or gap.high < 0) and abs(gap.estimate) >= math.log1p(margin):
-        found = measured(THROUGHPUT, stats.over_starts(whole, stats.SURE), stats.SURE)
-        text = f"With all slices, the outermost of each start included, it is {found}: some stand far off"
+        found = change_text(THROUGHPUT, stats.over_starts(whole, stats.STRICT), stats.STRICT)
+        text = f"With all slices, the outermost of each start included, it is {found}: some are far off"
         yield Warning(code="uneven", text=text)
 
 
 def _shape_warnings(header: RunHeader, workload: str) -> Iterator[Warning]:
-    """Where the load is not what its options say, or does not measure what a verdict is about."""
+    """A load that differs from its options, or does not measure what the verdict is about."""
     load = header.profile.load
     for record in header.workloads:
         asked = record.written.endswith(f".{record.protocol}")
@@ -104,7 +106,7 @@ def _shape_warnings(header: RunHeader, workload: str) -> Iterator[Warning]:
             text = f"Sent by the {record.protocol} protocol, the only one for this workload"
             yield Warning(code="protocol", text=text)
     if load.rate is not None:
-        text = "At a fixed rate throughput says whether a server keeps up, and no more: latencies are judged"
+        text = "At a fixed rate throughput only shows whether a server keeps up: latencies are judged"
         yield Warning(code="fixed-rate", text=text)
 
 
@@ -113,25 +115,25 @@ def _codes(errors: Mapping[str, int]) -> str:
 
 
 def _load_warnings(header: RunHeader, cell: Cell, starts: Starts, figures: CellFigures) -> Iterator[Warning]:
-    """What the load itself says about how far its figures can be trusted."""
-    refused = {code: count for code, count in figures.errors.items() if code in RETRIED}
-    retried = sum(refused.values()) / completed(starts)
+    """Errors, and a load engine near its limit."""
+    retryable = {code: count for code, count in figures.errors.items() if code in RETRIED}
+    retried = sum(retryable.values()) / completed(starts)
     if retried > RETRIED_MAX:
-        text = f"{plain_percent(retried)} of transactions were rolled back and retried ({_codes(refused)})"
+        text = f"{plain_percent(retried)} of transactions were rolled back and retried ({_codes(retryable)})"
         yield Warning(code="errors", text=text)
     if lost := {code: count for code, count in figures.errors.items() if code not in RETRIED}:
-        text = f"Connections were lost, or could not be opened again at once ({_codes(lost)})"
+        text = f"Connections were lost, or could not be reopened at once ({_codes(lost)})"
         yield Warning(code="lost", text=text)
     busy = _client_share(header, cell, starts, figures.latency)
     if busy > CLIENT_MAX:
-        text = f"The load engine used about {100 * busy:.0f} % of its CPUs: it may be what is measured"
+        text = f"The load engine used about {100 * busy:.0f} % of its CPUs: it may be the bottleneck"
         yield Warning(code="client-bound", text=text)
 
 
 def _client_share(header: RunHeader, cell: Cell, starts: Starts, latency: Latency) -> float:
-    """The client's CPU time as a share of what its CPUs had during the slices; an estimate.
+    """Estimated share of its CPUs that the client used during the slices.
 
-    A document has no wall time of whole slices: each is taken to be its window, a ramp in the profile's
+    Run documents lack the wall time of slices. It is taken to be the window, a ramp in the profile's
     proportion, and one mean latency for the transactions in flight at the end.
     """
     runner = header.part(cell).runner

@@ -262,7 +262,7 @@ class _Campaign:
         made = max((start.start for start in starts), default=1)
         chosen = budget.next_start(
             [
-                budget.standing(key, self.starts.get(key, []), self.half_widths.get(key, math.inf), sampling)
+                budget.progress(key, self.starts.get(key, []), self.half_widths.get(key, math.inf), sampling)
                 for key in (block.key for block in pending)
             ],
             sampling,

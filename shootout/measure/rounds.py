@@ -291,9 +291,9 @@ def _assess(speeds: Sequence[float], slices: _Slices, window_s: float) -> tuple[
     """A server's warm-up so far, and whether the rest of its cold start is certainly small."""
     newest = speeds[len(speeds) // 2 :]
     left = stats.settling(speeds, FADE_S / window_s, slices.sampling.measure_s / window_s)
-    fades = left.shown and abs(left.left) > STEADY_TOLERANCE
+    fades = left.significant and abs(left.remaining) > STEADY_TOLERANCE
     steady = not (fades or stats.drifts(newest, STEADY_TOLERANCE))
-    return _WarmUp(len(speeds), stats.drift(newest)[0], steady), left.most <= STEADY_BOUND
+    return _WarmUp(len(speeds), stats.drift(newest)[0], steady), left.bound <= STEADY_BOUND
 
 
 class _SampleBuilder:

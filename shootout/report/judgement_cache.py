@@ -84,7 +84,7 @@ class Summary(Value):
             curves=(),
             laws=(),
         )
-        aa_cells = (*comparison.aa_controls, *compare.again(header, comparison.cells))
+        aa_cells = (*comparison.aa_controls, *compare.self_comparisons(header, comparison.cells))
         return cls(comparison=slim, aa_entries=ledger.of(header, aa_cells))
 
 
@@ -237,8 +237,8 @@ def _whole(path: Path, ledgers: _Ledgers, acknowledged: Sequence[Acknowledgement
 def _judge(path: Path, ledgers: _Ledgers) -> Whole:
     document = journal.read(path)
     before = ledgers.before(document.header)
-    comparison = compare.compare(document, history=before)
-    return Whole(document, comparison, tuple(compare.others(document, comparison, before)))
+    comparison = compare.compare(document, ledger_entries=before)
+    return Whole(document, comparison, tuple(compare.between_heads(document, comparison, before)))
 
 
 def _acknowledged(comparison: Comparison, acknowledged: Sequence[Acknowledgement]) -> Comparison:

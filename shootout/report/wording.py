@@ -295,7 +295,7 @@ def _pace(load: Load) -> list[str]:
 def advice(comparison: Comparison) -> str:
     """Why the run's verdicts advise and fail nothing; empty where they do fail."""
     known, policy = comparison.false_alarms, comparison.policy
-    more = ledger.wanting(known, policy)
+    more = ledger.cells_needed(known, policy)
     if not more or not heads(comparison):
         return ""
     seen, cells = "nothing is known of the rate of false alarms on this runner", _counted(more, "A/A cell")

@@ -58,7 +58,7 @@ def examine(data: Path, results: Path, policy: Policy) -> Report:
         findings=tuple(_findings(data)),
         noise=noise(entries, policy),
         false_alarms=false_alarms,
-        aa_cells_wanting=ledger.wanting(false_alarms, policy),
+        aa_cells_wanting=ledger.cells_needed(false_alarms, policy),
         calibration=calibration.read(folder, runner.fingerprint),
     )
 

@@ -37,7 +37,7 @@ def accepted(folder: Path, document: RunDocument) -> Path:
 
 
 def held(folder: Path, document: RunDocument) -> Comparison:
-    return baseline.judged(compare.compare(document), baseline.find(folder, document.header))
+    return baseline.compare(compare.compare(document), baseline.find(folder, document.header))
 
 
 def head(folder: Path, document: RunDocument) -> CellComparison:
@@ -79,7 +79,7 @@ def test_without_a_baseline_nothing_is_judged_and_nothing_fails(tmp_path: Path) 
     found = held(tmp_path, a_run(-50))
     assert found.cells[1].verdict is Verdict.UNJUDGED
     assert found.cells[1].reason.startswith(
-        "no baseline of reads on this runner yet; accept one with `shootout"
+        "no baseline for reads on this runner yet; accept one with `shootout"
     )
     assert compare.exit_code(found) == 0
 
@@ -174,7 +174,7 @@ def test_another_dataset_has_no_baseline(tmp_path: Path) -> None:
     document = structs.replace(
         a_run(20, "r2"), header=structs.replace(a_run(20, "r2").header, blocks=(other,))
     )
-    assert "no baseline of this server, dataset" in head(tmp_path, document).reason
+    assert "no baseline for this server, dataset" in head(tmp_path, document).reason
 
 
 def test_other_statements_are_another_measurement(tmp_path: Path) -> None:
@@ -193,9 +193,11 @@ def test_noise_of_both_runs_is_the_floor(tmp_path: Path) -> None:
     for spread, verdict in ((0.001, Verdict.REGRESSED), (0.03, Verdict.INCONCLUSIVE)):
         known = [an_entry(run="r0", spread=spread)]
         folder = tmp_path / str(spread)
-        baseline.accept(folder, baseline.of(compare.compare(a_run(20), history=known)))
+        baseline.accept(folder, baseline.of(compare.compare(a_run(20), ledger_entries=known)))
         now = a_run(16, "r2")
-        found = baseline.judged(compare.compare(now, history=known), baseline.find(folder, now.header))
+        found = baseline.compare(
+            compare.compare(now, ledger_entries=known), baseline.find(folder, now.header)
+        )
         judged = found.cells[1].judged[0]
         assert judged.floor == pytest.approx(math.sqrt(2) * 1.96 * spread / math.sqrt(5), rel=1e-3)
         assert judged.verdict is verdict
@@ -211,7 +213,7 @@ def test_what_is_said_beside_the_anchor_is_not_said_of_a_baseline(tmp_path: Path
         now = structs.replace(now, header=structs.replace(now.header, started="2026-11-21T00:00:00+00:00"))
         beside_anchor = compare.compare(now, acknowledged=[known])
         assert beside_anchor.cells[1].acknowledged == known
-        return baseline.judged(beside_anchor, baseline.find(tmp_path, now.header), acknowledged)
+        return baseline.compare(beside_anchor, baseline.find(tmp_path, now.header), acknowledged)
 
     accepted(tmp_path, a_run(0))
     now = a_run(-10, "r2")
@@ -250,7 +252,7 @@ def test_what_was_not_steady_cannot_become_a_baseline() -> None:
         for s in starts_of(20)
     ]
     for starts in (unsteady, starts_of(20, CLOSE[:1])):
-        with pytest.raises(InputError, match="no cell of it can be a baseline"):
+        with pytest.raises(InputError, match="no cell can be a baseline"):
             baseline.of(compare.compare(a_run(20, "r1", starts)))
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from shootout.analysis import budget, stats
-from shootout.analysis.budget import Standing
+from shootout.analysis.budget import BlockProgress
 from shootout.model.plan import Sampling
 from tests import builders
 
@@ -19,7 +19,7 @@ SAMPLING = Sampling(starts_min=4, starts_max=20, half_width=0.01)
 
 STANDINGS = st.lists(
     st.builds(
-        Standing,
+        BlockProgress,
         block=st.uuids().map(str),
         starts=st.integers(2, 19),
         steady=st.integers(2, 19),
@@ -31,12 +31,12 @@ STANDINGS = st.lists(
 )
 
 
-def a_standing(block: str, half_width: float = 0.02, starts: int = 6, start_s: float = 5.0) -> Standing:
-    return Standing(block=block, starts=starts, steady=starts, half_width=half_width, start_s=start_s)
+def a_block(block: str, half_width: float = 0.02, starts: int = 6, start_s: float = 5.0) -> BlockProgress:
+    return BlockProgress(block=block, starts=starts, steady=starts, half_width=half_width, start_s=start_s)
 
 
-def chosen(*standings: Standing, left_s: float, restart_s: float = 10.0) -> tuple[str, ...]:
-    return budget.next_start(standings, SAMPLING, 0.95, left_s=left_s, restart_s=restart_s)
+def chosen(*blocks: BlockProgress, left_s: float, restart_s: float = 10.0) -> tuple[str, ...]:
+    return budget.next_start(blocks, SAMPLING, 0.95, left_s=left_s, restart_s=restart_s)
 
 
 def test_widths_and_spreads_are_students() -> None:
@@ -53,59 +53,59 @@ def test_so_many_starts_are_enough_and_one_less_is_not(wanted: float, spread: fl
 
 
 def test_what_no_number_of_starts_reaches_is_no_error() -> None:
-    assert budget.starts_for(1e-9, 1.0, 0.95) == budget.STARTS_MOST
+    assert budget.starts_for(1e-9, 1.0, 0.95) == budget.STARTS_LIMIT
 
 
 def test_with_time_for_all_of_them_all_take_part() -> None:
-    assert chosen(a_standing("a"), a_standing("b", 0.05), left_s=10_000) == ("a", "b")
+    assert chosen(a_block("a"), a_block("b", 0.05), left_s=10_000) == ("a", "b")
 
 
 def test_a_block_that_can_be_finished_goes_before_one_that_cannot() -> None:
     """`near` needs two starts more, 30 s with their restarts; `far` all that it may have, and has no hope."""
-    near, far = a_standing("near", 0.012), a_standing("far", 0.2)
+    near, far = a_block("near", 0.012), a_block("far", 0.2)
     assert budget.starts_for(0.01, budget.spread(0.012, 6, 0.95), 0.95) == 8
     assert chosen(far, near, left_s=30) == ("near",)
     assert chosen(far, near, left_s=35) == ("far", "near")  # 5 s are left over, and go to the other
 
 
 def test_what_is_left_over_goes_to_the_widest() -> None:
-    blocks = [a_standing("wide", 0.2), a_standing("wider", 0.4), a_standing("widest", 0.5)]
+    blocks = [a_block("wide", 0.2), a_block("wider", 0.4), a_block("widest", 0.5)]
     assert chosen(*blocks, left_s=20) == ("wider", "widest")
     assert chosen(*blocks, left_s=15) == ("widest",)
     assert chosen(*blocks, left_s=14) == ()
 
 
 def test_blocks_without_their_first_starts_go_first() -> None:
-    new, near = a_standing("new", math.inf, starts=1), a_standing("near", 0.012)
+    new, near = a_block("new", math.inf, starts=1), a_block("near", 0.012)
     assert chosen(near, new, left_s=45) == ("new",)  # three more of them, with three restarts
     assert chosen(near, new, left_s=55) == ("near", "new")
 
 
 def test_each_block_has_some_starts_before_one_has_all_that_it_wants() -> None:
     """Time for two blocks in one more start."""
-    blocks = [a_standing(name, 0.5, starts=starts) for name, starts in (("a", 3), ("b", 1), ("c", 2))]
+    blocks = [a_block(name, 0.5, starts=starts) for name, starts in (("a", 3), ("b", 1), ("c", 2))]
     assert chosen(*blocks, left_s=20) == ("b", "c")
     assert chosen(*blocks, left_s=25) == ("a", "b", "c")
 
 
 @given(STANDINGS, st.floats(0, 500), st.floats(0, 60))
-def test_a_start_fits_into_what_is_left(standings: list[Standing], left_s: float, restart_s: float) -> None:
-    names = chosen(*standings, left_s=left_s, restart_s=restart_s)
-    assert list(names) == [each.block for each in standings if each.block in names]
-    takes_s = [each.start_s for each in standings if each.block in names]
+def test_a_start_fits_into_what_is_left(blocks: list[BlockProgress], left_s: float, restart_s: float) -> None:
+    names = chosen(*blocks, left_s=left_s, restart_s=restart_s)
+    assert list(names) == [each.block for each in blocks if each.block in names]
+    takes_s = [each.start_s for each in blocks if each.block in names]
     if names:
         assert sum(takes_s) + restart_s <= left_s * (1 + 1e-9)
     else:
-        assert min(each.start_s for each in standings) + restart_s > left_s * (1 - 1e-9)
+        assert min(each.start_s for each in blocks) + restart_s > left_s * (1 - 1e-9)
 
 
 @given(STANDINGS, st.floats(0, 500), st.floats(0, 500))
 def test_with_more_time_there_is_no_less_a_start(
-    standings: list[Standing], one_s: float, other_s: float
+    blocks: list[BlockProgress], one_s: float, other_s: float
 ) -> None:
     less_s, more_s = sorted((one_s, other_s))
-    if chosen(*standings, left_s=less_s):
-        assert chosen(*standings, left_s=more_s)
+    if chosen(*blocks, left_s=less_s):
+        assert chosen(*blocks, left_s=more_s)
 
 
 def test_a_start_takes_as_long_as_its_slices() -> None:
@@ -120,10 +120,10 @@ def test_a_start_takes_as_long_as_its_slices() -> None:
 def test_a_block_stands_where_its_starts_have_brought_it() -> None:
     steady, not_ = (builders.a_samples(steady=steady) for steady in (True, False))
     starts = [builders.a_start(builders.a_block(), n, (steady, each)) for n, each in ((1, steady), (2, not_))]
-    found = budget.standing("b", starts, 0.03, Sampling())
+    found = budget.progress("b", starts, 0.03, Sampling())
     assert (found.starts, found.steady, found.half_width) == (2, 1, 0.03)
     assert found.start_s == pytest.approx(budget.loaded_s(starts, Sampling()) / 2)
-    assert budget.standing("b", [], math.inf, Sampling()).start_s == 0
+    assert budget.progress("b", [], math.inf, Sampling()).start_s == 0
 
 
 SPREADS = dict(zip("abcdefghi", (0.008, 0.01, 0.012, 0.012, 0.014, 0.015, 0.016, 0.08, 0.1), strict=True))
@@ -136,7 +136,7 @@ def finished(seed: int, left_s: float, *, divided: bool) -> int:
     half_widths = dict.fromkeys(SPREADS, math.inf)
     while True:
         pending = [
-            Standing(block, len(of), len(of), half_widths[block], 4.0)
+            BlockProgress(block, len(of), len(of), half_widths[block], 4.0)
             for block, of in made.items()
             if half_widths[block] > SAMPLING.half_width and len(of) < SAMPLING.starts_max
         ]

@@ -6,7 +6,7 @@ import pytest
 
 from shootout.analysis import causes
 from shootout.analysis.pairs import Pair
-from shootout.analysis.verdicts import Judgement
+from shootout.analysis.verdicts import Decision
 from shootout.model.plan import Metric, Policy
 from shootout.model.run import Samples
 from shootout.model.verdict import Cause, Interval, MetricComparison, MetricVerdict, StatementTime, Verdict
@@ -21,7 +21,7 @@ def a_pair(base: Samples | None = None, threads: int = 1) -> Pair:
     starts = {n: base or a_samples(tps=1000.0, threads=threads) for n in (1, 2)}
     return Pair(
         cell=block.cells[1], base=block.cells[0], starts=starts, base_starts=starts, failure=None,
-        base_failure=None, throughput=None, judged=(), replaces="",
+        base_failure=None, throughput=None, changes=(), missing_base="",
     )  # fmt: skip
 
 
@@ -54,7 +54,7 @@ def found(
     )  # fmt: skip
     return causes.of_cell(
         pair or a_pair(),
-        Judgement(verdict, "", (judged,)),
+        Decision(verdict, "", (judged,)),
         [each for each in parts if isinstance(each, MetricComparison)],
         [each for each in parts if isinstance(each, StatementTime)],
         Policy(),

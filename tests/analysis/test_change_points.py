@@ -65,7 +65,7 @@ def test_false_alarms_are_about_as_rare_as_asked(memory: float, most: float) -> 
         for shock in noise.normal(0, math.sqrt(1 - memory**2), 60):
             values.append(memory * values[-1] + shock)
         series.append(values[-52:])
-    alarms = sum(map(bool, map(change_points.found, series)))
+    alarms = sum(map(bool, map(change_points.find, series)))
     assert 0.03 < alarms / len(series) < most  # of 5 % asked
 
 
@@ -99,6 +99,6 @@ def test_it_is_looked_no_longer_than_it_matters() -> None:
             values[length // 3 : 2 * length // 3] += noise.choice([0.0, 0.01, 0.03])
             values[length // 2 :] += noise.choice([0.0, 0.02])
             series.append(values.tolist())
-    found = [*map(change_points.found, series)]
+    found = [*map(change_points.find, series)]
     assert found == [change_points.cuts(values, change_points.penalty(values)) for values in series]
     assert 20 < sum(map(bool, found)) < 120

@@ -85,7 +85,7 @@ def test_the_newest_values_are_suspected_by_the_definition(
     before: list[float], newest: list[float], moved: float
 ) -> None:
     level = [*before, *(moved + value for value in newest)]
-    assert history._departing(level) == departing(level)
+    assert history._suspected_runs(level) == departing(level)
 
 
 def test_few_runs_have_no_changes() -> None:

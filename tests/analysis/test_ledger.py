@@ -31,10 +31,10 @@ def an_entry(run: str = "r1", spread: float = 0.01, starts: int = 5, **fields: o
 
 def test_entries_are_kept_once_for_each_run_and_apart_for_each_runner(tmp_path: Path) -> None:
     first, second = an_entry("r1"), an_entry("r2", verdict=Verdict.REGRESSED)
-    ledger.keep(tmp_path / "ledger", "f1", [first])
-    ledger.keep(tmp_path / "ledger", "f1", [first])
-    ledger.keep(tmp_path / "ledger", "f1", [second, second])
-    ledger.keep(tmp_path / "ledger", "f2", [])
+    ledger.append(tmp_path / "ledger", "f1", [first])
+    ledger.append(tmp_path / "ledger", "f1", [first])
+    ledger.append(tmp_path / "ledger", "f1", [second, second])
+    ledger.append(tmp_path / "ledger", "f2", [])
     expected = tuple(structs.replace(each, runner="f1") for each in (first, second, second))
     assert ledger.read(tmp_path / "ledger", "f1") == expected
     assert ledger.read(tmp_path / "ledger", "f2") == ()
@@ -42,24 +42,24 @@ def test_entries_are_kept_once_for_each_run_and_apart_for_each_runner(tmp_path: 
 
 
 def test_a_torn_line_loses_only_itself(tmp_path: Path) -> None:
-    ledger.keep(tmp_path, "f", [an_entry("r1"), an_entry("r1", threads=8)])
+    ledger.append(tmp_path, "f", [an_entry("r1"), an_entry("r1", threads=8)])
     file = ledger.path_of(tmp_path, "f")
     file.write_bytes(file.read_bytes()[:-5])
     assert ledger.read(tmp_path, "f") == (an_entry("r1", runner="f"),)
-    ledger.keep(tmp_path, "f", [an_entry("r2")])
+    ledger.append(tmp_path, "f", [an_entry("r2")])
     assert ledger.read(tmp_path, "f") == (an_entry("r1", runner="f"), an_entry("r2", runner="f"))
 
 
 def test_what_is_no_entry_is_named(tmp_path: Path) -> None:
     ledger.path_of(tmp_path, "f").write_text('{"run": 1}\n')
-    with pytest.raises(InputError, match=r"f\.jsonl:1: not an entry of a ledger: "):
+    with pytest.raises(InputError, match=r"f\.jsonl:1: not a ledger entry: "):
         ledger.read(tmp_path, "f")
 
 
 def test_a_ledger_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "ledger").write_text("")
     with pytest.raises(InputError, match="cannot be"):
-        ledger.keep(tmp_path / "ledger", "f", [an_entry()])
+        ledger.append(tmp_path / "ledger", "f", [an_entry()])
 
 
 def test_the_spread_of_many_runs_is_that_of_all_their_starts() -> None:
@@ -88,7 +88,7 @@ def test_spreads_are_those_of_the_same_cell_and_metric() -> None:
 def test_so_many_cells_without_a_false_alarm_are_enough(alarms: int, others: int, most: float) -> None:
     policy = Policy(false_alarms_max=most)
     known = [an_entry(verdict=Verdict.REGRESSED)] * alarms + [an_entry()] * others
-    more = ledger.wanting(ledger.false_alarms(known, policy), policy)
+    more = ledger.cells_needed(ledger.false_alarms(known, policy), policy)
 
     def bound(more: int) -> float:
         found = ledger.false_alarms([*known, *[an_entry()] * more], policy)
@@ -99,8 +99,8 @@ def test_so_many_cells_without_a_false_alarm_are_enough(alarms: int, others: int
 
 
 def test_without_an_a_a_cell_all_are_wanting() -> None:
-    assert ledger.wanting(None, Policy(false_alarms_max=0.05)) == 73
-    assert ledger.wanting(None, Policy()) == 0
+    assert ledger.cells_needed(None, Policy(false_alarms_max=0.05)) == 73
+    assert ledger.cells_needed(None, Policy()) == 0
 
 
 def test_false_alarms_are_counted_with_wilsons_interval() -> None:
@@ -135,4 +135,4 @@ def test_a_document_cannot_choose_the_file(tmp_path: Path, fingerprint: str) -> 
     with pytest.raises(InputError, match=said):
         ledger.read(tmp_path, fingerprint)
     with pytest.raises(InputError, match=said):
-        ledger.keep(tmp_path, fingerprint, [an_entry()])
+        ledger.append(tmp_path, fingerprint, [an_entry()])

@@ -87,7 +87,7 @@ def simulated(rng: np.random.Generator, restart: float) -> NDArray[np.float64]:
     logs = rng.normal(0, restart, (6, 1)) + rng.normal(0, 0.3, shape) + tail
     counts = np.array([np.histogram(each, EDGES)[0] for each in logs])
     some = counts.any(axis=0)
-    return percentiles.seen(np.exp(EDGES[:-1])[some], counts[:, some], PERCENTS)
+    return percentiles.of_draws(np.exp(EDGES[:-1])[some], counts[:, some], PERCENTS)
 
 
 @pytest.mark.slow
@@ -98,6 +98,6 @@ def test_intervals_of_percentiles_cover_the_truth_as_often_as_they_say(restart: 
     for _ in range(RUNS):
         base, head = simulated(rng, restart), 1.05 * simulated(rng, restart)
         for place, sides in enumerate(zip(base, head, strict=True)):
-            found = percentiles.compared(*sides, 6, 0.95)
+            found = percentiles.from_draws(*sides, 6, 0.95)
             covered[place] += found.log_ratio.low <= math.log(1.05) <= found.log_ratio.high
     assert np.all((covered / RUNS >= 0.93) & (covered / RUNS <= 0.97)), covered / RUNS

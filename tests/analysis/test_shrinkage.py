@@ -248,13 +248,13 @@ def test_whole_and_confirming_starts_are_shrunk_each_by_themselves() -> None:
     heads, aa_controls = shrinkage.shrunk(cells, [], SURE)
     assert aa_controls == ()
     for before, after in zip(cells, heads, strict=True):
-        for own, change in zip(before.judged, after.judged, strict=True):
-            assert own.again is not None
-            assert change.again is not None
-            assert [each.df for each in (own.first, own.again, own.whole)] == [2, 1, 4]
-            assert change.again.estimate == own.again.estimate
-            assert after.throughput == change.whole
-    gained = [change for pair in heads for change in pair.judged if change.first.df > 2]
+        for own, change in zip(before.changes, after.changes, strict=True):
+            assert own.confirmation is not None
+            assert change.confirmation is not None
+            assert [each.df for each in (own.initial, own.confirmation, own.overall)] == [2, 1, 4]
+            assert change.confirmation.estimate == own.confirmation.estimate
+            assert after.throughput == change.overall
+    gained = [change for pair in heads for change in pair.changes if change.initial.df > 2]
     assert len(gained) > 12
 
 

@@ -121,7 +121,7 @@ def judged(
     p_values = {(key, THROUGHPUT): p for key, p in zip(keys, adjusted, strict=True)}
     floors = [None if of_a_a is None else 1.96 * of_a_a / math.sqrt(len(first)) for first, _ in cells]
     return tuple(
-        verdicts.metric(key, change, policy, p_values, floor)[0]
+        verdicts.of_metric(key, change, policy, p_values, floor)[0]
         for key, change, floor in zip(keys, changes, floors, strict=True)
     )
 

@@ -179,15 +179,15 @@ def test_what_is_left_of_a_fade_is_found(fade: float) -> None:
     """Of 20 % after 20 values, in the mean of the next 10; each of these time constants is looked for."""
     series = -0.2 * np.exp(-np.arange(30) / fade)
     found = stats.settling(series[:20].tolist(), slowest=20, ahead=10)
-    assert found.left == pytest.approx(series[20:].mean(), abs=0.004)
+    assert found.remaining == pytest.approx(series[20:].mean(), abs=0.004)
     assert found.error == pytest.approx(0, abs=1e-9)
-    assert found.most == pytest.approx(abs(found.left), abs=1e-6)
+    assert found.bound == pytest.approx(abs(found.remaining), abs=1e-6)
 
 
 def test_without_noise_or_fade_nothing_is_left() -> None:
     found = stats.settling([3.0] * 16, 20, 24)  # a least-squares solver may leave a rounding error
     assert found[:3] == pytest.approx((0, 0, 0), abs=1e-12)
-    assert not found.shown
+    assert not found.significant
 
 
 def test_too_few_values_say_nothing() -> None:
@@ -198,7 +198,7 @@ def test_a_standstill_at_the_end_is_no_fade() -> None:
     series = np.random.default_rng(1).normal(0, 0.05, 32)
     calm = stats.settling(series.tolist(), 20, 24)
     series[-1] = -5.0
-    assert stats.settling(series.tolist(), 20, 24).left == pytest.approx(calm.left, abs=0.015)
+    assert stats.settling(series.tolist(), 20, 24).remaining == pytest.approx(calm.remaining, abs=0.015)
 
 
 def test_the_bound_on_what_is_left_holds() -> None:
@@ -207,7 +207,7 @@ def test_the_bound_on_what_is_left_holds() -> None:
     for fade, sd, phi in ((20.0, 0.12, 0.2), (20.0, 0.04, 0.0), (10.0, 0.12, 0.4), (4.0, 0.08, 0.2)):
         series = -0.2 * np.exp(-np.arange(24) / fade) + autoregressive(rng, (250, 24), phi, sd)
         truth = 0.2 * float(np.exp(-np.arange(24, 48) / fade).mean())
-        bounds = [stats.settling(each, 20, 24).most for each in series.tolist()]
+        bounds = [stats.settling(each, 20, 24).bound for each in series.tolist()]
         assert np.mean([truth <= bound for bound in bounds]) > 0.9
 
 

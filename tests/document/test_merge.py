@@ -284,13 +284,13 @@ def test_each_runner_learns_from_its_own_blocks(whole: RunDocument, tmp_path: Pa
     comparison = compare.compare(whole)
     assert {series.runner: {series.workload for series in found} for found in [history.series([comparison])]
             for series in found}.keys() == {"runner0", "runner1"}  # fmt: skip
-    ledger.learn(tmp_path, ledger.of(whole.header, comparison.aa_controls))
+    ledger.record(tmp_path, ledger.of(whole.header, comparison.aa_controls))
     (entry,) = ledger.read(tmp_path, "runner0")
     assert (entry.run, entry.threads) == ("20261120T024100Z-000000", 1)
     assert ledger.read(tmp_path, "runner1") == ()
-    assert ledger.known(tmp_path, whole.header) == ()  # a run is no witness for itself
+    assert ledger.of_other_runs(tmp_path, whole.header) == ()  # a run is no witness for itself
     later = structs.replace(whole.header, parts=())
-    assert ledger.known(tmp_path, later) == (entry,)
+    assert ledger.of_other_runs(tmp_path, later) == (entry,)
 
 
 def test_a_noise_floor_is_that_of_the_runner(whole: RunDocument) -> None:
@@ -308,7 +308,9 @@ def test_a_noise_floor_is_that_of_the_runner(whole: RunDocument) -> None:
     ]
     for history_, verdict in ((noisy[:1], Verdict.REGRESSED), (noisy, Verdict.INCONCLUSIVE)):
         (cell,) = (
-            cell for cell in compare.compare(whole, history=history_).cells if cell.cell == block.cell(HEAD)
+            cell
+            for cell in compare.compare(whole, ledger_entries=history_).cells
+            if cell.cell == block.cell(HEAD)
         )
         assert cell.verdict is verdict
 
@@ -324,7 +326,7 @@ def test_baselines_are_kept_for_each_runner(whole: RunDocument, tmp_path: Path) 
         "runner1/oltp_point_select.json",
         "runner1/oltp_read_write.json",
     }
-    held = baseline.judged(comparison, baseline.find(tmp_path, whole.header))
+    held = baseline.compare(comparison, baseline.find(tmp_path, whole.header))
     told = [cell for cell in held.cells if cell.cell.server == HEAD and cell.verdict is not Verdict.FAILED]
     assert len(told) == 5
     assert all(isinstance(cell.ratio, Interval) for cell in told), [cell.reason for cell in told]

@@ -110,10 +110,10 @@ def test_only_earlier_entries_of_the_ledger_count(tmp_path: Path, monkeypatch: p
     assert alone.comparison.cells[-1].verdict is Verdict.REGRESSED
     judged = judgements(monkeypatch)
     fingerprint = read.header.runner.fingerprint
-    ledger.keep(tmp_path / ledger.FOLDER, fingerprint, [entry("r3")])
+    ledger.append(tmp_path / ledger.FOLDER, fingerprint, [entry("r3")])
     assert judgement_cache.run(path).key == alone.key
     assert judged == []
-    ledger.keep(tmp_path / ledger.FOLDER, fingerprint, [entry("r1")])
+    ledger.append(tmp_path / ledger.FOLDER, fingerprint, [entry("r1")])
     noisy = judgement_cache.run(path)
     assert judged == ["r2"]
     assert noisy.comparison.cells[-1].verdict is Verdict.INCONCLUSIVE

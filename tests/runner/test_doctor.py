@@ -76,7 +76,7 @@ def test_the_doctor_tells_of_machine_and_noise(tmp_path: Path, capsys: pytest.Ca
     text = capsys.readouterr().out
     assert "processor" in text
     assert "no A/A cell has been measured here yet" in text
-    ledger.keep(
+    ledger.append(
         tmp_path / "results" / ledger.FOLDER, machine.inspect(tmp_path).fingerprint, [an_entry(), an_entry()]
     )
     assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path)]) == 0

@@ -40,7 +40,7 @@ def a_run(number: int, level: float) -> JudgedRun:
         else cell
         for cell in comparison.cells
     )
-    others = tuple(compare.others(document, comparison, ()))
+    others = tuple(compare.between_heads(document, comparison, ()))
     return judgement_cache.in_memory(document, replace(comparison, cells=cells), others)
 
 
@@ -75,11 +75,11 @@ def choose(tab: Page, group: str, **values: str) -> None:
         tab.wait_for_timeout(150)
 
 
-def test_others_are_judged_as_with_another_base() -> None:
+def test_pairs_of_heads_get_the_verdicts_of_another_base() -> None:
     read = a_document(starts_of(-10, (-0.1, 0.1)))
-    assert tuple(compare.others(read, compare.compare(read), ())) == ()
+    assert tuple(compare.between_heads(read, compare.compare(read), ())) == ()
     document = builders.a_run(builders.a_header(SERVERS, workloads=("oltp_read_only",)), failing=False)
-    found = tuple(compare.others(document, compare.compare(document), ()))
+    found = tuple(compare.between_heads(document, compare.compare(document), ()))
     again = compare.compare(document, base=builders.HEAD)
     assert [(each.cell, each.base) for each in found] == [
         (block.cell("mariadb-11.8"), block.cell(builders.HEAD)) for block in document.header.blocks
