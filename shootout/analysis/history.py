@@ -15,7 +15,7 @@ from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries, Ser
 from shootout.model.run import RunHeader
 from shootout.model.verdict import CellComparison, Comparison, Interval
 
-# The newest runs are suspected if they are off their level by so many standard deviations, and by so much.
+# Suspected runs are off their level by at least so many standard deviations, and by at least this log-ratio.
 SUSPICIOUS = 4.0
 SUSPICIOUS_MIN = 0.01
 _MAD = 1.4826  # standard deviation over median absolute deviation, for normal values

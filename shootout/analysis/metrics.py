@@ -96,7 +96,7 @@ def compare(base: Starts, head: Starts, confidence: float) -> tuple[MetricCompar
 
 
 def log_ratio(name: str, base: Starts, head: Starts, confidence: float) -> stats.Effect | None:
-    """One metric's log(head / base) over the starts; None where it is 0 or not visible in some start.
+    """One metric's log(head / base) over the starts; None if it is 0 or not visible in some start.
 
     Raises ValueError for latencies that cannot be read.
     """
@@ -178,7 +178,7 @@ def _percentiles(
 def _pairs(
     source: Callable[[Samples], float | None], base: Sequence[Samples], head: Sequence[Samples]
 ) -> list[tuple[float, float]]:
-    """Both servers' values in each start; none where one is not visible."""
+    """Both servers' values in each start; none if one is not visible."""
     values = [(source(one), source(other)) for one, other in zip(base, head, strict=True)]
     pairs = [(of_base, of_head) for of_base, of_head in values if of_base is not None and of_head is not None]
     return pairs if len(pairs) == len(values) else []

@@ -101,8 +101,8 @@ def _shape_warnings(header: RunHeader, workload: str) -> Iterator[Warning]:
     """A load that differs from its options, or does not measure what the verdict is about."""
     load = header.profile.load
     for record in header.workloads:
-        asked = record.written.endswith(f".{record.protocol}")
-        if record.name == workload and record.protocol != load.protocol and not asked:
+        explicit = record.written.endswith(f".{record.protocol}")
+        if record.name == workload and record.protocol != load.protocol and not explicit:
             text = f"Sent by the {record.protocol} protocol, the only one for this workload"
             yield Warning(code="protocol", text=text)
     if load.rate is not None:

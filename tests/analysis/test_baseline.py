@@ -36,12 +36,12 @@ def accepted(folder: Path, document: RunDocument) -> Path:
     return path
 
 
-def held(folder: Path, document: RunDocument) -> Comparison:
+def against_baseline(folder: Path, document: RunDocument) -> Comparison:
     return baseline.compare(compare.compare(document), baseline.find(folder, document.header))
 
 
 def head(folder: Path, document: RunDocument) -> CellComparison:
-    return held(folder, document).cells[1]
+    return against_baseline(folder, document).cells[1]
 
 
 def test_a_run_is_held_against_the_one_that_was_accepted(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_a_run_is_held_against_the_one_that_was_accepted(tmp_path: Path) -> None
     accepted(tmp_path, a_run(20))
     same = head(tmp_path, a_run(20, "r2"))
     assert same.verdict is Verdict.EQUIVALENT
-    worse = held(tmp_path, a_run(10, "r2"))
+    worse = against_baseline(tmp_path, a_run(10, "r2"))
     cell = worse.cells[1]
     assert cell.verdict is Verdict.REGRESSED
     assert cell.base.server == "b in r1"
@@ -58,7 +58,7 @@ def test_a_run_is_held_against_the_one_that_was_accepted(tmp_path: Path) -> None
     assert cell.reason.startswith("9.5 % slower")
     assert cell.reason.endswith("; as a ratio to a")
     assert compare.exit_code(worse) == 1
-    assert compare.exit_code(held(tmp_path, a_run(20, "r2"))) == 0
+    assert compare.exit_code(against_baseline(tmp_path, a_run(20, "r2"))) == 0
 
 
 def test_a_machine_that_got_slower_for_everyone_is_no_regression(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_machine_that_got_slower_for_everyone_is_no_regression(tmp_path: Path)
 
 
 def test_without_a_baseline_nothing_is_judged_and_nothing_fails(tmp_path: Path) -> None:
-    found = held(tmp_path, a_run(-50))
+    found = against_baseline(tmp_path, a_run(-50))
     assert found.cells[1].verdict is Verdict.UNJUDGED
     assert found.cells[1].reason.startswith(
         "no baseline for reads on this runner yet; accept one with `shootout"
@@ -113,10 +113,10 @@ def test_an_incompatible_baseline_is_refused_and_the_difference_named(tmp_path: 
             ),
         ),
     }
-    for said, document in cases.items():
+    for expected, document in cases.items():
         cell = head(path, document)
         assert cell.verdict is Verdict.UNJUDGED
-        assert cell.reason.startswith(f"its baseline does not fit: {said}"), cell.reason
+        assert cell.reason.startswith(f"its baseline does not fit: {expected}"), cell.reason
     stranger = a_run(20, "r2")
     stranger = structs.replace(
         stranger,

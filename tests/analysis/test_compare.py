@@ -286,14 +286,16 @@ def test_one_start_is_no_verdict_however_clear() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spread", "most", "said"),
+    ("spread", "most", "expected"),
     [
         (APART, 12, "the 12 that the profile allows would give ± 3.0 %"),
         (APART, 100, "about 41 starts are needed, 5 were steady"),
         (CLOSE, 12, None),
     ],
 )
-def test_what_it_would_take_to_tell_is_said(spread: Sequence[float], most: int, said: str | None) -> None:
+def test_a_wide_interval_names_the_starts_it_needs(
+    spread: Sequence[float], most: int, expected: str | None
+) -> None:
     """Starts that differ by 4.74 %, or a tenth of that; ± 1.5 % is asked for."""
     document = a_document(starts_of(-1.8, spread))
     sampling = Sampling(starts_max=most)
@@ -301,10 +303,10 @@ def test_what_it_would_take_to_tell_is_said(spread: Sequence[float], most: int, 
     header = msgspec.structs.replace(document.header, profile=profile)
     head = head_of(msgspec.structs.replace(document, header=header))
     assert head.verdict is Verdict.INCONCLUSIVE
-    assert codes(head) == ([] if said is None else ["wide"])
-    if said is not None:
+    assert codes(head) == ([] if expected is None else ["wide"])
+    if expected is not None:
         assert head.warnings[0].text.startswith("± 5.9 %, but the profile asks for ± 1.5 %: about 41 starts")
-        assert head.warnings[0].text.endswith(said)
+        assert head.warnings[0].text.endswith(expected)
 
 
 def test_two_starts_are_judged_under_a_warning() -> None:
@@ -566,7 +568,7 @@ def test_any_metric_can_be_judged() -> None:
 
 
 def test_more_work_is_the_likely_cause_of_a_regression() -> None:
-    """A tenth slower, and twice as many fsyncs; of an equivalent cell it is told all the same."""
+    """A tenth slower, and twice as many fsyncs; an equivalent cell lists it all the same."""
     base_work, head_work = {"Innodb_data_fsyncs": 1200.0}, {"Innodb_data_fsyncs": 2400.0}
     for change, verdict in ((-10, Verdict.REGRESSED), (0, Verdict.EQUIVALENT)):
         starts = [
@@ -615,8 +617,10 @@ def test_a_metric_that_cannot_be_judged_passes_nothing(
         ]
         found = head_of(a_document(starts), policy)
         assert found.verdict is (Verdict.REGRESSED if change else verdict)
-        said = "but buffer pool reads could not be compared: not visible, or 0, in some start" in found.reason
-        assert said is (verdict is Verdict.INCONCLUSIVE and not change)
+        refused = (
+            "but buffer pool reads could not be compared: not visible, or 0, in some start" in found.reason
+        )
+        assert refused is (verdict is Verdict.INCONCLUSIVE and not change)
 
 
 def test_margins_are_the_metrics_and_the_workloads() -> None:
@@ -755,7 +759,7 @@ def test_a_run_cut_short() -> None:
 def test_what_trimming_hides_is_a_doubt() -> None:
     """A head that stands still in one slice of ten loses that one alone; a base that does so gains it."""
     still = (0.0, *(1000.0,) * 9)
-    for a, b, said in (
+    for a, b, expected in (
         ((1000.0,) * 10, still, "10.0 % slower"),
         (still, (1000.0,) * 10, "11.1 % faster"),
         (still, still[::-1], None),
@@ -763,9 +767,9 @@ def test_what_trimming_hides_is_a_doubt() -> None:
         starts = [a_start(n, a_sample("a", a), a_sample("b", b)) for n in range(1, 6)]
         head = head_of(a_document(starts))
         assert head.verdict is Verdict.EQUIVALENT
-        assert codes(head) == ([] if said is None else ["uneven"])
-        if said is not None:
-            assert f"it is {said}" in head.warnings[0].text
+        assert codes(head) == ([] if expected is None else ["uneven"])
+        if expected is not None:
+            assert f"it is {expected}" in head.warnings[0].text
 
 
 @pytest.mark.parametrize(("count", "expected"), [(11, []), (13, ["errors"])])
@@ -823,8 +827,8 @@ def test_warnings_about_a_server_and_its_base_travel_with_the_cell() -> None:
     differs = Warning(code="settings-differ", text="innodb_doublewrite is ON, not OFF")
     servers = (a_server("a", differs), a_server("b"))
     base, head = compare.compare(a_document(starts_of(0), servers=servers)).cells
-    told = Warning(code="settings-differ", text="a: innodb_doublewrite is ON, not OFF")
-    assert base.warnings == head.warnings == (told,)
+    expected = Warning(code="settings-differ", text="a: innodb_doublewrite is ON, not OFF")
+    assert base.warnings == head.warnings == (expected,)
 
 
 # --- figures ----------------------------------------------------------------------------------------

@@ -77,14 +77,14 @@ def test_small_losses_everywhere_add_up_to_one_clear_one() -> None:
 
 def test_what_a_whole_curve_shows_is_told_beside_the_cells() -> None:
     found = compare.compare(a_curve(3, 0, -9))
-    (said,) = wording.curves(found)
-    assert said.startswith("Whole curve, reads, b: level −")
-    assert "tilt from 1 to 64 threads −11" in said
-    assert said.endswith("p < 0.001")
-    assert markdown.escaped(said) in markdown.summary(found)
+    (sentence,) = wording.curves(found)
+    assert sentence.startswith("Whole curve, reads, b: level −")
+    assert "tilt from 1 to 64 threads −11" in sentence
+    assert sentence.endswith("p < 0.001")
+    assert markdown.escaped(sentence) in markdown.summary(found)
     screen = io.StringIO()
     terminal.print_verdicts(Console(file=screen, width=200), found)
-    assert said in screen.getvalue()
+    assert sentence in screen.getvalue()
     assert wording.curves(compare.compare(a_curve(0, 0, 0))) == ()
 
 

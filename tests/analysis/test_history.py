@@ -63,7 +63,7 @@ def test_series_are_apart_by_runner_and_in_the_order_of_runs() -> None:
     assert found[0].points[0].tps > 0
 
 
-def departing(level: list[float]) -> int:
+def suspected_runs(level: list[float]) -> int:
     """By the definition: at most half of the values, all of them far on one side of the others' median."""
     for count in range(len(level) // 2, 0, -1):
         rest, newest = level[:-count], level[-count:]
@@ -85,7 +85,7 @@ def test_the_newest_values_are_suspected_by_the_definition(
     before: list[float], newest: list[float], moved: float
 ) -> None:
     level = [*before, *(moved + value for value in newest)]
-    assert history._suspected_runs(level) == departing(level)
+    assert history._suspected_runs(level) == suspected_runs(level)
 
 
 def test_few_runs_have_no_changes() -> None:

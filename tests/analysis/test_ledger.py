@@ -131,8 +131,8 @@ def test_cells_that_were_judged_more_leniently_show_nothing() -> None:
 
 @pytest.mark.parametrize("fingerprint", ["../../x", "/etc/x", "a\0b", "..", "x" * 300])
 def test_a_document_cannot_choose_the_file(tmp_path: Path, fingerprint: str) -> None:
-    said = r"^runner\.fingerprint: expected letters and digits, found '"
-    with pytest.raises(InputError, match=said):
+    message = r"^runner\.fingerprint: expected letters and digits, found '"
+    with pytest.raises(InputError, match=message):
         ledger.read(tmp_path, fingerprint)
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         ledger.append(tmp_path, fingerprint, [an_entry()])

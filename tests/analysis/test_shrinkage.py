@@ -349,9 +349,9 @@ def test_many_heads_of_few_starts_tell_more_together() -> None:
     rng = np.random.default_rng(6)
     effects = [stats.over_starts(each, SURE) for block in equal(rng, 14, 8, 3).tolist() for each in block]
     found = shrinkage.over_blocks(effects, [number // 8 for number in range(112)], SURE)
-    asked = 1 - 0.05 / 112
+    adjusted = 1 - 0.05 / 112
     before, after = (
-        float(np.median([stats.quantile(asked, each.df) * each.error for each in of]))
+        float(np.median([stats.quantile(adjusted, each.df) * each.error for each in of]))
         for of in (effects, found)
     )
     assert after < before / 2.5

@@ -55,7 +55,7 @@ def test_power_is_drawn_of_kinds_that_differ(
     (page,) = runner.pages([run])
     assert [series.label for series in page.series] == said
     assert (page.power is None) == (not threads)
-    for kind in page.kinds:  # two thirds of what a change must rise above, by the rule of judge.py
+    for kind in page.kinds:  # two thirds of what a change must rise above, by the rule of verdicts.py
         bar = 1.96 * kind.noise.spread / math.sqrt(6)
         assert kind.floor == pytest.approx(1 - math.exp(-bar), rel=1e-3)
 
