@@ -32,6 +32,7 @@ def a_share(
     return float(found.mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [ONCE, Policy()], ids=["once", "confirmed"])
 @pytest.mark.parametrize("of_rounds", [0.0, 0.6, 1.0])
 @pytest.mark.parametrize("comparisons", [1, 13])

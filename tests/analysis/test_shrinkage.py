@@ -332,6 +332,7 @@ def simulated(noise: Noise, starts: int) -> Seen:
     return Seen(covered, of_last, alarms, sum(runs_ for runs_, *_ in KINDS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("starts", [3, 6])
 @pytest.mark.parametrize("noise", [equal, base_noisy, different, one_noisy, wild, shocks])
 def test_intervals_cover_and_runs_without_a_change_rarely_alarm(noise: Noise, starts: int) -> None:

@@ -330,6 +330,7 @@ def share_covered(intervals: list[stats.Effect], truth: float) -> float:
     return float(np.mean([effect.low <= truth <= effect.high for effect in intervals]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("starts", [2, 6, 12])
 @pytest.mark.parametrize("noise", NOISES)
 def test_the_interval_over_starts_covers_the_truth_as_often_as_it_says(
@@ -374,6 +375,7 @@ def test_the_interval_over_rounds_covers_the_start_but_not_the_restart() -> None
     assert share_covered(intervals, 0.0) < 0.7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("noise", "most"), [(independent, 0.07), (spikes, 0.07), (with_memory, 0.18)])
 def test_the_noise_of_rounds_explains_starts_that_differ_by_nothing_else(
     noise: Callable[..., Noise], most: float
@@ -388,6 +390,7 @@ def test_the_noise_of_rounds_explains_starts_that_differ_by_nothing_else(
     assert 0.03 <= np.mean(found) <= most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [0.01, 0.015, 0.02, 0.03, 0.05])
 def test_stopping_when_the_interval_is_narrow_costs_little_coverage(spread: float) -> None:
     """The quick profile's rule: 6 to 12 starts, until half the width is 1.5 %. It never looks at the sign."""

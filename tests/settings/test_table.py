@@ -115,6 +115,7 @@ def test_every_version_has_a_row_for_every_value_of_every_setting() -> None:
                 assert row.options or row.lacks or row.when is not None, (name, value, family, version)
 
 
+@pytest.mark.slow
 def test_no_row_is_there_in_vain() -> None:
     """A row that no server and value reaches says nothing, or the wrong thing."""
     for name, setting in written():
@@ -198,6 +199,7 @@ SHIPPED = sorted(path.stem for path in DIRECTORY.glob("*.toml"))
 MEANT_FOR_SOME = {"thread-pool", "scaling-thread-pool", "scaling-thread-pool-36"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in SHIPPED if name not in MEANT_FOR_SOME])
 def test_a_shipped_profile_can_be_had_on_every_version(name: str) -> None:
     profile = profiles.load(name)

@@ -21,6 +21,7 @@ from tests.report.site.pages import ATOM, csv_rows, entries_of
 from tests.report.site.weeks import FIRST, REGRESSED_AT, a_week
 
 
+@pytest.mark.slow
 def test_a_regression_is_one_entry_however_many_runs_have_it(weekly: Path, weeks: list[JudgedRun]) -> None:
     entries = entries_of(weekly / "feed.xml")
     kinds = [str(entry.find(f"{ATOM}category").get("term")) for entry in entries]  # type: ignore[union-attr]

@@ -22,6 +22,7 @@ from tests.report.site.pages import (
 from tests.report.site.weeks import REGRESSED_AT
 
 
+@pytest.mark.slow
 def test_every_link_leads_somewhere_inside_the_site(built: Path) -> None:
     check_links(built.parent)
 
@@ -102,6 +103,7 @@ def bytes_of(out: Path) -> dict[str, bytes]:
     return {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_a_runs_pages_say_what_history_knew_then(weekly: Path, weeks: list[JudgedRun]) -> None:
     first = f'run <a href="../../runs/{weeks[REGRESSED_AT].id}/index.html">'
     for week, since in ((REGRESSED_AT, "suspected since"), (19, "since")):
@@ -119,6 +121,7 @@ def test_an_update_gives_the_same_as_a_whole_build(
     assert bytes_of(tmp_path / "updated") == bytes_of(tmp_path / "whole")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [12, REGRESSED_AT + 1, REGRESSED_AT + 3])
 def test_only_what_is_new_is_written(weeks: list[JudgedRun], count: int, tmp_path: Path) -> None:
     site.update(weeks[:count], tmp_path)

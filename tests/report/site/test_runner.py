@@ -17,6 +17,7 @@ from tests.report.site.pages import csv_rows
 from tests.report.site.weeks import a_week
 
 
+@pytest.mark.slow
 def test_a_runners_page_has_its_noise_and_its_false_alarms(weekly: Path) -> None:
     text = " ".join((weekly / "runner-5e7c0f2a91d4.html").read_text("utf-8").split())
     assert "it called 1 of 20 A/A cells changed: a false alarm in 0.9 % to 23.6 % of cells" in text
