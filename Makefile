@@ -23,7 +23,7 @@ demo-site: $(INSTALLED)
 # What needs no server, no browser and no quiet machine: a minute at most.
 check: lint
 	$(BIN)/pytest -W error -m "not (real or browser or alone or large or slow)" --numprocesses 2 --dist loadfile \
-		--benchmark-disable --quiet
+		--benchmark-disable --hypothesis-profile quick --quiet
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check

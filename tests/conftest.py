@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 # How long an example takes says something about the machine, which others use as well.
 settings.register_profile("shared machine", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=20)  # make check
 settings.load_profile("shared machine")
 
 # Runs that a test starts are no part of how the tests themselves are spread over processes.
