@@ -12,7 +12,7 @@ from shootout.model.plan import Block
 from shootout.model.run import RunDocument, SettingRecord, StartRecord, WorkloadRecord
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
 from shootout.model.workload import Special
-from tests.analysis.test_compare import CLOSE, READS, WRITES, a_document, a_server, starts_of
+from tests.analysis.builders import CLOSE, READS, WRITES, a_document, a_server, starts_of
 from tests.analysis.test_ledger import an_entry
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from shootout.analysis import causes
@@ -9,7 +10,15 @@ from shootout.analysis.pairs import Pair
 from shootout.analysis.verdicts import Decision
 from shootout.model.plan import Metric, Policy
 from shootout.model.run import Samples
-from shootout.model.verdict import Cause, Interval, MetricComparison, MetricVerdict, StatementTime, Verdict
+from shootout.model.verdict import (
+    Cause,
+    Interval,
+    MetricComparison,
+    MetricVerdict,
+    StatementTime,
+    Verdict,
+)
+from tests.analysis.builders import a_document, head_of, starts_of
 from tests.builders import a_block, a_samples
 
 CPUS = 2
@@ -128,3 +137,24 @@ def test_where_many_wait_for_the_cpu_its_time_weighs_as_much_as_throughput_says(
 
 def test_without_a_comparison_there_is_no_cause() -> None:
     assert found(verdict=Verdict.UNJUDGED) == ()
+
+
+def test_more_work_is_the_likely_cause_of_a_regression() -> None:
+    """A tenth slower, and twice as many fsyncs; an equivalent cell lists it all the same."""
+    base_work, head_work = {"Innodb_data_fsyncs": 1200.0}, {"Innodb_data_fsyncs": 2400.0}
+    for change, verdict in ((-10, Verdict.REGRESSED), (0, Verdict.EQUIVALENT)):
+        starts = [
+            msgspec.structs.replace(
+                each,
+                samples=tuple(
+                    msgspec.structs.replace(one, counters=work)
+                    for one, work in zip(each.samples, (base_work, head_work), strict=True)
+                ),
+            )
+            for each in starts_of(change)
+        ]
+        head = head_of(a_document(starts))
+        assert head.verdict is verdict
+        assert [(each.kind, each.name) for each in head.causes] == [("work", "fsyncs")]
+        assert head.causes[0].head == pytest.approx(2 * head.causes[0].base, rel=0.15)
+    assert head_of(a_document(starts_of(-10))).causes == ()

@@ -13,7 +13,7 @@ from shootout.model.verdict import CellComparison, CurveComparison, Interval
 from shootout.report import terminal, wording
 from shootout.report.github import markdown
 from tests import builders
-from tests.analysis.test_compare import READS, a_document, a_sample, a_start
+from tests.analysis.builders import READS, a_document, a_sample, a_start
 
 THREADS = (1, 8, 64)
 BLOCKS = [Block(workload="reads", dataset="d", threads=n, servers=("a", "b")) for n in THREADS]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
 
 from shootout._engine import Histogram
-from shootout.analysis import figures, histograms
+from shootout.analysis import compare, figures
+from shootout.errors import InputError
 from shootout.model.plan import Policy
 from tests import builders
+from tests.analysis.builders import a_document, a_sample, a_start, head_of, histogram
 
 
 def test_latencies_of_statements_are_those_of_all_starts_together() -> None:
@@ -25,13 +28,51 @@ def test_latencies_of_statements_are_those_of_all_starts_together() -> None:
         assert latency.p95_s == merged.percentile(95)
 
 
-def test_what_is_decoded_once_stays_as_it_was() -> None:
-    one, other = Histogram(), Histogram()
-    one.record(1_000_000)
-    other.record(3_000_000)
-    texts = one.encode(), other.encode()
-    for _ in range(2):
-        assert histograms.merged(texts).count == 2
-        assert [histograms.decoded(text).count for text in texts] == [1, 1]
-    with pytest.raises(ValueError, match="not a histogram"):
-        histograms.merged((*texts, "nonsense"))
+def test_figures_are_for_each_transaction() -> None:
+    head = a_sample("b", counters={"fsyncs": 2400.0}, errors={"1213": 1, "1205": 2}, writes=1200)
+    figures = head_of(a_document([a_start(n, a_sample("a"), head) for n in (1, 2)])).figures
+    assert figures is not None
+    assert figures.server_cpu_s == pytest.approx(0.0005)
+    assert figures.client_cpu_s == pytest.approx(0.0001)
+    assert (figures.reads, figures.writes, figures.other) == (14, 1, 2)
+    assert figures.counters == {"fsyncs": 2.0}
+    assert figures.errors == {"1205": 4, "1213": 2}
+    assert (figures.starts, figures.rounds) == (2, 20)
+
+
+def test_what_was_not_visible_in_each_start_is_not_there_and_not_zero() -> None:
+    seen = a_sample("b", counters={"fsyncs": 2400.0, "reads": 1200.0})
+    unseen = a_sample("b", counters={"reads": 1200.0}, server_cpu_s=None)
+    for samples, counters in (((seen, unseen), {"reads": 1.0}), ((unseen, unseen), {"reads": 1.0})):
+        starts = [a_start(n, a_sample("a"), each) for n, each in enumerate(samples)]
+        figures = head_of(a_document(starts)).figures
+        assert figures is not None
+        assert figures.server_cpu_s is None
+        assert figures.counters == counters
+
+
+def test_throughput_is_an_interval_over_starts() -> None:
+    tps = (990.0, 1000.0, 1010.0)
+    starts = [a_start(n, a_sample("a"), a_sample("b", (x,) * 10)) for n, x in enumerate(tps)]
+    figures = head_of(a_document(starts)).figures
+    assert figures is not None
+    half = 4.302653 * 10 / math.sqrt(3)
+    expected = [1000, 1000 - half, 1000 + half]
+    assert [figures.tps.estimate, figures.tps.low, figures.tps.high] == pytest.approx(expected)
+
+
+def test_latencies_of_all_starts_are_merged_before_percentiles() -> None:
+    fast, slow = (a_sample("b", latencies=histogram(*x)) for x in ([1.0] * 98, [10.0, 100.0]))
+    starts = [a_start(1, a_sample("a"), fast), a_start(2, a_sample("a"), slow)]
+    figures = head_of(a_document(starts)).figures
+    assert figures is not None
+    latency = figures.latency
+    assert latency.mean_s == pytest.approx((98 * 0.001 + 0.01 + 0.1) / 100, rel=2e-3)
+    seconds = (latency.min_s, latency.p50_s, latency.p95_s, latency.p99_s, latency.p999_s, latency.max_s)
+    assert seconds == pytest.approx((0.001, 0.001, 0.001, 0.01, 0.1, 0.1), rel=2e-3)
+
+
+def test_latencies_that_cannot_be_read() -> None:
+    broken = a_document([a_start(7, a_sample("a"), a_sample("b", latencies="nonsense"))])
+    with pytest.raises(InputError, match=r"^run r: start 7 of reads-t4, b: latencies cannot be read: "):
+        compare.compare(broken)

@@ -10,7 +10,7 @@ from msgspec import structs
 from shootout.analysis import change_points, compare, history
 from shootout.model.history import HistorySeries
 from shootout.model.verdict import Comparison, Interval
-from tests.analysis.test_compare import a_document, starts_of
+from tests.analysis.builders import a_document, starts_of
 
 
 def a_run(number: int, change_percent: float, fingerprint: str = "f") -> Comparison:

@@ -20,7 +20,7 @@ from shootout.analysis.stats import Effect
 from shootout.model.plan import Block
 from shootout.model.run import RunDocument
 from shootout.model.verdict import CellComparison
-from tests.analysis.test_compare import a_document, a_sample, a_start
+from tests.analysis.builders import a_document, a_sample, a_start
 
 Values = NDArray[np.float64]
 SURE = 0.95

@@ -11,7 +11,7 @@ from shootout.inputs import acknowledgements
 from shootout.model.plan import Policy
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
-from tests.analysis.test_compare import a_document, head_of, starts_of
+from tests.analysis.builders import a_document, head_of, starts_of
 
 
 def known(**changes: object) -> Acknowledgement:

@@ -14,7 +14,7 @@ from shootout.model.run import RunDocument
 from shootout.model.verdict import Acknowledgement, Verdict
 from shootout.report import judgement_cache
 from tests import builders
-from tests.analysis.test_compare import a_document, starts_of
+from tests.analysis.builders import a_document, starts_of
 
 
 def a_run(run: str, change_percent: float = -10.0) -> RunDocument:

@@ -15,7 +15,7 @@ from shootout.report import judgement_cache, site, wording
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import compare as compare_page
 from tests import builders
-from tests.analysis.test_compare import a_document, starts_of
+from tests.analysis.builders import a_document, starts_of
 from tests.report.site.pages import opened, serious
 
 SERVERS = (builders.BASE, builders.HEAD, "mariadb-11.8")

@@ -1,0 +1,181 @@
+"""Runs made up for tests of the analysis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from shootout._engine import Histogram
+from shootout.analysis import compare
+from shootout.document import journal
+from shootout.model.history import LedgerEntry
+from shootout.model.plan import Block, Policy, Profile
+from shootout.model.run import (
+    EndRecord,
+    FailureRecord,
+    Placement,
+    RunDocument,
+    RunHeader,
+    Runner,
+    Samples,
+    ServerRecord,
+    StartRecord,
+    Warning,
+)
+from shootout.model.verdict import CellComparison, Verdict
+
+READS = Block(workload="reads", dataset="d", threads=4, servers=("a", "b"))
+WRITES = Block(workload="writes", dataset="d", threads=4, servers=("a", "b"))
+
+
+AN_END = EndRecord(finished="", elapsed_s=1.0, interrupted=False)
+# Five starts whose effects (in percent) have mean 0 and standard deviation 0.5: half an interval is 0.62.
+CLOSE = (-0.6, -0.3, 0.0, 0.3, 0.6)
+# The same with a standard deviation of 5.
+APART = (-6.0, -3.0, 0.0, 3.0, 6.0)
+
+
+def histogram(*milliseconds: float) -> str:
+    latencies = Histogram()
+    for latency in milliseconds:
+        latencies.record(round(latency * 1e6))
+    return latencies.encode()
+
+
+MILLISECONDS = histogram(1, 2, 3, 4)
+
+
+def a_sample(server: str = "a", tps: Sequence[float] = (1000.0,) * 10, **fields: object) -> Samples:
+    """Slices of 0.1 s, of which 20 % more was run than counted, at 0.5 ms of server CPU each transaction."""
+    values: dict[str, object] = {
+        "server": server,
+        "steady": True,
+        "warmup_rounds": 8,
+        "drift": 0.0,
+        "transactions": tuple(0.1 * x for x in tps),
+        "window_s": (0.1,) * len(tps),
+        "completed": tuple(round(0.12 * x) for x in tps),
+        "server_cpu_s": tuple(0.06 * x / 1000 for x in tps),
+        "client_cpu_s": tuple(0.012 * x / 1000 for x in tps),
+        "latencies": MILLISECONDS,
+        "statements": {},
+        "reads": round(sum(0.12 * x for x in tps)) * 14,
+        "writes": 0,
+        "other": round(sum(0.12 * x for x in tps)) * 2,
+        "errors": {},
+        "counters": {},
+    }
+    return Samples(**(values | fields))  # type: ignore[arg-type]
+
+
+def a_start(number: int, *samples: Samples, block: Block = READS) -> StartRecord:
+    return StartRecord(block=block.key, start=number, order=(), samples=samples)
+
+
+def starts_of(
+    change_percent: float, effects: Sequence[float] = CLOSE, block: Block = READS, **head: object
+) -> list[StartRecord]:
+    """`b` is so much faster than `a` on the log scale, and each start adds its own effect."""
+    rng = np.random.default_rng(1)
+    starts = []
+    for number, effect in enumerate(effects, 1):
+        machine = rng.normal(0, 0.1, 10)  # what both servers see in a round
+        ratio = math.exp((change_percent + effect) / 100)
+        a = a_sample("a", [float(x) for x in 1000 * np.exp(machine)])
+        b = a_sample("b", [float(x) for x in ratio * 1000 * np.exp(machine)], **head)
+        starts.append(a_start(number, a, b, block=block))
+    return starts
+
+
+def a_server(label: str, *warnings: Warning) -> ServerRecord:
+    return ServerRecord(
+        label=label,
+        reference=label,
+        family="mysql",
+        version="8.0.12",
+        comment="",
+        build="0" * 64,
+        settings_name="in-memory",
+        settings=(),
+        checksum="1",
+        load_s=None,
+        warnings=warnings,
+    )
+
+
+def a_document(
+    starts: Sequence[StartRecord],
+    *failures: FailureRecord,
+    blocks: Sequence[Block] = (READS,),
+    end: EndRecord | None = AN_END,
+    servers: Sequence[ServerRecord] = (),
+    client: tuple[int, ...] = (0,),
+) -> RunDocument:
+    header = RunHeader(
+        format=journal.FORMAT,
+        run="r",
+        started="",
+        shootout="0.1.0",
+        seed=1,
+        profile_name="quick",
+        # Verdicts count though no A/A cell is known.
+        profile=Profile(description="", workloads=("reads",), threads=(4,), policy=Policy()),
+        runner=Runner(
+            fingerprint="f",
+            cpu="",
+            cpus=4,
+            memory_bytes=1,
+            kernel="",
+            system="",
+            virtual="",
+            filesystem="",
+            disk="ssd",
+            placement=Placement(client=client, servers=(1,), single=1),
+        ),
+        servers=tuple(servers),
+        blocks=tuple(blocks),
+    )
+    return RunDocument(header=header, starts=tuple(starts), failures=failures, end=end)
+
+
+def a_failure(server: str, block: Block = READS) -> FailureRecord:
+    return FailureRecord(cell=block.cell(server), start=1, reason="it died: [ERROR] no memory")
+
+
+def head_of(document: RunDocument, policy: Policy | None = None) -> CellComparison:
+    _, head = compare.compare(document, policy).cells
+    assert head.cell.server == "b"
+    return head
+
+
+def codes(cell: CellComparison) -> list[str]:
+    return [warning.code for warning in cell.warnings]
+
+
+def made_unsteady(starts: list[StartRecord], server: str, *numbers: int) -> list[StartRecord]:
+    """The same with one server's samples marked in the starts at those places."""
+    marked = list(starts)
+    for number in numbers:
+        samples = (msgspec.structs.replace(s, steady=s.server != server) for s in starts[number].samples)
+        marked[number] = msgspec.structs.replace(starts[number], samples=tuple(samples))
+    return marked
+
+
+def confirming(starts: Sequence[StartRecord]) -> list[StartRecord]:
+    """The same as fresh starts after the five that showed something."""
+    return [msgspec.structs.replace(each, start=each.start + 5, confirming=True) for each in starts]
+
+
+def an_entry(spread: float, starts: int = 5, verdict: Verdict = Verdict.EQUIVALENT) -> LedgerEntry:
+    return LedgerEntry(
+        run=f"before {spread}",
+        workload="reads",
+        dataset="d",
+        threads=4,
+        verdict=verdict,
+        starts=starts,
+        spreads={"throughput": spread},
+    )

@@ -1,0 +1,330 @@
+"""The rule: from the changes of a cell to its verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import structs
+
+from shootout.analysis import compare, stats
+from shootout.model.plan import Block, Load, Policy
+from shootout.model.verdict import Verdict
+from tests.analysis.builders import (
+    APART,
+    CLOSE,
+    READS,
+    WRITES,
+    a_document,
+    an_entry,
+    codes,
+    confirming,
+    head_of,
+    histogram,
+    made_unsteady,
+    starts_of,
+)
+
+
+def test_a_slower_head_has_regressed() -> None:
+    head = head_of(a_document(starts_of(-10)))
+    assert head.verdict is Verdict.REGRESSED
+    assert head.reason == "9.5 % slower, 95 % interval 9.0 to 10.0 %, in 5 starts"
+    assert head.ratio is not None
+    # By hand: mean -10 %, standard deviation sqrt(0.9 / 4) = 0.474, t(4) = 2.776, half of it 0.589.
+    half = 0.01 * 2.7764 * math.sqrt(0.9 / 4) / math.sqrt(5)
+    expected = [math.exp(-0.1 + x) for x in (0.0, -half, half)]
+    assert [head.ratio.estimate, head.ratio.low, head.ratio.high] == pytest.approx(expected, rel=1e-5)
+    assert head.per_start == pytest.approx([math.exp((-10 + x) / 100) for x in CLOSE])
+    assert head.p_value is not None
+    assert head.p_value < 0.001
+    assert codes(head) == ["noise-floor-unknown", "not-confirmed"]
+
+
+def test_a_faster_head_has_improved() -> None:
+    head = head_of(a_document(starts_of(10)))
+    assert head.verdict is Verdict.IMPROVED
+    assert head.reason == "10.5 % faster, 95 % interval 9.9 to 11.2 %, in 5 starts"
+
+
+def test_an_interval_inside_the_margin_is_equivalent() -> None:
+    head = head_of(a_document(starts_of(0.5)))
+    assert head.verdict is Verdict.EQUIVALENT
+    assert head.reason == (
+        "0.5 % faster, 95 % interval 0.1 % slower to 1.1 % faster, in 5 starts, all within the margin of 2 %"
+    )
+    assert codes(head) == []
+
+
+def test_a_change_for_certain_but_within_the_margin_is_equivalent() -> None:
+    assert head_of(a_document(starts_of(-1))).verdict is Verdict.EQUIVALENT
+
+
+def test_a_wide_interval_is_inconclusive() -> None:
+    head = head_of(a_document(starts_of(-3, APART)))
+    assert head.verdict is Verdict.INCONCLUSIVE
+    assert head.reason.endswith("in 5 starts: neither beyond zero nor within the margin of 2 %")
+
+
+def test_a_change_about_as_large_as_the_margin_is_inconclusive() -> None:
+    head = head_of(a_document(starts_of(-1.8)))
+    assert head.verdict is Verdict.INCONCLUSIVE
+    assert head.reason.endswith("a change, but possibly below the margin of 2 %")
+
+
+def test_the_margin_is_the_same_both_ways() -> None:
+    """At a margin of 25 %: 1 / 1.25 = 0.8, so 20 % slower is just as far as 25 % faster."""
+    policy = Policy(margin=0.25)
+    for change, verdict in ((0.7999, Verdict.REGRESSED), (0.8001, Verdict.INCONCLUSIVE)):
+        for sign, mirrored in ((1, verdict), (-1, verdict)):
+            starts = starts_of(sign * 100 * math.log(change))
+            expected = Verdict.IMPROVED if sign < 0 and verdict is Verdict.REGRESSED else mirrored
+            assert head_of(a_document(starts), policy).verdict is expected
+
+
+def test_many_comparisons_ask_for_more_evidence() -> None:
+    """p is 0.009 for the cell alone; among ten it no longer carries a verdict."""
+    one = starts_of(-8, [x * 0.8 for x in APART])
+    alone = head_of(a_document(one))
+    assert alone.verdict is Verdict.REGRESSED
+    assert alone.p_value == pytest.approx(0.009, abs=0.002)
+    others = [Block(workload=f"w{i}", dataset="d", threads=4, servers=("a", "b")) for i in range(9)]
+    starts = one + [start for block in others for start in starts_of(0, APART, block)]
+    among = compare.compare(a_document(starts, blocks=(READS, *others))).cells[1]
+    assert among.ratio == alone.ratio
+    assert alone.p_value is not None
+    assert among.p_value == pytest.approx(10 * alone.p_value)
+    assert among.verdict is Verdict.INCONCLUSIVE
+    assert "not significant among 10 comparisons (p = 0.0" in among.reason
+
+
+def test_starts_that_lie_closer_than_their_rounds_allow_carry_no_verdict() -> None:
+    """Five starts alike to 0.5 %, in which single rounds differ by 40 %: a start by 13 %, chance aside."""
+    rng = np.random.default_rng(4)
+    starts = starts_of(-5)
+    for number, start in enumerate(starts):
+        a, b = start.samples
+        jitter = rng.normal(0, 0.4, 10)
+        ordered = np.sort(jitter)[2:-2].mean()  # what the trimmed mean of them is
+        noisy = tuple(float(x) for x in np.array(a.transactions) * np.exp(jitter - ordered))
+        starts[number] = structs.replace(start, samples=(structs.replace(a, transactions=noisy), b))
+    quiet, noisy_ = head_of(a_document(starts_of(-5))), head_of(a_document(starts))
+    assert quiet.verdict is Verdict.REGRESSED
+    assert noisy_.verdict is Verdict.INCONCLUSIVE
+    assert noisy_.reason.startswith("4.9 % slower, 95 % interval ")
+    assert "not significant given the noise of its rounds among 1 comparison" in noisy_.reason
+    assert quiet.judged[0].detectable is not None
+    assert noisy_.judged[0].detectable is not None
+    assert quiet.judged[0].detectable < 0.03
+    assert noisy_.judged[0].detectable > 0.1
+
+
+def test_p_values_are_holms() -> None:
+    starts = starts_of(-2, APART) + starts_of(-8, APART, WRITES)
+    cells = compare.compare(a_document(starts, blocks=(READS, WRITES))).cells
+    alone = [
+        head_of(a_document(starts_of(-2, APART))).p_value,
+        head_of(a_document(starts_of(-8, APART))).p_value,
+    ]
+    assert [cells[1].p_value, cells[3].p_value] == pytest.approx(stats.holm([p or 0.0 for p in alone]))
+
+
+def test_one_start_is_no_verdict_however_clear() -> None:
+    head = head_of(a_document(starts_of(-20, [0.0])))
+    assert head.verdict is Verdict.INCONCLUSIVE
+    assert head.reason.endswith("in 1 start; a verdict needs at least two starts")
+    assert head.ratio is not None
+    assert codes(head) == ["few-starts"]
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.floats(-30, 30), st.lists(st.floats(-5, 5), min_size=2, max_size=6), st.floats(0.005, 0.2))
+def test_verdicts_are_what_the_rule_says(change: float, effects: list[float], margin: float) -> None:
+    head = head_of(a_document(starts_of(change, effects)), Policy(margin=margin))
+    assert head.ratio is not None
+    low, estimate, high = head.ratio.low, head.ratio.estimate, head.ratio.high
+    if head.verdict is Verdict.REGRESSED:
+        assert high < 1
+        assert estimate <= 1 / (1 + margin)
+    elif head.verdict is Verdict.IMPROVED:
+        assert low > 1
+        assert estimate >= 1 + margin
+    elif head.verdict is Verdict.EQUIVALENT:
+        assert 1 / (1 + margin) <= low * (1 + 1e-12)
+        assert high <= (1 + margin) * (1 + 1e-12)
+    else:
+        assert head.verdict is Verdict.INCONCLUSIVE
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.floats(-30, 30), st.lists(st.floats(-5, 5), min_size=2, max_size=6))
+def test_swapping_base_and_head_swaps_the_verdict(change: float, effects: list[float]) -> None:
+    swapped = {Verdict.REGRESSED: Verdict.IMPROVED, Verdict.IMPROVED: Verdict.REGRESSED}
+    document = a_document(starts_of(change, effects))
+    head = head_of(document)
+    mirror = compare.compare(document, base="b").cells[1]
+    assert mirror.cell.server == "a"
+    assert mirror.verdict is swapped.get(head.verdict, head.verdict)
+    assert mirror.ratio is not None
+    assert head.ratio is not None
+    assert mirror.ratio.estimate == pytest.approx(1 / head.ratio.estimate)
+
+
+def test_what_holds_again_is_confirmed() -> None:
+    head = head_of(a_document(starts_of(-10) + confirming(starts_of(-9, (-0.3, 0.0, 0.3)))))
+    assert head.verdict is Verdict.REGRESSED
+    assert head.judged[0].confirmed is True
+    assert head.reason.endswith("in 8 starts, the last 3 starts to confirm it")
+    assert codes(head) == ["noise-floor-unknown"]
+
+
+@pytest.mark.parametrize("later", [0, -1, 10], ids=["nothing", "less than the margin", "the other way"])
+def test_what_does_not_hold_again_is_no_verdict(later: float) -> None:
+    head = head_of(a_document(starts_of(-10) + confirming(starts_of(later, (-0.3, 0.0, 0.3)))))
+    assert head.verdict is Verdict.INCONCLUSIVE
+    assert head.judged[0].confirmed is False
+    assert "did not hold again after fresh starts" in head.reason
+
+
+def test_fresh_starts_alone_do_not_make_a_verdict() -> None:
+    """They are made for another server of the block: what only they show was not there before."""
+    head = head_of(a_document(starts_of(0, APART) + confirming(starts_of(-30))))
+    assert head.verdict is Verdict.INCONCLUSIVE
+    assert head.judged[0].confirmed is None
+
+
+def test_a_change_must_rise_above_what_nothing_looks_like_here() -> None:
+    """1.5 floors of 1.96 · 0.1 / √5 are 13.1 %: a drop of 10 % is not enough, one of 15 % is."""
+    for change, verdict in ((-10, Verdict.INCONCLUSIVE), (-15, Verdict.REGRESSED)):
+        found = compare.compare(a_document(starts_of(change)), ledger_entries=[an_entry(0.1)])
+        head = found.cells[1]
+        assert head.verdict is verdict
+        assert head.judged[0].floor == pytest.approx(1.96 * 0.1 / math.sqrt(5), rel=1e-3)
+        assert "noise-floor-unknown" not in codes(head)
+    assert (
+        "not above 1.5 times the A/A noise floor"
+        in compare.compare(a_document(starts_of(-10)), ledger_entries=[an_entry(0.1)]).cells[1].reason
+    )
+
+
+def test_what_another_cell_shows_is_no_floor_of_this_one() -> None:
+    other = msgspec.structs.replace(an_entry(0.1), threads=8)
+    head = compare.compare(a_document(starts_of(-10)), ledger_entries=[other]).cells[1]
+    assert (head.verdict, head.judged[0].floor) == (Verdict.REGRESSED, None)
+
+
+def test_a_change_that_no_steady_start_confirms_is_no_verdict() -> None:
+    again = confirming(starts_of(-10, (-0.3, 0.0, 0.3)))
+    head = head_of(a_document(starts_of(-10) + made_unsteady(again, "b", 0, 1, 2)))
+    assert head.verdict is Verdict.INCONCLUSIVE
+    assert head.judged[0].confirmed is False
+    assert head.reason.endswith("in 5 starts: no confirming start was steady")
+    assert head_of(a_document(starts_of(-10) + made_unsteady(again, "b", 0, 1))).verdict is Verdict.REGRESSED
+
+
+def test_any_metric_can_be_judged() -> None:
+    """The same throughput, a quarter more CPU for each transaction."""
+    starts = starts_of(0)
+    costly = [
+        msgspec.structs.replace(
+            each,
+            samples=(
+                each.samples[0],
+                msgspec.structs.replace(
+                    each.samples[1],
+                    server_cpu_s=tuple(1.25 * cpu_s for cpu_s in each.samples[1].server_cpu_s or ()),
+                ),
+            ),
+        )
+        for each in starts
+    ]
+    assert head_of(a_document(costly)).verdict is Verdict.EQUIVALENT
+    head = head_of(a_document(costly), Policy(judged=("throughput", "server_cpu")))
+    assert head.verdict is Verdict.REGRESSED
+    assert [(each.metric, each.verdict) for each in head.judged] == [
+        ("server_cpu", Verdict.REGRESSED),
+        ("throughput", Verdict.EQUIVALENT),
+    ]
+    assert head.reason.startswith("server CPU 24.9 % more, 95 % interval")
+    assert head.ratio is not None
+    assert head.ratio.estimate == pytest.approx(1, abs=0.01)  # of throughput, whatever decided
+    lenient = Policy(judged=("throughput", "server_cpu"), workloads={"reads": {"server_cpu": 0.3}})
+    assert head_of(a_document(costly), lenient).verdict is Verdict.EQUIVALENT
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "verdict"),
+    [
+        ((0.0,) * 5, (0.0,) * 5, Verdict.EQUIVALENT),
+        ((600.0,) * 5, (600.0,) * 5, Verdict.EQUIVALENT),
+        ((0.0,) * 5, (600.0,) * 5, Verdict.INCONCLUSIVE),
+        ((600.0,) * 5, (None,) * 5, Verdict.INCONCLUSIVE),
+    ],
+    ids=["always 0", "the same", "from 0", "not visible"],
+)
+def test_a_metric_that_cannot_be_judged_passes_nothing(
+    base: Sequence[float | None], head: Sequence[float | None], verdict: Verdict
+) -> None:
+    policy = Policy(judged=("throughput", "buffer_pool_reads"))
+    for change in (0, -10):
+        starts = [
+            msgspec.structs.replace(
+                start,
+                samples=tuple(
+                    msgspec.structs.replace(
+                        each, counters={} if seen is None else {"Innodb_buffer_pool_reads": seen}
+                    )
+                    for each, seen in zip(start.samples, both, strict=True)
+                ),
+            )
+            for start, both in zip(starts_of(change), zip(base, head, strict=True), strict=True)
+        ]
+        found = head_of(a_document(starts), policy)
+        assert found.verdict is (Verdict.REGRESSED if change else verdict)
+        refused = (
+            "but buffer pool reads could not be compared: not visible, or 0, in some start" in found.reason
+        )
+        assert refused is (verdict is Verdict.INCONCLUSIVE and not change)
+
+
+def test_margins_are_the_metrics_and_the_workloads() -> None:
+    policy = Policy(margin=0.02, margins={"latency_p99": 0.1}, workloads={"reads": {"throughput": 0.05}})
+    assert policy.margin_of("throughput", "reads") == 0.05
+    assert policy.margin_of("throughput", "writes") == 0.02
+    assert policy.margin_of("latency_p99", "reads") == 0.1
+
+
+def test_at_a_fixed_rate_the_latency_is_judged() -> None:
+    document = a_document(starts_of(0, latencies=histogram(2, 4, 6, 8)))
+    profile = msgspec.structs.replace(document.header.profile, load=Load(rate=100.0))
+    header = msgspec.structs.replace(document.header, profile=profile)
+    head = head_of(msgspec.structs.replace(document, header=header))
+    assert head.judged[0].metric == "latency_p95"
+    assert head.verdict is Verdict.REGRESSED
+    assert head.reason.startswith("95 % latency 100.0 % more")
+
+
+def test_what_could_have_been_seen_is_what_is_seen_in_four_of_five_runs() -> None:
+    """By simulation: starts that differ by 1 % about a true change of just the size that was named.
+
+    Nothing confirms it, and it is the only comparison; test_simulation.py has whole gates.
+    """
+    rng = np.random.default_rng(4)
+    once = Policy(confirm_starts=0)
+    quiet = head_of(a_document(starts_of(0, [float(x) for x in rng.normal(0, 1, 8)])), once)
+    named = quiet.judged[0].detectable
+    assert named is not None
+    spread = 100 * quiet.judged[0].spread
+    found = [
+        head_of(
+            a_document(starts_of(100 * math.log1p(-named), [float(x) for x in rng.normal(0, spread, 8)])),
+            once,
+        ).verdict
+        for _ in range(200)
+    ]
+    assert 0.7 < found.count(Verdict.REGRESSED) / 200 < 0.9

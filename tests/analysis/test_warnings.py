@@ -1,0 +1,147 @@
+"""What a reader of a verdict should know besides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+
+from shootout.analysis import compare
+from shootout.model.plan import Load, Sampling
+from shootout.model.run import EndRecord, Warning
+from shootout.model.verdict import Verdict
+from tests import builders
+from tests.analysis.builders import (
+    APART,
+    CLOSE,
+    READS,
+    WRITES,
+    a_document,
+    a_sample,
+    a_server,
+    a_start,
+    codes,
+    head_of,
+    starts_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("spread", "most", "expected"),
+    [
+        (APART, 12, "the 12 that the profile allows would give ± 3.0 %"),
+        (APART, 100, "about 41 starts are needed, 5 were steady"),
+        (CLOSE, 12, None),
+    ],
+)
+def test_a_wide_interval_names_the_starts_it_needs(
+    spread: Sequence[float], most: int, expected: str | None
+) -> None:
+    """Starts that differ by 4.74 %, or a tenth of that; ± 1.5 % is asked for."""
+    document = a_document(starts_of(-1.8, spread))
+    sampling = Sampling(starts_max=most)
+    profile = msgspec.structs.replace(document.header.profile, sampling=sampling)
+    header = msgspec.structs.replace(document.header, profile=profile)
+    head = head_of(msgspec.structs.replace(document, header=header))
+    assert head.verdict is Verdict.INCONCLUSIVE
+    assert codes(head) == ([] if expected is None else ["wide"])
+    if expected is not None:
+        assert head.warnings[0].text.startswith("± 5.9 %, but the profile asks for ± 1.5 %: about 41 starts")
+        assert head.warnings[0].text.endswith(expected)
+
+
+def test_two_starts_are_judged_under_a_warning() -> None:
+    head = head_of(a_document(starts_of(-20, [-0.1, 0.1])))
+    assert head.verdict is Verdict.REGRESSED
+    assert codes(head) == ["few-starts", "noise-floor-unknown", "not-confirmed"]
+
+
+def test_a_run_cut_short() -> None:
+    for end in (None, EndRecord(finished="", elapsed_s=1, interrupted=True)):
+        comparison = compare.compare(a_document(starts_of(-10), blocks=(READS, WRITES), end=end))
+        assert all("interrupted" in codes(cell) for cell in comparison.cells)
+        assert [cell.verdict for cell in comparison.cells] == [
+            Verdict.UNJUDGED,
+            Verdict.REGRESSED,
+            Verdict.UNJUDGED,
+            Verdict.UNJUDGED,
+        ]
+        assert comparison.cells[2].reason == (
+            "not measured: the run was cut short before it, or its shard is missing"
+        )
+
+
+def test_what_trimming_hides_is_a_warning() -> None:
+    """A head that stands still in one slice of ten loses that one alone; a base that does so gains it."""
+    still = (0.0, *(1000.0,) * 9)
+    for a, b, expected in (
+        ((1000.0,) * 10, still, "10.0 % slower"),
+        (still, (1000.0,) * 10, "11.1 % faster"),
+        (still, still[::-1], None),
+    ):
+        starts = [a_start(n, a_sample("a", a), a_sample("b", b)) for n in range(1, 6)]
+        head = head_of(a_document(starts))
+        assert head.verdict is Verdict.EQUIVALENT
+        assert codes(head) == ([] if expected is None else ["uneven"])
+        if expected is not None:
+            assert f"it is {expected}" in head.warnings[0].text
+
+
+@pytest.mark.parametrize(("count", "expected"), [(11, []), (13, ["errors"])])
+def test_retries_of_more_than_one_percent_are_a_warning(count: int, expected: list[str]) -> None:
+    """1200 transactions each start."""
+    starts = [a_start(n, a_sample("a"), a_sample("b", errors={"1213": count})) for n in (1, 2, 3)]
+    head = head_of(a_document(starts))
+    assert codes(head) == expected
+    if expected:
+        text = "1.1 % of transactions were rolled back and retried (error 1213: 39)"
+        assert head.warnings[0].text == text
+
+
+def test_lost_connections_are_a_warning() -> None:
+    starts = [a_start(n, a_sample("a"), a_sample("b", errors={"2013": 1, "1213": 2})) for n in (1, 2, 3)]
+    head = head_of(a_document(starts))
+    assert codes(head) == ["lost"]
+    text = "Connections were lost, or could not be reopened at once (error 2013: 3)"
+    assert head.warnings[0].text == text
+
+
+def test_a_busy_client_is_a_warning() -> None:
+    """A slice lasts 0.1 s of window, 0.02 s of ramp and 2.5 ms to its end."""
+    for share, expected in ((0.79, []), (0.81, ["client-bound"])):
+        busy = a_sample("b", client_cpu_s=(share * 0.1225,) * 10)
+        starts = [a_start(n, a_sample("a"), busy) for n in (1, 2, 3)]
+        assert codes(head_of(a_document(starts))) == expected
+        assert codes(head_of(a_document(starts, client=(0, 2)))) == []
+
+
+@pytest.mark.parametrize(
+    ("load", "sent", "expected"),
+    [
+        (Load(), "text", []),
+        (Load(protocol="prepared"), "prepared", []),
+        (Load(protocol="prepared"), "text", ["protocol"]),
+        (Load(), "prepared", ["protocol"]),
+        (Load(rate=9), "text", ["fixed-rate"]),
+        (Load(think_s=1), "text", []),
+    ],
+)
+def test_a_load_that_is_not_what_it_seems_is_a_warning(load: Load, sent: str, expected: list[str]) -> None:
+    document = a_document(starts_of(0))
+    header = msgspec.structs.replace(
+        document.header,
+        profile=msgspec.structs.replace(document.header.profile, load=load),
+        workloads=(builders.a_record("reads", protocol=sent), builders.a_record("writes")),
+    )
+    document = msgspec.structs.replace(document, header=header)
+    for cell in compare.compare(document).cells:
+        assert codes(cell) == expected
+
+
+def test_warnings_about_a_server_and_its_base_travel_with_the_cell() -> None:
+    differs = Warning(code="settings-differ", text="innodb_doublewrite is ON, not OFF")
+    servers = (a_server("a", differs), a_server("b"))
+    base, head = compare.compare(a_document(starts_of(0), servers=servers)).cells
+    expected = Warning(code="settings-differ", text="a: innodb_doublewrite is ON, not OFF")
+    assert base.warnings == head.warnings == (expected,)
