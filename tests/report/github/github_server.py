@@ -11,16 +11,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from shootout import cli
+
 REPOSITORY = "owner/servers"
 TOKEN = "a-token"
 ME = {"login": "github-actions[bot]", "type": "Bot"}
 PAGE_MAX = 100
+SHA, BRANCH = "ab" * 20, "someone:faster"
 
 Record = dict[str, Any]
 
@@ -151,3 +155,20 @@ def running() -> Iterator[GitHub]:
 def hub() -> Iterator[GitHub]:
     with running() as state:
         yield state
+
+
+def a_pull(hub: GitHub, number: int = 7, sha: str = SHA) -> None:
+    hub.pulls.append(
+        {"number": number, "state": "open", "branch": BRANCH, "labels": [], "head": {"sha": sha}}
+    )
+
+
+@pytest.fixture
+def at(hub: GitHub, monkeypatch: pytest.MonkeyPatch) -> GitHub:
+    for name, value in hub.environment.items():
+        monkeypatch.setenv(name, value)
+    return hub
+
+
+def comment(path: Path, *more: str) -> int:
+    return cli.main(["github", "comment", f"--branch={BRANCH}", f"--sha={SHA}", *more, "--", str(path)])

@@ -1,0 +1,122 @@
+"""Losses in the history that still stand, and what changed with them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import pytest
+from msgspec import structs
+
+from shootout import numbers
+from shootout.analysis import history
+from shootout.model.history import ChangePoint, Regression
+from shootout.model.verdict import Comparison, Interval, MetricComparison
+from shootout.report.github import regressions
+from tests import builders
+from tests.analysis.test_history import runs
+
+pytest_plugins = ["tests.report.github.github_server"]
+
+LOSS = (*[-2] * 8, *[-9] * 5)  # percent, beside the anchor
+PERCENT = f"{numbers.SPACE}%"
+
+
+@functools.cache
+def measured() -> tuple[Comparison, ...]:
+    return tuple(runs(*LOSS))
+
+
+@functools.cache
+def lost() -> Regression:
+    (found,) = regressions.standing(history.series(measured()), measured())
+    return found
+
+
+def a_change(first_bad: int, before: float, after: float, *, confirmed: bool = True) -> ChangePoint:
+    return ChangePoint(
+        last_good=f"r{first_bad - 1:03}",
+        first_bad=f"r{first_bad:03}",
+        before=before,
+        after=after,
+        confirmed=confirmed,
+    )
+
+
+def standing(comparisons: Sequence[Comparison], *changes: ChangePoint) -> tuple[Regression, ...]:
+    """What stands where the history of some runs has changed so."""
+    (series,) = history.series(comparisons[:1])
+    points = tuple(structs.replace(series.points[0], run=each.header.run) for each in comparisons)
+    return regressions.standing([structs.replace(series, points=points, changes=changes)], comparisons)
+
+
+def test_a_loss_in_the_history_stands() -> None:
+    assert (lost().last_good, lost().first_bad, lost().newest) == ("r008", "r009", "r013")
+    assert lost().after / lost().before == pytest.approx(0.93, abs=0.01)
+    assert lost().changed == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ([], None),
+        ([a_change(3, 1.0, 0.9)], ("r003", 1.0, 0.9)),
+        ([a_change(3, 1.0, 0.9, confirmed=False)], None),
+        ([a_change(3, 1.0, 0.985)], None),  # within the margin of 2 %
+        ([a_change(3, 0.9, 1.0)], None),  # a gain
+        ([a_change(3, 1.0, 0.9), a_change(6, 0.9, 0.99)], None),  # made up for
+        ([a_change(3, 1.0, 0.9), a_change(6, 0.9, 0.95)], ("r003", 1.0, 0.95)),  # half of it
+        ([a_change(3, 1.0, 0.9), a_change(6, 0.9, 0.99, confirmed=False)], ("r003", 1.0, 0.9)),
+        ([a_change(3, 1.0, 0.9), a_change(6, 0.9, 0.8)], ("r003", 1.0, 0.8)),  # and another one
+        ([a_change(3, 1.0, 0.9), a_change(6, 0.9, 1.1), a_change(9, 1.1, 1.0)], ("r009", 1.1, 1.0)),
+    ],
+)
+def test_a_loss_stands_until_a_confirmed_level_makes_up_for_it(
+    changes: list[ChangePoint], expected: tuple[str, float, float] | None
+) -> None:
+    found = [(each.first_bad, each.before, each.after) for each in standing(measured(), *changes)]
+    assert found == ([] if expected is None else [expected])
+
+
+def built(comparison: Comparison, **changes: object) -> Comparison:
+    """The same run, with records of its servers; the head's with `changes`."""
+    servers = (builders.a_server(lost().anchor), builders.a_server(lost().server, **changes))
+    return structs.replace(comparison, header=structs.replace(comparison.header, servers=servers))
+
+
+def test_what_changed_with_it_is_named() -> None:
+    good, bad = measured()[:8], measured()[8:]
+    change = a_change(9, 1.0, 0.9)
+    settings = builders.a_server().settings
+    for changes, expected in (
+        ({}, ()),
+        ({"build": "f" * 64}, ("b: another build of b",)),
+        ({"build": "f" * 64, "version": "9"}, ("b: version b, then 9",)),
+        ({"settings": settings[1:]}, ("b: buffer_pool_bytes 536870912, then –",)),
+    ):
+        made = [*(built(each) for each in good), *(built(each, **changes) for each in bad)]
+        (loss,) = standing(made, change)
+        assert loss.changed == expected
+
+
+def fsyncing(comparison: Comparison, base: float, head: float) -> Comparison:
+    """The same run with so many fsyncs for each transaction of the two servers."""
+    none = Interval(estimate=0.0, low=0.0, high=0.0)
+    figure = MetricComparison(name="fsyncs", base=base, head=head, difference=none, ratio=None, p_value=1.0)
+    cells = tuple(structs.replace(each, metrics=(figure,)) for each in comparison.cells)
+    return structs.replace(comparison, cells=cells)
+
+
+def test_the_work_that_changed_is_held_against_the_anchors() -> None:
+    change = a_change(9, 1.0, 0.9)
+    same = [fsyncing(each, 1.0 + number, 2.0 + 2 * number) for number, each in enumerate(measured())]
+    assert standing(same, change)[0].changed == ()
+    more = [*same[:8], *(fsyncing(each, 5.0, 20.0) for each in measured()[8:])]
+    assert standing(more, change)[0].changed == (f"fsyncs: +100{PERCENT} for each transaction",)
+
+
+def test_the_command_repeats_the_cell() -> None:
+    assert lost().repeat == (
+        f"shootout gate --base={lost().anchor} --head={lost().server} --profile=quick "
+        f"--workloads={lost().workload} --threads={lost().threads}"
+    )

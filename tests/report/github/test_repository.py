@@ -1,0 +1,82 @@
+"""One comment on a pull request, and nothing else written."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from shootout.errors import InputError
+from shootout.report.github import markdown
+from shootout.report.github.repository import Repository
+from tests.report.github.github_server import ME, GitHub, a_pull, comment
+from tests.test_cli import a_document, saved
+
+pytest_plugins = ["tests.report.github.github_server"]
+
+
+def test_a_comment_is_written_once_and_then_in_its_place(
+    at: GitHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a_pull(at)
+    for number in range(120):  # more than a page
+        at.say(7, f"Nice work! {number}")
+    for run in ("20261120T024100Z-7f3a", "20261121T024100Z-7f3b"):
+        path = saved(a_document(run=run), tmp_path)
+        assert comment(path, f"--link=https://example.org/{run}") == 0
+    ours = [each for each in at.comments if each["body"].startswith(markdown.MARKER)]
+    assert len(ours) == 1
+    assert "https://example.org/20261121T024100Z-7f3b" in ours[0]["body"]
+    assert capsys.readouterr().out == f"{ours[0]['html_url']}\n" * 2
+
+
+def test_a_persons_comment_is_never_taken_for_ours(at: GitHub, tmp_path: Path) -> None:
+    a_pull(at)
+    at.say(7, f"{markdown.MARKER} I was here first", {"login": "someone", "type": "User"})
+    assert comment(saved(a_document(), tmp_path)) == 0
+    assert [each["user"]["type"] for each in at.comments] == ["User", ME["type"]]
+    assert "I was here first" in at.comments[0]["body"]
+
+
+def test_what_a_newer_push_has_superseded_is_not_written(
+    at: GitHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a_pull(at, sha="cd" * 20)
+    assert comment(saved(a_document(), tmp_path)) == 0
+    assert at.comments == []
+    assert "nothing written" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("fingerprint", "said"),
+    [("../../etc/passwd", "runner.fingerprint: expected letters and digits"), ("", "runner.fingerprint")],
+)
+def test_a_document_names_no_file_to_read(
+    fingerprint: str, said: str, at: GitHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a_pull(at)
+    made = a_document()
+    runner = structs.replace(made.header.runner, fingerprint=fingerprint)
+    made = structs.replace(made, header=structs.replace(made.header, runner=runner))
+    assert comment(saved(made, tmp_path)) == 2
+    assert said in capsys.readouterr().err
+    assert at.comments == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("GITHUB_TOKEN", "", "GITHUB_TOKEN: not set; expected it from the workflow's environment"),
+        ("GITHUB_REPOSITORY", "a/b/../c", "GITHUB_REPOSITORY 'a/b/../c': expected OWNER/NAME"),
+        (
+            "GITHUB_API_URL",
+            "http://example.org",
+            "GITHUB_API_URL: expected an address that begins with https",
+        ),
+    ],
+)
+def test_an_environment_that_is_no_workflows_is_named(name: str, value: str, said: str, hub: GitHub) -> None:
+    with pytest.raises(InputError, match=re.escape(said)):
+        Repository.of(hub.environment | {name: value})
