@@ -143,7 +143,7 @@ class CellComparison(Value):
     judged: tuple[MetricVerdict, ...] = ()  # what the verdict is about, the metric that decided it first
     metrics: tuple[MetricComparison, ...] = ()
     statements: tuple[StatementTime, ...] = ()  # where a transaction's time goes, the largest change first
-    # Of a regression or an improvement; else what changed though throughput does not tell. The largest first.
+    # Of a regression or an improvement; else what changed without a verdict on throughput. The largest first.
     causes: tuple[Cause, ...] = ()
     acknowledged: Acknowledgement | None = None  # its regression is known, and fails nothing
 

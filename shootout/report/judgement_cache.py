@@ -1,4 +1,4 @@
-"""Judged runs, cached beside their documents: a site of many years reads them instead of judging again.
+"""A cache of judged runs beside their documents, so that a site of many years judges each run once.
 
 `FOLDER` holds a file for each run, of three lines: its sources, its summary, and the whole judgement. An old
 run needs the first two only. A file is valid while the document, the earlier A/A cells and this library are
@@ -34,11 +34,11 @@ from shootout.paths import PACKAGE
 
 FOLDER = "judged"  # beside the run documents
 _SUFFIX = ".judged"  # unlike a document's
-_ENDS_BYTES = 65_536  # read at both ends of a document: with its length they identify it
+_ENDS_BYTES = 65_536  # of a document's start and end; with its length they identify it
 
 
 class Whole(NamedTuple):
-    """A run with everything its verdicts rest on."""
+    """A run with everything behind its verdicts."""
 
     document: RunDocument
     comparison: Comparison
@@ -66,7 +66,7 @@ class JudgedRun:
 
 
 class Summary(Value):
-    """What lists, histories, feeds and summary pages show of a run."""
+    """The part of a comparison that lists, histories, feeds and summary pages need."""
 
     comparison: Comparison
     aa_entries: tuple[LedgerEntry, ...]
@@ -107,7 +107,7 @@ def run(path: Path, acknowledged: Sequence[Acknowledgement] = ()) -> JudgedRun:
 def runs(
     results: Path, left_out: Callable[[InputError], None], acknowledged: Sequence[Acknowledgement] = ()
 ) -> list[JudgedRun]:
-    """The runs of all documents in a folder, newest last; `left_out` learns of each unreadable one."""
+    """The runs of all documents in a folder, newest last; `left_out` gets an error for each unreadable."""
     ledgers = _Ledgers(results / ledger.FOLDER)
     paths = journal.find(results)
     for orphan in {*(results / FOLDER).glob(f"*{_SUFFIX}")} - {*map(_file, paths)}:
@@ -273,7 +273,7 @@ def library() -> str:
 
 
 def digest(*parts: bytes) -> str:
-    """A digest of parts and of where each ends."""
+    """A digest of the parts and their boundaries."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(len(part).to_bytes(8))
@@ -283,7 +283,7 @@ def digest(*parts: bytes) -> str:
 
 def _slim(cell: CellComparison) -> CellComparison:
     figures = cell.figures and structs.replace(cell.figures, errors={}, counters={}, statements={})
-    # A regression is acknowledged metric by metric; and a page names the metric that decided.
+    # Regressions are acknowledged metric by metric, and pages name the decisive metric.
     plain = not cell.judged or (cell.verdict is not Verdict.REGRESSED and cell.judged[0].metric == THROUGHPUT)
     return structs.replace(
         cell, figures=figures, judged=() if plain else cell.judged,

@@ -1,4 +1,4 @@
-"""What a terminal shows: the progress of a run, and its verdicts as a table."""
+"""Terminal output: the progress of a run, its verdicts as a table, and what other commands print."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ STYLES = {
 OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "bold red", Outcome.INCONCLUSIVE: "dim"}
 OFFER_STYLES = {"ready": "green", "fetchable": "", "unavailable": "yellow"}
 BAR_CELLS = 28
-LOG_WIDTH = 132  # columns, where the output is no terminal
-TOLD = ("not-restarted", "not-visible")  # of servers: what the table cannot show
-WIDTH_MAX = 1000  # columns, of a table; no terminal is so wide
+LOG_WIDTH = 132  # columns, if the output is not a terminal
+PRINTED_WARNINGS = ("not-restarted", "not-visible")  # of servers: what the table cannot show
+WIDTH_MAX = 1000  # columns of a table; wider than any terminal
 
 
 class Display:
@@ -51,7 +51,7 @@ class Display:
         self._live = (
             Live(console=console, refresh_per_second=8, transient=True) if console.is_terminal else None
         )
-        self._said = ""
+        self._printed = ""
 
     def __enter__(self) -> Self:
         if self._live is not None:
@@ -65,12 +65,12 @@ class Display:
             self._live.stop()
 
     def show(self, progress: Progress) -> None:
-        """Show where the run is now; what is said of a run before it stays to be read."""
+        """Show where the run is now; messages about an earlier run stay on the screen."""
         if self._live is not None and progress.stage != "resume":
             self._live.update(_line(progress))
-        elif (said := wording.visible(_event(progress))) != self._said:
-            self._said = said
-            self._console.print(said, highlight=False, markup=False, soft_wrap=True)
+        elif (line := wording.visible(_event(progress))) != self._printed:
+            self._printed = line
+            self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _line(progress: Progress) -> Text:
@@ -94,7 +94,7 @@ def _line(progress: Progress) -> Text:
 
 
 def _event(progress: Progress) -> str:
-    """What is worth a line in a log: the start, and each block in it."""
+    """A line for a log: a start, or a block in it."""
     match progress.stage:
         case "resume":
             return progress.detail
@@ -112,7 +112,7 @@ def _known(progress: Progress) -> str:
 
 
 def verdict_table(comparison: Comparison) -> Table:
-    """Every cell that has a base, block by block; the base's throughput stands beside it."""
+    """Every cell that has a base, block by block, beside the base's throughput."""
     table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
     for name, justify in (
         ("workload", "left"),
@@ -127,7 +127,7 @@ def verdict_table(comparison: Comparison) -> Table:
     ):
         table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     figures = {each.cell: each.figures for each in comparison.cells}
-    absent = {server.label for server in comparison.header.servers if server.absent}  # a headline says so
+    absent = {server.label for server in comparison.header.servers if server.absent}  # named in a headline
     for each in comparison.cells:
         if each.cell.server in absent:
             continue
@@ -149,14 +149,14 @@ def verdict_table(comparison: Comparison) -> Table:
 
 
 def console(file: TextIO) -> Console:
-    """A console of the terminal's width; LOG_WIDTH where the output is no terminal."""
+    """A console as wide as the terminal, or LOG_WIDTH if there is none."""
     return Console(file=file) if file.isatty() else Console(file=file, width=LOG_WIDTH)
 
 
 def print_conclusion(
     console: Console, comparison: Comparison, claims: Sequence[ClaimResult], document: Path, page: Path
 ) -> None:
-    """What a run says, and where its document and its page are."""
+    """Print the verdicts and claims, and where the run document and the report are."""
     print_verdicts(console, comparison)
     print_claims(console, claims)
     console.print(f"run document  {document}", highlight=False, soft_wrap=True)
@@ -164,7 +164,7 @@ def print_conclusion(
 
 
 def print_claims(console: Console, results: Sequence[ClaimResult]) -> None:
-    """What came of each claim of the comparison that a run repeats."""
+    """Print the result of each claim of the comparison that the run repeats."""
     for each in results:
         line = f"{wording.OUTCOME_SYMBOLS[each.outcome]} {wording.finding(each)}"
         console.print(Text(wording.visible(line), style=OUTCOME_STYLES[each.outcome]), soft_wrap=True)
@@ -173,14 +173,14 @@ def print_claims(console: Console, results: Sequence[ClaimResult]) -> None:
 
 
 def print_history(console: Console, found: Sequence[HistorySeries]) -> None:
-    """A line for each series, and one for each of its changes."""
+    """Print a line for each series, and one for each of its changes."""
     table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
     for name in ("workload", "threads", "server", "anchor", "runs", "first", "newest", "change"):
         table.add_column(
             name, justify="left" if name in ("workload", "server", "anchor", "change") else "right"
         )
     for each in found:
-        said = [_change_point(change) for change in each.changes] or [Text("none", style="dim")]
+        changes = [_change_point(change) for change in each.changes] or [Text("none", style="dim")]
         table.add_row(
             Text(wording.visible(each.workload)),
             str(each.threads),
@@ -189,9 +189,9 @@ def print_history(console: Console, found: Sequence[HistorySeries]) -> None:
             str(len(each.points)),
             wording.percent(each.points[0].ratio),
             wording.percent(each.points[-1].ratio),
-            said[0],
+            changes[0],
         )
-        for more in said[1:]:
+        for more in changes[1:]:
             table.add_row(*[""] * 7, more)
     _print_whole(console, table)
 
@@ -207,7 +207,7 @@ def _change_point(change: ChangePoint) -> Text:
 
 @contextmanager
 def fetching(console: Console) -> Iterator[Callable[[str], None]]:
-    """Show what is told, and for how long it goes on, in one line on a terminal; elsewhere nothing."""
+    """Show what is being fetched, and for how long, in one line on a terminal; elsewhere nothing."""
     if not console.is_terminal:
         yield lambda now: None
         return
@@ -215,14 +215,14 @@ def fetching(console: Console) -> Iterator[Callable[[str], None]]:
     with rich.progress.Progress(*columns, console=console, transient=True) as line:
         task = line.add_task("", start=False)
 
-        def tell(now: str) -> None:
+        def report(now: str) -> None:
             line.reset(task, description=wording.visible(now))
 
-        yield tell
+        yield report
 
 
 def server_table(offers: Sequence[Offer]) -> Table:
-    """Every entry of the catalogue, and what it takes to have it here."""
+    """Every entry of the catalogue, and how to get it."""
     table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
     for name in ("server", "released", "edition", "state", "note"):
         table.add_column(name, no_wrap=True)
@@ -235,18 +235,18 @@ def server_table(offers: Sequence[Offer]) -> Table:
 
 
 def print_servers(console: Console, offers: Sequence[Offer]) -> None:
-    """The table."""
+    """Print the catalogue."""
     _print_whole(console, server_table(offers))
 
 
 def print_fetched(console: Console, fetched: Fetched) -> None:
-    """The server, its version, and where it is."""
-    said = f"{fetched.reference}  {fetched.family} {fetched.version}  {fetched.directory}"
-    console.print(Text(wording.visible(said)), soft_wrap=True)
+    """Print the server, its version, and its directory."""
+    line = f"{fetched.reference}  {fetched.family} {fetched.version}  {fetched.directory}"
+    console.print(Text(wording.visible(line)), soft_wrap=True)
 
 
 def _state(offer: Offer) -> str:
-    """Whether it is here; else what brings it, or what is missing for that."""
+    """Ready, or the client that fetches it, or what is missing for that."""
     if offer.state == "ready":
         return "ready"
     if offer.state == "fetchable":
@@ -259,7 +259,7 @@ def _state(offer: Offer) -> str:
 
 
 def print_doctor(console: Console, report: Report) -> None:
-    """What was found, what A/A cells have shown, and how large a loss a run would see."""
+    """Print the findings, the noise of A/A cells, and the losses that a run would detect."""
     table = Table(box=None, pad_edge=False, show_header=False)
     for finding in report.findings:
         sign = Text("✓", style="green") if finding.fit else Text("!", style="yellow")
@@ -270,14 +270,12 @@ def print_doctor(console: Console, report: Report) -> None:
             table.add_row("", "", Text(f"$ {wording.visible(finding.mend)}", style="cyan"))
     _print_whole(console, table)
     fingerprint = report.runner.fingerprint
-    console.print(f"\nrunner {fingerprint}; nothing was changed: what mends is yours to run", highlight=False)
+    console.print(f"\nrunner {fingerprint}; nothing was changed: run the commands yourself", highlight=False)
     if report.calibration is not None:
         _print_calibration(console, report.calibration)
     console.print()
     if not report.noise or report.false_alarms is None:
-        console.print(
-            "no A/A cell has been measured here yet: shootout doctor --calibrate, or any run of some size"
-        )
+        console.print("no A/A cell was measured here yet: run shootout doctor --calibrate, or any larger run")
         return
     losses = tuple(report.noise[0].power)
     noise = Table(box=None, pad_edge=False, header_style="dim")
@@ -295,7 +293,7 @@ def print_doctor(console: Console, report: Report) -> None:
         f"\nfalse alarms: {known.alarms} in {known.cells} A/A cells, {share} of cells", highlight=False
     )
     if wanting := report.aa_cells_wanting:
-        console.print(f"a gate's verdicts count after {wanting} more without one", highlight=False)
+        console.print(f"a gate's verdicts count after {wanting} more without a false alarm", highlight=False)
 
 
 def _print_calibration(console: Console, calibration: Calibration) -> None:
@@ -308,7 +306,9 @@ def _print_calibration(console: Console, calibration: Calibration) -> None:
     table.add_column("")
     for trial in calibration.trials:
         signs = [
-            word for word, of in (("usual", calibration.trials[0]), ("used", calibration.best)) if trial == of
+            word
+            for word, of in (("default", calibration.trials[0]), ("used", calibration.best))
+            if trial == of
         ]
         table.add_row(
             trial.placement,
@@ -321,9 +321,9 @@ def _print_calibration(console: Console, calibration: Calibration) -> None:
 
 
 def cache_table(contents: Contents) -> Table:
-    """Every entry, the most recently used first."""
+    """Every entry, most recently used first."""
     table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
-    for name in ("kind", "what it is", "size", "last used", "state"):
+    for name in ("kind", "content", "size", "last used", "state"):
         table.add_column(name, justify="right" if name == "size" else "left", no_wrap=True)
     for entry in contents.entries:
         moment = wording.moment(entry.used.isoformat())
@@ -333,7 +333,7 @@ def cache_table(contents: Contents) -> Table:
 
 
 def print_cache(console: Console, contents: Contents) -> None:
-    """The table, and how much of the disk is taken."""
+    """Print the entries and their total size."""
     total, limit = wording.size(contents.total_bytes), wording.size(contents.limit_bytes)
     if contents.entries:
         _print_whole(console, cache_table(contents))
@@ -341,10 +341,10 @@ def print_cache(console: Console, contents: Contents) -> None:
 
 
 def print_cleared(console: Console, cleared: Cleared) -> None:
-    """What stayed, and how much was freed."""
+    """Print what stayed, and how much was freed."""
     for entry in cleared.kept:
         console.print(
-            Text(wording.visible(f"kept, as it is in use: {entry.kind} {_what(entry)}")), soft_wrap=True
+            Text(wording.visible(f"kept, because it is in use: {entry.kind} {_what(entry)}")), soft_wrap=True
         )
     count = len(cleared.removed)
     entries = "1 entry" if count == 1 else f"{count} entries"
@@ -352,7 +352,7 @@ def print_cleared(console: Console, cleared: Cleared) -> None:
 
 
 def print_access(console: Console, server: str, access: Endpoint) -> None:
-    """How a server that is kept running is reached."""
+    """Print how to reach a running server."""
     lines = {
         f"{server} runs": f"version {access.version}, until Ctrl-C",
         "client": access.command,
@@ -368,47 +368,47 @@ def print_access(console: Console, server: str, access: Endpoint) -> None:
 
 
 def _what(entry: Entry) -> str:
-    """What it holds; its name where that is not known."""
+    """What an entry holds; its name if that is unknown."""
     return f"{entry.server}: {', '.join(entry.datasets)}" if entry.datasets else entry.name
 
 
 def _print_whole(console: Console, table: Table) -> None:
-    """Print it at its own width: a line that the terminal wraps can be read, a number cut short misleads."""
+    """Print a table at its full width: a wrapped line is readable, a truncated number misleads."""
     table.width = Measurement.get(console, console.options.update(max_width=WIDTH_MAX), table).maximum
     console.print(table, crop=False)
 
 
 def print_verdicts(console: Console, comparison: Comparison) -> None:
-    """The headline, the table, and the reason of every cell that failed."""
+    """Print the headlines, the table, and the reason of each failed cell."""
     console.print()
     for headline in wording.headlines(comparison):
         console.print(Text(wording.visible(headline.text), style="bold"))
-    if said := wording.conditions(comparison.header):
-        console.print(Text(wording.visible(f"load: {said}")), soft_wrap=True)
+    if load := wording.conditions(comparison.header):
+        console.print(Text(wording.visible(f"load: {load}")), soft_wrap=True)
     console.print()
     _print_whole(console, verdict_table(comparison))
     for server in comparison.header.servers:
         for warning in server.warnings:
-            if warning.code in TOLD:
+            if warning.code in PRINTED_WARNINGS:
                 line = Text(wording.visible(f"{server.label}: {warning.text}"), style="dim")
                 console.print(line, soft_wrap=True)
     unjudged = [each for each in comparison.cells if each.verdict is Verdict.UNJUDGED and each.figures]
     for why in dict.fromkeys(each.reason for each in unjudged if each.cell != each.base):
         console.print(Text(wording.visible(f"unjudged: {why}"), style="dim"), soft_wrap=True)
-    for said in wording.curves(comparison):
-        console.print(Text(wording.visible(said), style="dim"), soft_wrap=True)
+    for curve in wording.curves(comparison):
+        console.print(Text(wording.visible(curve), style="dim"), soft_wrap=True)
     for each in wording.worst_first(comparison.cells):
         if each.causes and each.verdict is not Verdict.IMPROVED:
-            said = "; ".join(map(wording.cause, each.causes[:2]))
-            said = f"{wording.causes_title(each)}, {_name(each.cell)}: {said}"
-            console.print(Text(wording.visible(said), style="dim"), soft_wrap=True)
+            causes = "; ".join(map(wording.cause, each.causes[:2]))
+            text = f"{wording.causes_title(each)}, {_name(each.cell)}: {causes}"
+            console.print(Text(wording.visible(text), style="dim"), soft_wrap=True)
     if advice := wording.advice(comparison):
         console.print(Text(wording.visible(advice), style="yellow"), soft_wrap=True)
     for each in comparison.cells:
         if each.verdict is Verdict.FAILED:
             console.print()
             reason = Text(wording.visible(f"{_name(each.cell)}: {each.reason}"), style="magenta")
-            console.print(reason, soft_wrap=True)  # a log's lines stay whole
+            console.print(reason, soft_wrap=True)  # log lines stay whole
     console.print()
 
 

@@ -1,4 +1,4 @@
-"""How results are said: verdict words, sentences and numbers, the same on pages, terminals and comments."""
+"""Verdicts, figures and sentences in words, the same on pages, terminals and in comments."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from shootout.model.verdict import (
 )
 from shootout.numbers import MINUS, SPACE, decimals, grouped, number, percents, share
 
-NONE = "\N{EN DASH}"  # where there is no number
-NOT_VISIBLE = "not visible"  # where there is one, and the machine that measured cannot see it
+NONE = "\N{EN DASH}"  # no number
+NOT_VISIBLE = "not visible"  # to the machine that measured
 
 SYMBOLS = {
     Verdict.REGRESSED: "▼",
@@ -44,9 +44,9 @@ MEANINGS = {
     Verdict.IMPROVED: "Faster than the base, by the same standard of proof.",
     Verdict.EQUIVALENT: "As fast as the base: the whole interval lies within the margin around zero.",
     Verdict.INCONCLUSIVE: "The measurement was too noisy, or the change too small, to say. "
-    "It is neither a pass nor a fault: the interval tells what is still possible.",
+    "It is neither a pass nor a failure: the interval shows what is still possible.",
     Verdict.FAILED: "There is no verdict: the server did not start, died, or reported an error. "
-    "Its own words are on the cell's page.",
+    "The cell's page quotes it.",
     Verdict.UNJUDGED: "There is nothing to compare with. The base itself is always unjudged.",
 }
 OUTCOME_SYMBOLS = {Outcome.HOLDS: "✓", Outcome.FAILS: "✗", Outcome.INCONCLUSIVE: "?"}
@@ -60,7 +60,7 @@ WORST_FIRST = (
 )
 
 
-# Control characters, bidirectional ones too, would change how the text around them reads.
+# Control characters, including bidirectional ones, change how the text around them reads.
 _VISIBLE = (
     {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
     | {0x7F: 0x2421}
@@ -69,17 +69,17 @@ _VISIBLE = (
         code: f"[U+{code:04X}]"
         for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
     }
-    | dict.fromkeys((0xFFFE, 0xFFFF), "\N{REPLACEMENT CHARACTER}")  # no characters, and none of XML's
+    | dict.fromkeys((0xFFFE, 0xFFFF), "\N{REPLACEMENT CHARACTER}")  # not characters, and not allowed in XML
 )
 _ACTING = re.compile(f"[{''.join(re.escape(chr(code)) for code in _VISIBLE)}]")
-TEXT_MAX = 20_000  # characters of one text; a server's last words are shorter
+TEXT_MAX = 20_000  # characters; the end of a server's log is shorter
 
 
 def visible(text: str) -> str:
-    """`text` with characters that act on a display instead of showing on it made visible, and an end."""
+    """`text` cut to TEXT_MAX, with a visible replacement for each character that would control a display."""
     if len(text) > TEXT_MAX:
         text = f"{text[:TEXT_MAX]}… and {number(len(text) - TEXT_MAX, 0)} more characters"
-    if text.isprintable():  # as most are, which is seen sooner than that none of them acts
+    if text.isprintable():  # a shortcut: most texts are
         return text
     return text.translate(_VISIBLE) if _ACTING.search(text) else text
 
@@ -88,7 +88,7 @@ def visible(text: str) -> str:
 
 
 def estimate(interval: Interval) -> str:
-    """The estimate, as exact as its interval allows, and never less than one digit of it."""
+    """The estimate, rounded to its interval's precision; at least one significant digit."""
     places = _places(interval, scale=1)
     if places is not None and interval.estimate:
         places = max(places, -math.floor(math.log10(abs(interval.estimate))))
@@ -96,7 +96,7 @@ def estimate(interval: Interval) -> str:
 
 
 def half_width(interval: Interval) -> str:
-    """Half the interval's width, `± 12`; nothing where a single start gives none."""
+    """Half the interval's width, `± 12`; empty for a single start, which has no width."""
     half = (interval.high - interval.low) / 2
     return f"±{SPACE}{number(half, decimals(half))}" if half > 0 else ""
 
@@ -109,14 +109,14 @@ def percent(ratio: float, places: int | None = None) -> str:
     return _percent(round(change, places), places) if change else f"0{SPACE}%"
 
 
-@lru_cache(4096)  # a site has a hundred thousand changes, and most are one of these
+@lru_cache(4096)  # a site shows a hundred thousand changes, mostly the same few
 def _percent(rounded: float, places: int) -> str:
     sign = "+" if rounded > 0 else ""
     return f"{sign}{grouped(rounded, places)}{SPACE}%"
 
 
 def change(ratio: Interval) -> str:
-    """A ratio's estimate as a change, as exact as its interval allows."""
+    """A ratio's estimate as a change, rounded to its interval's precision."""
     return percent(ratio.estimate, _percent_places(ratio))
 
 
@@ -128,12 +128,12 @@ def change_range(ratio: Interval) -> str:
 
 
 def detectable(cell: CellComparison) -> str:
-    """The smallest loss that the cell's run could have seen: `−1.4 %`; nothing where that is not known."""
-    seen = [each.detectable for each in cell.judged if each.detectable is not None]
-    if not seen:
+    """The smallest loss that the cell's run would have detected, `−1.4 %`; empty if unknown."""
+    known = [each.detectable for each in cell.judged if each.detectable is not None]
+    if not known:
         return ""
     sign = MINUS if cell.judged[0].metric == THROUGHPUT else "+"
-    return f"{sign}{percents(seen[0])}"
+    return f"{sign}{percents(known[0])}"
 
 
 def signed(value: float) -> str:
@@ -142,9 +142,9 @@ def signed(value: float) -> str:
 
 
 def verdict(cell: CellComparison) -> str:
-    """The verdict as a sign and a word, and whether it is known."""
-    known = " (acknowledged)" if cell.acknowledged else ""
-    return f"{SYMBOLS[cell.verdict]} {cell.verdict}{known}"
+    """The verdict's symbol and word, marked if acknowledged."""
+    mark = " (acknowledged)" if cell.acknowledged else ""
+    return f"{SYMBOLS[cell.verdict]} {cell.verdict}{mark}"
 
 
 def cpu_us(server_cpu_s: float | None) -> str:
@@ -153,21 +153,21 @@ def cpu_us(server_cpu_s: float | None) -> str:
 
 
 def p_value(p: float) -> str:
-    """A probability; tiny ones are not told apart."""
+    """A p-value; all below 0.001 look the same."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def moment(iso: str) -> str:
-    """An ISO time for people, to the minute; what is no time stays as it is."""
+    """An ISO time to the minute, for people; any other text unchanged."""
     try:
         return f"{datetime.fromisoformat(iso):%-d %B %Y, %H:%M} UTC"
     except ValueError:
         return iso
 
 
-@lru_cache(1024)  # the runs of a site are on all its pages of history
+@lru_cache(1024)  # every history page shows the same runs
 def day(iso: str) -> str:
-    """An ISO time's day, short; what is no time stays as it is."""
+    """The day of an ISO time; any other text unchanged."""
     try:
         return f"{datetime.fromisoformat(iso):%-d %b %Y}"
     except ValueError:
@@ -175,7 +175,7 @@ def day(iso: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A length of time for people."""
+    """A duration for people."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
@@ -189,7 +189,7 @@ def memory(size: int) -> str:
 
 
 def size(bytes_: int) -> str:
-    """Bytes on a disk, in the decimal units that disks are sold by."""
+    """Bytes in decimal units, as disks are sold."""
     for unit, power in (("GB", 9), ("MB", 6), ("kB", 3)):
         if bytes_ >= 10**power:
             return f"{number(bytes_ / 10**power)}{SPACE}{unit}"
@@ -197,7 +197,7 @@ def size(bytes_: int) -> str:
 
 
 def amount(value: float, unit: str) -> str:
-    """A metric's figure in its unit (metrics.Metric), small times in small units."""
+    """A value in its metric's unit (metrics.Metric); short times in ms or µs."""
     if unit != "s":
         return f"{number(value)}{SPACE}{unit}".rstrip()
     scale, name = (1e6, "µs") if abs(value) < 1e-3 else (1e3, "ms")
@@ -205,7 +205,7 @@ def amount(value: float, unit: str) -> str:
 
 
 def setting(value: str, name: str) -> str:
-    """A setting's value; bytes in the largest unit, as my.cnf has it, that does not round them."""
+    """A setting's value; bytes in the largest my.cnf unit that divides them exactly."""
     if value.isdecimal() and name.endswith(("_bytes", "_size")):
         for power, unit in ((30, "G"), (20, "M"), (10, "K")):
             if int(value) and int(value) % 2**power == 0:
@@ -214,7 +214,7 @@ def setting(value: str, name: str) -> str:
 
 
 def dataset(dataset: Dataset) -> str:
-    """What the tables are, and how large."""
+    """The tables and their size."""
     match dataset.kind:
         case "sbtest":
             what = f"{_counted(dataset.tables, 'table')} of {_counted(dataset.rows, 'row')}"
@@ -227,7 +227,7 @@ def dataset(dataset: Dataset) -> str:
 
 
 def threads(count: int) -> str:
-    """A number of threads."""
+    """A thread count."""
     return "1 thread" if count == 1 else f"{count} threads"
 
 
@@ -241,7 +241,7 @@ def _signed(value: float, places: int) -> str:
 
 
 def _percent_places(ratio: Interval) -> int:
-    """A change's decimals; a figure that is the same in every start has no more than two."""
+    """Decimals of a change; at most two, even if every start gave the same value."""
     return min(max(_places(ratio, scale=100) or 0, 0), 2)
 
 
@@ -255,7 +255,7 @@ def _places(interval: Interval, scale: float) -> int | None:
 
 @dataclass(frozen=True)
 class Headline:
-    """What a run says about one head: the claim, and the figure that carries it."""
+    """The result for one head: a claim, and the figure that supports it."""
 
     claim: str
     detail: str
@@ -267,23 +267,23 @@ class Headline:
 
 
 def conditions(header: RunHeader, workload: str | None = None) -> str:
-    """How the load differs from a profile that says nothing of it; of one workload, or of the whole run."""
+    """How the load, of a workload or of the whole run, differs from the defaults."""
     profile, load = header.profile, header.profile.load
     of = {record.name: record for record in header.workloads}
     record = of.get(workload) if workload is not None else None
-    said = []
+    parts = []
     if (record.protocol if record else load.protocol) == "prepared":
-        said.append("prepared statements")
-    said += _pace(load)
+        parts.append("prepared statements")
+    parts += _pace(load)
     if load.reconnect:
-        said.append("lost connections opened again")
-    said += [
+        parts.append("lost connections reopened")
+    parts += [
         f"{name} = {value}" for name, value in profile.options.items() if not record or name in record.options
     ]
     if profile.distribution is not None:
         tag, values = type(profile.distribution).__struct_config__.tag, structs.asdict(profile.distribution)
-        said.append(" ".join([f"{tag} rows", *(f"{name} = {value:g}" for name, value in values.items())]))
-    return ", ".join(said)
+        parts.append(" ".join([f"{tag} rows", *(f"{name} = {value:g}" for name, value in values.items())]))
+    return ", ".join(parts)
 
 
 def _pace(load: Load) -> list[str]:
@@ -293,46 +293,45 @@ def _pace(load: Load) -> list[str]:
 
 
 def advice(comparison: Comparison) -> str:
-    """Why the run's verdicts advise and fail nothing; empty where they do fail."""
+    """Why the run's verdicts only advise; empty if they can fail a gate."""
     known, policy = comparison.false_alarms, comparison.policy
     more = ledger.cells_needed(known, policy)
     if not more or not heads(comparison):
         return ""
-    seen, cells = "nothing is known of the rate of false alarms on this runner", _counted(more, "A/A cell")
+    rate, cells = "this runner's rate of false alarms is unknown", _counted(more, "A/A cell")
     if known is not None:
-        of = f"{known.alarms or 'none'} of {_counted(known.cells, 'A/A cell')}"
-        seen = (
-            f"{of} on this runner gave a false alarm, so their rate may be up to {percents(known.share.high)}"
-        )
+        alarms = f"{known.alarms or 'none'} of {_counted(known.cells, 'A/A cell')}"
+        most = percents(known.share.high)
+        rate = f"{alarms} on this runner gave a false alarm, so the rate may be up to {most}"
         cells += " more"
     return (
-        f"These verdicts advise, and fail nothing: {seen}. {cells} without one would show that it is at most "
-        f"{share(policy.false_alarms_max)}; shootout doctor --calibrate measures some"
+        f"These verdicts only advise: {rate}. {cells} without a false alarm would show that it is at most "
+        f"{share(policy.false_alarms_max)}; shootout doctor --calibrate measures A/A cells"
     )
 
 
 def excuse(c: CellComparison, comparison: Comparison) -> str:
-    """Why a regression fails nothing; empty where it does fail."""
+    """Why a regression does not fail the gate; empty if it does."""
     if (known := c.acknowledged) is not None:
         return f"acknowledged by {known.owner} until {known.expires}: {known.reason}"
     return advice(comparison)
 
 
 def properties(c: CellComparison) -> dict[str, str]:
-    """What a test report says of a cell, whether or not it passes: what it could have missed, above all."""
-    said = {
+    """A cell's properties for a test report, passed or not; the detectable loss says what a pass is worth."""
+    found = {
         "verdict": verdict(c),
         "change": decided_change(c) if c.cell != c.base else "",
         "detectable": detectable(c),
         "reason": visible(c.reason),
     }
-    return {name: words for name, words in said.items() if words}
+    return {name: words for name, words in found.items() if words}
 
 
 def curves(comparison: Comparison) -> tuple[str, ...]:
-    """The scaling curves that are not their base's for certain, all threads taken together."""
-    doubt = 1 - comparison.policy.confidence
-    return tuple(_curve(each) for each in comparison.curves if each.p_value < doubt)
+    """Scaling curves that differ significantly from their base's, over all thread counts together."""
+    level = 1 - comparison.policy.confidence
+    return tuple(_curve(each) for each in comparison.curves if each.p_value < level)
 
 
 def _curve(each: CurveComparison) -> str:
@@ -345,14 +344,14 @@ def _curve(each: CurveComparison) -> str:
 
 
 def causes_title(c: CellComparison) -> str:
-    """What `causes` are of a cell."""
+    """The title above a cell's causes."""
     if c.verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
         return "Likely causes"
-    return "Changed, though throughput does not tell"
+    return "Changed, without a verdict on throughput"
 
 
 def cause(each: Cause) -> str:
-    """What became more or less, and how much of a transaction's time that is, about."""
+    """What changed for each transaction, and about which share of its time."""
     metric = metrics.BY_NAME.get(each.name) if each.kind == "work" else None
     title, unit = (metric.title, metric.unit) if metric else (each.name, "s")
     base, head = amount(each.base, unit), amount(each.head, unit)
@@ -363,7 +362,7 @@ def cause(each: Cause) -> str:
 
 
 def heads(comparison: Comparison) -> tuple[str, ...]:
-    """The servers that are held against a base, in the run's order."""
+    """The servers compared with a base, in the run's order."""
     return tuple(dict.fromkeys(c.cell.server for c in comparison.cells if c.cell != c.base))
 
 
@@ -378,19 +377,19 @@ def worst_first(cells: Sequence[CellComparison]) -> tuple[CellComparison, ...]:
 
 
 def decisive(c: CellComparison) -> tuple[str, Interval] | None:
-    """The metric that decided the cell's verdict, and its ratio; None where nothing was compared."""
+    """The metric that decided the verdict, and its ratio; None if nothing was compared."""
     if c.judged:
         return c.judged[0].metric, c.judged[0].ratio
     return None if c.ratio is None else (THROUGHPUT, c.ratio)
 
 
 def worsening(metric: str, ratio: float) -> float:
-    """By how much a metric became worse, as a share of the base; negative: better."""
+    """How much worse a metric became, as a share of the base; negative: better."""
     return 1 - ratio if metric == THROUGHPUT else ratio - 1
 
 
 def overall(comparison: Comparison) -> Headline:
-    """What a run says of all its heads together."""
+    """One headline for all heads of a run."""
     found = heads(comparison)
     if len(found) < 2:
         return headlines(comparison)[0]
@@ -403,14 +402,16 @@ def overall(comparison: Comparison) -> Headline:
         word, changed = (_worse(slower), slower) if slower else (_better(faster), faster)
         servers = len({c.cell.server for c in changed})
         claim = f"{servers} of {len(found)} servers {'is' if servers == 1 else 'are'} {word} than {base}"
-        said = []
+        details = []
         if slower:
-            said.append(f"in {len(slower)} of {_cells(len(compared))}, worst {_place(slower[0], named=True)}")
+            details.append(
+                f"in {len(slower)} of {_cells(len(compared))}, worst {_place(slower[0], named=True)}"
+            )
         if faster:
             also = f"{_better(faster)} in" if slower else "in"
             of_all = "" if slower else f" of {_cells(len(compared))}"
-            said.append(f"{also} {len(faster)}{of_all}, best {_place(faster[-1], named=True)}")
-        return Headline(claim=claim, detail="; ".join([*said, *([failed] if failed else [])]))
+            details.append(f"{also} {len(faster)}{of_all}, best {_place(faster[-1], named=True)}")
+        return Headline(claim=claim, detail="; ".join([*details, *([failed] if failed else [])]))
     if len(of[Verdict.EQUIVALENT]) == len(compared):
         claim = f"All {len(found)} servers are as fast as {base}"
         detail = f"{_cells(len(compared))} within ±{share(comparison.policy.margin)}"
@@ -418,16 +419,16 @@ def overall(comparison: Comparison) -> Headline:
     if len(of[Verdict.FAILED]) == len(compared):
         return Headline(claim=f"None of {len(found)} servers could be measured", detail=failed)
     counts = ", ".join(f"{len(of[v])} {v}" for v in WORST_FIRST if of[v])
-    claim = f"No difference between {len(found)} servers and {base} was shown"
+    claim = f"No significant difference between {len(found)} servers and {base}"
     return Headline(claim=claim, detail=f"of {_cells(len(compared))}, {counts}")
 
 
 def headlines(comparison: Comparison) -> tuple[Headline, ...]:
-    """One for each head; one for the whole run where nothing is compared."""
+    """One headline for each head; a single one for a run without comparisons."""
     found = heads(comparison)
     if not found:
         servers = ", ".join(server.label for server in comparison.header.servers)
-        return (Headline(claim=f"{servers} was measured alone", detail="there is nothing to compare with"),)
+        return (Headline(claim=f"{servers} was measured alone", detail="nothing to compare it with"),)
     return tuple(
         _headline([c for c in comparison.cells if c.cell.server == head], comparison) for head in found
     )
@@ -459,7 +460,7 @@ def _headline(cells: Sequence[CellComparison], comparison: Comparison) -> Headli
         return Headline(claim=f"{head} could not be measured", detail=f"{failed} of {total} failed")
     counts = ", ".join(f"{len(of[v])} {v}" for v in WORST_FIRST if of[v])
     return Headline(
-        claim=f"No difference between {head} and {base} was shown", detail=f"of {total}, {counts}"
+        claim=f"No significant difference between {head} and {base}", detail=f"of {total}, {counts}"
     )
 
 
@@ -476,13 +477,13 @@ def _better(cells: Sequence[CellComparison]) -> str:
 
 
 def _of_time(c: CellComparison) -> bool:
-    """Whether the cell was decided by a metric that says how fast a server is."""
+    """Whether a metric of speed decided the verdict."""
     found = decisive(c)
     return found is None or found[0] == THROUGHPUT or found[0].startswith("latency")
 
 
 def decided_change(c: CellComparison) -> str:
-    """The change that decided, `−21 %`; of another metric than throughput with its name."""
+    """The decisive change, `−21 %`; with the metric's name unless it is throughput."""
     found = decisive(c)
     if found is None:
         return NONE
@@ -491,7 +492,7 @@ def decided_change(c: CellComparison) -> str:
 
 
 def decided_range(c: CellComparison) -> str:
-    """The interval of that change, `−25.3 to −22.9 %`; nothing where nothing was compared."""
+    """The interval of the decisive change, `−25.3 to −22.9 %`; empty if nothing was compared."""
     found = decisive(c)
     return change_range(found[1]) if found else ""
 
@@ -502,7 +503,7 @@ def _place(c: CellComparison, *, named: bool = False) -> str:
 
 
 def factor(ratio: Interval) -> str:
-    """A ratio with its interval: as a change, or as a factor where it is large or small."""
+    """A ratio with its interval: as a change, or as a factor beyond 3 or below 1/3."""
     if 1 / 3 < ratio.estimate < 3:
         return (
             f"{change(ratio)}, {change_range(ratio)}" if ratio.low < ratio.high else percent(ratio.estimate)
@@ -512,37 +513,37 @@ def factor(ratio: Interval) -> str:
 
 
 def finding(result: ClaimResult) -> str:
-    """What came of a published claim, with the figures it rests on."""
-    said = "; ".join(f"{each.what}: {factor(each.ratio)}" for each in result.contrasts)
-    return ". ".join(filter(None, (f"{result.claim.text} ({result.outcome})", said, result.reason)))
+    """The result of a published claim, with the figures behind it."""
+    figures = "; ".join(f"{each.what}: {factor(each.ratio)}" for each in result.contrasts)
+    return ". ".join(filter(None, (f"{result.claim.text} ({result.outcome})", figures, result.reason)))
 
 
 def sentence(c: CellComparison, policy: Policy) -> str:
-    """A cell's verdict in words with the figure that decided it."""
+    """A cell's verdict in words, with the decisive figure."""
     base = c.base.server
     if c.cell == c.base and c.verdict is Verdict.UNJUDGED:
         return "This is the base: the other servers are compared with it"
     if c.verdict is Verdict.FAILED:
-        return "Could not be measured to the end" if c.figures else "Could not be measured"
+        return "Measured in part only" if c.figures else "Could not be measured"
     if (found := decisive(c)) is None:
-        return "Measured, with nothing to compare it with"
+        return "Measured; nothing to compare it with"
     metric, ratio = found
     size = change(ratio).lstrip(f"+{MINUS}")
     margin = share(c.judged[0].margin if c.judged else policy.margin)
     if metric == THROUGHPUT:
-        said = {
+        decided = {
             Verdict.REGRESSED: f"{size} fewer transactions per second than {base}",
             Verdict.IMPROVED: f"{size} more transactions per second than {base}",
             Verdict.EQUIVALENT: f"As fast as {base}, within ±{margin}",
         }
-        undecided = f"Not decided: the difference from {base} is anywhere from {change_range(ratio)}"
+        undecided = f"Undecided: the difference from {base} lies anywhere from {change_range(ratio)}"
     else:
         title = metrics.TITLES[metric]
         titled = title[0].upper() + title[1:]
-        said = {
+        decided = {
             Verdict.REGRESSED: f"{titled} {size} higher than that of {base}",
             Verdict.IMPROVED: f"{titled} {size} lower than that of {base}",
             Verdict.EQUIVALENT: f"{titled} the same as that of {base}, within ±{margin}",
         }
-        undecided = f"Not decided: {title} against {base}, anywhere from {change_range(ratio)}"
-    return said.get(c.verdict, undecided)
+        undecided = f"Undecided: {title} against {base} lies anywhere from {change_range(ratio)}"
+    return decided.get(c.verdict, undecided)

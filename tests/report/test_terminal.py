@@ -132,7 +132,7 @@ def test_likely_causes_stand_below_and_whether_the_verdicts_advise() -> None:
     ]
     assert all(" of its time" in line for line in causes)
     assert set(advising) - set(counted) == {
-        line for line in advising if line.startswith("These verdicts advise")
+        line for line in advising if line.startswith("These verdicts only advise")
     }
     assert len(advising) == len(counted) + 1
 
@@ -144,7 +144,7 @@ def test_no_number_is_cut_on_a_narrow_terminal() -> None:
 
 def test_a_server_alone_is_shown_too() -> None:
     lines = printed(compare.compare(a_document((BASE,))))
-    assert lines[1] == f"{BASE} was measured alone: there is nothing to compare with"
+    assert lines[1] == f"{BASE} was measured alone: nothing to compare it with"
     assert [(row[2], row[-1]) for row in rows(lines)] == [(BASE, "○ unjudged")] * 2
 
 

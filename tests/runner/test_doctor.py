@@ -75,14 +75,14 @@ def test_the_doctor_tells_of_machine_and_noise(tmp_path: Path, capsys: pytest.Ca
     assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path)]) == 0
     text = capsys.readouterr().out
     assert "processor" in text
-    assert "no A/A cell has been measured here yet" in text
+    assert "no A/A cell was measured here yet" in text
     ledger.append(
         tmp_path / "results" / ledger.FOLDER, machine.inspect(tmp_path).fingerprint, [an_entry(), an_entry()]
     )
     assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path)]) == 0
     text = capsys.readouterr().out
     assert "false alarms: 0 in 2 A/A cells" in text
-    assert "a gate's verdicts count after 71 more without one" in text
+    assert "a gate's verdicts count after 71 more without a false alarm" in text
     assert "sees −5 %" in text
     assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -133,6 +133,6 @@ def test_the_doctor_tells_of_a_calibration(tmp_path: Path, capsys: pytest.Captur
         re.split(r"  +", line.strip()) for line in text.splitlines() if " ms " in line and "p99" not in line
     ]
     assert rows == [
-        ["shared", "100 ms", f"2.1{numbers.SPACE}%", "24", "usual"],
+        ["shared", "100 ms", f"2.1{numbers.SPACE}%", "24", "default"],
         ["apart", "100 ms", f"0.9{numbers.SPACE}%", "24", "used"],
     ]

@@ -1,4 +1,4 @@
-"""Requests to other machines: one answer each, or one sentence why there is none."""
+"""HTTP requests: an answer, or one sentence that says why there is none."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect: what a request carries is for the address that it was given."""
+    """Follows no redirect: a request's token is meant for its own address only."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
-        """None: the redirect is the answer."""
+        """None, so that the redirect itself is the answer."""
 
 
 def checked(option: str, url: str) -> str:
-    """An https address; http to this machine will do. Raises InputError, which does not show the address."""
+    """Check an address: https, or http to this machine. Raises InputError, which never shows the address."""
     try:
         parts = urlsplit(url)
         secure = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
     except ValueError:
         secure = False
     if not secure or not parts.hostname or not url.isprintable() or " " in url:
-        raise InputError(f"{option}: expected an address that begins with https://")
+        raise InputError(f"{option}: expected an address that starts with https://")
     return url
 
 
 def send(what: str, request: urllib.request.Request) -> bytes:
-    """The answer to a request. Raises MeasureError, which names `what` and never the address."""
+    """Send a request. Raises MeasureError, which names `what` but never the address."""
     opener = urllib.request.build_opener(_Stay)
     try:
         with opener.open(request, timeout=TIMEOUT_S) as answer:

@@ -1,4 +1,4 @@
-"""Issues about regressions: one for each server and workload of a runner, kept as the history has it."""
+"""Issues about regressions: one for each server and workload of a runner, kept in step with the history."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from shootout.report.github.repository import Repository, Text
 LABEL = "performance regression"
 MARKER = "<!-- shootout: regression "  # then the key, and the comment's end
 TITLE_MAX = 200  # characters; GitHub takes 256
-OPENED_MAX = 20  # in one go: a runner that changed is one thing to look at, not hundreds
+OPENED_MAX = 20  # at once: a changed runner is one problem, not hundreds
 
 
 @dataclass(frozen=True)
 class Issue:
-    """What an issue shall say."""
+    """An issue as it should be."""
 
-    key: str  # of what it is about; the same in every run
+    key: str  # identifies the subject; stable across runs
     title: str
     body: str
 
 
 def of(regressions: Iterable[Regression], link: str | None = None) -> tuple[Issue, ...]:
-    """One issue for all thread counts of a server and workload on a runner, worst first; `link`: the site."""
+    """One issue for each runner, server and workload, over all its thread counts; worst first."""
     groups: dict[str, list[Regression]] = {}
-    for each in sorted(regressions, key=_kept):
+    for each in sorted(regressions, key=_remaining):
         groups.setdefault(_key(each), []).append(each)
     return tuple(_issue(key, group, link) for key, group in groups.items())
 
 
 def keep(repository: Repository, regressions: Iterable[Regression], link: str | None = None) -> Iterator[str]:
-    """Open, update and close the repository's issues; says what was done.
+    """Open, update and close the repository's issues; yields a line for each.
 
-    What is acknowledged gets none, and has its issue closed. The worst `OPENED_MAX` are opened, the others by
-    later calls. Raises MeasureError as Repository does.
+    An acknowledged regression has its issue closed. The worst `OPENED_MAX` are opened, the others by later
+    calls. Raises MeasureError as Repository does.
     """
     found = tuple(regressions)
     wanted = {each.key: each for each in of([each for each in found if each.acknowledged is None], link)}
@@ -61,9 +61,9 @@ def keep(repository: Repository, regressions: Iterable[Regression], link: str | 
 
 def _closed(repository: Repository, old: Text, *, known: bool) -> str:
     if known:
-        repository.close(old.number, "not_planned", "It is acknowledged, and fails nothing any more.")
+        repository.close(old.number, "not_planned", "Acknowledged: it no longer fails the gate.")
     else:
-        repository.close(old.number, "completed", "It is gone: the newest runs are back within the margin.")
+        repository.close(old.number, "completed", "Recovered: the newest runs are back within the margin.")
     return f"closed {old.html_url}"
 
 
@@ -73,14 +73,14 @@ def _key(each: Regression) -> str:
 
 
 def _lines(body: str | None) -> list[str]:
-    """GitHub gives other line ends back than it was given."""
+    """GitHub changes line endings."""
     return (body or "").splitlines()
 
 
 def _issue(key: str, group: Sequence[Regression], link: str | None) -> Issue:
     cells = sorted(group, key=lambda each: each.threads)
-    worst = min(cells, key=_kept)
-    size = wording.percent(_kept(worst))
+    worst = min(cells, key=_remaining)
+    size = wording.percent(_remaining(worst))
     title = f"{worst.server}: {worst.workload} {size} at {wording.threads(worst.threads)}"
     return Issue(
         key=key,
@@ -89,24 +89,24 @@ def _issue(key: str, group: Sequence[Regression], link: str | None) -> Issue:
     )
 
 
-def _kept(each: Regression) -> float:
+def _remaining(each: Regression) -> float:
     return each.after / each.before
 
 
 def _body(cells: Sequence[Regression], worst: Regression, link: str | None) -> Iterator[str]:
     shown = markdown.escaped
     names = [shown(name) for name in (worst.server, worst.workload, worst.anchor)]
-    yield "**{} has become slower in {}, beside {}.**".format(*names)
+    yield "**{} has become slower than before in {}, relative to {}.**".format(*names)
     yield ""
-    yield "| threads | change | was, beside the anchor | is | last good run | first bad run |"
+    yield "| threads | change | before, relative to the anchor | now | last good run | first bad run |"
     yield "|--:|--:|--:|--:|---|---|"
     for each in cells:
-        levels = (wording.percent(level) for level in (_kept(each), each.before, each.after))
+        levels = (wording.percent(level) for level in (_remaining(each), each.before, each.after))
         runs = (shown(each.last_good), shown(each.first_bad))
         yield f"| {' | '.join((str(each.threads), *levels, *runs))} |"
     yield ""
     yield from _causes(cells)
-    yield f"On runner {shown(worst.runner)}, dataset {shown(worst.dataset)}. To see it again there:"
+    yield f"On runner {shown(worst.runner)}, dataset {shown(worst.dataset)}. To repeat it there:"
     yield ""
     yield from markdown.code(worst.repeat)
     yield ""
@@ -114,20 +114,20 @@ def _body(cells: Sequence[Regression], worst: Regression, link: str | None) -> I
         yield f"[The report]({link})"
         yield ""
     yield (
-        f"The newest run is {shown(worst.newest)}. This issue is kept up to date, and closed when the loss "
-        "is gone. To accept it, put it into `fixtures/acknowledged.toml`, or the file that the workflow's "
-        "input names."
+        f"The newest run is {shown(worst.newest)}. shootout keeps this issue up to date and closes it "
+        "when the loss is gone. To accept the loss, add it to `fixtures/acknowledged.toml`, or to the "
+        "file that the workflow's input names."
     )
 
 
 def _causes(cells: Sequence[Regression]) -> Iterator[str]:
-    """What else changed where the loss began, the same for several thread counts said once."""
-    said = dict.fromkeys(change for each in cells for change in each.changed)
-    if not said:
+    """What else changed where the loss began; each change is listed once for all its thread counts."""
+    changes = dict.fromkeys(change for each in cells for change in each.changed)
+    if not changes:
         return
     yield "What else changed between the last good and the first bad run:"
     yield ""
-    for change in said:
+    for change in changes:
         of = [str(each.threads) for each in cells if change in each.changed]
         where = "" if len(of) == len(cells) else f" (threads: {', '.join(of)})"
         yield f"- {markdown.escaped(change)}{where}"

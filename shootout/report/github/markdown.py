@@ -1,4 +1,4 @@
-"""What GitHub shows of a run: its verdicts in Markdown, for a step summary or a comment, and annotations."""
+"""A run on GitHub: its verdicts in Markdown, for a step summary or a comment, and annotations."""
 
 from __future__ import annotations
 
@@ -10,38 +10,36 @@ from shootout.analysis import compare
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.report import wording
 
-# Everything that could begin markup, a mention or a reference to an issue, and the table's own bar.
+# Characters that could start markup, a mention or an issue reference, and the bar of tables.
 _ACTIVE = re.compile(r"([\\`*_{}\[\]<>()#!|~@&:$^])")
 
-MARKER = "<!-- shootout: verdicts -->"  # begins the one comment of a pull request
+MARKER = "<!-- shootout: verdicts -->"  # starts the one comment of a pull request
 COMMENT_MAX = 60_000  # characters; GitHub takes 65 536
-ANNOTATIONS_MAX = 10  # of each step; GitHub shows no more
+ANNOTATIONS_MAX = 10  # for each step: GitHub shows no more
 _MARKED = (Verdict.REGRESSED, Verdict.FAILED)
 
 
 def escaped(text: str) -> str:
-    """Any text as it is, on one line: nothing in it is markup, a link or a mention."""
+    """Any text on one line, with nothing in it that acts as markup, a link or a mention."""
     one_line = " ".join(wording.visible(text).split())
     return _ACTIVE.sub(lambda found: f"&#{ord(found[1])};", one_line)
 
 
 def summary(comparison: Comparison) -> str:
-    """The headline, a table of every cell that has a base, and why a cell failed or regressed."""
+    """The headlines, a table of every cell that has a base, and the reasons of failures and regressions."""
     return "\n".join(_lines(comparison)) + "\n"
 
 
 def comment(comparisons: Sequence[Comparison], link: str | None = None) -> str:
-    """What a pull request is told: each run's summary, cut where GitHub takes no more; `link`: the report."""
+    """A pull request's comment: each run's summary, cut to GitHub's limit; `link`: the report."""
     text = "\n".join([MARKER, *(summary(each) for each in comparisons)])
     if len(text) > COMMENT_MAX:
-        text = (
-            text[: text.rindex("\n", 0, COMMENT_MAX)] + "\n\n… and more, which a comment has no room for.\n"
-        )
-    return text if link is None else f"{text}\n[The whole run]({link})\n"
+        text = text[: text.rindex("\n", 0, COMMENT_MAX)] + "\n\n… cut: a comment has no room for more.\n"
+    return text if link is None else f"{text}\n[The full report]({link})\n"
 
 
 def marks(comparison: Comparison) -> Iterator[str]:
-    """Workflow commands that mark what regressed and what failed, the worst first."""
+    """Workflow commands that annotate regressions and failures, worst first."""
     regressed = "warning" if compare.advisory(comparison) else "error"
     marked = [each for each in wording.worst_first(comparison.cells) if each.verdict in _MARKED]
     for each in marked[:ANNOTATIONS_MAX]:
@@ -53,13 +51,13 @@ def marks(comparison: Comparison) -> Iterator[str]:
 
 
 def code(text: str) -> Iterator[str]:
-    """A block of code that nothing in `text` can end."""
+    """A code block that nothing in `text` can close."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     yield from (fence, wording.visible(text), fence)
 
 
 def _data(text: str) -> str:
-    """What follows a workflow command: its escapes are the runner's."""
+    """The message of a workflow command, escaped as runners expect."""
     shown = wording.visible(text.replace("\n", " ⏎ "))
     return shown.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
@@ -94,8 +92,8 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         )
         yield f"| {' | '.join(cells)} |"
     yield ""
-    for said in wording.curves(comparison):
-        yield f"- {escaped(said)}"
+    for curve in wording.curves(comparison):
+        yield f"- {escaped(curve)}"
     for each in wording.worst_first(shown):
         if each.verdict in (Verdict.REGRESSED, Verdict.FAILED):
             yield f"- {_place(each)}: {escaped(each.reason)}"

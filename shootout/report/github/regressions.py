@@ -1,4 +1,4 @@
-"""Losses that stay: what is slower than it once was, what changed with it, and how to see it again."""
+"""Losses that persist: what changed together with them, and the command that repeats them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from shootout.model.run import Part, RunHeader, ServerRecord
 from shootout.model.verdict import CellComparison, Comparison
 from shootout.report import wording
 
-WORK_MIN = math.log(1.05)  # smaller changes of a transaction's work are not worth a line
+WORK_MIN = math.log(1.05)  # smaller changes of work per transaction are not listed
 WORK_MAX = 3  # lines
-SETTINGS_MAX = 5  # likewise
+SETTINGS_MAX = 5  # lines
 
 
 def standing(found: Iterable[HistorySeries], comparisons: Iterable[Comparison]) -> tuple[Regression, ...]:
-    """What has regressed in `found` and not recovered; `comparisons` are those that it was made from.
+    """The losses in `found` that have not recovered; `comparisons` are the runs behind `found`.
 
-    A loss is a confirmed change of at least the newest run's margin. It is over where a later level, also
-    confirmed, lies within the margin of the one before the loss.
+    A loss is a confirmed change of at least the newest run's margin. It ends when a later confirmed level
+    lies within the margin of the level before the loss.
     """
     runs = {each.header.run: each for each in comparisons}
     return tuple(each for series in found for each in _standing(series, runs))
@@ -67,7 +67,7 @@ def _cell(comparison: Comparison, cell: Cell) -> CellComparison:
 
 
 def _conditions(good: Part | RunHeader, bad: Part | RunHeader, labels: Iterable[str]) -> Iterator[str]:
-    """How two runs differ in what was measured, and where."""
+    """Differences between the servers and kernels of two runs."""
     for label in labels:
         then, now = (_record(part.servers, label) for part in (good, bad))
         if then is None or now is None:
@@ -89,7 +89,7 @@ def _settings(then: ServerRecord, now: ServerRecord) -> Iterator[str]:
 
 
 def _work(then: CellComparison, now: CellComparison) -> Iterator[str]:
-    """Which figures of a transaction, as ratios to the anchor's, changed most between two runs."""
+    """The figures per transaction whose ratio to the anchor's changed most between two runs."""
     old, new = _ratios(then), _ratios(now)
     changes = {what: math.log(new[what] / old[what]) for what in new if what in old}
     largest = sorted(changes, key=lambda what: -abs(changes[what]))[:WORK_MAX]
@@ -109,7 +109,7 @@ def _record(servers: Iterable[ServerRecord], label: str) -> ServerRecord | None:
 
 
 def _command(header: RunHeader, cell: Cell, anchor: str) -> str:
-    """What measures the cell beside its anchor as the run has; its other options as they were given."""
+    """The command that measures the cell and its anchor with the run's own options."""
     written = {record.label: record.reference for record in header.part(cell).servers}
     workloads = {record.name: record.written for record in header.workloads}
     chosen = {

@@ -13,7 +13,7 @@ import msgspec
 from shootout.errors import InputError, MeasureError
 from shootout.report.github import http
 
-PAGE = 100  # entries; the most that a page of a list has
+PAGE = 100  # entries: GitHub's maximum
 PAGES_MAX = 50
 _NAME = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
 _T = TypeVar("_T")
@@ -33,7 +33,7 @@ class _Pull(msgspec.Struct):
 
 
 class Text(msgspec.Struct):
-    """A comment (then `id` counts) or an issue (then `number`, `title` and `state` do)."""
+    """A comment, identified by `id`, or an issue, identified by `number`."""
 
     html_url: str
     id: int = 0
@@ -41,16 +41,16 @@ class Text(msgspec.Struct):
     title: str = ""
     body: str | None = None
     user: _Account | None = None
-    pull_request: dict[str, Any] | None = None  # lists of issues hold pull requests as well
+    pull_request: dict[str, Any] | None = None  # lists of issues contain pull requests
 
     def ours(self, marker: str) -> bool:
-        """Whether a machine wrote it, under that marker: anybody can write the marker."""
+        """Whether a bot wrote it under that marker: anybody can write the marker."""
         by_machine = self.user is not None and self.user.type == "Bot"
         return by_machine and (self.body or "").startswith(marker)
 
 
 class Repository:
-    """One repository, reached with one token."""
+    """One repository and the token for it."""
 
     def __init__(self, name: str, token: str, api: str) -> None:
         self._name = name
@@ -59,7 +59,7 @@ class Repository:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Self:
-        """The repository of a workflow's environment. Raises InputError for what is missing there."""
+        """The repository of a workflow's environment. Raises InputError if a variable is missing or wrong."""
         found = {
             key: environment.get(key, "") for key in ("GITHUB_REPOSITORY", "GITHUB_TOKEN", "GITHUB_API_URL")
         }
@@ -77,7 +77,7 @@ class Repository:
         return next((pull.number for pull in pulls if pull.head.sha == sha), None)
 
     def comment(self, number: int, marker: str, body: str) -> str:
-        """Write the one comment under `marker`, or write it anew in its place; gives its address."""
+        """Create or replace the one comment under `marker`; returns its address."""
         comments = self._list(f"issues/{number}/comments", Text)
         known = next((each for each in comments if each.ours(marker)), None)
         if known is None:
@@ -85,20 +85,20 @@ class Repository:
         return self._ask("PATCH", f"issues/comments/{known.id}", Text, body=body).html_url
 
     def issues(self, label: str, marker: str) -> tuple[Text, ...]:
-        """The open issues with that label that were written under `marker`."""
+        """The open issues with this label that were written under `marker`."""
         found = self._list("issues", Text, state="open", labels=label)
         return tuple(each for each in found if each.pull_request is None and each.ours(marker))
 
     def open(self, title: str, body: str, label: str) -> str:
-        """Open an issue; gives its address."""
+        """Open an issue; returns its address."""
         return self._ask("POST", "issues", Text, title=title, body=body, labels=[label]).html_url
 
     def update(self, number: int, title: str, body: str) -> None:
-        """Write an issue anew."""
+        """Replace an issue's title and body."""
         self._ask("PATCH", f"issues/{number}", Text, title=title, body=body)
 
     def close(self, number: int, reason: str, comment: str) -> None:
-        """Say why, and close an issue; `reason`: completed, or not_planned."""
+        """Close an issue with a comment; `reason`: completed or not_planned."""
         self._ask("POST", f"issues/{number}/comments", Text, body=comment)
         self._ask("PATCH", f"issues/{number}", Text, state="closed", state_reason=reason)
 
@@ -114,7 +114,7 @@ class Repository:
                 return
 
     def _ask(self, method: str, path: str, type_: type[_T], **content: Any) -> _T:
-        """One request. Raises MeasureError where GitHub refuses it, or answers something else."""
+        """Send one request. Raises MeasureError if GitHub refuses it or gives an unexpected answer."""
         request = urllib.request.Request(
             f"{self._api}/repos/{self._name}/{path}",
             data=msgspec.json.encode(content) if content else None,
@@ -127,4 +127,4 @@ class Repository:
         try:
             return msgspec.json.decode(answer, type=type_)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise MeasureError(f"{what}: an answer that it should not give: {error}") from None
+            raise MeasureError(f"{what}: unexpected answer: {error}") from None

@@ -1,4 +1,4 @@
-"""Word of a run to a chat room: the JSON body that Slack's incoming webhooks take, and others with them."""
+"""Messages to a chat room, in the JSON of Slack's incoming webhooks, which others accept too."""
 
 from __future__ import annotations
 
@@ -17,29 +17,31 @@ TEXT_MAX = 3000  # characters
 
 
 class Message(Value):
-    """What is sent."""
+    """The body of a request."""
 
     text: str
 
 
 def message(comparisons: Sequence[Comparison], link: str | None = None) -> Message:
-    """The headlines of runs, and where to read on; nothing in it is a mention or a link of its own."""
+    """The headlines of runs and a link to the report; no text in it can act as a mention or a link."""
     lines = []
     for comparison in comparisons:
         lines += [_plain(each.text) for each in wording.headlines(comparison)]
         if compare.advisory(comparison):
-            lines.append("This runner gives too many false alarms: the verdicts only advise.")
+            lines.append(
+                "The verdicts only advise: this runner's rate of false alarms is too high or unknown."
+            )
     text = "\n".join(lines)[:TEXT_MAX]
     return Message(text=text if link is None else f"{text}\n<{link}|The report>")
 
 
 def post(url: str, body: Message) -> None:
-    """Send it. Raises MeasureError, which does not show the address: who knows it can write there."""
+    """Send it. Raises MeasureError, which never shows the address: the address is the credential."""
     headers = {"Content-Type": "application/json"}
     http.send("webhook", urllib.request.Request(url, msgspec.json.encode(body), headers))
 
 
 def _plain(text: str) -> str:
-    """On one line, with Slack's three special characters as entities."""
+    """The text on one line, with Slack's three special characters as entities."""
     one_line = " ".join(wording.visible(text).split())
     return one_line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -49,7 +49,7 @@ def test_an_issue_is_opened_updated_and_closed(hub: GitHub) -> None:
     assert theirs["state"] == "open"
     assert (ours["state"], ours["state_reason"]) == ("closed", "completed")
     assert [each["body"] for each in hub.comments] == [
-        "It is gone: the newest runs are back within the margin."
+        "Recovered: the newest runs are back within the margin."
     ]
     assert kept(hub, a_loss()) == ["opened"]  # it came back
 

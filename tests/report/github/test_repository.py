@@ -73,7 +73,7 @@ def test_a_document_names_no_file_to_read(
         (
             "GITHUB_API_URL",
             "http://example.org",
-            "GITHUB_API_URL: expected an address that begins with https",
+            "GITHUB_API_URL: expected an address that starts with https",
         ),
     ],
 )

@@ -37,7 +37,7 @@ def test_the_rooms_address_stays_a_secret(
     assert cli.main(["notify", str(path), "--webhook=http://127.0.0.1:1/secret"]) == 3
     said = capsys.readouterr().err
     assert "webhook: HTTP 404 Not Found" in said
-    assert "--webhook: expected an address that begins with https://" in said
+    assert "--webhook: expected an address that starts with https://" in said
     assert "Connection refused" in said
     assert "secret" not in said
     assert "/hook" not in said

@@ -115,7 +115,7 @@ def test_the_load_is_said_and_measured_again(tmp_path: Path) -> None:
         ),
     )
     site.build([builders.a_result(builders.a_run(header, failing=False))], tmp_path)
-    said = "prepared statements, lost connections opened again"
+    said = "prepared statements, lost connections reopened"
     assert f"{said}, range_size = 10" in (tmp_path / "index.html").read_text()
     (reads,) = tmp_path.glob("runs/*/oltp_read_only-t1-mysql-8*.html")
     (points,) = tmp_path.glob("runs/*/oltp_point_select-t1-mysql-8*.html")
