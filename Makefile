@@ -1,4 +1,4 @@
-# Two commands do all the set-up: `make bench` (measure and publish) and `make test`.
+# `make bench` (measure and publish) and `make test` set up everything they need.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -10,17 +10,17 @@ need = command -v $(1) >/dev/null || { echo "shootout: $(1) is missing; install 
 .PHONY: bench check clean demo-site fuzz lint test test-servers tools wheel
 .PHONY: bench-engine bench-gate bench-merge bench-method bench-site bench-storm bench-verdict
 
-# Exit code 1 says that something regressed: here that is a result, not a fault.
+# Exit code 1 means that something regressed: here a result, not an error.
 bench: $(INSTALLED)
 	@$(call need,mvn,apt-get install maven)
 	@$(BIN)/shootout run --profile quick || [ $$? -eq 1 ]
 
-# The report of recorded runs, without measuring anything.
+# Build the report of recorded runs without measuring anything.
 demo-site: $(INSTALLED)
 	@$(BIN)/python -m benchmarks.showcase.record --unpack reports/demo/results
 	@$(BIN)/shootout site --results reports/demo/results --out reports/demo/site
 
-# What needs no server, no browser and no quiet machine: a minute at most.
+# All tests that need no server, no browser and no quiet machine; a minute at most.
 check: lint
 	$(BIN)/pytest -W error -m "not (real or browser or alone or large or slow)" --numprocesses 2 --dist loadfile \
 		--benchmark-disable --hypothesis-profile quick --quiet
@@ -45,20 +45,20 @@ test: lint $(BIN)/actionlint
 	$(BIN)/pytest -W error -m "alone and not large"
 	$(BIN)/pytest -W error -m "not alone and not large" --numprocesses auto --maxprocesses 4 --dist loadfile --benchmark-disable
 
-# Every server of the catalogue, from its first start to its end: fetches about 2 GB. Trees that are not in it, too:
+# Fetch (about 2 GB), start and stop every server of the catalogue. Other trees, too:
 # make test-servers TREES=DIR:DIR
 test-servers: $(INSTALLED)
 	@$(call need,mvn,apt-get install maven)
 	SHOOTOUT_TEST_TREES=$(TREES) $(BIN)/pytest -W error tests/servers/test_every_server.py -m real
 
-# The engine beside sysbench on one server, interleaved: throughput, CPU, memory, loading. Takes 40 minutes; less with
-# make bench-engine ARGS="--workloads oltp_point_select --connections 16 --costs ''"
+# Compare the engine with sysbench, interleaved on one server: throughput, CPU, memory, loading. Takes 40 minutes;
+# for less: make bench-engine ARGS="--workloads oltp_point_select --connections 16 --costs ''"
 bench-engine: $(INSTALLED)
 	@$(call need,sysbench,apt-get install sysbench)
 	@$(BIN)/python -m benchmarks.engine $(ARGS)
 
-# The engine's protocol parsers against INPUTS made-up streams each; the stable compiler will do. What was learned
-# stays in engine/target/fuzz/corpus, an input that fails goes beside it.
+# Fuzz each of the engine's protocol parsers with INPUTS streams; stable Rust suffices. The corpus is kept in
+# engine/target/fuzz/corpus, failing inputs next to it.
 INPUTS ?= 10000000
 FUZZED := $(patsubst engine/fuzz/targets/%.rs,%,$(wildcard engine/fuzz/targets/*.rs))
 fuzz:
@@ -71,14 +71,14 @@ fuzz:
 			-print_final_stats=1 -artifact_prefix=$$target- corpus/$$target ../../fuzz/seeds/$$target || exit; \
 	done
 
-# What docs/validation.md says of verdicts: false alarms, power, the usual ways beside ours, bias. Six hours, and it
-# goes on where it was stopped; a part with make bench-verdict ARGS="--parts aa,replay"
+# Reproduce the verdict figures of docs/validation.md: false alarms, power, comparison with usual methods, bias. Takes
+# six hours and resumes after an interruption; for some parts: make bench-verdict ARGS="--parts aa,replay"
 bench-verdict: $(INSTALLED)
 	@$(call need,sysbench,apt-get install sysbench)
 	@$(BIN)/python -m benchmarks.verdicts $(ARGS)
 
-# For people who have no Rust: the engine, built for any Linux of the last years, and all that a checkout has beside the
-# package. Zig brings the old glibc to link with.
+# For users without Rust: the engine, built for any recent Linux, and the files that a checkout has next to the
+# package. Zig provides the old glibc to link with.
 PACKED := shootout/_data
 wheel: $(INSTALLED)
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-release.lock
@@ -87,26 +87,26 @@ wheel: $(INSTALLED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --zig --compatibility manylinux_2_28 --out dist; \
 		code=$$?; rm -rf $(PACKED); exit $$code
 
-# What docs/validation.md says of cold starts and CPU placement, measured again.
+# Reproduce the figures of docs/validation.md on cold starts and CPU placement.
 bench-method: $(INSTALLED)
 	@$(BIN)/python -m benchmarks.method
 
-# What a gate's ten minutes go into, and that no more than a fifth is overhead.
+# Break down a gate's ten minutes; fails if more than a fifth is overhead.
 bench-gate: $(INSTALLED)
 	@$(call need,mvn,apt-get install maven)
 	@$(BIN)/python -m benchmarks.gate $(ARGS)
 
-# A thousand shards of a hundred cells each, made up, become one run: seconds and megabytes.
+# Merge a thousand generated shards of a hundred cells each: time and memory.
 bench-merge: $(INSTALLED)
 	@$(BIN)/python -m benchmarks.merge
 
-# A run that is killed twenty times, and goes on each time, beside one that is left alone. Takes eight minutes.
+# Compare a run that is killed and resumed twenty times with an undisturbed one. Takes eight minutes.
 bench-storm: $(INSTALLED)
 	@$(call need,mvn,apt-get install maven)
 	@$(BIN)/python -m benchmarks.storm
 
-# The site of three years of weekly runs, 78 000 results: time, memory, and the size of pages. Ten minutes, most of
-# them to make the runs.
+# Build the site of three years of weekly runs, 78 000 results: time, memory, page sizes. Takes ten minutes, mostly to
+# generate the runs.
 bench-site: $(INSTALLED)
 	@$(call need,chromium,apt-get install chromium)
 	@$(BIN)/python -m benchmarks.site $(ARGS)
@@ -117,7 +117,7 @@ $(INSTALLED): requirements.lock pyproject.toml $(ENGINE) | tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
-# Checks the workflows; Go compares what it builds with its checksum database.
+# Checks the workflows; Go verifies the download with its checksum database.
 ACTIONLINT := 1.7.12
 $(BIN)/actionlint: Makefile | $(INSTALLED)
 	@$(call need,go,https://go.dev/doc/install or apt-get install golang)

@@ -1,4 +1,4 @@
-"""pytest adapter of the performance suites: options, one item per cell, and the run that all items share."""
+"""pytest adapter for the performance suites: options, one item per cell, and the run that all items share."""
 
 from __future__ import annotations
 
@@ -36,16 +36,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take the command line's request, or make one of pytest's own options."""
-    config.addinivalue_line("markers", "workload(name): the workload that a suite's function stands for")
+    """Use the command line's request, or make one from pytest's own options."""
+    config.addinivalue_line("markers", "workload(name): the workload that a suite's function represents")
     try:
         if REQUEST not in config.stash:
-            given = config.option
-            selection = Selection.of(given)
+            options = config.option
             config.stash[REQUEST] = Request(
-                selection, given.out.resolve(), given.acknowledged, given.markdown
+                Selection.of(options), options.out.resolve(), options.acknowledged, options.markdown
             )
-        assert config.stash[REQUEST].plan  # what is wrong with it is reported before anything is measured
+        assert config.stash[REQUEST].plan  # report its errors before anything is measured
     except InputError as error:
         raise pytest.UsageError(dsn.redacted(str(error))) from None
 
@@ -53,12 +52,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one item per cell of the function's workload, or of the user's own workloads if it names none.
 
-    Functions about claims get one item per claim of the published comparison that the run repeats.
+    Functions with a `claim` get one item per claim of the published comparison that the run repeats.
     """
     if "claim" in metafunc.fixturenames:
         name = metafunc.config.stash[REQUEST].plan.profile.published
-        said = published.load(name).claims if name else ()
-        metafunc.parametrize("claim", said, ids=[claim.name for claim in said], indirect=True)
+        found = published.load(name).claims if name else ()
+        metafunc.parametrize("claim", found, ids=[claim.name for claim in found], indirect=True)
     if "cell" not in metafunc.fixturenames:
         return
     named = metafunc.definition.get_closest_marker("workload")
@@ -77,19 +76,18 @@ def _own(cell: Cell, shipped: frozenset[str]) -> bool:
 
 
 def _id(cell: Cell, *, own: bool) -> str:
-    """The part of an item's name that its function does not state."""
+    """The item's id: what the function's name does not tell about the cell."""
     protocol = cell.workload.removeprefix(workload.without_protocol(cell.workload)).removeprefix(".")
-    said = cell.workload if own else protocol
-    return "-".join(filter(None, (said, cell.server, f"t{cell.threads}")))
+    return "-".join(filter(None, (cell.workload if own else protocol, cell.server, f"t{cell.threads}")))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect functions whose workload is not in the run, and claims where there are none."""
+    """Deselect functions whose workload is not in the run, and claims if the run has none."""
     unused = [
         item
         for item in items
-        if (_takes(item, "cell") and _cell(item) is None) or (_takes(item, "claim") and not _has_claim(item))
+        if (_uses(item, "cell") and _cell(item) is None) or (_uses(item, "claim") and not _has_claim(item))
     ]
     if unused:
         config.hook.pytest_deselected(items=unused)
@@ -104,7 +102,7 @@ def run(request: pytest.FixtureRequest) -> Conclusion:
     with _uncaptured(config):
         try:
             with terminal.Display(Console(stderr=True)) as display:
-                # A run of claims alone needs all cells.
+                # Without items for cells, only claims were selected: they need all cells.
                 conclusion = app.run(config.stash[REQUEST], display.show, _left_out, cells or None)
         except (InputError, MeasureError) as error:
             pytest.exit(str(error), returncode=error.exit_code)
@@ -119,9 +117,9 @@ def cell(
     clock: ReplayClock,
     benchmark: BenchmarkFixture,
 ) -> CellComparison:
-    """The item's cell, compared; pytest-benchmark gets the durations of its slices.
+    """The item's judged cell; pytest-benchmark gets the durations of its slices.
 
-    JUnit files get the columns of the table. A regression that fails nothing is an expected failure.
+    JUnit files get the columns of the verdict table. A regression that fails nothing is an expected failure.
     """
     compared = next(each for each in run.comparison.cells if each.cell == request.param)
     request.node.user_properties.extend(wording.properties(compared).items())
@@ -156,7 +154,7 @@ class ReplayClock:
 
 @pytest.fixture
 def clock(request: pytest.FixtureRequest) -> ReplayClock:
-    """The replaying timer, set before pytest-benchmark makes its fixture."""
+    """The replaying timer, installed before pytest-benchmark makes its fixture."""
     replay = ReplayClock()
     compared = _cell(request.node)
     assert compared is not None
@@ -167,14 +165,14 @@ def clock(request: pytest.FixtureRequest) -> ReplayClock:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Give pytest's exit code our meaning."""
+    """Replace pytest's exit code by one of docs/cli.md."""
     conclusion = session.config.stash.get(CONCLUSION, None)
     if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) and conclusion:
         session.exitstatus = conclusion.exit_code
 
 
 def pytest_terminal_summary(config: pytest.Config) -> None:
-    """Print the verdicts where pytest reports by itself; the command line prints its own."""
+    """Print the verdicts under plain pytest; the command line prints its own."""
     if (conclusion := config.stash.get(CONCLUSION, None)) is None:
         return
     if config.option.json:
@@ -193,7 +191,7 @@ def _left_out(reason: str) -> None:
     print(f"shootout: left out: {reason}", file=sys.stderr)
 
 
-def _takes(item: pytest.Item, fixture: str) -> bool:
+def _uses(item: pytest.Item, fixture: str) -> bool:
     return fixture in getattr(item, "fixturenames", ())
 
 

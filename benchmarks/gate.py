@@ -1,7 +1,7 @@
 """Where a gate's time goes: three workloads, three thread counts, a budget of ten minutes.
 
-A server against itself, with its dataset loaded before. Overhead is all time without load; warm-up slices are
-listed separately. Takes as long as the budget, on an otherwise idle machine.
+It compares a server with itself; the dataset is loaded beforehand. Overhead is all time without load; warm-up
+slices are listed separately. Takes as long as the budget, on an otherwise idle machine.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from shootout.report import judgement_cache, wording
 SERVER = "mysql-8.0.12"
 THREADS = "1,4,16"
 OVERHEAD_MAX = 0.20  # of the wall time
-LATE_MAX = 0.05  # of the budget: how much longer the whole may take
+LATE_MAX = 0.05  # of the budget: the tolerated excess of the wall time
 BLOCK = re.compile(r"start \d+: \S+-t\d+ \(\d+/\d+\)")
 
 
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"{', '.join(f'{count} {verdict}' for verdict, count in verdicts.items())}"
     )
     console.print(
-        f"overhead: {share(overhead_s, wall_s)} of {wall_s:.0f} s, at most {100 * OVERHEAD_MAX:.0f} wanted; "
+        f"overhead: {share(overhead_s, wall_s)} of {wall_s:.0f} s (limit {100 * OVERHEAD_MAX:.0f} %); "
         f"budget {60 * budget_min:.0f} s"
     )
     late = wall_s > (1 + LATE_MAX) * 60 * budget_min
@@ -63,17 +63,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def warm() -> None:
-    """Fetch the server and load its dataset, as an earlier gate would have."""
-    made = app.plan(Selection.read(profile="gate", servers=SERVER, threads=THREADS))
-    ManagedServer.find(made, SERVER).load()
+    """Fetch the server and load its dataset, as an earlier gate would have done."""
+    plan = app.plan(Selection.read(profile="gate", servers=SERVER, threads=THREADS))
+    ManagedServer.find(plan, SERVER).load()
 
 
 def gate(out: Path, budget_min: float) -> tuple[dict[str, float], RunDocument]:
-    """Run a gate; return the seconds of each part, which add up to the wall time, and the run document."""
+    """Run a gate; returns the seconds of each part, which add up to the wall time, and the run document."""
     command = [sys.executable, "-m", "shootout.cli", "gate", f"--base={SERVER}", f"--head={SERVER}"]
     command += [f"--threads={THREADS}", f"--budget={budget_min:g}", f"--out={out}"]
     spent_s = dict.fromkeys(("measuring", "warm-up", "preparing", "starts", "blocks"), 0.0)
-    # File times mark the ends of the last parts: use the same clock.
+    # File times mark the ends of the last parts, so use their clock.
     since, stage = time.time(), "preparing"
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -99,8 +99,8 @@ def gate(out: Path, budget_min: float) -> tuple[dict[str, float], RunDocument]:
 def loaded_s(document: RunDocument) -> tuple[float, float]:
     """Seconds under load, ramps included: in measured slices, and in warm-up slices.
 
-    Documents record the windows of measured slices only; warm-up slices and ramps follow from the latency, as
-    in rounds.py.
+    Documents record only the windows of measured slices; warm-up slices and ramps are derived from the
+    latency, as in rounds.py.
     """
     sampling = document.header.runner.sampling(document.header.profile.sampling)
     share = WARMUP_SLICE_SHARE
@@ -127,11 +127,11 @@ def table(spent_s: dict[str, float]) -> Table:
         "report": "the site's pages",
         "the end": "verdict table, exit",
     }
-    made = Table("part", "seconds", "share", "", box=None)
+    parts = Table("part", "seconds", "share", "", box=None)
     wall_s = sum(spent_s.values())
     for part, seconds in spent_s.items():
-        made.add_row(part, f"{seconds:.1f}", share(seconds, wall_s), contents[part])
-    return made
+        parts.add_row(part, f"{seconds:.1f}", share(seconds, wall_s), contents[part])
+    return parts
 
 
 def share(part: float, whole: float) -> str:

@@ -20,7 +20,7 @@ from shootout.model.plan import Block, Planned
 from shootout.model.run import EndRecord, RunHeader, StartRecord
 from tests import builders
 
-SHARDS, BLOCKS_EACH, STARTS = 1000, 50, 2  # with two servers in each block: 100 cells
+SHARDS, BLOCKS_EACH, STARTS = 1000, 50, 2  # two servers per block: 100 cells per shard
 SECONDS_MAX, BYTES_MAX = 10.0, 500_000_000
 
 THREADS = tuple(range(1, 101))
@@ -39,7 +39,7 @@ def main() -> int:
         shards.mkdir()
         generate(shards)
         size = sum(path.stat().st_size for path in shards.iterdir())
-        os.sync()  # or writing the shards back would be timed, too
+        os.sync()  # otherwise the writeback of the shards would be timed, too
         began_s = time.monotonic()
         done = subprocess.run(
             [sys.executable, "-c", MERGE, str(shards), str(out)],
@@ -59,7 +59,7 @@ def main() -> int:
 
 
 def generate(folder: Path) -> None:
-    """A document for each shard."""
+    """Write one document per shard."""
     planned = Planned(
         workloads=dict.fromkeys(WORKLOADS, "sbtest-4x25000-innodb-seed1"),
         threads=THREADS,
@@ -91,7 +91,7 @@ def of_shard(header: RunHeader, number: int, blocks: tuple[Block, ...]) -> RunHe
 
 
 def write(folder: Path, header: RunHeader, starts: list[StartRecord]) -> None:
-    """Write in one piece: a hundred thousand synced writes, as a run makes them, would take hours."""
+    """Write without syncing each record, as a run does: a hundred thousand syncs would take hours."""
     end = EndRecord(finished="2026-11-20T03:41:00+00:00", elapsed_s=3600.0, interrupted=False)
     digest = b""
     with (folder / journal.new_name(header.run)).open("wb") as file:

@@ -1,6 +1,6 @@
-"""Two choices behind docs/method.md: how long a cold start lasts, and where client and server run.
+"""Two measurements behind docs/method.md: the length of a cold start, and the placement of client and server.
 
-Needs two CPUs, otherwise idle, for a few minutes.
+Needs two otherwise idle CPUs for a few minutes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def cold_start(workload: str, threads: int, seconds: float) -> Table:
-    """The mean of each half second's 50 ms slices, from the start on."""
+    """The mean over the 50 ms slices of each half second after the start."""
     labels = ("mysql-5.7.22", "mysql-8.0.12")
     place = machine.placement(Host().by_core({0, 1}))
     halves: list[list[list[tuple[float, float]]]] = [[[] for _ in range(int(2 * seconds))] for _ in labels]
@@ -62,7 +62,7 @@ def cold_start(workload: str, threads: int, seconds: float) -> Table:
 
 
 def placements(workload: str, threads: int, repeats: int) -> Table:
-    """One server against itself in 100 ms slices, placements interleaved; spread of a round's log-ratio."""
+    """The spread of a round's log-ratio: a server against itself, 100 ms slices, interleaved placements."""
     rounds: dict[str, list[tuple[float, float]]] = {name: [] for name in PLACEMENTS}
     labels = ("mysql-8.0.12", "mysql-8.0.12")
     place = machine.placement(Host().by_core({0, 1}))

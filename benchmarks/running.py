@@ -1,4 +1,4 @@
-"""Servers that run, with the engine's connections to each of them open."""
+"""Running servers with open engine connections."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RAMP_S, TIMEOUT_S = 0.02, 60.0
 class Servers:
     engine: Engine
     instances: Sequence[Instance]
-    made: Plan
+    plan: Plan
 
     def slice(self, server: int, window_s: float) -> tuple[float, Slice]:
         """Throughput of one slice, and the slice."""
@@ -35,16 +35,16 @@ class Servers:
 
 @contextmanager
 def servers(labels: Sequence[str], workload: str, threads: int, cpus: Sequence[int]) -> Iterator[Servers]:
-    """Fresh starts from the quick profile's data, on `cpus`."""
-    made = app.plan(Selection.read(servers=",".join(labels), workloads=workload, threads=str(threads)))
-    engine = Engine(msgspec.json.encode(made.programs[workload]), 1)
+    """Freshly started servers with the quick profile's data, on `cpus`."""
+    plan = app.plan(Selection.read(servers=",".join(labels), workloads=workload, threads=str(threads)))
+    engine = Engine(msgspec.json.encode(plan.programs[workload]), 1)
     instances: list[Instance] = []
     with ExitStack() as cleanup:
         folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="shootout-")))
-        for label in made.servers:
-            server = ManagedServer.find(made, label)
+        for label in plan.servers:
+            server = ManagedServer.find(plan, label)
             instances.append(server.start(server.load(), folder / str(len(instances)), cpus))
             cleanup.callback(instances[-1].kill)
         for instance in instances:
             connect(engine, instance, SCHEMAS["sbtest"], threads)
-        yield Servers(engine, instances, made)
+        yield Servers(engine, instances, plan)

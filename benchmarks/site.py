@@ -1,12 +1,12 @@
-"""The site at the size of three years of weekly runs, 78 000 results: time, memory, and the size of pages.
+"""The site after three years of weekly runs, 78 000 results: time, memory, and page sizes.
 
 What is measured is `site.update` as `shootout site` calls it. The noise is recorded: ratios of single starts
 and samples of the runs in reports/showcase. Old runs are what they are in a real folder: documents that were
 judged when they were measured, of which only the verdicts are read. The newest have their samples.
 
-Exits with 1 where a limit is not kept. Needs Chromium, and some 300 MB of disk for a while. It works in
-reports/ and removes its files: ext4 without a journal passes one by one over what was removed in the last
-five minutes, so there the next one should wait for as long.
+Exits with 1 if a limit is exceeded. Needs Chromium, and 300 MB of disk for a while. It works in reports/ and
+removes its files. On ext4 without a journal, wait five minutes before the next run: until then the file
+system skips recently removed files one by one.
 """
 
 from __future__ import annotations
@@ -63,15 +63,15 @@ PAGE_BYTES = 1_000_000
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--dir", type=Path, help="work there, and leave it (default: a folder in reports/)")
+    parser.add_argument("--dir", type=Path, help="work there and keep it (default: a folder in reports/)")
     parser.add_argument("--build", nargs=2, type=Path, metavar=("RESULTS", "OUT"), help=argparse.SUPPRESS)
     parser.add_argument("--weeks", type=int, default=WEEKS, help="runs in all (default: %(default)s)")
-    given = parser.parse_args()
-    if given.build:
-        return _build(*given.build)
-    # Where a site is in earnest: in /tmp, where files come and go, making one can take ten times as long.
+    args = parser.parse_args()
+    if args.build:
+        return _build(*args.build)
+    # Where sites really are: in /tmp, with its many short-lived files, a build can take ten times longer.
     with tempfile.TemporaryDirectory(prefix="bench-", dir=REPORTS) as folder:
-        return _measure(given.dir or Path(folder), given.weeks)
+        return _measure(args.dir or Path(folder), args.weeks)
 
 
 def _measure(folder: Path, weeks: int) -> int:
@@ -113,11 +113,8 @@ class Built:
 
 
 def _built(results: Path, out: Path) -> Built:
-    """Build in a process of its own, as the command line does; reading the library is not counted.
-
-    What was written before is on the disk by then: it was not this build that wrote it.
-    """
-    os.sync()
+    """Build in a separate process, as the command line does; imports are not counted."""
+    os.sync()  # otherwise the writeback of earlier files would count, too
     command = [sys.executable, __file__, "--build", str(results), str(out)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     seconds, kibibytes = done.stdout.split()
@@ -132,7 +129,7 @@ def _build(results: Path, out: Path) -> int:
 
 
 def _interactive(index: Path) -> float:
-    """Seconds until the overview can be used: parsed, scripts run."""
+    """Seconds until the overview is interactive: parsed, with its scripts run."""
     path = shutil.which("chromium")
     if path is None:
         raise SystemExit("Chromium is missing: apt-get install chromium")
@@ -151,11 +148,11 @@ def _interactive(index: Path) -> float:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What three years are made from."""
+    """The recorded data that the runs are generated from."""
 
     documents: tuple[RunDocument, ...]
-    noise: tuple[float, ...]  # how far single starts lie from their cells' means, as logarithms
-    cell: CellComparison  # a judged one
+    noise: tuple[float, ...]  # deviations of single starts from their cells' means, as logarithms
+    cell: CellComparison  # a judged cell
 
 
 @cache
@@ -172,7 +169,7 @@ def recorded() -> Recorded:
 
 
 def generate(results: Path, weeks: int) -> float:
-    """Make a folder of so many runs; the two newest have samples. Returns what judging one of them took."""
+    """Generate that many runs, the two newest with samples; returns the longest judging time in seconds."""
     judging_s = 0.0
     for week in range(weeks):
         judging_s = max(judging_s, generate_one(results, week, whole=week >= weeks - 2))
@@ -225,7 +222,7 @@ def _header(week: int) -> RunHeader:
 
 
 def level(block: Block, server: str, week: int) -> float:
-    """The logarithm of a server's ratio to the base: its own, and some servers become slower on the way."""
+    """The logarithm of a server's ratio to the base; some servers become slower at some point."""
     dice = random.Random(f"{block.key} {server}")
     own = dice.gauss(-0.08, 0.06)
     changed = dice.random() < 0.15
@@ -234,7 +231,7 @@ def level(block: Block, server: str, week: int) -> float:
 
 
 def _starts(header: RunHeader, week: int) -> Iterator[StartRecord]:
-    """Recorded samples with throughput moved to where the server's level is."""
+    """Recorded samples with throughput shifted to the server's level."""
     documents, noise = recorded().documents, recorded().noise
     dice = random.Random(f"starts {week}")
     pool = [record for each in documents for record in each.starts if len(record.samples) > 1]
@@ -262,7 +259,7 @@ def _moved(samples: Samples, server: str, by: float) -> Samples:
 
 
 def _comparison(header: RunHeader, end: EndRecord, week: int) -> Comparison:
-    """What such a run says: recorded noise around each server's level, judged by the margin alone."""
+    """A generated judgement: recorded noise around each server's level, judged by the margin alone."""
     dice = random.Random(f"comparison {week}")
     some = recorded().cell
     cells = []

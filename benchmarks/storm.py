@@ -78,7 +78,7 @@ def main() -> int:
 
 
 def life_s(undisturbed: RunDocument, took_s: float) -> float:
-    """How long this machine takes to begin a run and measure about two blocks."""
+    """The seconds that this machine needs to begin a run and measure about two blocks."""
     first, *_, last = (record.spent_s or 0.0 for record in undisturbed.starts)
     block_s = (last - first) / (len(undisturbed.starts) - 1)
     return took_s - last + first + 2 * block_s
@@ -90,7 +90,7 @@ def command(folder: Path, out: Path) -> list[str]:
 
 
 def run_to_end(folder: Path, out: Path) -> tuple[RunDocument, float]:
-    """The document, and the seconds it took."""
+    """Run to the end; returns the document and the seconds that it took."""
     began_s = time.monotonic()
     done = subprocess.run(command(folder, out), check=False, stdout=subprocess.DEVNULL)
     assert done.returncode in (0, 1), done.returncode
@@ -98,7 +98,7 @@ def run_to_end(folder: Path, out: Path) -> tuple[RunDocument, float]:
 
 
 def kill(folder: Path, out: Path, life_s: float) -> bool:
-    """Run for `life_s`, then kill -9; False if the run was complete before."""
+    """Run for `life_s`, then kill -9; False if the run completed before."""
     with subprocess.Popen(
         command(folder, out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0
     ) as process:
@@ -122,14 +122,14 @@ def starts_in(out: Path) -> int:
 
 
 def is_complete(read: RunDocument) -> bool:
-    """Whether the run is over, with every start of every block once, and all of its rounds."""
+    """Whether the run ended with every start of every block exactly once, and all their rounds."""
     recorded = sorted((record.block, record.start) for record in read.starts)
     wanted = sorted((block.key, start) for block in read.header.blocks for start in range(1, STARTS + 1))
     rounds = all(
         len(samples.transactions) == len(record.order) for record in read.starts for samples in record.samples
     )
-    over = read.end is not None and not read.end.interrupted
-    return recorded == wanted and rounds and not read.failures and over
+    finished = read.end is not None and not read.end.interrupted
+    return recorded == wanted and rounds and not read.failures and finished
 
 
 def heads(read: RunDocument) -> Sequence[CellComparison]:
@@ -137,14 +137,14 @@ def heads(read: RunDocument) -> Sequence[CellComparison]:
 
 
 def table(pairs: Sequence[tuple[CellComparison, CellComparison]]) -> Table:
-    made = Table("workload", "threads", "undisturbed", "", "killed", "", box=None)
+    verdicts = Table("workload", "threads", "undisturbed", "", "killed", "", box=None)
     for one, other in pairs:
-        made.add_row(
+        verdicts.add_row(
             one.cell.workload,
             str(one.cell.threads),
             *(text for each in (one, other) for text in (wording.verdict(each), _range(each))),
         )
-    return made
+    return verdicts
 
 
 def _range(cell: CellComparison) -> str:

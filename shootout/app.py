@@ -35,28 +35,28 @@ from shootout.servers import catalogue
 from shootout.servers.catalogue import Fetched
 from shootout.servers.native import Tree
 
-Skip = Callable[[str], None]  # is given the reason why a document was left out
+Skip = Callable[[str], None]  # receives the reason why a document was left out
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a run was asked for: what to measure, where to publish, and which regressions are accepted."""
+    """A requested run: what to measure, where to publish it, and which regressions are accepted."""
 
     selection: Selection
     out: Path
     acknowledged: Path = ACKNOWLEDGED.default
-    markdown: Path | None = None  # where the verdicts go as Markdown, too
+    markdown: Path | None = None  # file for the verdicts as Markdown
 
     @cached_property
     def plan(self) -> Plan:
-        """All that is decided before a server starts. Raises InputError."""
-        acknowledgements.load(self.acknowledged)  # what is wrong with it is reported now, not after the run
+        """Everything decided before a server starts. Raises InputError."""
+        acknowledgements.load(self.acknowledged)  # report its errors now, not after the run
         return plan(self.selection)
 
 
 @dataclass(frozen=True)
 class Conclusion:
-    """A judged run, and where its document and its page are."""
+    """A judged run, with the paths of its document and its page."""
 
     document: RunDocument
     comparison: Comparison
@@ -66,7 +66,7 @@ class Conclusion:
 
     @property
     def unmeasured(self) -> list[Cell]:
-        """The cells that no shard of a merged run has measured."""
+        """The cells that no shard of a merged run measured."""
         cells = self.comparison.cells
         return [each.cell for each in cells if each.figures is None and each.verdict is Verdict.UNJUDGED]
 
@@ -77,25 +77,25 @@ class Conclusion:
 
     @property
     def exit_code(self) -> int:
-        """What the run says to a caller: docs/cli.md, "Exit codes"."""
+        """The exit code that docs/cli.md defines."""
         return compare.exit_code(self.comparison)
 
     @property
     def json(self) -> bytes:
-        """The conclusion for machines."""
+        """The conclusion as JSON."""
         return as_json(self.comparison, self.claims, document=str(self.path), page=str(self.page))
 
 
 def plan(selection: Selection) -> Plan:
-    """Resolve the profile on this machine, and check it against all that it names. Raises InputError."""
+    """Resolve the profile on this machine, and check everything that it names. Raises InputError."""
     profile = resolve(matrix.load_profile(selection.profile), selection, _capacity())
     return bind(profile, selection, os.environ)
 
 
 def run(request: Request, observe: Observe, skip: Skip, cells: Collection[Cell] | None = None) -> Conclusion:
-    """Measure, judge and publish a request: the architecture, from top to bottom.
+    """Measure, judge and publish a request: the architecture from top to bottom.
 
-    `cells` selects some of the plan's. Raises InputError and MeasureError.
+    `cells` selects some of the plan's cells. Raises InputError and MeasureError.
     """
     planned = request.plan if cells is None else request.plan.only(cells)
     path = campaign.measure(planned, request.out / "results", observe)
@@ -106,7 +106,7 @@ def run(request: Request, observe: Observe, skip: Skip, cells: Collection[Cell] 
 
 
 def conclude(path: Path, out: Path, acknowledged: Path, skip: Skip) -> Conclusion:
-    """Judge the run at `path`, record what its A/A cells showed, and publish it beside the other runs."""
+    """Judge the run at `path`, add its A/A cells to the ledger, and publish it with the other runs."""
     judged = judgement_cache.run(path, acknowledgements.load(acknowledged))
     ledger.record(path.parent / ledger.FOLDER, judged.aa_entries)
     page = publish(path.parent, out, acknowledged, skip)
@@ -116,7 +116,7 @@ def conclude(path: Path, out: Path, acknowledged: Path, skip: Skip) -> Conclusio
 
 
 def publish(results: Path, out: Path, acknowledged: Path, skip: Skip) -> Path:
-    """Build the site of all run documents in `results`. Raises InputError where there is none."""
+    """Build the site from all run documents in `results`. Raises InputError if there is none."""
     accepted = acknowledgements.load(acknowledged)
     runs = judgement_cache.runs(results, _skipping(skip), accepted)
     if not runs:
@@ -126,13 +126,13 @@ def publish(results: Path, out: Path, acknowledged: Path, skip: Skip) -> Path:
 
 def merged(documents: Sequence[Path], out: Path, acknowledged: Path, skip: Skip) -> Conclusion:
     """Join the documents of a run's shards, then judge and publish them as one run."""
-    acknowledgements.load(acknowledged)  # before anything is written, not after
+    acknowledgements.load(acknowledged)  # report its errors before anything is written
     path = merge.merge(documents, out / "results", skip)
     return conclude(path, out / "site", acknowledged, skip)
 
 
 def judge(path: Path, acknowledged: Path, base: str | None = None) -> Comparison:
-    """Judge a run document by what its runner's A/A cells showed before it."""
+    """Judge a run document, given the runner's earlier A/A cells."""
     return _judged(journal.read(path), path.parent, acknowledgements.load(acknowledged), base)
 
 
@@ -150,20 +150,20 @@ def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **place
     return msgspec.json.encode(found | ({"claims": results} if results else {}))
 
 
-def hold(comparison: Comparison, baselines: Path) -> Comparison:
-    """Hold a comparison against the stored baselines in a file or folder."""
+def judge_by_baselines(comparison: Comparison, baselines: Path) -> Comparison:
+    """Judge a comparison by stored baselines, a file or a folder."""
     found = baseline.find(baselines, comparison.header)
     return baseline.compare(comparison, found, acknowledgements.load(ACKNOWLEDGED.default))
 
 
 def accept(document: Path, folder: Path, anchor: str | None) -> tuple[Path, ...]:
-    """Store what a run measured as baselines; returns their files."""
+    """Store a run's results as baselines; returns their files."""
     comparison = judge(document, ACKNOWLEDGED.default, anchor)
     return baseline.accept(folder, baseline.of(comparison))
 
 
 def series(results: Path, anchor: str | None, skip: Skip) -> tuple[HistorySeries, ...]:
-    """Every cell's ratio to the anchor over all runs of a folder. Raises InputError where there is none."""
+    """Every cell's ratio to the anchor over all runs in a folder. Raises InputError if there is none."""
     if anchor is None:
         runs = [
             tuple(history.points_of(run.comparison)) for run in judgement_cache.runs(results, _skipping(skip))
@@ -175,35 +175,37 @@ def series(results: Path, anchor: str | None, skip: Skip) -> tuple[HistorySeries
     return history.of_points(point for points in runs for point in points)
 
 
-def standing(results: Path, anchor: str | None, acknowledged: Path, skip: Skip) -> tuple[Regression, ...]:
-    """The regressions that history confirms and no later run has made up for."""
+def open_regressions(
+    results: Path, anchor: str | None, acknowledged: Path, skip: Skip
+) -> tuple[Regression, ...]:
+    """The regressions that history confirms and that have not recovered since."""
     comparisons = _all_judged(results, anchor, acknowledgements.load(acknowledged), skip)
     if not comparisons:
         raise _nothing_in(results, anchor)
     return regressions.standing(history.series(comparisons), comparisons)
 
 
-def fetch(server: ServerReference, tell: Callable[[str], None]) -> Fetched:
-    """Bring a server here, and say where it is."""
-    program = program_of(server, report=tell)
+def fetch(server: ServerReference, report: Callable[[str], None]) -> Fetched:
+    """Fetch a server; returns its location. `report` receives the progress."""
+    program = program_of(server, report=report)
     version = ".".join(map(str, program.version))
     place = str(catalogue.fetch(server, cache_folder())) if isinstance(program, Tree) else program.digest
     return Fetched(reference=server.text, family=program.family, version=version, directory=place)
 
 
 def examine(out: Path, data: Path, profile: str) -> Report:
-    """Examine this machine, and what its A/A cells have shown."""
+    """Examine this machine and its A/A results so far."""
     policy = matrix.load_profile(profile).policy
     return doctor.examine(data, out / "results", policy)
 
 
 def calibrate_placement(request: Request, observe: Observe) -> float:
-    """Find the least noisy CPU placement and slice length; returns the seconds left of the budget."""
+    """Find the least noisy CPU placement and slice length; returns the remaining budget in seconds."""
     return calibrate.begin(request.plan, request.out / "results", observe)
 
 
 def calibrate_noise(request: Request, measure: Callable[[Request], int], budget_s: float) -> int:
-    """Measure A/A cells, run after run, until the budget ends.
+    """Measure A/A cells, run after run, until the budget is spent.
 
     `measure` runs one request and returns its exit code; this function returns the last one.
     """
@@ -212,9 +214,9 @@ def calibrate_noise(request: Request, measure: Callable[[Request], int], budget_
 
 
 def repeated(run: Callable[[float], int], budget_s: float, each_max_s: float) -> int:
-    """Run again and again, each time with at most `each_max_s`, while another run as long as the last fits.
+    """Repeat a run of at most `each_max_s` while another one as long as the last fits the budget.
 
-    Ends with the first exit code that is neither 0 nor 1; returns the last.
+    Stops at the first exit code other than 0 and 1; returns the last exit code.
     """
     ends_s = time.monotonic() + budget_s
     took_s, code = 0.0, 0
@@ -227,7 +229,7 @@ def repeated(run: Callable[[float], int], budget_s: float, each_max_s: float) ->
 
 def _with_budget(request: Request, budget_s: float | None) -> Request:
     budget = None if budget_s is None else f"{budget_s / 60:.6f}"
-    return replace(request, selection=request.selection.but(budget=budget, resume=False))
+    return replace(request, selection=request.selection.with_changes(budget=budget, resume=False))
 
 
 def _judged(
@@ -240,7 +242,7 @@ def _judged(
 def _all_judged(
     results: Path, base: str | None, acknowledged: Sequence[Acknowledgement], skip: Skip
 ) -> list[Comparison]:
-    """Every run of a folder that has the base, without the runs that are part of another."""
+    """The judged runs of a folder that have the base, without those contained in another run."""
     runs: dict[str, Comparison] = {}
     for path in journal.find(results):
         try:
@@ -260,7 +262,7 @@ def _skipping(skip: Skip) -> Callable[[InputError], None]:
 
 def _nothing_in(results: Path, base: str | None = None) -> InputError:
     which = f" with the server {base!r}" if base else ""
-    return InputError(f"{results}: no run document{which} in it; `shootout run` makes one")
+    return InputError(f"{results}: no run document{which} found; `shootout run` makes one")
 
 
 def _write(file: Path, text: str) -> None:

@@ -45,12 +45,12 @@ BASELINES = FIXTURES / "baselines"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     try:
-        given, unknown = parser().parse_known_args(arguments)
+        args, unknown = parser().parse_known_args(arguments)
         if unknown:
-            given.parser.refuse(unknown)
-        code: int = given.run(given)
+            args.parser.reject(unknown)
+        code: int = args.run(args)
     except (InputError, MeasureError) as error:
-        _warn(dsn.redacted(str(error)))  # it may quote what was given
+        _warn(dsn.redacted(str(error)))  # it may quote a password from the arguments
         return error.exit_code
     except KeyboardInterrupt:
         return harness.INTERRUPTED
@@ -60,49 +60,49 @@ def main(arguments: Sequence[str] | None = None) -> int:
 # --- commands -------------------------------------------------------------------------------------
 
 
-def _run(given: argparse.Namespace) -> int:
-    return _measure(_request(given), given)
+def _run(args: argparse.Namespace) -> int:
+    return _measure(_request(args), args)
 
 
-def _gate(given: argparse.Namespace) -> int:
-    given.servers = f"{given.base},{given.head}"
-    return _measure(_request(given), given)
+def _gate(args: argparse.Namespace) -> int:
+    args.servers = f"{args.base},{args.head}"
+    return _measure(_request(args), args)
 
 
-def _request(given: argparse.Namespace) -> Request:
-    return Request(Selection.of(given), given.out.resolve(), given.acknowledged, given.markdown)
+def _request(args: argparse.Namespace) -> Request:
+    return Request(Selection.of(args), args.out.resolve(), args.acknowledged, args.markdown)
 
 
-def _measure(request: Request, given: argparse.Namespace) -> int:
-    """Run the suites; what is wrong with the request is reported before pytest begins."""
-    assert request.plan
-    finished = harness.run(request, given.junit_xml)
+def _measure(request: Request, args: argparse.Namespace) -> int:
+    """Run the suites."""
+    assert request.plan  # report errors in the request before pytest starts
+    finished = harness.run(request, args.junit_xml)
     if finished.conclusion is not None:
-        _show(finished.conclusion, given)
+        _show(finished.conclusion, args)
     return finished.code
 
 
-def _doctor(given: argparse.Namespace) -> int:
-    if given.calibrate is not None:
+def _doctor(args: argparse.Namespace) -> int:
+    if args.calibrate is not None:
         with redirect_stdout(sys.stderr):
-            code = _calibrate(given)
+            code = _calibrate(args)
         if code not in (0, 1):
             return code
-    data = cache_folder() if given.data is None else Path(given.data)
-    report = app.examine(given.out, data, given.profile)
-    return _print(given, report, terminal.print_doctor)
+    data = cache_folder() if args.data is None else Path(args.data)
+    report = app.examine(args.out, data, args.profile)
+    return _print(args, report, terminal.print_doctor)
 
 
-def _calibrate(given: argparse.Namespace) -> int:
-    given.servers = f"{given.calibrate},{given.calibrate}"
+def _calibrate(args: argparse.Namespace) -> int:
+    args.servers = f"{args.calibrate},{args.calibrate}"
     with terminal.Display(Console(stderr=True)) as display:
-        left_s = app.calibrate_placement(_request(given), display.show)
-    return app.calibrate_noise(_request(given), lambda request: _measure(request, given), left_s)
+        left_s = app.calibrate_placement(_request(args), display.show)
+    return app.calibrate_noise(_request(args), lambda request: _measure(request, args), left_s)
 
 
-def _merge(given: argparse.Namespace) -> int:
-    conclusion = app.merged(given.documents, given.out.resolve(), given.acknowledged, _left_out)
-    _show(conclusion, given)
+def _merge(args: argparse.Namespace) -> int:
+    conclusion = app.merged(args.documents, args.out.resolve(), args.acknowledged, _left_out)
+    _show(conclusion, args)
     if not conclusion.unmeasured:
         return conclusion.exit_code
     _warn(
@@ -112,109 +112,109 @@ def _merge(given: argparse.Namespace) -> int:
     return MeasureError.exit_code
 
 
-def _compare(given: argparse.Namespace) -> int:
-    comparisons = _judged(given, given.base)
-    if given.baseline is not None:
-        comparisons = [app.hold(each, given.baseline) for each in comparisons]
-    for path, comparison in zip(given.documents, comparisons, strict=True):
-        if given.json:
+def _compare(args: argparse.Namespace) -> int:
+    comparisons = _judged(args, args.base)
+    if args.baseline is not None:
+        comparisons = [app.judge_by_baselines(each, args.baseline) for each in comparisons]
+    for path, comparison in zip(args.documents, comparisons, strict=True):
+        if args.json:
             print(app.as_json(comparison, document=str(path)).decode())
         else:
             terminal.print_verdicts(_console(), comparison)
     return max(compare.exit_code(comparison) for comparison in comparisons)
 
 
-def _baseline_accept(given: argparse.Namespace) -> int:
-    paths = [str(path) for path in app.accept(given.document, given.to, given.anchor)]
-    return _print_lines(given, "accepted", paths)
+def _baseline_accept(args: argparse.Namespace) -> int:
+    paths = [str(path) for path in app.accept(args.document, args.to, args.anchor)]
+    return _print_lines(args, "accepted", paths)
 
 
-def _history(given: argparse.Namespace) -> int:
-    return _print(given, app.series(given.results, given.anchor, _left_out), terminal.print_history)
+def _history(args: argparse.Namespace) -> int:
+    return _print(args, app.series(args.results, args.anchor, _left_out), terminal.print_history)
 
 
-def _site(given: argparse.Namespace) -> int:
-    page = app.publish(given.results, given.out, given.acknowledged, _left_out)
-    print(msgspec.json.encode({"page": str(page)}).decode() if given.json else page.resolve().as_uri())
+def _site(args: argparse.Namespace) -> int:
+    page = app.publish(args.results, args.out, args.acknowledged, _left_out)
+    print(msgspec.json.encode({"page": str(page)}).decode() if args.json else page.resolve().as_uri())
     return 0
 
 
-def _notify(given: argparse.Namespace) -> int:
-    address, link = http.checked("--webhook", given.webhook), _link(given)
-    webhook.post(address, webhook.message(_judged(given), link))
-    return _print_lines(given, "done", ["sent"])
+def _notify(args: argparse.Namespace) -> int:
+    address, link = http.checked("--webhook", args.webhook), _link(args)
+    webhook.post(address, webhook.message(_judged(args), link))
+    return _print_lines(args, "done", ["sent"])
 
 
-def _github_annotate(given: argparse.Namespace) -> int:
-    return _print_lines(given, "done", [line for each in _judged(given) for line in markdown.marks(each)])
+def _github_annotate(args: argparse.Namespace) -> int:
+    return _print_lines(args, "done", [line for each in _judged(args) for line in markdown.marks(each)])
 
 
-def _github_comment(given: argparse.Namespace) -> int:
-    repository, link = Repository.of(os.environ), _link(given)
-    body = markdown.comment(_judged(given), link)
-    number = repository.pull(given.branch, given.sha)
+def _github_comment(args: argparse.Namespace) -> int:
+    repository, link = Repository.of(os.environ), _link(args)
+    body = markdown.comment(_judged(args), link)
+    number = repository.pull(args.branch, args.sha)
     if number is None:
-        absent = f"no open pull request of {given.branch} is at {given.sha}: nothing written"
-        return _print_lines(given, "done", [absent])
-    return _print_lines(given, "done", [repository.comment(number, markdown.MARKER, body)])
+        missing = f"no open pull request of {args.branch} is at {args.sha}: nothing written"
+        return _print_lines(args, "done", [missing])
+    return _print_lines(args, "done", [repository.comment(number, markdown.MARKER, body)])
 
 
-def _github_issues(given: argparse.Namespace) -> int:
-    repository, link = Repository.of(os.environ), _link(given)
-    found = app.standing(given.results, given.anchor, given.acknowledged, _left_out)
-    return _print_lines(given, "done", list(issues.keep(repository, found, link)))
+def _github_issues(args: argparse.Namespace) -> int:
+    repository, link = Repository.of(os.environ), _link(args)
+    found = app.open_regressions(args.results, args.anchor, args.acknowledged, _left_out)
+    return _print_lines(args, "done", list(issues.keep(repository, found, link)))
 
 
-def _cache_list(given: argparse.Namespace) -> int:
+def _cache_list(args: argparse.Namespace) -> int:
     found = cache.contents(cache_folder(), cache.limit_bytes(os.environ))
-    return _print(given, found, terminal.print_cache)
+    return _print(args, found, terminal.print_cache)
 
 
-def _cache_clear(given: argparse.Namespace) -> int:
-    return _print(given, cache.clear(cache_folder()), terminal.print_cleared)
+def _cache_clear(args: argparse.Namespace) -> int:
+    return _print(args, cache.clear(cache_folder()), terminal.print_cleared)
 
 
-def _servers_list(given: argparse.Namespace) -> int:
-    return _print(given, catalogue.offers(cache_folder()), terminal.print_servers)
+def _servers_list(args: argparse.Namespace) -> int:
+    return _print(args, catalogue.offers(cache_folder()), terminal.print_servers)
 
 
-def _servers_fetch(given: argparse.Namespace) -> int:
-    references = [reference.parse(text) for text in given.references]
+def _servers_fetch(args: argparse.Namespace) -> int:
+    references = [reference.parse(text) for text in args.references]
     fetched = []
     for each in references:
-        with terminal.fetching(Console(stderr=True)) as tell:
-            fetched.append(app.fetch(each, tell))
-        if not given.json:
+        with terminal.fetching(Console(stderr=True)) as report:
+            fetched.append(app.fetch(each, report))
+        if not args.json:
             terminal.print_fetched(_console(), fetched[-1])
-    if given.json:
+    if args.json:
         print(msgspec.json.encode(fetched).decode())
     return 0
 
 
-def _servers_start(given: argparse.Namespace) -> int:
-    with session.running(reference.parse(given.reference), given.settings, given.port) as instance:
+def _servers_start(args: argparse.Namespace) -> int:
+    with session.running(reference.parse(args.reference), args.settings, args.port) as instance:
         access = session.endpoint(instance)
-        if given.json:
+        if args.json:
             print(msgspec.json.encode(access).decode(), flush=True)
         else:
-            terminal.print_access(_console(), given.reference, access)
+            terminal.print_access(_console(), args.reference, access)
         session.until_interrupted(instance)
     return 0
 
 
-def _judged(given: argparse.Namespace, base: str | None = None) -> list[Comparison]:
-    return [app.judge(path, given.acknowledged, base) for path in given.documents]
+def _judged(args: argparse.Namespace, base: str | None = None) -> list[Comparison]:
+    return [app.judge(path, args.acknowledged, base) for path in args.documents]
 
 
-def _link(given: argparse.Namespace) -> str | None:
-    return None if given.link is None else http.checked("--link", given.link)
+def _link(args: argparse.Namespace) -> str | None:
+    return None if args.link is None else http.checked("--link", args.link)
 
 
 # --- output ---------------------------------------------------------------------------------------
 
 
-def _show(conclusion: Conclusion, given: argparse.Namespace) -> None:
-    if given.json:
+def _show(conclusion: Conclusion, args: argparse.Namespace) -> None:
+    if args.json:
         print(conclusion.json.decode())
     else:
         terminal.print_conclusion(
@@ -222,16 +222,16 @@ def _show(conclusion: Conclusion, given: argparse.Namespace) -> None:
         )
 
 
-def _print(given: argparse.Namespace, found: Any, as_text: Callable[[Console, Any], None]) -> int:
-    if given.json:
+def _print(args: argparse.Namespace, found: Any, as_text: Callable[[Console, Any], None]) -> int:
+    if args.json:
         print(msgspec.json.encode(found).decode())
     else:
         as_text(_console(), found)
     return 0
 
 
-def _print_lines(given: argparse.Namespace, key: str, lines: Sequence[str]) -> int:
-    print(msgspec.json.encode({key: lines}).decode() if given.json else "\n".join(lines))
+def _print_lines(args: argparse.Namespace, key: str, lines: Sequence[str]) -> int:
+    print(msgspec.json.encode({key: lines}).decode() if args.json else "\n".join(lines))
     return 0
 
 
@@ -239,8 +239,8 @@ def _left_out(reason: str) -> None:
     _warn(f"left out: {reason}")
 
 
-def _warn(words: str) -> None:
-    print(f"shootout: {words}", file=sys.stderr)
+def _warn(message: str) -> None:
+    print(f"shootout: {message}", file=sys.stderr)
 
 
 def _console() -> Console:
@@ -251,23 +251,23 @@ def _console() -> Console:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports a wrong argument in one message."""
+    """Raises InputError for wrong arguments."""
 
     def error(self, message: str) -> NoReturn:
         raise InputError(f"{message}\n`{self.prog} --help` lists the options.")
 
-    def refuse(self, words: Sequence[str]) -> NoReturn:
+    def reject(self, unknown: Sequence[str]) -> NoReturn:
         """Report arguments that the command does not take, with the nearest option that it does."""
         known = [option for action in self._actions for option in action.option_strings]
-        near = hint(words[0].partition("=")[0], known) if words[0].startswith("-") else ""
-        self.error(f"unrecognized arguments: {' '.join(words)}{near}")
+        near = hint(unknown[0].partition("=")[0], known) if unknown[0].startswith("-") else ""
+        self.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
 
 
-Commands = argparse._SubParsersAction  # argparse names it nowhere else
+Commands = argparse._SubParsersAction  # argparse has no public name for it
 
 
 def parser() -> argparse.ArgumentParser:
-    """All commands with their options; docs/cli.md is made from it."""
+    """All commands with their options; the source of docs/cli.md."""
     top = _Parser(
         prog="shootout",
         description="Is this MySQL-family server slower than that one, by how much, and how sure are we?",
@@ -307,14 +307,14 @@ def _add_judging(commands: Commands[_Parser]) -> None:
     compare_ = _command(commands, "compare", _compare, "judge run documents again")
     compare_.add_argument("documents", metavar="DOC", type=Path, nargs="+")
     compare_.add_argument("--base", metavar="SERVER", help="the label to compare with (default: the first)")
-    bar = "compare with stored baselines instead: a file, or a folder of them; --base is the anchor"
-    compare_.add_argument("--baseline", metavar="PATH", type=Path, help=bar)
+    baselines = "compare with stored baselines instead: a file or a folder; --base is the anchor"
+    compare_.add_argument("--baseline", metavar="PATH", type=Path, help=baselines)
 
     accept = _command(
         _group(commands, "baseline", "store baselines"),
         "accept",
         _baseline_accept,
-        "store what a run measured",
+        "store a run's results as baselines",
     )
     accept.add_argument("document", metavar="DOC", type=Path)
     to = "where baselines are stored (default: fixtures/baselines)"
@@ -337,7 +337,7 @@ def _add_judging(commands: Commands[_Parser]) -> None:
 
 def _add_reporting(commands: Commands[_Parser]) -> None:
     notify = _command(commands, "notify", _notify, "post the verdicts of runs to a chat room")
-    hook = "an address that takes Slack's messages; treat it as a secret"
+    hook = "address that accepts Slack messages; treat it as a secret"
     notify.add_argument("--webhook", metavar="URL", required=True, help=hook)
     steps = _group(commands, "github", "report to GitHub from a workflow")
     annotate = _command(steps, "annotate", _github_annotate, "print the annotations of runs")
@@ -356,13 +356,13 @@ def _add_reporting(commands: Commands[_Parser]) -> None:
 
 
 def _add_cache(actions: Commands[_Parser]) -> None:
-    _command(actions, "list", _cache_list, "show what the cache holds, and how large it is")
+    _command(actions, "list", _cache_list, "show the cache's contents and size")
     _command(actions, "clear", _cache_clear, "remove everything that is not in use")
 
 
 def _add_servers(actions: Commands[_Parser]) -> None:
-    _command(actions, "list", _servers_list, "show the catalogue: what is here, and what can be fetched")
-    fetch = _command(actions, "fetch", _servers_fetch, "fetch servers and print where they are")
+    _command(actions, "list", _servers_list, "show the catalogue and the availability of each server")
+    fetch = _command(actions, "fetch", _servers_fetch, "fetch servers and print their locations")
     fetch.add_argument("references", metavar="REF", nargs="+", help="a catalogue id, path:… or image:…")
     start = _command(actions, "start", _servers_start, "keep one server running until Ctrl-C")
     start.add_argument("reference", metavar="SERVER", help="a server reference")

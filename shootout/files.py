@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic file replacement: files appear whole or not at all."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import IO
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file that takes the place of `path` when the block ends, and vanishes where it raises.
+    """A temporary file that replaces `path` when the block ends, and is deleted if the block raises.
 
-    Makes the folder if need be. Raises OSError.
+    Creates the folder if needed. Raises OSError.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
@@ -29,6 +29,6 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def replace(path: Path, content: bytes) -> None:
-    """Write a whole file in place of `path`. Raises OSError."""
+    """Replace the file at `path` by one with this content. Raises OSError."""
     with replacing(path) as file:
         file.write(content)

@@ -1,4 +1,4 @@
-"""Runs the performance suites under pytest for the command line; conftest.py is the other end of it."""
+"""Runs the performance suites under pytest for the command line; conftest.py is its counterpart."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ REQUEST = pytest.StashKey[Request]()
 CONCLUSION = pytest.StashKey[Conclusion]()
 
 
-class Finished(NamedTuple):
-    """How a run of the suites ended; there is no conclusion where it was interrupted or could not measure."""
+class SuiteResult(NamedTuple):
+    """The result of the suites; no conclusion if they were interrupted or could not measure."""
 
     code: int
     conclusion: Conclusion | None
 
 
-def run(request: Request, junit_xml: Path | None = None) -> Finished:
-    """Run the suites on a request, with our own table in place of pytest's report."""
-    front = _Front(request)
-    place = [
+def run(request: Request, junit_xml: Path | None = None) -> SuiteResult:
+    """Run the suites on a request, with the verdict table instead of pytest's report."""
+    reporter = _Reporter(request)
+    options = [
         "-c",
         str(ROOT / "pyproject.toml"),
         f"--rootdir={ROOT}",
@@ -36,13 +36,14 @@ def run(request: Request, junit_xml: Path | None = None) -> Finished:
         "-p",
         "no:terminal",
     ]
-    cases = [] if junit_xml is None else [f"--junit-xml={junit_xml}"]
-    code = pytest.main([str(SUITES), *place, *cases], plugins=[front])
-    return Finished(front.exit_code(code), front.conclusion)
+    if junit_xml is not None:
+        options.append(f"--junit-xml={junit_xml}")
+    code = pytest.main([str(SUITES), *options], plugins=[reporter])
+    return SuiteResult(reporter.exit_code(code), reporter.conclusion)
 
 
-class _Front:
-    """A pytest plugin in place of the terminal reporter: prints only what the verdict table does not say."""
+class _Reporter:
+    """A pytest plugin that replaces the terminal reporter: prints only what the verdict table lacks."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -55,7 +56,7 @@ class _Front:
         return None if self.config is None else self.config.stash.get(CONCLUSION, None)
 
     def exit_code(self, code: int) -> int:
-        """Pytest's exit code in our meaning."""
+        """Convert pytest's exit code to one of docs/cli.md."""
         if self.interrupted:
             return INTERRUPTED
         if self.broken or code in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
@@ -78,7 +79,7 @@ class _Front:
         self._show(report, report.failed)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        # A failed call is a failed cell: the table shows it with its reason.
+        # A failed call is a failed cell, which the table shows with its reason.
         self._show(report, report.failed and report.when != "call")
 
     def _show(self, report: pytest.CollectReport | pytest.TestReport, broken: bool) -> None:

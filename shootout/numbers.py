@@ -1,4 +1,4 @@
-"""Numbers as people read them, the same in sentences, tables and charts."""
+"""Number formatting, the same in sentences, tables and charts."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ SPACE = "\N{NARROW NO-BREAK SPACE}"  # between groups of digits, and before a un
 
 
 def decimals(half_width: float) -> int:
-    """How many decimals a number of that uncertainty deserves; negative: tens, hundreds, … are zero."""
+    """The decimal places that a number of this uncertainty deserves; negative: round to tens, hundreds, …"""
     return -math.floor(math.log10(half_width / 2))
 
 
 def number(value: float, places: int | None = None) -> str:
-    """`value` with its digits grouped; to `places` decimals, or else to three significant digits."""
+    """`value` with grouped digits, to `places` decimals or else to three significant digits."""
     if value == 0:
         return "0"
     if places is None:
@@ -26,21 +26,21 @@ def number(value: float, places: int | None = None) -> str:
 
 
 def grouped(rounded: float, places: int) -> str:
-    """A rounded value with its digits grouped."""
+    """A rounded value with grouped digits."""
     text = f"{rounded + 0.0:,.{max(places, 0)}f}"  # no negative zero
     return text.replace(",", SPACE).replace("-", MINUS)
 
 
 def percents(part: float) -> str:
-    """A part of one in percent, to one decimal."""
+    """A fraction in percent, to one decimal."""
     return f"{number(part * 100, 1)}{SPACE}%"
 
 
 def plain_percent(part: float) -> str:
-    """The same for the sentences of a comparison, which are plain text."""
+    """The same with plain spaces, for the sentences of a comparison."""
     return f"{100 * part:.1f} %"
 
 
 def share(part: float) -> str:
-    """A part of one, such as a margin, in percent as it was written."""
+    """A fraction such as a margin, in percent with as many digits as the user wrote."""
     return f"{part * 100:g}{SPACE}%"

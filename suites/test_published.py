@@ -1,7 +1,7 @@
-"""A published comparison's claims, one item for each: `test_published[<claim>]`.
+"""The claims of a published comparison, one item per claim: `test_published[<claim>]`.
 
-An item passes if its claim holds. A claim that does not hold is a finding, not a fault, and is reported as an
-expected failure; an inconclusive one is skipped. Both give the reason.
+An item passes if its claim holds. A claim that does not hold is a finding, not an error: it is an expected
+failure. A claim that cannot be told is skipped. Both give the reason.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""TPC-C, one item for each cell: `test_tpcc[<server>-t<threads>]`.
+"""TPC-C, one item per cell: `test_tpcc[<server>-t<threads>]`.
 
 An item fails if its cell regressed, could not be measured, or left inconsistent tables; the message says
 which.

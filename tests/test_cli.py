@@ -54,7 +54,7 @@ BAD_OPTIONS = [
     (("--workloads", "oltp_readonly"), "'oltp_readonly'; did you mean 'oltp_read_only'?"),
     (("--workloads", "none.toml"), "none.toml: cannot be read: No such file or directory"),
     (("--workloads", " , "), "--workloads ' , ': expected names separated by commas"),
-    (("--workloads", "oltp_read_only,oltp_read_only"), "workloads: oltp_read_only is there twice"),
+    (("--workloads", "oltp_read_only,oltp_read_only"), "workloads: oltp_read_only appears twice"),
     (("--threads", "0"), "--threads 0: expected numbers from 1 to 65535, separated by commas; found '0'"),
     (("--threads", "-1"), "--threads -1: expected numbers from 1 to 65535"),
     (
@@ -67,7 +67,7 @@ BAD_OPTIONS = [
     ),
     (("--threads", "65536"), "found '65536'"),
     (("--threads", ""), "found ''"),
-    (("--threads", "8,8"), "--threads 8,8: 8 is there twice"),
+    (("--threads", "8,8"), "--threads 8,8: 8 appears twice"),
     (("--threads",), "--threads: expected one argument"),
     (("--profile", "quik"), "unknown profile 'quik'; did you mean 'quick'?"),
     (("--profile", "none.toml"), "none.toml: cannot be read: No such file or directory"),
@@ -81,7 +81,7 @@ BAD_OPTIONS = [
         ("--port", "65535"),
         "--port '65535': expected a number from 1024 to 65534",
     ),  # the second server's: none
-    (("--shard", "0/3"), "--shard '0/3': expected I/N, the number of a shard and how many there are: 1/3"),
+    (("--shard", "0/3"), "--shard '0/3': expected I/N, shard I of N, such as 1/3"),
     (("--shard", "4/3"), "--shard '4/3': expected I/N"),
     (("--shard", "1"), "--shard '1': expected I/N"),
     (("--shard", "1/99"), "--shard '1/99': expected at most 9 shards, as many as there are blocks"),
@@ -93,16 +93,16 @@ BAD_OPTIONS = [
     (("--rate", "fast"), "--rate 'fast': expected a number from 0 to 10000000"),
     (("--rate", "10000001"), "--rate '10000001': expected a number from 0 to 10000000"),
     (("--rate", "inf"), "--rate 'inf': expected a number"),
-    (("--arrivals", "poisson"), "--arrivals poisson: has a meaning with --rate only"),
+    (("--arrivals", "poisson"), "--arrivals poisson: works only with --rate"),
     (("--rate", "9", "--arrivals", "poison"), "--arrivals: unknown 'poison'; did you mean 'poisson'?"),
     (("--think", "61"), "--think '61': expected a number from 0 to 60"),
-    (("--think", "gamma:1"), "--think 'gamma:1': expected seconds, or exponential: and seconds"),
+    (("--think", "gamma:1"), "--think 'gamma:1': expected seconds, or exponential:SECONDS"),
     (
         ("--think", "1", "--rate", "9"),
         "load.rate and load.think_s exclude each other, found 9 and 1; --rate 0",
     ),
     (("--option", "range_size"), "--option 'range_size': expected NAME=NUMBER, separated by commas"),
-    (("--option", "a=1,a=2"), "--option 'a=1,a=2': a is there twice"),
+    (("--option", "a=1,a=2"), "--option 'a=1,a=2': a appears twice"),
     (("--option", "range_size=x"), "found 'range_size=x'"),
     (
         ("--option", "range_sise=1"),
@@ -110,7 +110,7 @@ BAD_OPTIONS = [
     ),
     (
         ("--workloads", "oltp_delete", "--option", "range_size=1"),
-        "--option: no workload of the run has 'range_size'; none is known",
+        "--option: no workload of the run has 'range_size'; there are none",
     ),
     (("--option", "range_size=0"), "workload oltp_read_only: options.range_size: expected 1 to"),
     (("--rand-type", "unifrom"), "--rand-type 'unifrom': type: unknown 'unifrom'; did you mean 'uniform'?"),
@@ -133,7 +133,7 @@ BAD_COMMANDS = [
     (("compare",), "required: DOC"),
     (("compare", "none.jsonl"), "none.jsonl: cannot be read: No such file or directory"),
     (("merge", "--acknowledged", "none.toml", "a"), "none.toml: cannot be read: No such file or directory"),
-    (("site", "--results", "none"), "none: no run document in it; `shootout run` makes one"),
+    (("site", "--results", "none"), "none: no run document found; `shootout run` makes one"),
     (("site", "--reslts", "none"), "unrecognized arguments: --reslts none; did you mean '--results'?"),
 ]
 PROFILE = {
@@ -371,7 +371,7 @@ def test_site_shows_a_run_that_was_cut_short(tmp_path: Path, capsys: pytest.Capt
 def test_site_needs_a_document_and_a_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results = tmp_path / "results"
     results.mkdir()
-    assert f"{results}: no run document in it" in refused(["site", "--results", str(results)], capsys)
+    assert f"{results}: no run document found" in refused(["site", "--results", str(results)], capsys)
     saved(a_document(), results)
     blocked = tmp_path / "blocked"
     blocked.touch()

@@ -47,7 +47,7 @@ class Two:
 
     def sysbench(self, server: int, seconds: float) -> float:
         """Transactions per second as sysbench reports them, over the whole run."""
-        (tables,) = self.running.made.loaded
+        (tables,) = self.running.plan.loaded
         instance = self.running.instances[server]
         command = clients.arguments(self.workload, instance, self.passwords[server], tables)
         command[command.index(f"--mysql-db={clients.SCHEMA}")] = f"--mysql-db={SCHEMAS['sbtest']}"

@@ -20,12 +20,12 @@ from shootout.inputs import published
 from shootout.model.plan import Policy
 from shootout.model.published import (
     Claim,
+    DataPoint,
     OpenClaim,
     OrderClaim,
     PeakClaim,
     Published,
     RatioClaim,
-    Spot,
     TopClaim,
     WithinClaim,
 )
@@ -229,9 +229,9 @@ def _planned(
             for before, after in pairwise(present):
                 yield _PlannedContrast(f"{after[0]} over {before[0]}", {after: 1.0, before: -1.0}, None, 1.0)
         case TopClaim(threads=threads, workload=workload):
-            head = Spot(server=claim.server, threads=threads, workload=workload)
+            head = DataPoint(server=claim.server, threads=threads, workload=workload)
             for other in claim.others:
-                base = Spot(server=other, threads=threads, workload=workload)
+                base = DataPoint(server=other, threads=threads, workload=workload)
                 ahead = RatioClaim(name=claim.name, text=claim.text, head=head, base=base, low=1.0)
                 try:
                     yield _ratio(publication, tps, ahead)
@@ -277,11 +277,11 @@ def _ratio(publication: Published, tps: Throughputs, claim: RatioClaim) -> _Plan
         for threads in counts:
             point = (spot.server, workload, threads)
             weights[point] = weights.get(point, 0.0) + sign / len(counts)
-    what = f"{_spot_text(head, publication)} over {_spot_text(base, publication)}"
+    what = f"{_point_text(head, publication)} over {_point_text(base, publication)}"
     return _PlannedContrast(what, weights, claim.low, claim.high)
 
 
-def _counts(spot: Spot, workload: str, curve: Curve, other: Curve, starts_min: int) -> tuple[int, ...]:
+def _counts(spot: DataPoint, workload: str, curve: Curve, other: Curve, starts_min: int) -> tuple[int, ...]:
     """Thread counts that a spot stands for; within a range, those with enough starts on both sides."""
     match spot.threads:
         case ():
@@ -349,7 +349,7 @@ def _outcome(ratio: Interval, planned: _PlannedContrast) -> Outcome:
     return Outcome.FAILS if ratio.high < low or high < ratio.low else Outcome.INCONCLUSIVE
 
 
-def _spot_text(spot: Spot, publication: Published) -> str:
+def _point_text(spot: DataPoint, publication: Published) -> str:
     workload = f", {spot.workload}" if spot.workload not in (None, publication.workload) else ""
     return f"{spot.server} at {_threads(spot.threads)}{workload}"
 

@@ -1,1 +1,1 @@
-"""The run document: its file format, and when two documents may be joined or compared."""
+"""Run documents: their file format, and which of them may be merged, resumed or compared."""

@@ -1,4 +1,4 @@
-"""What makes two runs incompatible, or a run and a baseline, in words."""
+"""Differences that make two runs or two baselines incompatible, in words."""
 
 from __future__ import annotations
 
@@ -11,65 +11,66 @@ from shootout.document import fingerprint
 from shootout.model.history import Baseline
 from shootout.model.run import RunHeader, Runner, ServerRecord
 
-WORDS_MAX = 60  # of a value that is quoted
+QUOTE_MAX = 60  # characters of a quoted value
 
-# Of a header: all that says what is measured, and how. The servers' references stand in the profile.
-_ASKED = ("shootout", "profile_name", "profile", "workloads", "digests", "given")
-_SENT = ("protocol", "options", "distribution")  # of a WorkloadRecord: what is sent
+# RunHeader fields that define what is measured and how. The profile has the servers' references.
+_PLAN_FIELDS = ("shootout", "profile_name", "profile", "workloads", "digests", "given")
+_SENT_FIELDS = ("protocol", "options", "distribution")  # WorkloadRecord fields that define what is sent
 
 
-def plans(then: RunHeader, now: RunHeader, aside: Collection[str] = ()) -> Iterator[str]:
-    """Where two runs were not asked for the same; `aside`: options that do not count."""
-    for name in _ASKED:
+def plans(then: RunHeader, now: RunHeader, ignored: Collection[str] = ()) -> Iterator[str]:
+    """Differences between the plans of two runs; `ignored`: options that do not count."""
+    for name in _PLAN_FIELDS:
         one, other = getattr(then, name), getattr(now, name)
         if name == "given":
             one, other = (
-                {flag: text for flag, text in each.items() if flag not in aside} for each in (one, other)
+                {flag: text for flag, text in each.items() if flag not in ignored} for each in (one, other)
             )
         if one != other:
             yield from _differences(name, _plain(one), _plain(other))
 
 
 def runners(then: Runner, now: Runner) -> Iterator[str]:
-    """Where two machines differ; nothing where their fingerprints are equal."""
+    """Differences between two machines; none if their fingerprints are equal."""
     yield from _machines((then.fingerprint, then.facts), (now.fingerprint, now.facts))
 
 
 def servers(then: ServerRecord, now: ServerRecord, *, effective: bool = True) -> Iterator[str]:
-    """Where two records of one server differ, as far as both are known.
+    """Differences between two records of one server, as far as both are known.
 
-    `effective`: in the settings that are in effect, too.
+    `effective`: compare effective settings, too, not only requested ones.
     """
     identity = "build" if then.build and now.build else "version"
     one, other = ({"reference": each.reference, identity: getattr(each, identity)} for each in (then, now))
     yield from _differences(f"server {then.label}", one, other)
     for what in ("requested", "effective") if effective else ("requested",):
-        asked, found = (
+        earlier, later = (
             {each.name: value for each in record.settings if (value := getattr(each, what)) is not None}
             for record in (then, now)
         )
-        if what == "requested" or (asked and found):  # a server that was never started has none in effect
-            yield from _differences(f"server {then.label}, {what}", asked, found)
+        # A server that never started has no effective settings.
+        if what == "requested" or (earlier and later):
+            yield from _differences(f"server {then.label}, {what}", earlier, later)
 
 
 def baselines(then: Baseline, now: Baseline) -> Iterator[str]:
-    """Where two baselines of one workload differ; builds differ only where they are the anchor's."""
+    """Differences between two baselines of one workload; of the builds only the anchor's counts."""
     yield from _machines((then.runner, then.machine), (now.runner, now.machine))
     yield from _differences("anchor", then.anchor, now.anchor)
     yield from _differences("load", _plain(then.load), _plain(now.load))
-    for name in _SENT:
+    for name in _SENT_FIELDS:
         yield from _differences(name, *(_plain(getattr(each.workload, name)) for each in (then, now)))
     if then.digest and now.digest and then.digest != now.digest:
-        yield f"{then.workload.name} sends other statements"
+        yield f"{then.workload.name} sends different statements"
     builds = {each.servers[then.anchor].build for each in (then, now) if then.anchor in each.servers}
     if len(builds) > 1:
-        yield f"the anchor {then.anchor} is another build"
+        yield f"the anchor {then.anchor} is a different build"
     for label in (each for each in then.servers if each in now.servers):
         yield from _differences(f"server {label},", then.servers[label].settings, now.servers[label].settings)
 
 
 def _machines(then: tuple[str, Mapping[str, str]], now: tuple[str, Mapping[str, str]]) -> Iterator[str]:
-    """Where fingerprints or facts differ; of older records the facts are not known."""
+    """Differences between fingerprints or facts; older records have no facts."""
     facts = fingerprint.difference(then[1], now[1])
     if then[0] != now[0]:
         yield f"runner {then[0]}, now {now[0]}" + (f" ({facts})" if facts else "")
@@ -86,7 +87,7 @@ def _differences(name: str, then: Any, now: Any) -> Iterator[str]:
 
 
 def _plain(value: Any) -> Any:
-    """Builtins; what has a name stands under it."""
+    """Convert to builtins; a tuple of named objects becomes a dict by name."""
     plain = msgspec.to_builtins(value)
     if isinstance(plain, tuple) and all(isinstance(each, dict) and "name" in each for each in plain):
         return {each["name"]: each for each in plain}
@@ -96,5 +97,5 @@ def _plain(value: Any) -> Any:
 def _text(value: Any) -> str:
     if value is None:
         return "none"
-    words = msgspec.json.encode(value).decode()
-    return words if len(words) <= WORDS_MAX else f"{words[: WORDS_MAX - 1]}…"
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= QUOTE_MAX else f"{text[: QUOTE_MAX - 1]}…"

@@ -1,4 +1,4 @@
-"""Which machine measured: its fingerprint, and in what two machines differ."""
+"""Fingerprints of machines, and the differences between two machines."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from shootout.model.run import Runner
 
 
 def fingerprint(facts: Mapping[str, str]) -> str:
-    """The same for the same facts, in any order."""
+    """A hash of the facts, independent of their order."""
     return hashlib.sha256(repr(sorted(facts.items())).encode()).hexdigest()[:12]
 
 
 def facts(runner: Runner) -> dict[str, str]:
-    """What must be equal for two measurements to be comparable: the machine, and which CPUs served whom."""
+    """The facts that comparable measurements share: the machine, and the CPUs of client and servers."""
     if not runner.facts:
         return {}
     place = runner.placement
@@ -23,7 +23,7 @@ def facts(runner: Runner) -> dict[str, str]:
 
 
 def difference(then: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """What differs, in words: `memory 16 GiB, now 24 GiB; …`; "": nothing, or one of them is not known."""
+    """The differences in words: `memory 16 GiB, now 24 GiB; …`. "": none, or one side is unknown."""
     if not then or not now:
         return ""
     names = dict.fromkeys([*then, *now])

@@ -1,11 +1,11 @@
-"""Run documents: JSON Lines, one record each, written as the run goes, so that nothing measured is lost.
+"""Run documents: JSON Lines, one record per line, written during the run so that no measurement is lost.
 
-The first line is a RunHeader, then come StartRecords and FailureRecords, the last is an EndRecord. A run that
-was cut short lacks the EndRecord, and perhaps the end of its last line; where it goes on, a ResumeRecord
-stands before what came later.
+A RunHeader comes first, then StartRecords and FailureRecords, last an EndRecord. A run that was cut short
+lacks the EndRecord, and perhaps the end of its last line; if it is resumed, a ResumeRecord precedes the later
+records.
 
-Every line ends with a digest of itself and of all lines before it: what was changed, moved or left out by
-others than `Writer` does not pass as measured.
+Every line ends with a digest of itself and all lines before it, so that lines changed, moved or removed by
+anything but `Writer` do not pass as measurements.
 """
 
 from __future__ import annotations
@@ -27,56 +27,56 @@ from shootout.model.run import EndRecord, FailureRecord, ResumeRecord, RunDocume
 
 # Format history
 #   1  first
-#   2  a profile's `dataset` is a scale for all kinds of datasets: it lost its `kind`
-#   3  a server's CPU may be out of sight; a start may confirm others and hold an A/A cell; policies say more
-#   4  lines carry a digest; a run can go on, be a shard of another, or be merged from several
+#   2  a profile's `dataset` holds the sizes of all kinds of datasets, and has no `kind`
+#   3  a server's CPU time may be not visible; starts may confirm others and have A/A cells; more policy keys
+#   4  lines carry a digest; runs can be resumed, sharded and merged
 FORMAT: Literal[4] = 4
 
-# An estimate of twice the quick profile's longest run: a full disk is found before a server starts.
-_ROOM_BYTES = 4 << 20
+# About twice the quick profile's longest run. Reserving it reveals a full disk before a server starts.
+_RESERVED_BYTES = 4 << 20
 
 Record = RunHeader | StartRecord | FailureRecord | EndRecord | ResumeRecord
 
 _SEALED_SINCE = 4
-_SEAL = b',"digest":"%s"}'  # in place of a record's last brace
+_SEAL = b',"digest":"%s"}'  # replaces a record's last brace
 _SEAL_BYTES = 32 + len(_SEAL) - 2
 
 _decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 
 
 class _Format(msgspec.Struct):
-    """What every format's first line has."""
+    """The part of the header that all formats share."""
 
     format: int
 
 
 class Line(NamedTuple):
-    """A whole line of a document."""
+    """A complete line of a document."""
 
     number: int  # from 1
-    offset: int  # these two: in the file, bytes; its newline included
-    size: int
+    offset: int  # bytes, in the file
+    size: int  # bytes, with the newline
     record: bytes  # JSON, without the digest
     digest: bytes  # empty before format 4
 
 
 def new_run(now: datetime) -> str:
-    """A run's id: the time in UTC and a random suffix; ids sort by time, to the second."""
+    """A new run id: UTC time and a random suffix. Ids sort by time, to the second."""
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
 
 
 def new_name(run: str) -> str:
-    """The file name of a run's document."""
+    """The file name of a run's document; `*` as the run gives a pattern."""
     return f"{run}.jsonl"
 
 
 class Writer:
-    """A run's document in the making, at `path`; the file appears with its first record."""
+    """Writes a run document to `path`; the first record creates the file."""
 
     def __init__(self, folder: Path, run: str, *, resumed: bool = False) -> None:
-        """Raise InputError where `folder` cannot be made, written to, or has no room for a document.
+        """Raise InputError if `folder` cannot be created or written to, or has no space for a document.
 
-        `resumed`: the document is there, and goes on after its last whole line.
+        `resumed`: continue an existing document after its last complete line.
         """
         self.path = folder / new_name(run)
         self._digest = b""
@@ -84,21 +84,23 @@ class Writer:
         if resumed:
             *_, last = lines(self.path)
             if not last.digest:
-                raise InputError(f"{self.path}: written in a format before {_SEALED_SINCE}: it cannot go on")
+                raise InputError(
+                    f"{self.path}: its format is older than {_SEALED_SINCE}; the run cannot be resumed"
+                )
             self._digest, self._size = last.digest, last.offset + last.size
         elif self.path.exists():
-            raise InputError(f"{self.path}: this run has a document already")
+            raise InputError(f"{self.path}: this run already has a document")
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=folder) as probe:
-                os.posix_fallocate(probe.fileno(), 0, _ROOM_BYTES)
+                os.posix_fallocate(probe.fileno(), 0, _RESERVED_BYTES)
         except OSError as error:
             raise InputError(f"{folder}: cannot hold the run document: {error.strerror}") from None
 
     def append(self, record: Record) -> None:
-        """Write one record for good, or not at all.
+        """Write one record durably, or not at all.
 
-        Raises MeasureError where it does not fit; what was written before stays readable.
+        Raises MeasureError if it cannot be written; earlier records stay readable.
         """
         line, digest = sealed(msgspec.json.encode(record), self._digest)
         try:
@@ -108,16 +110,17 @@ class Writer:
             finally:
                 os.close(file)
             if not self._size:
-                _sync(self.path.parent)  # the file's name, too, outlives a power cut
+                _sync(self.path.parent)  # so that the file's name survives a power cut, too
         except OSError as error:
             raise MeasureError(f"{self.path}: cannot be written: {error.strerror}") from None
         self._digest, self._size = digest, self._size + len(line)
 
 
 class Journal:
-    """Keeps a run's records, and writes them as soon as `opening` can be: nothing is on disk before both.
+    """Buffers a run's records until the journal is opened, then writes each at once.
 
-    `opening` gives the record that comes first: the header, or what says that the run goes on.
+    `opening` returns the first record to write: the header, or a ResumeRecord. Nothing is written until the
+    journal is open and has a record besides it.
     """
 
     def __init__(self, writer: Writer, opening: Callable[[], RunHeader | ResumeRecord]) -> None:
@@ -127,23 +130,23 @@ class Journal:
         self._open = False
         self._begun = False
 
-    def keep(self, record: StartRecord | FailureRecord) -> None:
-        """Keep one record. Raises MeasureError where it cannot be written."""
+    def add(self, record: StartRecord | FailureRecord) -> None:
+        """Add one record. Raises MeasureError if it cannot be written."""
         self._unwritten.append(record)
         if self._open:
             self._write()
 
     def open(self) -> None:
-        """From here on the header holds."""
+        """Start writing: the header is final."""
         self._open = True
         self._write()
 
     def discard(self) -> None:
-        """Forget what was kept, and is not written yet."""
+        """Drop the records that are not written yet."""
         self._unwritten.clear()
 
     def end(self, record: EndRecord) -> None:
-        """End the document, if there was anything to keep; a resumed one, also if there was nothing left."""
+        """End the document if it has records; end a resumed one even if nothing was left to measure."""
         self.open()
         if not self._begun and not record.interrupted and self._writer.path.exists():
             self._begin()
@@ -163,14 +166,14 @@ class Journal:
 
 
 def read(path: Path) -> RunDocument:
-    """The document at `path`.
+    """Read the document at `path`.
 
-    A last line without its newline was torn by a crash and is dropped: as `end` is then None, the run counts
-    as interrupted. Raises InputError, naming the line, for anything else that is not a run document.
+    A last line without a newline was torn by a crash and is dropped; `end` is then None, and the run counts
+    as interrupted. Raises InputError with the line number for anything else that is not a run document.
     """
     header, *rest = (_record(path, line) for line in lines(path))
     if not isinstance(header, RunHeader):
-        raise InputError(f"{path}:1: expected the run's header, found another record")
+        raise InputError(f"{path}:1: expected the run's header, found a different record")
     blocks = {block.key for block in header.blocks}
     starts: dict[tuple[str, int], StartRecord] = {}
     failures = []
@@ -178,12 +181,12 @@ def read(path: Path) -> RunDocument:
     end: EndRecord | None = None
     for number, record in enumerate(rest, 2):
         if end is not None and not (end.interrupted and isinstance(record, ResumeRecord)):
-            raise InputError(f"{path}:{number}: the run ended on line {number - 1}, nothing may follow")
+            raise InputError(f"{path}:{number}: the run ended on line {number - 1}; nothing may follow")
         match record:
             case StartRecord(block=block, start=start):
                 _check_start(f"{path}:{number}", record, blocks)
                 if (block, start) in starts:
-                    raise InputError(f"{path}:{number}: start {start} of block {block!r} is there twice")
+                    raise InputError(f"{path}:{number}: start {start} of block {block!r} appears twice")
                 starts[block, start] = record
             case FailureRecord():
                 failures.append(record)
@@ -193,7 +196,7 @@ def read(path: Path) -> RunDocument:
                 end = None
                 resumes.append(record)
             case RunHeader():
-                raise InputError(f"{path}:{number}: a second header; one document holds one run")
+                raise InputError(f"{path}:{number}: a second header; a document holds only one run")
     return RunDocument(
         header=header,
         starts=tuple(starts.values()),
@@ -204,9 +207,9 @@ def read(path: Path) -> RunDocument:
 
 
 def lines(path: Path) -> Iterator[Line]:
-    """The whole lines of the document at `path`, each as it was written; the header as this format has it.
+    """The complete lines of the document at `path`, unchanged; the header converted to the current format.
 
-    Raises InputError where there is none, and for a line that is not as it was written.
+    Raises InputError if there is none, and for a line that is not as it was written.
     """
     digest, offset = b"", 0
     try:
@@ -222,49 +225,50 @@ def lines(path: Path) -> Iterator[Line]:
                     if as_written != line:
                         raise InputError(f"{path}:{number}: changed, or not a line of this document")
                 else:
-                    record = _newer(line, format_) if number == 1 else line[:-1]
+                    record = _upgraded(line, format_) if number == 1 else line[:-1]
                 yield Line(number, offset, len(line), record, digest)
                 offset += len(line)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     if not offset:
-        raise InputError(f"{path}: not a run document: it has no whole line")
+        raise InputError(f"{path}: not a run document: no complete line")
 
 
 def sealed(record: bytes, before: bytes) -> tuple[bytes, bytes]:
-    """The line of a record, given as JSON, and its digest; `before` is the digest of the line before it."""
+    """The line for a record given as JSON, and its digest; `before` is the previous line's digest."""
     digest = hashlib.blake2b(before + record, digest_size=16).hexdigest().encode()
     return record[:-1] + _SEAL % digest + b"\n", digest
 
 
-def encoded(read: RunDocument) -> bytes:
-    """A whole document, without where the run went on."""
+def encoded(document: RunDocument) -> bytes:
+    """Encode a whole document, without its ResumeRecords."""
     lines, digest = [], b""
-    for record in (read.header, *read.starts, *read.failures, *([read.end] if read.end else [])):
+    end = [document.end] if document.end else []
+    for record in (document.header, *document.starts, *document.failures, *end):
         line, digest = sealed(msgspec.json.encode(record), digest)
         lines.append(line)
     return b"".join(lines)
 
 
 def unsealed(line: bytes) -> bytes:
-    """The record of such a line."""
+    """The record of a sealed line."""
     return line[: -_SEAL_BYTES - 1] + b"}"
 
 
 def find(folder: Path) -> tuple[Path, ...]:
-    """The documents in a folder, the newest last; none where there is no such folder."""
+    """The documents in a folder, the newest last; none if the folder does not exist."""
     return tuple(sorted(folder.glob(new_name("*"))))
 
 
 def _append(file: int, line: bytes, at: int) -> None:
-    """Write the whole line at the end and see it to the disk, or cut off what was written of it.
+    """Append a line at offset `at` and sync it to disk, or remove whatever part of it was written.
 
-    The end is `at`: what lies behind it was torn by a crash.
+    Anything beyond `at` was torn by a crash.
     """
     try:
         os.ftruncate(file, at)
         written = os.write(file, line)
-        if written < len(line):  # what a file takes in part is what still had room
+        if written < len(line):  # a partial write means that the disk is full
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         os.fsync(file)
     except OSError:
@@ -286,17 +290,17 @@ def _format(path: Path, line: bytes) -> int:
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise InputError(f"{path}:1: not a run document: no format number in its first line") from None
     if not 1 <= found <= FORMAT:
-        raise InputError(f"{path}: written in format {found}; this shootout reads format {FORMAT} and before")
+        raise InputError(f"{path}: written in format {found}; this shootout reads formats 1 to {FORMAT}")
     return found
 
 
-def _newer(line: bytes, format_: int) -> bytes:
-    """A header of an older format as this one has it; what is none stays as it is."""
+def _upgraded(line: bytes, format_: int) -> bytes:
+    """Convert an older format's header to the current one; anything else stays unchanged."""
     try:
         header = msgspec.json.decode(line)
         if format_ == 1:
             del header["profile"]["dataset"]["kind"]
-        sampling = {"isolation": "share", "placement": "shared"}  # there was nothing else
+        sampling = {"isolation": "share", "placement": "shared"}  # the only ones at the time
         header["profile"]["sampling"] = sampling | header["profile"]["sampling"]
         return msgspec.json.encode(header | {"format": FORMAT})
     except (msgspec.DecodeError, KeyError, TypeError):
@@ -309,7 +313,7 @@ def _check_start(where: str, record: StartRecord, blocks: Collection[str]) -> No
     for s in record.samples:
         by_round = (s.transactions, s.window_s, s.server_cpu_s, s.client_cpu_s, s.completed)
         if len({len(values) for values in by_round if values is not None}) != 1:
-            raise InputError(f"{where}: server {s.server!r}: its arrays differ in their number of rounds")
+            raise InputError(f"{where}: server {s.server!r}: its arrays have different numbers of rounds")
 
 
 def _record(path: Path, line: Line) -> Record:

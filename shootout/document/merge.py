@@ -1,8 +1,8 @@
-"""Shards to one run: the documents of all shards become one, as if a single run had written it.
+"""Merges the documents of shards into one, as if a single run had written it.
 
-The result is made of the set of parts and records that the documents hold, in the order of the whole run's
-blocks: it has the same bytes whatever their order and number, and however they were merged before. Records
-are copied as they were written, one at a time: what is in memory grows with their number, not their size.
+The result is the set of all parts and records in the order of the whole run's blocks: it has the same bytes
+whatever the order and number of the documents, and however they were merged before. Records are copied
+verbatim, one at a time, so that memory use grows with their number, not their size.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from shootout.errors import InputError
 from shootout.model.plan import Block, Cell, block_key
 from shootout.model.run import EndRecord, Part, RunHeader, Runner, ServerRecord, Warning
 
-# Options that say where and which part, and not what is measured.
-_OF_THE_SHARD = ("--data", "--port", "--seed", "--shard")
+# Options that differ between shards: they do not change what is measured.
+_SHARD_OPTIONS = ("--data", "--port", "--seed", "--shard")
 
 
 def merge(paths: Sequence[Path], results: Path, skip: Callable[[str], None]) -> Path:
-    """Write the document of the whole run into the folder `results`; returns where it is.
+    """Write the whole run's document to the folder `results`; returns its path.
 
-    What cannot be read, because it is torn or no run document, is left out, and `skip` hears why. Raises
-    InputError where nothing is left, where a document is of another run, where two have the same block, and
-    where the result cannot be written.
+    Documents that cannot be read (torn, or not run documents) are left out; `skip` receives the reasons.
+    Raises InputError if none is left, if one is of a different run, if two measured the same block, and if
+    the result cannot be written.
     """
     whole: _Whole | None = None
     for path in paths:
@@ -46,7 +46,7 @@ def merge(paths: Sequence[Path], results: Path, skip: Callable[[str], None]) -> 
         whole = whole or _Whole(source)
         whole.add(source)
     if whole is None:
-        raise InputError("nothing to merge: no run document among those named")
+        raise InputError("nothing to merge: none of the files is a run document")
     parts = whole.parts()
     header = _header(whole.first.header, whole.blocks, parts)
     path = results / journal.new_name(header.run)
@@ -59,15 +59,15 @@ def merge(paths: Sequence[Path], results: Path, skip: Callable[[str], None]) -> 
 
 
 def missing(header: RunHeader) -> tuple[Block, ...]:
-    """The blocks of a merged run that no document had."""
+    """The blocks of a merged run that are in none of its documents."""
     there = {key for part in header.parts for key in part.blocks}
     return tuple(block for block in header.blocks if block.key not in there)
 
 
 def superseded(parts: Mapping[str, Collection[str]]) -> frozenset[str]:
-    """The runs of which all is in another one, too: shards beside what they became.
+    """The runs wholly contained in another run, such as shards next to the run merged from them.
 
-    `parts`: of each run those that it was merged from, none where it was measured as it is.
+    `parts`: by run, the runs that it was merged from; empty for a run that is not merged.
     """
     merged = [set(of) for of in parts.values() if of]
     found = set()
@@ -82,21 +82,21 @@ def superseded(parts: Mapping[str, Collection[str]]) -> frozenset[str]:
 
 
 class _Start(msgspec.Struct, tag="start", tag_field="record"):
-    """What of a StartRecord says where it belongs."""
+    """The fields of a StartRecord that place it in the run."""
 
     block: str
     start: int
 
 
 class _Failure(msgspec.Struct, tag="failure", tag_field="record"):
-    """The same of a FailureRecord."""
+    """The fields of a FailureRecord that place it in the run."""
 
     cell: Cell
     start: int
 
 
 class _Resume(msgspec.Struct, tag="resume", tag_field="record"):
-    """Nothing of a ResumeRecord is needed."""
+    """A ResumeRecord; merging needs none of its fields."""
 
 
 _decoder: msgspec.json.Decoder[_Start | _Failure | _Resume | EndRecord] = msgspec.json.Decoder(
@@ -105,16 +105,16 @@ _decoder: msgspec.json.Decoder[_Start | _Failure | _Resume | EndRecord] = msgspe
 
 
 class _Entry(NamedTuple):
-    """A record, and where it lies."""
+    """A record's place in the run and in its file."""
 
     block: str
     start: int
-    mark: bytes  # empty of a start, of which there is one; else what tells failures from each other
+    failure_digest: bytes  # empty for a start, which is unique; otherwise tells failures apart
     line: Line  # without the record itself
 
 
 class _Source(NamedTuple):
-    """What of a document is kept in memory."""
+    """The part of a document that is held in memory."""
 
     path: Path
     header: RunHeader
@@ -123,14 +123,14 @@ class _Source(NamedTuple):
 
 
 def _contents(path: Path) -> _Source:
-    """Read a document through. Raises InputError where it is none, or not whole."""
+    """Read a whole document. Raises InputError if it is not a run document, or damaged."""
     lines = journal.lines(path)
     try:
         header = msgspec.json.decode(next(lines).record, type=RunHeader)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}:1: not the header of a run document: {error}") from None
     if not header.blocks:
-        raise InputError(f"{path}:1: a run of no blocks")
+        raise InputError(f"{path}:1: the run has no blocks")
     keys = {block.key for block in header.blocks}
     end = None
     entries = []
@@ -144,8 +144,8 @@ def _contents(path: Path) -> _Source:
             entries.append(_Entry(record.block, record.start, b"", line._replace(record=b"")))
         elif isinstance(record, _Failure):
             block = block_key(record.cell.workload, record.cell.threads)
-            mark = hashlib.blake2b(line.record).digest()
-            entries.append(_Entry(block, record.start, mark, line._replace(record=b"")))
+            failure_digest = hashlib.blake2b(line.record).digest()
+            entries.append(_Entry(block, record.start, failure_digest, line._replace(record=b"")))
         if entries and entries[-1].block not in keys:
             raise InputError(f"{path}:{line.number}: block {entries[-1].block!r} is not in the header")
     parts = _parts(header, end)
@@ -154,12 +154,12 @@ def _contents(path: Path) -> _Source:
             _time(part.started)
             _time(part.finished or part.started)
     except (ValueError, OverflowError) as error:
-        raise InputError(f"{path}: not a time that a run can have begun or ended: {error}") from None
+        raise InputError(f"{path}: not a time at which a run can start or finish: {error}") from None
     return _Source(path, header, parts, entries)
 
 
 def _parts(header: RunHeader, end: EndRecord | None) -> tuple[Part, ...]:
-    """What a document brings: a merged one all that it was merged from."""
+    """The parts of a merged document; a shard is a part itself."""
     return header.parts or (
         Part(
             run=header.run,
@@ -175,36 +175,36 @@ def _parts(header: RunHeader, end: EndRecord | None) -> tuple[Part, ...]:
     )
 
 
-# --- all of them ----------------------------------------------------------------------------------
+# --- all documents --------------------------------------------------------------------------------
 
 
 class _Whole:
-    """The whole run, source by source; `first` is where all others must belong to."""
+    """The whole run, assembled source by source; all must match the run of `first`."""
 
     def __init__(self, first: _Source) -> None:
         self.first = first
         self.blocks = _blocks(first.header)
         self._order = {block.key: number for number, block in enumerate(self.blocks)}
         self._sources: list[_Source] = []
-        self._parts: dict[bytes, Part] = {}  # by all that they are but their blocks
-        self._owners: dict[str, tuple[bytes, Path]] = {}  # of each block: its part, and where that was
+        self._parts: dict[bytes, Part] = {}  # by digest without their blocks
+        self._owners: dict[str, tuple[bytes, Path]] = {}  # by block: its part's digest, and the document
         self._servers: dict[str, ServerRecord] = {}  # by label
 
     def add(self, source: _Source) -> None:
-        """Take up one. Raises InputError where it does not belong to those before."""
-        self._require(source, compatibility.plans(self.first.header, source.header, _OF_THE_SHARD))
+        """Add a source. Raises InputError if it does not match the earlier ones."""
+        self._require(source, compatibility.plans(self.first.header, source.header, _SHARD_OPTIONS))
         if source.header.planned != self.first.header.planned and _blocks(source.header) != self.blocks:
-            raise InputError(f"{source.path}: not of the same run as {self.first.path}: other blocks")
+            raise InputError(f"{source.path}: not of the same run as {self.first.path}: different blocks")
         for part in source.parts:
             for server in part.servers:
                 known = self._servers.setdefault(server.label, server)
                 self._require(source, compatibility.servers(known, server, effective=False))
             self._own(source.path, part)
-        # Headers are large, and the first one stands for all.
+        # Headers are large, and all match the first.
         self._sources.append(source._replace(header=self.first.header, parts=()))
 
     def parts(self) -> tuple[Part, ...]:
-        """In the order of the first of their blocks."""
+        """The parts, in the order of their first blocks."""
         blocks: dict[bytes, list[str]] = {}
         for block in self.blocks:
             if block.key in self._owners:
@@ -212,9 +212,9 @@ class _Whole:
         return tuple(structs.replace(self._parts[part], blocks=tuple(of)) for part, of in blocks.items())
 
     def records(self) -> Iterator[bytes]:
-        """Every record once, in the order of blocks and starts. Raises InputError where two are at odds."""
+        """Every record once, by block and start. Raises InputError if two records of one start differ."""
         found = [
-            (self._order[entry.block], entry.start, entry.mark, number, entry.line)
+            (self._order[entry.block], entry.start, entry.failure_digest, number, entry.line)
             for number, source in enumerate(self._sources)
             for entry in source.entries
         ]
@@ -222,26 +222,28 @@ class _Whole:
         last: tuple[int, int, bytes] | None = None
         record = b""
         with _Reader() as reader:
-            for block, start, mark, number, line in found:
+            for block, start, failure_digest, number, line in found:
                 path = self._sources[number].path
                 before, record = record, reader.read(path, line)
-                if last != (block, start, mark):
+                if last != (block, start, failure_digest):
                     yield record
                 elif record != before:
                     key = self.blocks[block].key
-                    raise InputError(f"{path}: start {start} of block {key!r} is another one elsewhere")
-                last = block, start, mark
+                    raise InputError(
+                        f"{path}: start {start} of block {key!r} differs from that in another document"
+                    )
+                last = block, start, failure_digest
 
     def _own(self, path: Path, part: Part) -> None:
-        """Note whose the part's blocks are. Raises InputError where one of them is another's already."""
+        """Claim a part's blocks for it. Raises InputError if another part already has one of them."""
         identity = _digest(structs.replace(part, blocks=()))
         self._parts.setdefault(identity, part)
         for key in part.blocks:
             if key not in self._order:
-                raise InputError(f"{path}: block {key!r} is none of the run's")
+                raise InputError(f"{path}: block {key!r} does not belong to the run")
             owner, where = self._owners.setdefault(key, (identity, path))
             if owner != identity:
-                raise InputError(f"{path}: block {key!r} was measured in {where}, too; leave one of them out")
+                raise InputError(f"{path}: block {key!r} was also measured in {where}; leave one of them out")
 
     def _require(self, source: _Source, differences: Iterator[str]) -> None:
         if (different := next(differences, None)) is not None:
@@ -249,7 +251,7 @@ class _Whole:
 
 
 class _Reader(contextlib.AbstractContextManager["_Reader"]):
-    """Reads records where they lie; their order makes it stay in one file for long."""
+    """Reads records from their files; it keeps one file open, as consecutive records mostly share it."""
 
     def __init__(self) -> None:
         self._path: Path | None = None
@@ -260,7 +262,7 @@ class _Reader(contextlib.AbstractContextManager["_Reader"]):
             self._file.close()
 
     def read(self, path: Path, line: Line) -> bytes:
-        """The record on a line of a file."""
+        """The record on one line of a file."""
         if path != self._path or self._file is None:
             self.__exit__()
             self._path, self._file = path, path.open("rb")
@@ -270,17 +272,17 @@ class _Reader(contextlib.AbstractContextManager["_Reader"]):
 
 
 def _blocks(header: RunHeader) -> tuple[Block, ...]:
-    """The whole run's."""
+    """The blocks of the whole run."""
     return header.planned.blocks if header.planned else header.blocks
 
 
-# --- what comes of it -----------------------------------------------------------------------------
+# --- the result -----------------------------------------------------------------------------------
 
 
 def _header(first: RunHeader, blocks: tuple[Block, ...], parts: Sequence[Part]) -> RunHeader:
-    """The merged run's: it has a name of its own, made of its time and of what was asked for."""
+    """The merged run's header; its run id derives from the start time and the plan."""
     started = min((part.started for part in parts), key=_time)
-    given = {flag: text for flag, text in first.given.items() if flag not in _OF_THE_SHARD}
+    given = {flag: text for flag, text in first.given.items() if flag not in _SHARD_OPTIONS}
     merged = structs.replace(
         first,
         format=journal.FORMAT,
@@ -296,29 +298,30 @@ def _header(first: RunHeader, blocks: tuple[Block, ...], parts: Sequence[Part]) 
         planned=None,
         parts=tuple(parts),
     )
-    asked = _digest([merged.profile, merged.workloads, merged.digests, merged.given])
-    return structs.replace(merged, run=f"{_time(started):%Y%m%dT%H%M%SZ}-{asked.hex()[:6]}")
+    plan = _digest([merged.profile, merged.workloads, merged.digests, merged.given])
+    return structs.replace(merged, run=f"{_time(started):%Y%m%dT%H%M%SZ}-{plan.hex()[:6]}")
 
 
 def _runner(runners: Sequence[Runner]) -> Runner:
     """The first runner, with the warnings of all."""
-    prints = list(dict.fromkeys(runner.fingerprint for runner in runners))
+    fingerprints = list(dict.fromkeys(runner.fingerprint for runner in runners))
     warnings = dict.fromkeys(warning for runner in runners for warning in runner.warnings)
-    if len(prints) > 1:
-        text = f"Measured by {len(prints)} runners, each block by one of them: {', '.join(prints)}."
+    if len(fingerprints) > 1:
+        names = ", ".join(fingerprints)
+        text = f"Measured by {len(fingerprints)} runners, each block by one of them: {names}."
         warnings[Warning(code="several-runners", text=text)] = None
     return structs.replace(runners[0], warnings=tuple(warnings))
 
 
 def _server(records: Sequence[ServerRecord]) -> ServerRecord:
-    """The first server that was started, with the warnings of all."""
-    shown = next((record for record in records if record.comment), records[0])
+    """The first record of a server that started, with the warnings of all."""
+    started = next((record for record in records if record.comment), records[0])
     warnings = dict.fromkeys(warning for record in records for warning in record.warnings)
-    return structs.replace(shown, warnings=tuple(warnings))
+    return structs.replace(started, warnings=tuple(warnings))
 
 
 def _end(header: RunHeader, parts: Sequence[Part]) -> EndRecord:
-    """From the first beginning to the last end; cut short if any part was, or is missing."""
+    """The merged run's end: from first start to last finish; interrupted if any part is so, or missing."""
     finished = max((part.finished for part in parts if part.finished), key=_time, default=header.started)
     return EndRecord(
         finished=finished,
@@ -334,7 +337,7 @@ def _write(file: IO[bytes], header: RunHeader, records: Iterator[bytes], end: En
         file.write(line)
 
 
-_encoder = msgspec.json.Encoder(order="deterministic")  # two documents may have their options in any order
+_encoder = msgspec.json.Encoder(order="deterministic")  # documents may have their options in different orders
 
 
 def _digest(value: object) -> bytes:
@@ -342,5 +345,5 @@ def _digest(value: object) -> bytes:
 
 
 def _time(text: str) -> datetime:
-    """A time in UTC. Raises ValueError."""
+    """Parse a time, as UTC. Raises ValueError."""
     return datetime.fromisoformat(text).astimezone(UTC)

@@ -1,4 +1,4 @@
-"""Runs that were begun before: which one goes on, or is over, and what must be as it was for that."""
+"""Finds the run to resume, and checks that nothing it depends on has changed."""
 
 from __future__ import annotations
 
@@ -10,49 +10,49 @@ from shootout.document import compatibility, journal
 from shootout.errors import InputError
 from shootout.model.run import RunDocument, RunHeader, ServerRecord
 
-DIFFERENCES_MAX = 3  # that are named
+DIFFERENCES_MAX = 3  # named in a message
 
 
 def find(results: Path, shard: str | None, skip: Callable[[str], None]) -> tuple[Path, RunDocument] | None:
-    """The newest document of that shard in a folder; None where there is none.
+    """The newest document of that shard in a folder; None if there is none.
 
-    What cannot be read is passed over; `skip` hears why.
+    Unreadable documents are left out; `skip` receives the reasons.
     """
     for path in reversed(journal.find(results)):
         try:
-            read = journal.read(path)
+            document = journal.read(path)
         except InputError as error:
             skip(str(error))
             continue
-        if not read.header.parts and read.header.given.get("--shard") == shard:
-            return path, read
+        if not document.header.parts and document.header.given.get("--shard") == shard:
+            return path, document
     return None
 
 
-def is_over(read: RunDocument) -> bool:
+def is_finished(document: RunDocument) -> bool:
     """Whether a run was measured to its end."""
-    return read.end is not None and not read.end.interrupted
+    return document.end is not None and not document.end.interrupted
 
 
 def is_same(then: RunHeader, now: RunHeader) -> bool:
-    """Whether both runs were asked for the same, on whatever machine."""
+    """Whether both runs have the same plan, on whatever machine."""
     return then.blocks == now.blocks and not any(compatibility.plans(then, now))
 
 
 def require_same_run(then: RunHeader, now: RunHeader) -> None:
-    """Raise InputError, naming the difference, where the run is another one, or on another machine."""
+    """Raise InputError, naming the differences, if plan or machine are not the same."""
     _require(then.run, compatibility.runners(then.runner, now.runner))
     _require(then.run, compatibility.plans(then, now))
     if then.blocks != now.blocks:
         keys = [" ".join(block.key for block in header.blocks) for header in (then, now)]
-        raise InputError(f"run {then.run} cannot go on: blocks {keys[0]}, now {keys[1]}")
+        raise InputError(f"run {then.run} cannot be resumed: blocks {keys[0]}, now {keys[1]}")
 
 
 def require_same_server(run: str, then: ServerRecord, now: ServerRecord) -> None:
-    """Raise InputError, naming the difference, where the server is not what it was in that run."""
+    """Raise InputError, naming the differences, if the server is not the same as in that run."""
     _require(run, compatibility.servers(then, now))
 
 
 def _require(run: str, differences: Iterator[str]) -> None:
     if different := "; ".join(itertools.islice(differences, DIFFERENCES_MAX)):
-        raise InputError(f"run {run} cannot go on: {different}\nWithout --resume a new one begins.")
+        raise InputError(f"run {run} cannot be resumed: {different}\nLeave out --resume to start a new run.")

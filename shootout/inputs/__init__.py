@@ -1,1 +1,1 @@
-"""What users write, read and checked: profiles, workloads, options, thread lists."""
+"""Reads and checks user input: profiles, workloads, options, acknowledgements, published comparisons."""

@@ -29,10 +29,10 @@ def load(file: Path) -> tuple[Acknowledgement, ...]:
 
 
 def applied(cell: CellComparison, acknowledged: Sequence[Acknowledgement], started: str) -> CellComparison:
-    """The cell, acknowledged if each of its regressed metrics is; `started`: time of measurement, ISO.
+    """The cell, acknowledged if all its regressed metrics are; `started`: time of measurement, ISO.
 
-    A regression that is larger than acknowledged, or measured after the acknowledgement expired, fires again
-    with a warning.
+    A regression that exceeds its acknowledgement, or was measured after it expired, counts again and gets a
+    warning.
     """
     regressed = [each for each in cell.judged if each.verdict is Verdict.REGRESSED]
     if not regressed:
@@ -44,7 +44,7 @@ def applied(cell: CellComparison, acknowledged: Sequence[Acknowledgement], start
         matching = [each for each in acknowledged if _matches(each, cell, metric)]
         holding = [each for each in matching if _holds(each, metric, day)]
         valid += holding[:1]
-        warnings += [] if holding else [*_why_not(matching, metric, day)]
+        warnings += [] if holding else [*_rejections(matching, metric, day)]
     known = valid[0] if len(valid) == len(regressed) else None
     return structs.replace(cell, acknowledged=known, warnings=(*cell.warnings, *warnings))
 
@@ -52,9 +52,9 @@ def applied(cell: CellComparison, acknowledged: Sequence[Acknowledgement], start
 def of_change(
     series: HistorySeries, change: ChangePoint, acknowledged: Iterable[Acknowledgement], started: str
 ) -> Acknowledgement | None:
-    """The acknowledgement of a change for the worse between runs; `started`: of the newest run, ISO.
+    """The acknowledgement of a loss between runs; `started`: time of the newest run, ISO.
 
-    `at_most` limits the size of this step, not the whole distance from the anchor.
+    `at_most` limits this step, not the whole distance from the anchor.
     """
     day, worsening = _day(started), 1 - change.after / change.before
     for known in acknowledged:
@@ -76,7 +76,7 @@ def _holds(known: Acknowledgement, metric: MetricVerdict, day: date) -> bool:
     return day <= known.expires and _worsening(metric) <= known.at_most
 
 
-def _why_not(matching: Iterable[Acknowledgement], metric: MetricVerdict, day: date) -> Iterator[Warning]:
+def _rejections(matching: Iterable[Acknowledgement], metric: MetricVerdict, day: date) -> Iterator[Warning]:
     for known in matching:
         if day > known.expires:
             text = f"Acknowledged by {known.owner} only until {known.expires} ({known.reason})"

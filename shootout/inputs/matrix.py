@@ -1,4 +1,4 @@
-"""Profiles, and the cells and blocks that they make."""
+"""Profiles, and the cells and blocks that they define."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def load_profile(name_or_file: str) -> Profile:
     parts |= {f"scales.{name}.": each for name, each in profile.scales.items()}
     for where, part in parts.items():
         for field in ("workloads", "threads"):
-            if twice := _twice(getattr(part, field)):
-                raise InputError(f"{path}: {where}{field}: {twice[0]!r} is there twice")
+            if repeated := _repeated(getattr(part, field)):
+                raise InputError(f"{path}: {where}{field}: {repeated[0]!r} appears twice")
         sampling = part.sampling
         if sampling is not None and sampling.starts_max < sampling.starts_min:
             raise InputError(
@@ -34,14 +34,15 @@ def load_profile(name_or_file: str) -> Profile:
     servers = (*profile.servers, *(server for each in profile.scales.values() for server in each.servers))
     for slot in profile.stand_ins:
         if slot not in servers:
-            raise InputError(f"{path}: stand_ins: {slot!r} is none of its servers{toml.hint(slot, servers)}")
+            hint = toml.hint(slot, servers)
+            raise InputError(f"{path}: stand_ins: {slot!r} is not one of its servers{hint}")
     return profile
 
 
 def cells(profile: Profile, datasets: Mapping[str, Dataset], labels: Sequence[str]) -> tuple[Cell, ...]:
     """All cells of a run, in the profile's order: by workload, threads, then server (the base first).
 
-    `datasets`: what each workload runs on.
+    `datasets`: by workload.
     """
     return tuple(
         Cell(workload=workload, dataset=datasets[workload].key, server=label, threads=threads)
@@ -52,7 +53,7 @@ def cells(profile: Profile, datasets: Mapping[str, Dataset], labels: Sequence[st
 
 
 def blocks(cells: Iterable[Cell]) -> tuple[Block, ...]:
-    """The cells' blocks, in the order of their first cells; servers keep the order of their cells."""
+    """The cells' blocks in the order of their first cells; each block's servers in the order of its cells."""
     servers: dict[tuple[str, str, int], list[str]] = {}
     for cell in cells:
         servers.setdefault((cell.workload, cell.dataset, cell.threads), []).append(cell.server)
@@ -65,11 +66,11 @@ def blocks(cells: Iterable[Cell]) -> tuple[Block, ...]:
 def shard(blocks: Sequence[Block], number: int, count: int) -> tuple[Block, ...]:
     """The blocks of shard `number`, counted from 1, of `count`.
 
-    A shard takes neighbouring blocks, so that a workload stays on few runners. Every block is in one
-    shard, and shards differ by one block at most.
+    A shard takes neighbouring blocks, so that a workload stays on few runners. Every block is in exactly one
+    shard, and shard sizes differ by at most one block.
     """
     return tuple(blocks[(number - 1) * len(blocks) // count : number * len(blocks) // count])
 
 
-def _twice(values: Sequence[object]) -> list[object]:
+def _repeated(values: Sequence[object]) -> list[object]:
     return [value for i, value in enumerate(values) if value in values[:i]]

@@ -35,17 +35,17 @@ class Option:
 
     help: str
     metavar: str = ""
-    parse: Callable[[str, str], Any] = _as_written  # of its flag and text; raises InputError
+    parse: Callable[[str, str], Any] = _as_written  # takes flag and text; raises InputError
     name: str = ""
     default: Any = None
 
     @property
     def flag(self) -> str:
-        """The option as users write it."""
+        """The option as users type it."""
         return f"--{self.name.replace('_', '-')}"
 
     def add_to(self, add: Callable[..., object], **changes: Any) -> None:
-        """Declare the option to argparse or pytest; `changes` are what one command says differently."""
+        """Declare the option to argparse or pytest; `changes` override keywords for one command."""
         keywords: dict[str, Any] = {"help": self.help}
         if self.metavar:
             keywords |= {
@@ -58,12 +58,12 @@ class Option:
         add(self.flag, **keywords | changes)
 
 
-Count = partial(texts.whole, allowed=_COUNTS)
+Count = partial(texts.integer, allowed=_COUNTS)
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What a run was asked to measure. None leaves the choice to the profile."""
+    """The options that select what a run measures. None leaves the choice to the profile."""
 
     profile: Annotated[
         str,
@@ -84,14 +84,14 @@ class Selection:
         Option("workloads: names from fixtures/workloads/, or .toml files of your own", "W,…", texts.items),
     ] = None
     threads: Annotated[
-        tuple[int, ...] | None, Option("thread counts, which is connections under load", "N,…", texts.threads)
+        tuple[int, ...] | None, Option("thread counts: connections under load", "N,…", texts.threads)
     ] = None
     tables: Annotated[int | None, Option("number of sbtest tables", "N", Count)] = None
     table_size: Annotated[int | None, Option("rows per sbtest table", "N", Count)] = None
     warehouses: Annotated[int | None, Option("number of TPC-C warehouses", "N", Count)] = None
     engine: Annotated[
         str | None,
-        Option("storage engine of the tables; default: each server's own", "NAME", texts.name),
+        Option("storage engine of the tables; default: each server's default", "NAME", texts.name),
     ] = None
     option: Annotated[
         dict[str, int] | None,
@@ -115,7 +115,7 @@ class Selection:
         Option(
             "text, or prepared statements; NAME.prepared and NAME.text select a workload by protocol",
             "NAME",
-            partial(texts.word, known=get_args(Protocol)),
+            partial(texts.choice, known=get_args(Protocol)),
         ),
     ] = None
     rate: Annotated[
@@ -124,7 +124,7 @@ class Selection:
             "open loop: start this many transactions per second on each server, and measure latency from the "
             "intended start; 0 (default) is a closed loop",
             "TPS",
-            partial(texts.decimal, most=RATE_MAX),
+            partial(texts.decimal, maximum=RATE_MAX),
         ),
     ] = None
     arrivals: Annotated[
@@ -132,7 +132,7 @@ class Selection:
         Option(
             "arrivals under --rate: poisson (default) or uniform",
             "NAME",
-            partial(texts.word, known=("poisson", "uniform")),
+            partial(texts.choice, known=("poisson", "uniform")),
         ),
     ] = None
     think: Annotated[
@@ -140,7 +140,7 @@ class Selection:
         Option(
             "closed loop with pauses of S seconds between transactions, or exponential:S for that mean",
             "S",
-            partial(texts.think, most=THINK_MAX_S),
+            partial(texts.think, maximum=THINK_MAX_S),
         ),
     ] = None
     reconnect: Annotated[
@@ -155,7 +155,7 @@ class Selection:
         Option(
             "minutes for all starts, including those that confirm a change",
             "MIN",
-            partial(texts.decimal, most=BUDGET_MAX_MIN),
+            partial(texts.decimal, maximum=BUDGET_MAX_MIN),
         ),
     ] = None
     isolation: Annotated[
@@ -165,7 +165,7 @@ class Selection:
             "exclusive gives each server all its slices in one stretch; auto (default) is pause where a "
             "workload writes and every server can be stopped, otherwise share",
             "NAME",
-            partial(texts.word, known=get_args(Isolation)),
+            partial(texts.choice, known=get_args(Isolation)),
         ),
     ] = None
     seed: Annotated[
@@ -173,7 +173,7 @@ class Selection:
         Option(
             "seed of everything random (default: a new one, which the report names)",
             "N",
-            partial(texts.whole, allowed=_SEEDS),
+            partial(texts.integer, allowed=_SEEDS),
         ),
     ] = None
     port: Annotated[
@@ -181,7 +181,7 @@ class Selection:
         Option(
             "TCP port of the first server on 127.0.0.1; the others take the next ones (default: free ports)",
             "N",
-            partial(texts.whole, allowed=PORTS),
+            partial(texts.integer, allowed=PORTS),
         ),
     ] = None
     data: Annotated[
@@ -197,7 +197,7 @@ class Selection:
         Option(
             "network of containers: host (default) or bridge",
             "NAME",
-            partial(texts.word, known=("host", "bridge")),
+            partial(texts.choice, known=("host", "bridge")),
         ),
     ] = None
     container_memory: Annotated[
@@ -208,9 +208,9 @@ class Selection:
         Option("measure only part I of N of the blocks; merge joins the documents", "I/N", texts.shard),
     ] = None
     resume: Annotated[
-        bool, Option("continue the newest run in --out if it was cut short; judge it again if it is over")
+        bool, Option("continue the newest run in --out if it was cut short; judge it again if it is complete")
     ] = False
-    written: Mapping[str, str] = field(default_factory=dict, repr=False)  # the options' texts, by flag
+    written: Mapping[str, str] = field(default_factory=dict, repr=False)  # option texts by flag
 
     @classmethod
     def read(cls, **given: str | bool | None) -> Self:
@@ -227,11 +227,11 @@ class Selection:
 
     @classmethod
     def of(cls, parsed: argparse.Namespace) -> Self:
-        """What argparse, or pytest, has read."""
+        """Parse the texts that argparse or pytest has read. Raises InputError."""
         return cls.read(**{option.name: getattr(parsed, option.name, None) for option in MEASURING})
 
-    def but(self, **changed: str | bool | None) -> Self:
-        """The same selection with other texts for some options; None leaves the choice to the profile."""
+    def with_changes(self, **changed: str | bool | None) -> Self:
+        """The selection with different texts for some options; None leaves the choice to the profile."""
         given = {option.name: self.written.get(option.flag) for option in MEASURING}
         return self.read(**{name: text == "" or text for name, text in given.items()} | changed)
 
@@ -264,5 +264,5 @@ JSON = Option("print JSON", name="json")
 RESULTS = Option(
     "folder of run documents (default: reports/results)", "DIR", _path, "results", REPORTS / "results"
 )
-ANCHOR = Option("the server that ratios refer to (default: the first)", "SERVER", name="anchor")
+ANCHOR = Option("the server that ratios are relative to (default: the first)", "SERVER", name="anchor")
 LINK = Option("address of the report", "URL", name="link")

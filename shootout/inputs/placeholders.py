@@ -182,11 +182,11 @@ class Scope:
                 return ProgramNuRand(a=a, c=c, min=low, max=high, per=parameter.per)
             case Remote():
                 low, high = self._ends(where, parameter, NUMBERS)
-                of = self._source(where, parameter, _NUMBERED, "is not a number to be remote from")
+                of = self._source(where, parameter, _NUMBERED, "is not a number")
                 percent = self.amount(f"{where}.percent", parameter.percent, _PERCENT)
                 return ProgramRemote(of=of, min=low, max=high, percent=percent, per=parameter.per)
             case LastName():
-                of = self._source(where, parameter, (Integer, NuRand), "has no last name")
+                of = self._source(where, parameter, (Integer, NuRand), "cannot select a last name")
                 source = self.parameters[of]
                 assert isinstance(source, ProgramInteger | ProgramNuRand)
                 if source.min not in _LAST_NAMES or source.max not in _LAST_NAMES:
@@ -254,10 +254,10 @@ class Scope:
                 self._is_text(name)
                 and sql[span.start - 1 : span.start] == "'" == sql[span.stop : span.stop + 1]
             ):
-                raise FieldError(where, f"remove the quotes around {{{name}}}: texts get their own")
+                raise FieldError(where, f"remove the quotes around {{{name}}}: strings are quoted for you")
             if any(first < span.start < last for first, last in quoted):
                 raise FieldError(
-                    where, f"{{{name}}} is between quotes, where a prepared statement takes no value"
+                    where, f"{{{name}}} is inside quotes, where a prepared statement takes no parameter"
                 )
             self._used.add(name)
             yield from find(name)

@@ -24,7 +24,7 @@ FOLDER = FIXTURES / "published"
 
 
 def known() -> frozenset[str]:
-    """The names of the comparisons that come with shootout."""
+    """The names of the published comparisons in fixtures/published."""
     return frozenset(path.stem for path in FOLDER.glob("*.toml"))
 
 
@@ -64,7 +64,7 @@ def _check(path: Path, found: Published) -> None:
     names = [server.name for server in found.servers]
     for server in found.servers:
         if names.count(server.name) > 1:
-            raise InputError(f"{path}: servers: {server.name!r} is there twice")
+            raise InputError(f"{path}: servers: {server.name!r} appears twice")
         if server.tps and len(server.tps) != len(found.threads):
             raise InputError(
                 f"{path}: servers {server.name!r}: tps: expected {len(found.threads)} values, one for each "

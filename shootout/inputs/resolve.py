@@ -1,4 +1,4 @@
-"""A profile and what was selected on top of it become the profile that a run measures. Pure."""
+"""Combines a profile and a selection to the profile that a run measures. Pure."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _dataset(scale: DatasetSize, selection: Selection) -> DatasetSize:
 
 def _sampling(sampling: Sampling, selection: Selection) -> Sampling:
     if selection.budget == 0:
-        raise InputError("--budget 0: expected more than no time")
+        raise InputError("--budget 0: expected a number above 0")
     budget_s = None if selection.budget is None else 60 * selection.budget
     return _changed(sampling, budget_s=budget_s, isolation=selection.isolation)
 
@@ -75,10 +75,10 @@ def _load(load: Load, selection: Selection) -> Load:
     if selection.rate is not None:
         load = replace(load, rate=selection.rate or None)
     if selection.arrivals is not None and load.rate is None:
-        raise InputError(f"--arrivals {selection.arrivals}: has a meaning with --rate only")
+        raise InputError(f"--arrivals {selection.arrivals}: works only with --rate")
     if load.rate is not None and load.think_s:
         raise InputError(
             f"load.rate and load.think_s exclude each other, found {load.rate:g} and {load.think_s:g}; "
-            "--rate 0 or --think 0 ends one of them"
+            "--rate 0 or --think 0 turns one of them off"
         )
     return load

@@ -1,4 +1,4 @@
-"""A profile at one of its smaller scales: fewer rows, less time, fewer threads."""
+"""Scales a profile down: fewer rows, less time, fewer threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shootout.model.plan import SBTEST_ROW_BYTES, Profile, Scale
 
 
 class Capacity(NamedTuple):
-    """What a machine offers: the CPUs that this process may use, and the memory."""
+    """A machine's resources: the CPUs that this process may use, and the memory."""
 
     cpus: int
     memory_bytes: int
@@ -25,39 +25,39 @@ def scaled(profile: Profile, name: str, capacity: Capacity) -> Profile:
     """
     if name not in profile.scales:
         raise InputError(f"--scale: the profile has no scale {name!r}{toml.hint(name, profile.scales)}")
-    smaller = profile.scales[name]
+    scale = profile.scales[name]
     changes: dict[str, Any] = {
         field: value
         for field in ("servers", "workloads", "settings", "sampling")
-        if (value := getattr(smaller, field))
+        if (value := getattr(scale, field))
     }
-    servers = smaller.servers or profile.servers
-    changes["threads"] = _threads(smaller, smaller.threads or profile.threads, name, capacity.cpus)
+    servers = scale.servers or profile.servers
+    changes["threads"] = _threads(scale, scale.threads or profile.threads, name, capacity.cpus)
     changes["dataset"] = structs.replace(
-        profile.dataset, rows=_rows(smaller, profile, max(1, len(servers)), capacity.memory_bytes)
+        profile.dataset, rows=_rows(scale, profile, max(1, len(servers)), capacity.memory_bytes)
     )
     return structs.replace(profile, **changes)
 
 
-def _threads(smaller: Scale, threads: tuple[int, ...], name: str, cpus: int) -> tuple[int, ...]:
-    most = None if smaller.threads_per_cpu is None else smaller.threads_per_cpu * cpus
-    kept = tuple(count for count in threads if most is None or count <= most)
-    if not kept:
-        raise InputError(f"--scale {name}: no number of threads is {most} (threads_per_cpu) or less")
-    return kept
+def _threads(scale: Scale, threads: tuple[int, ...], name: str, cpus: int) -> tuple[int, ...]:
+    maximum = None if scale.threads_per_cpu is None else scale.threads_per_cpu * cpus
+    fitting = tuple(count for count in threads if maximum is None or count <= maximum)
+    if not fitting:
+        raise InputError(f"--scale {name}: every thread count exceeds {maximum} (threads_per_cpu)")
+    return fitting
 
 
-def _rows(smaller: Scale, profile: Profile, servers: int, memory_bytes: int) -> int:
-    """Rows per table: at most the scale's, and what fits its share of memory, rounded down to two digits."""
-    rows = profile.dataset.rows if smaller.rows is None else min(profile.dataset.rows, smaller.rows)
-    if smaller.memory_share is None:
+def _rows(scale: Scale, profile: Profile, servers: int, memory_bytes: int) -> int:
+    """Rows per table: at most the scale's, and as many as fit its share of memory, rounded down."""
+    rows = profile.dataset.rows if scale.rows is None else min(profile.dataset.rows, scale.rows)
+    if scale.memory_share is None:
         return rows
     row_bytes = servers * profile.dataset.tables * SBTEST_ROW_BYTES
-    fitting = int(smaller.memory_share * memory_bytes) // row_bytes
+    fitting = int(scale.memory_share * memory_bytes) // row_bytes
     return rows if rows <= fitting else max(1, _round_down(fitting))
 
 
 def _round_down(number: int) -> int:
-    """Keep two digits, so that slightly more or less memory makes the same tables."""
+    """Keep two digits, so that slightly more or less memory yields the same tables."""
     step = int(10 ** max(0, len(str(number)) - 2))
     return number // step * step

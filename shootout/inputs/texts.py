@@ -1,4 +1,4 @@
-"""Parsers of option texts. Each takes the flag and its text, and raises InputError that names the flag."""
+"""Parsers of option texts. Each takes a flag and its text, and raises InputError naming the flag."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from shootout.model.workload import Distribution
 
 _THREADS = range(1, 65_536)  # model.value.Threads
 _DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
-_WHOLE = re.compile(r"-?[0-9]{1,18}")
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
 
 
 def items(flag: str, text: str) -> tuple[str, ...]:
-    """`A,B,…`: one or more, none of them empty."""
+    """`A,B,…`: one or more nonempty items."""
     found = tuple(item.strip() for item in text.split(","))
     if not all(found):
         raise InputError(f"{flag} {text!r}: expected names separated by commas")
@@ -26,7 +26,7 @@ def items(flag: str, text: str) -> tuple[str, ...]:
 
 
 def threads(flag: str, text: str) -> tuple[int, ...]:
-    """Thread counts: `1,8,32`, each of them once."""
+    """Thread counts without repetition: `1,8,32`."""
     found = tuple(item.strip() for item in text.split(","))
     for item in found:
         if not (item.isascii() and item.isdigit() and len(item) < 6 and int(item) in _THREADS):
@@ -37,25 +37,25 @@ def threads(flag: str, text: str) -> tuple[int, ...]:
     counts = tuple(map(int, found))
     for place, count in enumerate(counts):
         if count in counts[:place]:
-            raise InputError(f"{flag} {text}: {count} is there twice")
+            raise InputError(f"{flag} {text}: {count} appears twice")
     return counts
 
 
-def whole(flag: str, text: str, allowed: range) -> int:
-    """A whole number within `allowed`."""
+def integer(flag: str, text: str, allowed: range) -> int:
+    """An integer within `allowed`."""
     if not (text.isascii() and text.isdigit() and int(text) in allowed):
         raise InputError(f"{flag} {text!r}: expected a number from {allowed[0]} to {allowed[-1]}")
     return int(text)
 
 
-def decimal(flag: str, text: str, most: float) -> float:
-    """A number from 0 to `most`; a fraction is allowed."""
-    if not (_DECIMAL.fullmatch(text) and float(text) <= most):
-        raise InputError(f"{flag} {text!r}: expected a number from 0 to {most:.0f}")
+def decimal(flag: str, text: str, maximum: float) -> float:
+    """A number from 0 to `maximum`; a fraction is allowed."""
+    if not (_DECIMAL.fullmatch(text) and float(text) <= maximum):
+        raise InputError(f"{flag} {text!r}: expected a number from 0 to {maximum:.0f}")
     return float(text)
 
 
-def word(flag: str, text: str, known: Sequence[str]) -> str:
+def choice(flag: str, text: str, known: Sequence[str]) -> str:
     """One of the `known` words."""
     if text not in known:
         raise InputError(f"{flag}: unknown {text!r}{toml.hint(text, known)}")
@@ -67,7 +67,7 @@ def shard(flag: str, text: str) -> tuple[int, int]:
     number, slash, count = text.partition("/")
     numbers = all(each.isascii() and each.isdigit() and len(each) < 10 for each in (number, count))
     if not (slash and numbers and 1 <= int(number) <= int(count)):
-        raise InputError(f"{flag} {text!r}: expected I/N, the number of a shard and how many there are: 1/3")
+        raise InputError(f"{flag} {text!r}: expected I/N, shard I of N, such as 1/3")
     return int(number), int(count)
 
 
@@ -87,7 +87,7 @@ def directory(flag: str, text: str) -> Path:
     except RuntimeError as error:
         raise InputError(f"{flag} {text!r}: {error}") from None
     if not found.is_dir():
-        raise InputError(f"{flag} {text!r}: no such directory; expected one that exists")
+        raise InputError(f"{flag} {text!r}: no such directory")
     return found
 
 
@@ -100,12 +100,12 @@ def name(flag: str, text: str) -> str:
     return found
 
 
-def think(flag: str, text: str, most: float) -> tuple[str, float]:
+def think(flag: str, text: str, maximum: float) -> tuple[str, float]:
     """`S` or `exponential:S`, in seconds."""
     *kinds, seconds = text.split(":")
     if kinds not in ([], ["exponential"], ["fixed"]):
-        raise InputError(f"{flag} {text!r}: expected seconds, or exponential: and seconds")
-    return (kinds or ["fixed"])[0], decimal(flag, seconds, most)
+        raise InputError(f"{flag} {text!r}: expected seconds, or exponential:SECONDS")
+    return (kinds or ["fixed"])[0], decimal(flag, seconds, maximum)
 
 
 def numbers(flag: str, text: str) -> dict[str, int]:
@@ -113,10 +113,10 @@ def numbers(flag: str, text: str) -> dict[str, int]:
     found: dict[str, int] = {}
     for item in items(flag, text):
         key, _, value = item.partition("=")
-        if not (key and _WHOLE.fullmatch(value)):
+        if not (key and _INTEGER.fullmatch(value)):
             raise InputError(f"{flag} {text!r}: expected NAME=NUMBER, separated by commas; found {item!r}")
         if key in found:
-            raise InputError(f"{flag} {text!r}: {key} is there twice")
+            raise InputError(f"{flag} {text!r}: {key} appears twice")
         found[key] = int(value)
     return found
 

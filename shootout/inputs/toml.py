@@ -1,4 +1,4 @@
-"""Reads the TOML files that users write into values; a bad file gets a message of a line or two."""
+"""Reads users' TOML files into values; an invalid file gets a message of a line or two."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from shootout.errors import InputError
 
 T = TypeVar("T")
 
-_FAULT = re.compile(r"(?P<what>.*?)(?: - at (?:`(?P<key>key)` in )?`\$(?P<where>.*)`)?$", re.DOTALL)
+_ERROR = re.compile(r"(?P<what>.*?)(?: - at (?:`(?P<key>key)` in )?`\$(?P<where>.*)`)?$", re.DOTALL)
 _STEP = re.compile(r"\.(?P<name>\w+)|\[(?P<index>\d+)\]|\[\.\.\.\]")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*)`")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-_NUMBERS = range(-(2**63), 2**64)  # TOML's, and a server's unsigned ones
+_NUMBERS = range(-(2**63), 2**64)  # TOML's integers, and a server's unsigned ones
 
 
 def load(path: Path, type: type[T]) -> T:
-    """Read the file as a value of this type. Raises InputError with file and field."""
+    """Read the file as a value of this type. Raises InputError naming file and field."""
     try:
         data = tomllib.loads(path.read_text("utf-8"))
-        excess = next(_excess("", data), None)
+        oversized = next(_oversized("", data), None)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from None
-    except (ValueError, RecursionError) as error:  # tomllib's, too many digits, or nested too deeply
+    except (ValueError, RecursionError) as error:  # syntax, too many digits, or too deep nesting
         raise InputError(f"{path}: not TOML: {error}") from None
-    if excess is not None:
-        raise InputError(f"{path}: {excess}: expected a number of 64 bits at most")
+    if oversized is not None:
+        raise InputError(f"{path}: {oversized}: expected a number of at most 64 bits")
     try:
         loaded: T = value(data, type)
     except InputError as error:
@@ -45,11 +45,11 @@ def load(path: Path, type: type[T]) -> T:
 
 
 def value(data: Any, type: Any) -> Any:
-    """Convert `data` to this type. Raises InputError with the field."""
+    """Convert `data` to this type. Raises InputError naming the field."""
     try:
         return msgspec.convert(data, type)
     except msgspec.ValidationError as error:
-        raise InputError(_fault(str(error), type, data)) from None
+        raise InputError(_message(str(error), type, data)) from None
 
 
 def find(name_or_file: str, folder: Path, kind: str) -> Path:
@@ -71,12 +71,12 @@ def hint(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, known, n=1)
     if near:
         return f"; did you mean {near[0]!r}?"
-    return f"; known: {', '.join(known)}" if known else "; none is known"
+    return f"; known: {', '.join(known)}" if known else "; there are none"
 
 
-def _fault(message: str, type: Any, data: Any) -> str:
+def _message(message: str, type: Any, data: Any) -> str:
     """Rewrite msgspec's message for users: the field, what was expected, what was found."""
-    parts = _FAULT.match(message)
+    parts = _ERROR.match(message)
     assert parts is not None  # matches any text
     what = parts["what"]
     where, type, found = _locate(parts["where"] or "", type, data)
@@ -86,7 +86,7 @@ def _fault(message: str, type: Any, data: Any) -> str:
     if missing := _MISSING.fullmatch(what):
         return f"key {_join(where, missing[1])!r} is missing"
     if what.startswith("Invalid"):  # a literal or a tag: msgspec does not list the choices
-        return f"{where}: unknown {found!r}{hint(str(found), _words(type))}"
+        return f"{where}: unknown {found!r}{hint(str(found), _choices(type))}"
     expected = what.partition(", got ")[0].replace("`", "").replace("object", "table")
     expected = expected[:1].lower() + expected[1:]
     if parts["key"]:
@@ -118,16 +118,16 @@ def _locate(where: str, type: Any, data: Any) -> tuple[str, Any, Any]:
     return name, _bare(type), data
 
 
-def _excess(where: str, data: Any) -> Iterator[str]:
+def _oversized(where: str, data: Any) -> Iterator[str]:
     """Fields with numbers too large for any type; Python cannot even print one of 4,300 digits."""
     if isinstance(data, int) and data not in _NUMBERS:
         yield where
     elif isinstance(data, dict):
         for key, inner in data.items():
-            yield from _excess(_join(where, key), inner)
+            yield from _oversized(_join(where, key), inner)
     elif isinstance(data, list):
         for index, inner in enumerate(data):
-            yield from _excess(f"{where}[{index}]", inner)
+            yield from _oversized(f"{where}[{index}]", inner)
 
 
 def _valid(value: Any, type: Any) -> bool:
@@ -161,11 +161,11 @@ def _keys(type: Any, data: Any) -> tuple[str, ...]:
     return tuple(_struct(type, data).__struct_encode_fields__)
 
 
-def _words(type: Any) -> tuple[str, ...]:
+def _choices(type: Any) -> tuple[str, ...]:
     """The tags of a union, or the values of a literal."""
     return tuple(str(s.__struct_config__.tag) for s in _structs(type)) or tuple(map(str, get_args(type)))
 
 
 def _join(where: str, key: str) -> str:
-    key = key if _BARE.fullmatch(key) else repr(key)  # as TOML wants it, and on one line
+    key = key if _BARE.fullmatch(key) else repr(key)  # quoted as TOML requires, and on one line
     return f"{where}.{key}" if where else key

@@ -73,40 +73,40 @@ def without_protocol(name: str) -> str:
 
 
 def name_from(name_or_file: str) -> str:
-    """The workload's name, a file's without folder and `.toml`, with the protocol suffix if there is one."""
+    """The workload's name with its protocol suffix, if any; for a file without folder and `.toml`."""
     name = without_protocol(name_or_file)
     return (Path(name).stem if name.endswith(".toml") else name) + name_or_file.removeprefix(name)
 
 
 def shipped() -> frozenset[str]:
-    """The names of the workloads that come with shootout."""
+    """The names of the workloads in fixtures/workloads."""
     return frozenset(path.stem for path in FOLDER.glob("*.toml"))
 
 
 def load(name_or_file: str) -> Workload:
     """The workload of that name or in that file; a protocol suffix sets its protocol.
 
-    Raises InputError if there is none, or if it can only be sent by the other protocol.
+    Raises InputError if there is none, or if it supports only the other protocol.
     """
     found = toml.load(find(name_or_file), Workload)
     protocol = name_or_file.removeprefix(without_protocol(name_or_file)).removeprefix(".")
     if found.protocol is not None and protocol not in ("", found.protocol):
-        raise InputError(f"workload {name_or_file}: it can only be sent by the {found.protocol} protocol")
+        raise InputError(f"workload {name_or_file}: it supports only the {found.protocol} protocol")
     return replace(found, protocol=protocol) if protocol in get_args(Protocol) else found
 
 
 def with_options(
     workload: Workload, options: Mapping[str, int], distribution: Distribution | None
 ) -> Workload:
-    """The workload with the values of those options that it has, and with the distribution if given."""
+    """The workload with new values for the options that it has, and with the distribution if given."""
     own = {name: options.get(name, value) for name, value in workload.options.items()}
     return replace(workload, options=own, distribution=distribution or workload.distribution)
 
 
 def compile_program(name: str, workload: Workload, dataset: Dataset, load: Load = CLOSED_LOOP) -> Program:
-    """The engine's program for the dataset. Raises InputError, with workload and field, if there is none.
+    """Compile the workload for the dataset. Raises InputError naming workload and field.
 
-    Statements of the same name are one kind. A step with repeat 0 is left out. A workload's own protocol
+    Statements of the same name are one kind. Steps with repeat 0 are left out. A workload's own protocol
     overrides the load's.
     """
     try:
@@ -239,7 +239,7 @@ def _statement(
         raise FieldError(f"{where}.name", f"{statement.name!r} is reserved for what the engine sends itself")
     if kinds.setdefault(statement.name, effect) != effect:
         before = kinds[statement.name]
-        what = f"{statement.name!r} is a {effect} here and a {before} before; rename one"
+        what = f"{statement.name!r} is a {effect} here and a {before} earlier; rename one"
         raise FieldError(f"{where}.name", what)
     pieces = scope.pieces(f"{where}.sql", statement.sql)
     used = [piece for piece in pieces if isinstance(piece, int) and piece >= 0]
@@ -249,7 +249,7 @@ def _statement(
                 f"{where}.sql", f"{{{scope.name(index)}}} is not the result of an earlier statement"
             )
     if scope.prepared and len(used) > _PARAMETERS_MAX:
-        what = f"a prepared statement takes {_PARAMETERS_MAX} parameters at most, found {len(used)}"
+        what = f"a prepared statement takes at most {_PARAMETERS_MAX} parameters, found {len(used)}"
         raise FieldError(f"{where}.sql", what)
     if statement.into and effect == "write":
         raise FieldError(f"{where}.into", "a statement that writes returns no row")

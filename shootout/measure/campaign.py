@@ -71,7 +71,7 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
     skip = partial(_say, observe, "left out: ")
     if plan.resume and (found := resume.find(results, plan.given.get("--shard"), skip)):
         path, before = found
-        if resume.is_over(before):
+        if resume.is_finished(before):
             if resume.is_same(before.header, structs.replace(before.header, **_asked(plan))):
                 _say(observe, f"run {path.stem} is over: ", "without --resume a new one begins")
                 return path
@@ -443,7 +443,7 @@ class _Campaign:
         record = structs.replace(
             record, samples=samples, aa_control=next(iter(aa_controls), None), spent_s=spent_s
         )
-        self.journal.keep(record)
+        self.journal.add(record)
         self._learn(record)
 
     def _learn(self, record: StartRecord) -> None:
@@ -474,7 +474,7 @@ class _Campaign:
         if cell.server != AA_CONTROL and cell not in self.failed:
             self.failed.add(cell)
             self.failures.append(FailureRecord(cell=cell, start=start, reason=reason))
-            self.journal.keep(self.failures[-1])
+            self.journal.add(self.failures[-1])
 
     def _home(self, label: str) -> Path:
         """The server's instance directory. Its name is short, because a socket's path has a limit."""

@@ -224,7 +224,7 @@ def _workloads(profile: Profile) -> dict[str, str]:
     for written in profile.workloads:
         name = workload.name_from(written)
         if name in names:
-            raise InputError(f"workloads: {name} is there twice")
+            raise InputError(f"workloads: {name} appears twice")
         names[name] = written
     return names
 

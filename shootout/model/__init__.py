@@ -1,5 +1,5 @@
-"""Every value that crosses a stage: the types, the validation of what users write, and the file formats.
+"""The values passed between stages: types, validation of user input, and file formats.
 
-Values are frozen and know nothing but themselves. A field's name or comment states its unit; the default
-units are seconds and bytes. docs/glossary.md defines the words.
+Values are frozen and self-contained. A field's name or comment states its unit; seconds and bytes are the
+defaults. docs/glossary.md defines the terms.
 """

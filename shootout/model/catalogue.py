@@ -1,4 +1,4 @@
-"""The catalogue of servers: where each comes from, and the checksums of what is fetched."""
+"""The server catalogue: where each server comes from, and the checksums of its downloads."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from msgspec import Meta
 from shootout.model.value import Sha256, Value
 
 
-class Packed(Value, kw_only=True):  # said again for mypy
-    """One archive, and what of it becomes a server's tree."""
+class Packed(Value, kw_only=True):  # repeated for mypy
+    """An archive, and the part of it that becomes a server's tree."""
 
-    sha256: Sha256  # of what is downloaded
-    folder: str = ""  # of the archive, that becomes the tree
-    keep: tuple[str, ...] = ()  # patterns of paths in the tree, each with all below; empty: everything
+    sha256: Sha256  # of the download
+    folder: str = ""  # the folder in the archive that becomes the tree
+    keep: tuple[str, ...] = ()  # path patterns in the tree, subtrees included; empty: keep everything
 
 
 class Maven(Packed, tag="maven"):
-    """A Maven artifact: an archive, or one that holds the archive."""
+    """A Maven artifact that is or contains the archive."""
 
     artifact: str  # group:artifact:version[:packaging[:classifier]]
-    archive: str = ""  # inside it; empty: the artifact itself
+    archive: str = ""  # path inside the artifact; empty: the artifact itself
 
 
 class Npm(Packed, tag="npm"):
@@ -31,18 +31,18 @@ class Npm(Packed, tag="npm"):
 
 
 class Debian(Value, tag="debian"):
-    """Packages of a Debian release, with loader and libc: apt verifies them, and takes the newest ones."""
+    """Packages of a Debian release, with loader and libc; apt picks the newest ones and verifies them."""
 
     series: str  # code name
-    packages: Annotated[tuple[str, ...], Meta(min_length=1)]  # with all that they depend on
-    alone: tuple[str, ...] = ()  # without
-    keep: tuple[str, ...] = ()  # as Packed's
+    packages: Annotated[tuple[str, ...], Meta(min_length=1)]  # fetched with their dependencies
+    alone: tuple[str, ...] = ()  # fetched without dependencies
+    keep: tuple[str, ...] = ()  # as in Packed
 
 
 class Archive(Packed, tag="archive"):
-    """An archive that lies somewhere; with no `folder` its single top one, where it has, is the tree.
+    """An archive at a URL. Without `folder`, the tree is its single top folder, if it has just one.
 
-    `keep` then counts from the archive's own top.
+    `keep` is then relative to the top of the archive.
     """
 
     url: str  # http, https or file
@@ -55,8 +55,8 @@ class CatalogueEntry(Value):
     """A server that can be fetched by its id."""
 
     family: Literal["mysql", "mariadb", "percona"]
-    version: str  # or as much of it as stays the same while its source moves on
+    version: str  # or its stable prefix, where the source publishes newer patch releases
     released: str  # ISO date
     edition: str
     sources: Annotated[tuple[Source, ...], Meta(min_length=1)]  # in order of preference
-    note: str = ""  # what is special about it
+    note: str = ""  # peculiarities

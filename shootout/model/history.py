@@ -1,4 +1,4 @@
-"""What outlives a run: baselines, series of ratios, A/A results."""
+"""Records that outlive a run: baselines, ratio histories, A/A results."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from shootout.model.verdict import Acknowledgement, Verdict
 
 
 class BaselineServer(Value):
-    """What a server was when its baseline was accepted."""
+    """A server as it was when its baseline was accepted."""
 
     version: str
     build: str
-    settings: dict[str, str]  # effective ones
+    settings: dict[str, str]  # effective values
 
 
 class BaselineCell(Value):
-    """A cell's throughput relative to the anchor's, which does not change when the machine does."""
+    """A cell's throughput relative to the anchor's, which holds when the machine's own speed changes."""
 
     dataset: str  # Dataset.key
     server: str
@@ -29,14 +29,14 @@ class BaselineCell(Value):
     log_ratio: float  # mean over starts of ln(server / anchor)
     error: float  # standard error of that mean
     starts: Annotated[int, Meta(ge=2)]
-    floor: float | None  # A/A noise floor at that time
-    tps: float  # these two: for reading
+    floor: float | None  # A/A noise floor at the time
+    tps: float  # this and the next: for human readers only
     anchor_tps: float
     run: str
 
 
 class Baseline(Value):
-    """The bar for later runs of one workload on one runner: a file of fixtures/baselines/."""
+    """The stored ratios of one workload on one runner: a file in fixtures/baselines/."""
 
     format: Literal[1]
     runner: str  # fingerprint
@@ -45,27 +45,27 @@ class Baseline(Value):
     load: Load
     servers: dict[str, BaselineServer]
     cells: tuple[BaselineCell, ...]
-    machine: dict[str, str] = field(default_factory=dict)  # identity.facts; none: it was not kept yet
-    digest: str = ""  # of the workload with its statements; "": it was not kept yet
+    machine: dict[str, str] = field(default_factory=dict)  # fingerprint.facts; empty in older files
+    digest: str = ""  # of the workload and its statements; "" in older files
 
 
 class HistoryPoint(Value):
-    """What one run says of a cell."""
+    """One run's result for a cell."""
 
     run: str
     started: str  # ISO, UTC
-    ratio: float  # of throughput, server over anchor
+    ratio: float  # throughput, server / anchor
     tps: float
 
 
 class ChangePoint(Value):
-    """Where a series changed its level."""
+    """A shift in the level of a series."""
 
-    last_good: str  # runs: the last one before it, and the first one of the new level
-    first_bad: str
-    before: float  # ratios: medians of both levels
+    last_good: str  # last run before the shift
+    first_bad: str  # first run at the new level
+    before: float  # this and the next: median ratio of each level
     after: float
-    confirmed: bool  # enough runs lie on the new level; else it is a suspicion
+    confirmed: bool  # enough runs at the new level; otherwise the change is only suspected
 
 
 class SeriesKey(Value, order=True):
@@ -80,37 +80,37 @@ class SeriesKey(Value, order=True):
 
     @property
     def key(self) -> SeriesKey:
-        """The key alone."""
+        """The key without a subclass's other fields."""
         return SeriesKey(**{name: getattr(self, name) for name in SeriesKey.__struct_fields__})
 
     @property
     def cell(self) -> Cell:
-        """The cell whose history it is."""
+        """The cell."""
         return Cell(workload=self.workload, dataset=self.dataset, server=self.server, threads=self.threads)
 
 
 class HistorySeries(SeriesKey):
-    """A cell's ratio to the anchor over the runs of one runner."""
+    """A cell's ratio to the anchor over all runs on one runner."""
 
     points: tuple[HistoryPoint, ...]
     changes: tuple[ChangePoint, ...]
 
 
 class Regression(SeriesKey):
-    """A cell's loss against the anchor that its history confirms and no later run has made up for."""
+    """A cell's loss against the anchor, confirmed by its history and not recovered since."""
 
-    last_good: str  # these three: runs
-    first_bad: str
-    newest: str
-    before: float  # these two: ratios to the anchor, of the level that ended with `last_good`
-    after: float  # and of the newest level
-    changed: tuple[str, ...]  # what else is different in `first_bad`: builds, settings, work; for people
+    last_good: str  # run
+    first_bad: str  # run
+    newest: str  # run
+    before: float  # ratio to the anchor of the level that ended with `last_good`
+    after: float  # ratio to the anchor of the newest level
+    changed: tuple[str, ...]  # other differences of `first_bad` (builds, settings, work), as sentences
     repeat: str  # the command that measures it again
     acknowledged: Acknowledgement | None = None  # in the newest run
 
 
 class LedgerEntry(Value):
-    """What an A/A cell showed: a server beside a second instance of itself."""
+    """The result of an A/A cell: a server compared with a second instance of itself."""
 
     run: str
     workload: str
@@ -119,5 +119,5 @@ class LedgerEntry(Value):
     verdict: Verdict
     starts: Annotated[int, Meta(ge=2)]
     spreads: dict[Metric, float]  # standard deviations of the starts' log-ratios
-    margin: float | None = None  # of throughput, that it was judged by; None: it was not kept yet
-    runner: str = ""  # fingerprint, once it is read: the file says it
+    margin: float | None = None  # the throughput margin applied; None in older entries
+    runner: str = ""  # fingerprint; stored once per file, filled in on reading

@@ -1,4 +1,4 @@
-"""What a run is asked to measure: servers, datasets, cells and blocks, and the profile that names them."""
+"""What a run measures: servers, datasets, cells and blocks, and the profile that names them."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from shootout.model.workload import Distribution
 
 
 class ServerReference(Value):
-    """A server as the user wrote it: where it comes from, and the settings it runs under."""
+    """A server as the user wrote it: its source and its settings."""
 
     source: Literal["catalogue", "path", "image", "dsn"]
-    # Catalogue id, directory, archive's URL#sha256=HEX, image's name, or an address without its password.
+    # Catalogue id, directory, archive URL#sha256=HEX, image name, or address without its password.
     target: str
-    settings: str | None = None  # a settings profile's name, or a file; None: the run's own
+    settings: str | None = None  # name or file of a settings profile; None: the run's
 
     @property
     def text(self) -> str:
@@ -42,30 +42,30 @@ TPCC_WAREHOUSE_BYTES = 100_000_000
 
 
 class DatasetSize(Value):
-    """How large a run's datasets are; each workload names the kind it runs on."""
+    """The sizes of a run's datasets; each workload names the kind that it runs on."""
 
     tables: Positive = 4  # sbtest
-    rows: Annotated[int, Meta(ge=1, le=2_000_000_000)] = 25_000  # sbtest: in each table
+    rows: Annotated[int, Meta(ge=1, le=2_000_000_000)] = 25_000  # sbtest: per table
     warehouses: Positive = 1  # tpcc
     seed: Annotated[int, Meta(ge=0)] = 1
-    engine: Name = "InnoDB"  # storage engine, in any case; "default": the one each server's settings choose
+    engine: Name = "InnoDB"  # storage engine, in any case; "default": as each server's settings choose
 
     def of(self, kind: DatasetKind) -> Dataset:
-        """The dataset of that kind and size."""
+        """The dataset of the given kind in this size."""
         return Dataset(kind=kind, **structs.asdict(self))
 
 
 class Dataset(DatasetSize):
-    """The tables a workload runs on; the same on every server, proven by checksum.
+    """The tables that a workload runs on, the same on every server as proven by checksum.
 
-    A dataset of kind `own` starts empty: the workload's `setup` makes its tables.
+    A dataset of kind `own` starts empty; the workload's `setup` creates its tables.
     """
 
     kind: DatasetKind = "sbtest"
 
     @property
     def key(self) -> str:
-        """Identity in one word; equal keys mean equal rows."""
+        """Identifier; equal keys mean equal rows."""
         engine = self.engine.lower()
         match self.kind:
             case "sbtest":
@@ -77,7 +77,7 @@ class Dataset(DatasetSize):
 
     @property
     def nominal_bytes(self) -> int:
-        """About what the rows and indexes take in InnoDB; the same for every server. 0: not known before."""
+        """Approximate size of rows and indexes in InnoDB, equal for all servers. 0: not known in advance."""
         match self.kind:
             case "sbtest":
                 return self.tables * self.rows * SBTEST_ROW_BYTES
@@ -88,7 +88,7 @@ class Dataset(DatasetSize):
 
 
 class Cell(Value, order=True):
-    """The unit a verdict is about, and the join key everywhere."""
+    """The subject of a verdict, and the key that results are joined on."""
 
     workload: str
     dataset: str  # Dataset.key
@@ -97,12 +97,12 @@ class Cell(Value, order=True):
 
 
 def block_key(workload: str, threads: int) -> str:
-    """A block's identity in a run, where a workload has one dataset."""
+    """The identifier of a block in a run, where a workload has one dataset."""
     return f"{workload}-t{threads}"
 
 
 class Block(Value, order=True):
-    """All cells that share workload, dataset and threads: measured together, interleaved."""
+    """All cells with the same workload, dataset and thread count, measured together in interleaved slices."""
 
     workload: str
     dataset: str
@@ -111,12 +111,12 @@ class Block(Value, order=True):
 
     @property
     def key(self) -> str:
-        """Identity in one word."""
+        """Identifier in a run."""
         return block_key(self.workload, self.threads)
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """One for each server, in the block's order."""
+        """One cell per server, in the block's order."""
         return tuple(self.cell(server) for server in self.servers)
 
     def cell(self, server: str) -> Cell:
@@ -125,15 +125,15 @@ class Block(Value, order=True):
 
 
 class Planned(Value):
-    """All blocks of a run: each workload with each number of threads, on all servers."""
+    """All blocks of a run: every workload at every thread count, on all servers."""
 
-    workloads: dict[str, str]  # Dataset.key of each
+    workloads: dict[str, str]  # name to Dataset.key
     threads: tuple[Threads, ...]
     servers: tuple[str, ...]  # labels, the base first
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """In the order of a run."""
+        """The blocks in the order of measurement."""
         return tuple(
             Block(workload=workload, dataset=dataset, threads=threads, servers=self.servers)
             for workload, dataset in self.workloads.items()
@@ -146,28 +146,28 @@ PlacementName = Literal["apart", "shared", "halves", "free"]
 
 
 class Sampling(Value):
-    """How much is measured, and in which pieces."""
+    """How much is measured, and in what pieces."""
 
     starts_min: Positive = 6
     starts_max: Positive = 12
-    slice_s: Seconds = 0.1  # counted part of a slice; grows with the transaction latency
-    ramp_s: Seconds = 0.02  # uncounted part before it; grows likewise
-    measure_s: Seconds = 1.2  # counted time of each server in one start of one block
-    transactions: Positive | None = None  # or as long as the slowest server takes for so many
-    warmup_max_s: Seconds = 6.0  # each server, start and block; then the samples are marked unsteady
-    # While another has its slice a server goes on with what it has to do (share), or is stopped (pause); or
-    # each has all of its slices in one stretch, the others stopped (exclusive). auto: see `isolated`.
+    slice_s: Seconds = 0.1  # window of a slice; grows with the transaction latency
+    ramp_s: Seconds = 0.02  # ramp before the window; grows likewise
+    measure_s: Seconds = 1.2  # total window per server, start and block
+    transactions: Positive | None = None  # or the time that the slowest server needs for this many
+    warmup_max_s: Seconds = 6.0  # per server, start and block; beyond it, samples are marked unsteady
+    # During another server's slice a server keeps running (share) or is stopped (pause); or each server has
+    # all its slices in one stretch while the others are stopped (exclusive). auto: see `isolated`.
     isolation: Isolation = "auto"
-    placement: PlacementName = "apart"  # who runs on which CPU: machine.placements
-    half_width: Share = 0.015  # of the log-ratio's interval: narrower needs no further start
+    placement: PlacementName = "apart"  # CPUs of client and servers: machine.placements
+    half_width: Share = 0.015  # of the log-ratio's interval; once it is narrower, no further start is needed
     budget_s: Seconds = 420.0  # for all starts of a run, restarts included
-    # In place of `placement` and `slice_s`, what `doctor --calibrate` found best on the runner, where it did.
+    # Use the placement and slice length that `doctor --calibrate` found best on this runner, if it has run.
     calibrated: bool = True
 
     def isolated(self, *, writes: bool, ours: bool) -> Sampling:
-        """For one block: `auto` is pause where a workload writes and all its servers are ours to stop.
+        """Resolve `auto` for one block: pause if the workload writes and we can stop all servers, else share.
 
-        What an idle server still flushes would be flushed in the others' slices, and bring them closer to it.
+        A writing server left running would flush during the others' slices, and so shrink the differences.
         """
         if self.isolation != "auto":
             return self
@@ -175,7 +175,7 @@ class Sampling(Value):
 
     @property
     def stops_idle(self) -> bool:
-        """Whether servers stand still while it is not their turn; `auto` is settled for each block."""
+        """Whether servers are stopped between their slices; resolve `auto` with `isolated` first."""
         return self.isolation in ("pause", "exclusive")
 
 
@@ -197,19 +197,19 @@ Metric = Literal[
 
 
 class Policy(Value):
-    """The bar that a verdict is held against."""
+    """The rules for verdicts: metrics, margins, confirmation, and what fails a gate."""
 
     confidence: Share = 0.95
-    judged: Annotated[tuple[Metric, ...], Meta(min_length=1)] = ("throughput",)  # what a verdict is about
-    margin: Share = 0.02  # smaller changes are not worth a verdict
-    margins: dict[Metric, Share] = field(default_factory=dict)  # instead, for a metric
-    workloads: dict[Name, dict[Metric, Share]] = field(default_factory=dict)  # and for one of a workload
+    judged: Annotated[tuple[Metric, ...], Meta(min_length=1)] = ("throughput",)
+    margin: Share = 0.02  # the smallest change worth a verdict
+    margins: dict[Metric, Share] = field(default_factory=dict)  # overrides by metric
+    workloads: dict[Name, dict[Metric, Share]] = field(default_factory=dict)  # overrides by workload, metric
     trim: Annotated[float, Meta(ge=0, lt=0.5)] = 0.2  # share of rounds cut from each end of a start
-    floor_factor: Annotated[float, Meta(ge=0)] = 1.5  # a change is larger than so many A/A noise floors
-    confirm_starts: Annotated[int, Meta(ge=0)] = 2  # fresh ones, for what looks changed; 0: none
-    # Where the runner's rate may be higher, a gate only advises; 1: it never does.
+    floor_factor: Annotated[float, Meta(ge=0)] = 1.5  # a change must exceed this many A/A noise floors
+    confirm_starts: Annotated[int, Meta(ge=0)] = 2  # fresh starts to confirm an apparent change; 0: none
+    # While the runner's false-alarm rate may be higher, verdicts are advisory; 1: never.
     false_alarms_max: Annotated[float, Meta(gt=0, le=1)] = 1.0
-    inconclusive_fails: bool = False  # whether a gate that cannot tell fails
+    inconclusive_fails: bool = False  # whether an inconclusive cell fails a gate
 
     def margin_of(self, metric: str, workload: str) -> float:
         """The margin of a metric in a workload."""
@@ -221,23 +221,23 @@ class Load(Value):
     """How transactions are sent: by which protocol, and when."""
 
     protocol: Protocol = "text"
-    # Transactions/s of each server; None: each connection sends when it can.
+    # Transactions/s per server; None: closed loop.
     rate: Annotated[float, Meta(gt=0, le=RATE_MAX)] | None = None
-    arrivals: Literal["uniform", "poisson"] = "poisson"  # of that rate
+    arrivals: Literal["uniform", "poisson"] = "poisson"  # under a rate
     think_s: Annotated[float, Meta(ge=0, le=THINK_MAX_S)] = 0.0  # between two transactions of a connection
-    think: Literal["fixed", "exponential"] = "fixed"  # exponential: of that mean
-    reconnect: bool = False  # a lost connection is counted and opened again; else it fails the cell
+    think: Literal["fixed", "exponential"] = "fixed"  # distribution; exponential has the mean `think_s`
+    reconnect: bool = False  # count and reopen lost connections; otherwise one fails the cell
 
 
 class Container(Value):
-    """What surrounds the servers that run from an image."""
+    """The container of each server that runs from an image."""
 
-    network: Literal["host", "bridge"] = "host"  # bridge: of its own, and the load goes over TCP
-    memory: Size | None = None  # that each of them may take; None: no limit
+    network: Literal["host", "bridge"] = "host"  # bridge: its own network, reached over TCP
+    memory: Size | None = None  # limit per container; None: no limit
 
     @property
     def memory_bytes(self) -> int | None:
-        """The limit, swap included."""
+        """The memory limit, swap included."""
         if self.memory is None:
             return None
         unit = {"K": 2**10, "M": 2**20, "G": 2**30}.get(self.memory[-1])
@@ -245,20 +245,20 @@ class Container(Value):
 
 
 class Scale(Value):
-    """What less time, or a smaller machine, makes of a profile; what is left out stays as it is."""
+    """Changes to a profile for less time or a smaller machine; fields left out change nothing."""
 
-    servers: tuple[str, ...] = ()  # these three: instead of the profile's
+    servers: tuple[str, ...] = ()  # this and the next two replace the profile's
     workloads: tuple[str, ...] = ()
     threads: tuple[Threads, ...] = ()
-    threads_per_cpu: Positive | None = None  # more than so many are left out
-    rows: Positive | None = None  # in each table of sbtest, at most
-    memory_share: Share | None = None  # of the machine's, that the rows of all servers take at most
+    threads_per_cpu: Positive | None = None  # drop higher thread counts
+    rows: Positive | None = None  # maximum per sbtest table
+    memory_share: Share | None = None  # of the machine's memory: maximum for the rows of all servers
     settings: str | None = None
     sampling: Sampling | None = None
 
 
 class Profile(Value):
-    """One reproducible run: what, on which servers, under which settings, how thoroughly."""
+    """One reproducible run: workloads, servers, settings and thoroughness."""
 
     description: str
     workloads: tuple[str, ...]
@@ -267,13 +267,13 @@ class Profile(Value):
     settings: str = "in-memory"
     dataset: DatasetSize = field(default_factory=DatasetSize)
     load: Load = field(default_factory=Load)
-    options: dict[Name, int] = field(default_factory=dict)  # these two: instead of the workloads' own
-    distribution: Distribution | None = None
+    options: dict[Name, int] = field(default_factory=dict)  # override the workloads'
+    distribution: Distribution | None = None  # overrides the workloads'
     sampling: Sampling = field(default_factory=Sampling)
     policy: Policy = field(default_factory=Policy)
     container: Container = field(default_factory=Container)
-    published: Name | None = None  # the published comparison that it repeats, of fixtures/published
-    # Of those servers that only exist as trees of one's own: what is measured where the tree is not here; "":
-    # nothing, and their cells say so.
+    published: Name | None = None  # the published comparison that it repeats, in fixtures/published
+    # For servers that only exist as local trees: what to measure if the tree is missing. "": nothing; the
+    # cells then report it as not available.
     stand_ins: dict[str, str] = field(default_factory=dict)
     scales: dict[Name, Scale] = field(default_factory=dict)  # --scale NAME

@@ -1,4 +1,4 @@
-"""A workload as the load engine runs it: compiled, with every amount resolved."""
+"""Workloads as the load engine runs them: compiled, with every amount resolved."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from shootout.model.workload import Distribution, Drawn, Repetition, Result, Row
 
 
 class ProgramStatement(Value):
-    """`pieces` joined give the text; a number stands for that parameter, -1 for the table's number."""
+    """A statement: `pieces` form its text; an int is a parameter's index, or -1 for the table number."""
 
     kind: int  # index into Program.kinds
     pieces: tuple[str | int, ...]
-    into: tuple[int, ...] = ()  # parameters
+    into: tuple[int, ...] = ()  # parameter indexes
 
 
 class ProgramStep(Value):
-    repeat: int  # 1 where a parameter says it
+    repeat: int  # 1 if a parameter sets the count
     statements: tuple[ProgramStatement, ...]
-    repeat_of: int | None = None  # that parameter
+    repeat_of: int | None = None  # index of that parameter
 
 
 class ProgramTransaction(Value):
     weight: int
     begin: bool
     steps: tuple[ProgramStep, ...]
-    rollback: bool = False  # in the end, instead of COMMIT
+    rollback: bool = False  # ends with ROLLBACK instead of COMMIT
 
 
 class ProgramRangeEnd(Drawn, tag="range_end"):
-    of: int  # index of the parameter that it starts at
+    of: int  # index of the parameter that holds the start
     size: int
 
 
@@ -73,14 +73,14 @@ ProgramParameter = (
 
 
 class Closed(Value, tag="closed"):
-    """Each connection sends its next transaction when it has thought after the one before."""
+    """Closed loop: each connection sends its next transaction after the last one and a think time."""
 
     think_s: float = 0.0
-    exponential: bool = False  # think times of that mean
+    exponential: bool = False  # exponential think times with mean `think_s`
 
 
 class Open(Value, tag="open"):
-    """Transactions come at a rate, whether or not those before them are done."""
+    """Open loop: transactions arrive at a rate, whether or not earlier ones are done."""
 
     rate: float  # transactions/s of each server
     poisson: bool = True
@@ -94,8 +94,8 @@ class ProgramKind(Value):
 class Program(Value):
     """A workload compiled for one dataset: what shootout._engine executes, all names resolved.
 
-    `kinds`: the statements' names in the order of the file, then those of "begin", "commit" and "rollback"
-    that the engine sends by itself. A parameter stands after the one that it is computed from.
+    `kinds`: statement names in file order, then those of "begin", "commit" and "rollback" that the engine
+    sends itself. A derived parameter comes after its source.
     """
 
     tables: int

@@ -10,62 +10,62 @@ from shootout.model.value import Name, Positive, Share, Threads, Value
 
 
 class PublishedPeak(Value):
-    """The highest throughput of a workload, and at how many threads."""
+    """A workload's highest throughput and its thread count."""
 
     tps: Annotated[float, Meta(gt=0)]
     threads: Threads
 
 
 class PublishedReport(Value):
-    """What sysbench prints at the end of a run."""
+    """The summary that sysbench prints after a run."""
 
     tps: Annotated[float, Meta(gt=0)]
     requests_per_s: float  # reads and writes
     other_per_s: float
-    reads: float  # these four: statements in the whole run
+    reads: float  # this and the next three: statements in the whole run
     writes: float
     other: float
     total: float
-    latency_ms: tuple[float, float, float, float]  # fastest, mean, slowest, 95 %
+    latency_ms: tuple[float, float, float, float]  # minimum, mean, maximum, p95
 
 
 class PublishedServer(Value):
-    """A server of a published comparison, with what was measured of it there."""
+    """A server of a published comparison and its published figures."""
 
     name: str  # as published
-    server: str  # which of the profile's it is
+    server: str  # the matching reference in the profile
     released: str = ""
-    # Transactions/s in the comparison's workload at each of its thread counts: "error" as published, "none"
-    # where nothing was.
+    # Transactions/s in the comparison's workload, one value per thread count. "error": published as such;
+    # "none": not published.
     tps: tuple[Annotated[float, Meta(gt=0)] | Literal["error", "none"], ...] = ()
     peaks: dict[Name, PublishedPeak] = field(default_factory=dict)  # by workload
     report: PublishedReport | None = None
 
 
-# One number of threads; two: the mean of all from one to the other; none: the one with the highest figure.
-ThreadsOfSpot = Annotated[tuple[Threads, ...], Meta(max_length=2)]
+# One thread count; two: the mean over all from the first to the second; none: the count at the peak.
+DataPointThreads = Annotated[tuple[Threads, ...], Meta(max_length=2)]
 
 
-class Spot(Value):
-    """Where a throughput stands in a comparison."""
+class DataPoint(Value):
+    """The position of a throughput in a comparison."""
 
     server: str  # as published
-    threads: ThreadsOfSpot = ()
+    threads: DataPointThreads = ()
     workload: Name | None = None  # None: the comparison's
 
 
-class Claim(Value, kw_only=True):  # said again for mypy
-    """What a publication says of its figures; `text` in a sentence."""
+class Claim(Value, kw_only=True):  # repeated for mypy
+    """A statement that a publication makes about its figures."""
 
     name: Name
-    text: str
+    text: str  # the statement, one sentence
 
 
 class RatioClaim(Claim, tag="ratio"):
-    """One throughput over another one lies between bounds."""
+    """The ratio of two throughputs lies between bounds."""
 
-    head: Spot
-    base: Spot
+    head: DataPoint
+    base: DataPoint
     low: float | None = None
     high: float | None = None
     factor: Annotated[float, Meta(gt=0)] | None = None  # as published
@@ -81,7 +81,7 @@ class WithinClaim(Claim, tag="within"):
 
 
 class OrderClaim(Claim, tag="order"):
-    """Each server is slower than the one before it."""
+    """Each server is slower than its predecessor."""
 
     threads: Threads
     servers: tuple[str, ...]
@@ -89,43 +89,42 @@ class OrderClaim(Claim, tag="order"):
 
 
 class TopClaim(Claim, tag="top"):
-    """One server is faster than each of the others."""
+    """One server is faster than all the others."""
 
     server: str
     others: tuple[str, ...]
-    threads: ThreadsOfSpot = ()
+    threads: DataPointThreads = ()
     workload: Name | None = None
 
 
 class PeakClaim(Claim, tag="peak"):
-    """Throughput is highest at a number of threads near that of CPUs."""
+    """Throughput peaks at a thread count near the number of CPUs."""
 
     servers: tuple[str, ...]
-    low: float  # in CPUs
+    low: float  # threads per CPU
     high: float
     workload: Name | None = None
 
 
 class OpenClaim(Claim, tag="open"):
-    """One that no run can tell."""
+    """A claim that no run can test."""
 
     reason: str
 
 
 class Published(Value):
-    """A published comparison: where it comes from, its figures, and what it claims."""
+    """A published comparison: its source, its figures and its claims."""
 
     title: str
     hardware: str
-    load: str  # how it was made, in a sentence
-    # Of its table: a row for each server, for each number of threads, for each server with its peaks, or for
-    # each line of sysbench's report.
+    load: str  # how it was generated, one sentence
+    # What a row of its table is: a server, a thread count, a server's peaks, or a line of sysbench's report.
     shape: Literal["servers", "threads", "peaks", "report"]
     workload: Name
     threads: tuple[Threads, ...]
     reference: str  # the server that ratios are relative to
     servers: Annotated[tuple[PublishedServer, ...], Meta(min_length=1)]
     claims: tuple[RatioClaim | WithinClaim | OrderClaim | TopClaim | PeakClaim | OpenClaim, ...]
-    year: int | None = None  # these two: None where it is not known
-    cpus: Positive | None = None
-    notes: tuple[str, ...] = ()  # what a reader should know of the figures
+    year: int | None = None  # None: unknown
+    cpus: Positive | None = None  # None: unknown
+    notes: tuple[str, ...] = ()  # what a reader should know about the figures

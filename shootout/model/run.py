@@ -1,4 +1,4 @@
-"""What a run records: the machine, the servers, and the samples of each start."""
+"""The record of a run: the machine, the servers, and the samples of each start."""
 
 from __future__ import annotations
 
@@ -10,145 +10,148 @@ from shootout.model.plan import Block, Cell, Planned, Profile, Sampling, block_k
 from shootout.model.value import Protocol, Value
 from shootout.model.workload import Distribution
 
-ABSENT: Final = "not-available"  # code of the warning of a server that is not here
+ABSENT: Final = "not-available"  # warning code for a server that is not available
 
 
 class Warning(Value):
-    """A doubt that travels with the result it is about."""
+    """A reason to doubt a result; it travels with the result."""
 
     code: str  # stable, for machines: "unsteady", "settings-differ", …
     text: str  # one sentence, for people
 
 
 class Placement(Value):
-    """Which CPUs the load engine and the servers are held to."""
+    """The CPUs that the load engine and the servers are pinned to."""
 
     client: tuple[int, ...]
     servers: tuple[int, ...]
-    single: int  # the CPU that both share where they only take turns: one thread that reads
+    single: int  # shared by client and server if they only take turns: one thread that reads
 
     def of(self, threads: int, *, writes: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The client's CPUs and the servers' in a block."""
+        """The client's and the servers' CPUs in a block."""
         if threads > 1:
             return self.client, self.servers
         if not writes:
             return (self.single,), (self.single,)
-        # The server's log is written beside the one thread: neither on its CPU alone, nor on the client's.
+        # A background thread writes the server's log: it needs a CPU besides the one connection's, and not
+        # the client's.
         return self.client, tuple(cpu for cpu in self.servers if cpu not in self.client) or self.servers
 
 
 class Finding(Value):
-    """One thing about a runner that was looked at."""
+    """The result of one preflight check."""
 
-    code: str  # stable, for machines: "cpu-governor", …; a run's warning has the same
+    code: str  # stable, for machines: "cpu-governor", …; also the code of the run's warning
     what: str
     found: str
-    why: str = ""  # a sentence: what it does to results
+    why: str = ""  # its effect on results, one sentence
     fit: bool = True
-    mend: str = ""  # the command that mends it, which nobody but the user runs; "": there is none
+    mend: str = ""  # the command that fixes it, left to the user to run; "": there is none
 
     @property
     def warning(self) -> Warning:
-        """The doubt that it casts on what is measured."""
+        """The finding as a run's warning."""
         return Warning(code=self.code, text=f"{self.what}: {self.found}. {self.why}")
 
 
 class Trial(Value):
-    """What slices of one length under one CPU placement have shown of a server beside itself."""
+    """The A/A noise of one CPU placement and slice length."""
 
     placement: str  # machine.placements
     slice_s: float
-    # Noise of the log-ratio from one second of measuring; from four seconds it is half of that.
+    # Noise of the log-ratio over one second of measurement; over four seconds it is half of that.
     spread: float
-    visits: int  # stretches of measuring that it was seen in, of all blocks
+    visits: int  # stretches of measurement, over all blocks
 
 
 class Calibration(Value):
-    """How a runner measures best, as A/A slices have shown."""
+    """The placement and slice length with the least A/A noise on a runner."""
 
     format: Literal[1]
     runner: str  # fingerprint
     measured: str  # ISO, UTC
     server: str  # reference
     best: Trial
-    trials: tuple[Trial, ...]  # all, the usual one first
+    trials: tuple[Trial, ...]  # all, the default first
 
 
 class Runner(Value):
-    """The machine that measured. Runs compare only where the fingerprints are equal."""
+    """The machine that measured. Runs are comparable only if the fingerprints are equal."""
 
     fingerprint: str
     cpu: str
     cpus: int
     memory_bytes: int
     kernel: str
-    system: str  # the distribution's own name
-    virtual: str  # hypervisor, or "" on bare metal
+    system: str  # Linux distribution
+    virtual: str  # hypervisor; "": bare metal
     filesystem: str  # of the data directories
     disk: str  # "ssd", "disk" or "unknown"
     placement: Placement
     warnings: tuple[Warning, ...] = ()
-    facts: dict[str, str] = field(default_factory=dict)  # what the fingerprint is made of
-    calibration: Calibration | None = None  # of placement and slices; None: they are the profile's
+    facts: dict[str, str] = field(default_factory=dict)  # input of the fingerprint
+    calibration: Calibration | None = None  # None: placement and slice length are the profile's
 
-    def sampling(self, asked: Sampling) -> Sampling:
-        """As it is done here: with the slices that the runner was calibrated for."""
-        return structs.replace(asked, slice_s=self.calibration.best.slice_s) if self.calibration else asked
+    def sampling(self, requested: Sampling) -> Sampling:
+        """The requested sampling with this runner's calibrated slice length."""
+        if self.calibration is None:
+            return requested
+        return structs.replace(requested, slice_s=self.calibration.best.slice_s)
 
 
 class SettingRecord(Value):
-    """One setting, requested and as the server reports it; None: not requested, or not known there."""
+    """One setting, requested and as the server reports it; None: not requested, or not reported."""
 
-    name: str  # of a settings profile; or the server's own variable, where profiles have no name for it
+    name: str  # as in settings profiles, or the server's variable if profiles have no name for it
     requested: str | None
     effective: str | None
     differs: bool
-    variables: tuple[str, ...] = ()  # what this version calls it
-    lacking: bool = False  # the version has no such thing; `effective` is then what comes nearest
-    note: str = ""  # why it is lacking, or how the value came about
+    variables: tuple[str, ...] = ()  # their names in this version
+    lacking: bool = False  # this version lacks the setting; `effective` is then the nearest equivalent
+    note: str = ""  # why it is lacking, or how the value was derived
 
 
 class ServerRecord(Value):
-    """A server as it really was."""
+    """A server as it was measured."""
 
     label: str
     reference: str
     family: str
-    version: str  # as the server says
-    comment: str  # its version_comment
-    build: str  # sha256 of the server binary, or an image's id; "": not visible
+    version: str  # as the server reports it
+    comment: str  # version_comment
+    build: str  # sha256 of the server binary, or image id; "": not visible
     settings_name: str
     settings: tuple[SettingRecord, ...]
     checksum: str  # of the dataset's rows
     load_s: float | None  # None: restored from the cache
     warnings: tuple[Warning, ...] = ()
-    image: str = ""  # by which its registry gives the same again: name@sha256:…
+    image: str = ""  # reproducible image reference: name@sha256:…
 
     @property
     def absent(self) -> str:
-        """Why nothing could be measured of it; empty where it is here."""
+        """Why the server could not be measured; empty if it is available."""
         return next((warning.text for warning in self.warnings if warning.code == ABSENT), "")
 
 
 class Samples(Value):
-    """What the slices of one server in one start of one block measured; the arrays have one entry a round."""
+    """The slices of one server in one start of one block; arrays have one entry per round."""
 
     server: str
     steady: bool
     warmup_rounds: int
-    drift: float  # change of log throughput over the newest half of the warm-up
-    transactions: tuple[float, ...]  # in the window, fractions at its edges
+    drift: float  # change of log throughput over the second half of the warm-up
+    transactions: tuple[float, ...]  # in the window; fractional at its edges
     window_s: tuple[float, ...]
     server_cpu_s: tuple[float, ...] | None  # whole slice; None: not visible
     client_cpu_s: tuple[float, ...]  # whole slice
-    completed: tuple[int, ...]  # transactions of the whole slice: what CPU and counters are divided by
+    completed: tuple[int, ...]  # transactions in the whole slice; the divisor of CPU times and counters
     latencies: str  # of transactions in the windows; HdrHistogram V2, nanoseconds, deflated, base64
-    statements: dict[str, str]  # the same for each kind of statement
+    statements: dict[str, str]  # the same by kind of statement
     reads: int  # statements over whole slices, by effect
     writes: int
     other: int
-    errors: dict[str, int]  # by the server's error code: rolled back and retried
-    # The server's own, from before the first round to after the last; those that are visible.
+    errors: dict[str, int]  # transactions rolled back and retried, by the server's error code
+    # The server's visible counters, from before the first round to after the last.
     counters: dict[str, float]
 
 
@@ -156,18 +159,18 @@ class WorkloadRecord(Value):
     """A workload as it was sent."""
 
     name: str
-    written: str  # as the user gave it: that name, or a file
+    written: str  # name or file, as the user wrote it
     protocol: Protocol
     options: dict[str, int]
     distribution: Distribution
 
 
 class Part(Value):
-    """What one run has measured of a run that is merged from several: blocks, each of them whole."""
+    """One run's share of a merged run: whole blocks."""
 
     run: str
     started: str  # ISO, UTC
-    finished: str  # these three: as its EndRecord says; without one empty, 0 and true
+    finished: str  # this and the next two: from its EndRecord; without one empty, 0 and true
     elapsed_s: float
     interrupted: bool
     seed: int
@@ -177,32 +180,32 @@ class Part(Value):
 
 
 class RunHeader(Value, tag="run", tag_field="record"):
-    """A run document's first line: all that was decided before the first slice."""
+    """The first line of a run document: everything decided before the first slice."""
 
-    format: Literal[4]  # document.FORMAT
+    format: Literal[4]  # journal.FORMAT
     run: str  # unique, sorts by time
     started: str  # ISO, UTC
     shootout: str  # version
     seed: int
-    profile_name: str  # or file, as the user gave it
+    profile_name: str  # or file, as the user wrote it
     profile: Profile
     runner: Runner
     servers: tuple[ServerRecord, ...]
     blocks: tuple[Block, ...]
     workloads: tuple[WorkloadRecord, ...] = ()
-    given: dict[str, str] = field(default_factory=dict)  # what won over the profile, as written, by option
-    digests: dict[str, str] = field(default_factory=dict)  # of each workload with its statements, by name
-    planned: Planned | None = None  # of a shard: all blocks of the run that it is one of
-    parts: tuple[Part, ...] = ()  # of a merged run, whose `runner` and `servers` are only for reading
+    given: dict[str, str] = field(default_factory=dict)  # options that override the profile, as written
+    digests: dict[str, str] = field(default_factory=dict)  # of workloads and their statements, by name
+    planned: Planned | None = None  # in a shard: all blocks of the whole run
+    parts: tuple[Part, ...] = ()  # in a merged run; its `runner` and `servers` are then for display only
 
     def part(self, cell: Cell) -> Part | RunHeader:
-        """Who has measured a cell, with which servers on which machine; of one that nobody has, the run."""
+        """The part that measured a cell; the run itself if none did."""
         block = block_key(cell.workload, cell.threads)
         return next((part for part in self.parts if block in part.blocks), self)
 
     @property
     def runners(self) -> tuple[Runner, ...]:
-        """The machines that have measured, one for each fingerprint."""
+        """The machines that measured, one per fingerprint."""
         found: dict[str, Runner] = {}
         for part in self.parts or (self,):
             found.setdefault(part.runner.fingerprint, part.runner)
@@ -216,13 +219,13 @@ class StartRecord(Value, tag="start", tag_field="record"):
     start: int
     order: tuple[tuple[int, ...], ...]  # for each round, the block's servers in the order of their slices
     samples: tuple[Samples, ...]  # in the block's order
-    confirming: bool = False  # made to see again what the starts before it showed
+    confirming: bool = False  # made to confirm a change that earlier starts showed
     aa_control: Samples | None = field(default=None, name="twin")  # a second instance of the base
-    spent_s: float | None = None  # of the budget, when it was over; None: before format 4
+    spent_s: float | None = None  # budget spent by the end of this start; None: before format 4
 
 
 class FailureRecord(Value, tag="failure", tag_field="record"):
-    """Why a cell could not be measured (any further); a result like any other."""
+    """Why a cell could not be measured, or not any further; a result like any other."""
 
     cell: Cell
     start: int
@@ -230,15 +233,15 @@ class FailureRecord(Value, tag="failure", tag_field="record"):
 
 
 class EndRecord(Value, tag="end", tag_field="record"):
-    """A run document's last line; without it the run was cut short."""
+    """The last line of a run document; without it the run was cut short."""
 
     finished: str  # ISO, UTC
-    elapsed_s: float  # breaks left out
+    elapsed_s: float  # without interruptions
     interrupted: bool
 
 
 class ResumeRecord(Value, tag="resume", tag_field="record"):
-    """From here on a run that was cut short went on."""
+    """The point where a run that was cut short was resumed."""
 
     resumed: str  # ISO, UTC
     shootout: str  # version
@@ -254,7 +257,7 @@ class RunDocument(Value):
     resumes: tuple[ResumeRecord, ...] = ()
 
     def interrupted(self, cell: Cell) -> bool:
-        """Whether the run was cut short where it measured the cell."""
+        """Whether the run or part that measured the cell was cut short."""
         part = self.header.part(cell)
         if isinstance(part, Part):
             return part.interrupted
@@ -262,7 +265,7 @@ class RunDocument(Value):
 
 
 class Progress(Value):
-    """Where a running measurement is; for displays."""
+    """The progress of a running measurement, for display."""
 
     stage: str  # "resume", "prepare", "start", "warm-up", "measure"
     detail: str
@@ -274,4 +277,4 @@ class Progress(Value):
     round: int = 0
     rounds: int = 0
     half_width: float | None = None  # of the block's widest interval so far
-    left_s: float | None = None  # estimated time to the run's end
+    left_s: float | None = None  # estimated time until the run ends

@@ -1,4 +1,4 @@
-"""The base of all values, and the scalars that they are made of."""
+"""The base class of all values, and their scalar types."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Version = tuple[int, int, int]
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 class _ValueMeta(StructMeta):
-    """Says once for all values what msgspec (and mypy) want said by each class."""
+    """Applies to every value the options that msgspec (and mypy) expect on each class."""
 
     def __new__(
         mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
@@ -32,7 +32,7 @@ class _ValueMeta(StructMeta):
 
 
 class Value(Struct, metaclass=_ValueMeta):
-    """Base of all values: immutable, keyword-only, and no key passes unread."""
+    """Base of all values: immutable, keyword-only, and strict about unknown keys."""
 
 
 DatasetKind = Literal["sbtest", "tpcc", "own"]

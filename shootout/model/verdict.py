@@ -1,4 +1,4 @@
-"""What an analysis concludes from a run."""
+"""The conclusions of an analysis: verdicts, figures and judged claims."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shootout.model.value import Threads, Value
 
 
 class Verdict(StrEnum):
-    """What can be said of a cell against its base."""
+    """The judgement of a cell against its base."""
 
     REGRESSED = "regressed"
     IMPROVED = "improved"
@@ -26,7 +26,7 @@ class Verdict(StrEnum):
 
 
 class Interval(Value):
-    """An estimate and the interval it lies in, at the policy's confidence."""
+    """An estimate and its interval, at the policy's confidence."""
 
     estimate: float
     low: float
@@ -39,7 +39,7 @@ class Interval(Value):
 
 
 class Latency(Value):
-    """Latencies of a cell, of its transactions or of one kind of statement, in seconds."""
+    """Latencies of a cell's transactions, or of one kind of statement, in seconds."""
 
     count: int  # in the windows
     mean_s: float
@@ -52,35 +52,35 @@ class Latency(Value):
 
 
 class CellFigures(Value):
-    """A cell's absolute figures, for reading; verdicts come from ratios only."""
+    """A cell's absolute figures, for display; verdicts come from ratios only."""
 
     tps: Interval  # over starts; a single start gives low = high = estimate
     latency: Latency
-    server_cpu_s: float | None  # these five: each transaction; None: not visible
+    server_cpu_s: float | None  # this and the next four: per transaction; None: not visible
     client_cpu_s: float
     reads: float
     writes: float
     other: float
     errors: dict[str, int]
-    counters: dict[str, float]  # each transaction
+    counters: dict[str, float]  # per transaction
     starts: int
     rounds: int
     statements: dict[str, Latency] = field(default_factory=dict)  # by kind
 
 
 class MetricComparison(Value):
-    """A figure of each transaction (metrics.METRICS), beside its base's."""
+    """A metric per transaction (metrics.METRICS) on head and base."""
 
     name: str
-    base: float  # these two: means over starts, in the metric's unit
+    base: float  # this and the next: mean over starts, in the metric's unit
     head: float
-    difference: Interval  # head less base
-    ratio: Interval | None  # head over base; None: one of them is 0 in some start
-    p_value: float  # of no difference, after Holm over the cell's figures
+    difference: Interval  # head - base
+    ratio: Interval | None  # head / base; None: one of them is 0 in some start
+    p_value: float  # of no difference; Holm-adjusted over the cell's metrics
 
 
 class StatementTime(Value):
-    """How much of a mean transaction passes in one kind of statement."""
+    """The time that a mean transaction spends in one kind of statement."""
 
     kind: str
     base_s: float
@@ -89,24 +89,24 @@ class StatementTime(Value):
 
 
 class Cause(Value):
-    """What a cell's change may come from."""
+    """A likely cause of a cell's change."""
 
     kind: Literal["statement", "work"]
-    name: str  # of a kind of statement, or of a metric (metrics.METRICS)
-    base: float  # these two: of each transaction, in seconds or the metric's unit
+    name: str  # kind of statement, or metric (metrics.METRICS)
+    base: float  # this and the next: per transaction, in seconds or the metric's unit
     head: float
-    difference: Interval  # head less base
-    # What the difference adds to a transaction's time, as a share of the base's; of work about (causes.py).
+    difference: Interval  # head - base
+    # Time added to a transaction, as a share of the base's; an estimate for work (causes.py).
     share: float
 
 
 class Acknowledgement(Value):
-    """A regression that is known and accepted. Names are patterns with `*` and `?`."""
+    """A known and accepted regression. Names are patterns with `*` and `?`."""
 
     workload: str
     server: str
-    at_most: Annotated[float, Meta(gt=0)]  # by how much it may be worse, as a share of the base
-    expires: date  # the last day on which it holds
+    at_most: Annotated[float, Meta(gt=0)]  # the largest accepted loss, as a share of the base
+    expires: date  # the last day of validity
     owner: Annotated[str, Meta(min_length=1)]
     reason: Annotated[str, Meta(min_length=1)]
     threads: Threads | None = None  # None: any
@@ -118,26 +118,26 @@ class MetricVerdict(Value):
 
     metric: Metric
     verdict: Verdict
-    ratio: Interval  # head over base, over all starts
-    p_value: float  # of no difference, after Holm over all cells and metrics that are judged
+    ratio: Interval  # head / base, over all starts
+    p_value: float  # of no difference; Holm-adjusted over all judged cells and metrics
     margin: float
-    spread: float  # standard deviation of one start's logarithm
-    floor: float | None  # A/A noise floor, a logarithm: what no change may look like; None: not known
-    # The smallest change for the worse that four of five such runs would have flagged, a share of the base.
+    spread: float  # standard deviation of log-ratios over starts
+    floor: float | None  # A/A noise floor of the log-ratio; None: not known
+    # The smallest loss that four out of five such runs would have flagged, as a share of the base.
     detectable: float | None
-    confirmed: bool | None  # it held again after fresh starts; None: there were none, or nothing to confirm
+    confirmed: bool | None  # held in fresh starts; None: there were none, or nothing to confirm
 
 
 class CellComparison(Value):
-    """A cell, its base, and what can be said. `ratio` is throughput over the base's throughput."""
+    """A cell compared with its base. `ratio` is throughput, head / base."""
 
     cell: Cell
     base: Cell
     verdict: Verdict
     figures: CellFigures | None  # None: nothing was measured
     ratio: Interval | None  # None: nothing to compare with, or the base itself
-    p_value: float | None  # of no difference, after Holm over the comparison's cells
-    per_start: tuple[float, ...]  # each start's own ratio
+    p_value: float | None  # of no difference; Holm-adjusted over the comparison's cells
+    per_start: tuple[float, ...]  # ratio of each start
     reason: str  # one sentence: why this verdict
     warnings: tuple[Warning, ...]
     judged: tuple[MetricVerdict, ...] = ()  # what the verdict is about, the metric that decided it first
@@ -145,24 +145,24 @@ class CellComparison(Value):
     statements: tuple[StatementTime, ...] = ()  # where a transaction's time goes, the largest change first
     # Of a regression or an improvement; else what changed without a verdict on throughput. The largest first.
     causes: tuple[Cause, ...] = ()
-    acknowledged: Acknowledgement | None = None  # its regression is known, and fails nothing
+    acknowledged: Acknowledgement | None = None  # makes its regression fail nothing
 
 
 class ScalingLaw(Value):
-    """The universal scalability law that a server's throughputs follow (scaling.py)."""
+    """The universal scalability law fitted to a server's throughputs (scaling.py)."""
 
     workload: str
     dataset: str
     server: str
-    one: float  # λ: of one thread, transactions/s
+    one: float  # λ: transactions/s of one thread
     contention: float  # σ
     coherency: float  # κ
-    peak_threads: float | None  # None: it has none
+    peak_threads: float | None  # None: no peak
     peak_tps: float | None
 
 
 class CurveComparison(Value):
-    """A workload's scaling curve on a server beside its base's, as ratios of throughput."""
+    """A workload's whole curve on a server compared with the base's, as throughput ratios."""
 
     workload: str
     dataset: str
@@ -170,33 +170,33 @@ class CurveComparison(Value):
     base: str
     threads: tuple[int, ...]
     level: Interval  # over all threads
-    tilt: Interval  # the ratio at the most threads over that at the fewest, on the line through all of them
-    p_value: float  # of neither, after Holm over the run's curves
+    tilt: Interval  # ratio at the most threads / ratio at the fewest, on the line fitted to all
+    p_value: float  # of neither level nor tilt; Holm-adjusted over the run's curves
 
 
 class FalseAlarms(Value):
-    """How often A/A cells were called regressed or improved."""
+    """How often A/A cells were judged regressed or improved."""
 
     alarms: int
     cells: int
-    share: Interval  # Wilson's
+    share: Interval  # Wilson interval
 
 
 class Comparison(Value):
-    """A run document judged: what pages, tables and exit codes are made from."""
+    """A judged run document: the source of pages, tables and exit codes."""
 
     header: RunHeader
     end: EndRecord | None
     policy: Policy
-    cells: tuple[CellComparison, ...]  # block by block, the base's cell first in each
+    cells: tuple[CellComparison, ...]  # by block, each block's base first
     curves: tuple[CurveComparison, ...] = ()
-    laws: tuple[ScalingLaw, ...] = ()  # of the curves that have enough cells for one
-    aa_controls: tuple[CellComparison, ...] = ()  # A/A cells, judged like the others and hidden among them
+    laws: tuple[ScalingLaw, ...] = ()  # of curves with enough cells for a fit
+    aa_controls: tuple[CellComparison, ...] = ()  # A/A cells, measured and judged like the others
     false_alarms: FalseAlarms | None = None  # of this runner, this run included; None: no A/A cell yet
 
 
 class Outcome(StrEnum):
-    """What can be said of a claim."""
+    """The judgement of a claim."""
 
     HOLDS = "holds"
     FAILS = "does not hold"
@@ -204,9 +204,9 @@ class Outcome(StrEnum):
 
 
 class Contrast(Value):
-    """A ratio of throughputs beside the bounds that a claim sets it."""
+    """A throughput ratio and the bounds that a claim sets."""
 
-    what: str  # over what
+    what: str  # the ratio in words: X over Y
     ratio: Interval
     low: float | None
     high: float | None

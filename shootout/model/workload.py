@@ -1,4 +1,4 @@
-"""A workload as its author writes it: statements, typed parameters and their distributions."""
+"""Workloads as their authors write them: statements, typed parameters and distributions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shootout.model.value import DatasetKind, Name, Positive, Protocol, Share, V
 
 
 class Uniform(Value, tag="uniform"):
-    """Every row equally likely."""
+    """Every row is equally likely."""
 
 
 class Special(Value, tag="special"):
@@ -22,41 +22,41 @@ class Special(Value, tag="special"):
 
 
 class Gaussian(Value, tag="gaussian"):
-    """A bell over the whole table: the mean of `iterations` uniform draws."""
+    """A bell curve over the whole table: the mean of `iterations` uniform draws."""
 
     iterations: Positive = 12
 
 
 class Pareto(Value, tag="pareto"):
-    """The first share `h` of the rows gets 1 - `h` of the hits, and so on within it."""
+    """The first share `h` of the rows gets 1 - `h` of the hits, recursively."""
 
     h: Share = 0.2
 
 
 class Zipfian(Value, tag="zipfian"):
-    """Row i is hit in proportion to 1 / i^exponent."""
+    """The probability of row i is proportional to 1 / i^exponent."""
 
     exponent: Annotated[float, Meta(ge=0, le=100)] = 0.8
 
 
 Distribution = Uniform | Gaussian | Special | Pareto | Zipfian
-Amount = int | str  # a number, or the name of what holds it: an option, or a measure of the dataset
+Amount = int | str  # a number, or the name of an option or dataset size
 
 
-class Drawn(Value, kw_only=True):  # said again for mypy
-    """A parameter that is drawn anew for each repetition of a step, or once for the whole transaction."""
+class Drawn(Value, kw_only=True):  # repeated for mypy
+    """A random parameter, drawn for each repetition of a step or once per transaction."""
 
     per: Literal["repetition", "transaction"] = "repetition"
 
 
 class RowId(Drawn, tag="row_id"):
-    """A row's id by the workload's distribution; `own_share`: from the connection's part of the table."""
+    """A row id from the workload's distribution; `own_share`: from the connection's part of the table."""
 
     own_share: bool = False
 
 
 class RangeEnd(Drawn, tag="range_end"):
-    """The last number of a range that starts at parameter `of`: by its `size`, or the `distance` to it."""
+    """The last number of a range that starts at parameter `of`, given its `size` or `distance` (size - 1)."""
 
     of: str
     size: Amount | None = None
@@ -64,14 +64,14 @@ class RangeEnd(Drawn, tag="range_end"):
 
 
 class Integer(Drawn, tag="integer"):
-    """A uniformly distributed whole number, both ends included."""
+    """A uniformly distributed integer, both ends included."""
 
     min: Amount
     max: Amount
 
 
 class NuRand(Drawn, tag="nurand"):
-    """TPC-C's non-uniform whole number, both ends included (2.1.6): A and C as named there."""
+    """TPC-C's non-uniform integer (2.1.6, which defines A and C), both ends included."""
 
     a: Amount
     c: Amount
@@ -80,7 +80,7 @@ class NuRand(Drawn, tag="nurand"):
 
 
 class Remote(Drawn, tag="remote"):
-    """The number of `of`; in `percent` % of draws another one from `min` to `max`, where there is one."""
+    """The value of `of`; in `percent` % of draws a different one from `min` to `max`, if there is one."""
 
     of: str
     min: Amount
@@ -95,13 +95,13 @@ class LastName(Drawn, tag="last_name"):
 
 
 class Text(Drawn, tag="text"):
-    """A string in which every `#` becomes a digit and every `@` a letter a to z."""
+    """A string; every `#` becomes a random digit and every `@` a random letter a to z."""
 
     pattern: str
 
 
 class Sequence(Drawn, tag="sequence"):
-    """1, 2, 3, …: each connection counts for itself, from its first transaction to its last."""
+    """1, 2, 3, …, counted by each connection from its first transaction to its last."""
 
 
 class Thread(Value, tag="thread"):
@@ -113,13 +113,13 @@ class Repetition(Value, tag="repetition"):
 
 
 class Result(Value, tag="result"):
-    """A column of the first row that an earlier statement gave (its `into`); NULL where it gave none."""
+    """A column of the first row of an earlier statement (its `into`); NULL if there was no row."""
 
-    number: bool = False  # whether it is one; otherwise text
+    number: bool = False  # a number rather than text
 
 
 class Group(Value, tag="group"):
-    """`sql` written `count` times, each time with parameters of its own."""
+    """`sql` repeated `count` times, each with its own draws of the parameters."""
 
     sql: str
     count: Amount
@@ -143,22 +143,22 @@ Parameter = (
 
 
 class WorkloadStatement(Value):
-    """One statement; `{table}` and `{parameter}` are filled in."""
+    """One statement; `{table}` and `{parameter}` are placeholders."""
 
-    name: Name  # its kind: latencies are kept for each
+    name: Name  # its kind; latencies are recorded by kind
     sql: str
-    into: tuple[str, ...] = ()  # parameters that its first row's columns become
+    into: tuple[str, ...] = ()  # parameters that take the columns of its first row
 
 
 class Step(Value):
-    """Statements sent one after the other, `repeat` times on one table, with fresh parameters each time."""
+    """A sequence of statements, sent `repeat` times on one table with fresh parameters each time."""
 
     statements: Annotated[tuple[WorkloadStatement, ...], Meta(min_length=1)]
-    repeat: Amount = 1  # or the name of a parameter that is drawn once a transaction
+    repeat: Amount = 1  # or the name of a parameter that is drawn once per transaction
 
 
 class Transaction(Value):
-    """What is counted as one: its steps, between BEGIN and `end` unless `skip_trx` is 1."""
+    """The unit of counting: steps, between BEGIN and `end` unless `skip_trx` is 1."""
 
     steps: Annotated[tuple[Step, ...], Meta(min_length=1)]
     weight: Positive = 1
@@ -167,7 +167,7 @@ class Transaction(Value):
 
 
 class Check(Value):
-    """What must hold after a block: a query that gives no row."""
+    """A consistency check after a block: a query that must return no row."""
 
     name: Name
     sql: str
@@ -180,9 +180,9 @@ class Workload(Value):
     description: str
     transactions: Annotated[tuple[Transaction, ...], Meta(min_length=1)]
     dataset: DatasetKind = "sbtest"  # own: an empty schema that `setup` fills
-    protocol: Protocol | None = None  # the only one that it can be sent by; None: either
+    protocol: Protocol | None = None  # the only possible protocol; None: either
     options: dict[Name, int] = field(default_factory=dict)
     distribution: Distribution = field(default_factory=Special)
     parameters: dict[Name, Parameter] = field(default_factory=dict)
-    setup: tuple[str, ...] = ()  # before a block's warm-up; with {thread} in it: for each one
+    setup: tuple[str, ...] = ()  # run before a block's warm-up; with {thread}: once per thread
     checks: tuple[Check, ...] = ()

@@ -1,7 +1,7 @@
-"""Settings profiles, and their my.cnf options for each family and version.
+"""Settings profiles, compiled to my.cnf options for each family and version.
 
-Profiles name settings by meaning (`redo_capacity_bytes`); table.py knows how each version writes them.
-What a version lacks is refused unless the profile declares that it may be lacking.
+Profiles name settings by meaning (`redo_capacity_bytes`); table.py knows each version's options. A setting
+that a version lacks is an error unless the profile declares it as lacking.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from shootout.settings.table import MIB, SETTINGS
 
 DIRECTORY = FIXTURES / "settings"
 
-# Servers round a buffer pool to a multiple of this times its instances, unless it is smaller than this.
+# Servers round a buffer pool of at least this size to a multiple of it times the number of instances.
 POOL_CHUNK_BYTES = 128 * MIB
-POOL_INSTANCES = 8  # by default, in a pool of …
-POOL_SHARED_BYTES = 1024 * MIB  # … at least this size; a smaller one has one instance
-POOL_LEAST_BYTES = 6 * MIB
+POOL_INSTANCES = 8  # default for a pool of at least …
+POOL_SHARED_BYTES = 1024 * MIB  # … this size; a smaller one has one instance
+POOL_MIN_BYTES = 6 * MIB
 SHARE_MAX = 100  # of the data
 
-# The suite decides where an instance lies: these options of a .cnf file are ignored.
-_PLACEMENT = {
+# shootout sets an instance's paths and addresses itself: these options of a .cnf file are ignored.
+_INSTANCE_OPTIONS = {
     *("basedir", "bind_address", "datadir", "general_log_file", "init_file", "lc_messages_dir", "log_error"),
     *("pid_file", "port", "slow_query_log_file", "socket", "tmpdir", "user"),
 }
-# Paths that a server writes to: outside its instance directory it could destroy another server's data.
-_WRITTEN_TO = {
+# Paths that a server writes to; outside the instance directory it could destroy another server's data.
+_OUTPUT_PATHS = {
     *(
         "innodb_buffer_pool_filename",
         "innodb_data_home_dir",
@@ -65,14 +65,14 @@ class SettingsFile(Value):
 
     description: str = ""
     settings: dict[str, Scalar] = msgspec.field(default_factory=dict)  # by name in SETTINGS
-    # settings that a version may lack, each with the reason why that is harmless
+    # settings that a version may lack, with the reason why that does no harm
     lacking: dict[str, str] = msgspec.field(default_factory=dict)
     # verbatim my.cnf options; they override settings of the same variable
     options: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class SettingsProfile(SettingsFile, kw_only=True):
-    """A server's configuration in terms that hold for every version."""
+    """A server's configuration in terms that mean the same on every version."""
 
     name: str
 
@@ -82,14 +82,14 @@ class Request:
     """One setting as requested from one version."""
 
     value: Scalar
-    variables: tuple[str, ...]  # the version's names for it; none if it needs no option
-    lacking: bool = False  # the version lacks it
-    note: str = ""  # why, or how the value was computed
+    variables: tuple[str, ...]  # the version's names for it; empty if it needs no option
+    lacking: bool = False  # whether the version lacks it
+    note: str = ""  # why it is lacking, or how the value was computed
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A profile compiled for one version; an option with an empty value has none."""
+    """A profile compiled for one version; an empty string is an option without a value."""
 
     options: Mapping[str, str] = field(default_factory=dict)  # my.cnf
     requests: Mapping[str, Request] = field(default_factory=dict)  # by setting
@@ -99,7 +99,7 @@ class Compiled:
 def load(name_or_file: str) -> SettingsProfile:
     """Read a profile of fixtures/settings by name, or a .toml or .cnf file by path.
 
-    Raises InputError if there is none, or it cannot be read or is invalid.
+    Raises InputError if it does not exist, cannot be read or is invalid.
     """
     if name_or_file.endswith(".cnf"):
         file = Path(name_or_file)
@@ -131,21 +131,21 @@ def compile(
 ) -> Compiled:
     """Compile the profile for one version, for a server with `datasets` and these plugin files.
 
-    Raises InputError for a setting that the version lacks without the profile's consent, and for a share of
-    too little data.
+    Raises InputError for a setting that the version lacks and the profile does not declare as lacking, and
+    for a buffer pool that would be too small.
     """
     overridden = {variable(option) for option in profile.options}
     overridden |= {re.sub("^(skip|disable|enable)_", "", name) for name in overridden}
     options: dict[str, str] = {}
     requests: dict[str, Request] = {}
-    for name, asked in profile.settings.items():
-        target, value, note = name, asked, ""
+    for name, requested in profile.settings.items():
+        target, value, note = name, requested, ""
         if name == "buffer_pool_of_data":
             target = "buffer_pool_bytes"
             value, note = _pool_bytes(profile, datasets)
         setting = SETTINGS[target]
         row = setting.row(value, family, version, plugins)
-        written = row.written(value)
+        written = row.options_for(value)
         variables = tuple(variable(option) for option in written)
         if overridden & {*variables, *setting.variables}:
             continue
@@ -155,7 +155,7 @@ def compile(
                 raise InputError(
                     f"setting {name} of profile {profile.name}: {server} cannot be given "
                     f"{setting.display(value)}: {row.lacks}\n"
-                    f'If the profile can do without it, declare that: [lacking] {name} = "why"'
+                    f'If the profile can do without it, declare it as lacking: [lacking] {name} = "why"'
                 )
             note = "; ".join(filter(None, (row.lacks, profile.lacking[name])))
         options |= written
@@ -164,22 +164,22 @@ def compile(
 
 
 def in_files(options: Mapping[str, str]) -> dict[str, str]:
-    """The options that shape data files: all except those known not to."""
+    """The options that may affect data files: all except those known not to."""
     return {option: value for option, value in options.items() if variable(option) not in _HARMLESS}
 
 
 def _pool_bytes(profile: SettingsProfile, datasets: Sequence[Dataset]) -> tuple[int, str]:
-    """The buffer pool's size for a share of the data, as a size that no server rounds, and a note on it."""
+    """The buffer pool for a share of the data, in a size that no server rounds, and a note on it."""
     share = float(profile.settings["buffer_pool_of_data"])
     data_bytes = sum(dataset.nominal_bytes for dataset in datasets)
     wanted = share * data_bytes
-    if wanted < POOL_LEAST_BYTES:
+    if wanted < POOL_MIN_BYTES:
         where = f"setting buffer_pool_of_data of profile {profile.name}"
         if data_bytes == 0:
-            raise InputError(f"{where}: no dataset has a known size to take {share:g} of")
+            raise InputError(f"{where}: the run has no dataset of known size")
         raise InputError(
             f"{where}: {share:g} of {data_bytes} bytes of data is less than the smallest buffer pool, "
-            f"{POOL_LEAST_BYTES} bytes; make the dataset larger"
+            f"{POOL_MIN_BYTES} bytes; make the dataset larger"
         )
     instances = int(profile.settings.get("buffer_pool_instances", POOL_INSTANCES))
     shared = POOL_CHUNK_BYTES * max(1, instances)
@@ -213,7 +213,7 @@ def _load_cnf(file: Path) -> SettingsFile:
     except configparser.MissingSectionHeaderError as error:
         raise InputError(f"{file}: line {error.lineno}: not in a group such as [mysqld]") from None
     except configparser.ParsingError as error:
-        number, _ = error.errors[0]  # the others would lengthen the message
+        number, _ = error.errors[0]  # one is enough for a message
         raise InputError(f"{file}: line {number}: {lines[number - 1]!r} is not an option") from None
     includes = [line for line in lines if line.startswith("!")]
     if includes:
@@ -241,13 +241,13 @@ def _checked(file: Path, name: str, value: Scalar) -> Scalar:
         "bytes": "" if whole else "a size (512M)",
         "number": "" if whole else "a whole number",
         "switch": "" if isinstance(value, bool) else "true or false",
-        "text": "" if isinstance(value, str) else "a text",
+        "text": "" if isinstance(value, str) else "a string",
         "share": ""
         if isinstance(value, float | int) and 0 < value <= SHARE_MAX
         else f"a number up to {SHARE_MAX}",
     }[setting.kind]
-    if whole and not expected and int(value) < setting.least:
-        expected = f"{setting.least} or more"
+    if whole and not expected and int(value) < setting.minimum:
+        expected = f"{setting.minimum} or more"
     elif whole and not expected and int(value) % setting.step:
         expected = f"a multiple of {setting.step}, as servers round other values"
     if expected:
@@ -262,24 +262,24 @@ def _checked(file: Path, name: str, value: Scalar) -> Scalar:
 
 
 def _checked_options(file: Path, options: Mapping[str, str]) -> dict[str, str]:
-    """The options without those that place the instance; of two spellings the later one wins."""
-    kept: dict[str, tuple[str, str]] = {}
+    """The options without `_INSTANCE_OPTIONS`; of two spellings of one option the later one wins."""
+    checked: dict[str, tuple[str, str]] = {}
     for option, value in options.items():
         if not _OPTION.fullmatch(option):
             raise InputError(f"{file}: {reprlib.repr(option)} is not an option name")
         _require_printable(file, option, value)
         name = variable(option)
-        if name in _PLACEMENT:
+        if name in _INSTANCE_OPTIONS:
             continue
         where = value.strip("'\"")
-        if name in _WRITTEN_TO and (where.startswith("/") or ".." in PurePath(where).parts):
-            raise InputError(f"{file}: {option} = {value} lies outside the instance directory; leave it out")
-        kept.pop(name, None)
-        kept[name] = option, value
-    return dict(kept.values())
+        if name in _OUTPUT_PATHS and (where.startswith("/") or ".." in PurePath(where).parts):
+            raise InputError(f"{file}: {option} = {value} is outside the instance directory; leave it out")
+        checked.pop(name, None)
+        checked[name] = option, value
+    return dict(checked.values())
 
 
 def _require_printable(file: Path, name: str, value: str) -> None:
-    """Reject line breaks above all: they would begin another option or group in the server's my.cnf."""
+    """Reject line breaks above all: they would start another option or group in the server's my.cnf."""
     if not value.isprintable():
         raise InputError(f"{file}: {name}: expected printable characters, found {reprlib.repr(value)}")

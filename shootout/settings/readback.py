@@ -1,4 +1,4 @@
-"""Requested settings compared with a running server's variables and its error log."""
+"""Compares requested settings with a running server's variables and error log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shootout.settings.profiles import Compiled, Request
 from shootout.settings.setting import Setting, normalise, variable
 from shootout.settings.table import NOTABLE, SETTINGS
 
-LOG_WARNINGS_MAX = 8  # more would bury everything else
+LOG_WARNINGS_MAX = 8  # more would bury all other warnings
 
 _LOG_LEVEL = re.compile(r"^.*?\[(?:warning|error)\] *(?:\[[\w-]+\] *)*", re.IGNORECASE)  # time, level, codes
 _ABOUT_ACCOUNTS = "in --skip-name-resolve mode"  # a warning about accounts, not options
@@ -20,11 +20,11 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 def compare(
     compiled: Compiled, effective: Mapping[str, str]
 ) -> tuple[tuple[SettingRecord, ...], tuple[Warning, ...]]:
-    """Compare what was requested with the server's variables (empty before it runs).
+    """Compare requested settings with the server's variables (empty before it runs).
 
     Returns a record for each setting and option, and for defaults that may explain differences between
-    servers; and a warning for each that differs or is lacking. Options without a variable cannot be checked:
-    servers refuse unknown options unless they begin with `loose-`.
+    servers; and a warning for each that differs or is lacking. Options without a variable cannot be checked,
+    but servers refuse unknown options unless they start with `loose-`.
     """
     loose = {variable(option) for option in compiled.options if option.casefold().startswith("loose")}
     records = {
@@ -37,13 +37,14 @@ def compare(
 
 
 def log_warnings(log: str, compiled: Compiled) -> tuple[Warning, ...]:
-    """The warnings and errors in a server's log about the options it was given."""
-    given = {variable(option) for option in compiled.options}
+    """The warnings and errors in a server's log about its options."""
+    variables = {variable(option) for option in compiled.options}
     lines = [line for line in log.splitlines() if _LOG_LEVEL.match(line) and _ABOUT_ACCOUNTS not in line]
-    messages = dict.fromkeys(_LOG_LEVEL.sub("", line).strip() for line in lines if given & _variables(line))
+    relevant = (line for line in lines if variables & _variables(line))
+    messages = dict.fromkeys(_LOG_LEVEL.sub("", line).strip() for line in relevant)
     return tuple(
-        Warning(code="settings-told", text=f"The server says: {words}")
-        for words in [*messages][:LOG_WARNINGS_MAX]
+        Warning(code="settings-told", text=f"The server says: {message}")
+        for message in [*messages][:LOG_WARNINGS_MAX]
     )
 
 
@@ -95,7 +96,7 @@ def _variable_and_value(option: str, value: str, effective: Mapping[str, str]) -
         return opposite[1], "OFF"
     if name not in effective and (same := re.fullmatch(r"enable_(.+)", name)):
         return same[1], "ON"
-    if name == "log_bin":  # the option holds a file's name, the variable whether there is one
+    if name == "log_bin":  # the option is a file name, the variable a switch
         return name, "OFF" if normalise(value) == "0" else "ON"
     return name, value or "ON"
 
@@ -108,7 +109,7 @@ def _matches(setting: Setting | None, wanted: str, found: str) -> bool:
 
 
 def _defaults(effective: Mapping[str, str]) -> Iterator[SettingRecord]:
-    """Records of every setting that can be read, and of other notable variables."""
+    """Records of all readable settings, and of other notable variables."""
     for name, setting in SETTINGS.items():
         if reading := setting.reading(effective):
             yield SettingRecord(

@@ -1,4 +1,4 @@
-"""A setting: how each version writes it, and how its value is read back from a server."""
+"""A setting: its options in each version, and how its value is read back from a server."""
 
 from __future__ import annotations
 
@@ -22,22 +22,23 @@ _SWITCH = {"on": "1", "true": "1", "yes": "1", "off": "0", "false": "0", "no": "
 
 
 class Row(NamedTuple):
-    """How a setting is written by versions with since ≤ version < before.
+    """The options of a setting in versions with since ≤ version < before.
 
     In an option's form `{}` is the value and `{half}` half of it. Without options, the version behaves that
-    way anyway. `lacks` says why the version lacks the setting; the options are then the nearest substitute.
+    way anyway. `lacks` is the reason why the version lacks the setting; the options are then the nearest
+    substitute.
     """
 
     options: Mapping[str, str] = {}
     since: Version = (0, 0, 0)
     before: Version = (1000, 0, 0)
     families: tuple[Family, ...] = EVERY
-    when: Scalar | None = None  # for this value only; a text may contain wildcards
-    plugin: str = ""  # for servers with this plugin file
+    when: Scalar | None = None  # for this value only; a string may contain wildcards
+    plugin: str = ""  # only for servers with this plugin file
     lacks: str = ""
 
     def fits(self, value: Scalar, family: Family, version: Version, plugins: Collection[str]) -> bool:
-        """Whether the row applies to that value on that server."""
+        """Whether the row applies to this value on this server."""
         if family not in self.families or not self.since <= version < self.before:
             return False
         if self.plugin and self.plugin not in plugins:
@@ -46,40 +47,40 @@ class Row(NamedTuple):
             return fnmatch.fnmatchcase(str(value).casefold(), self.when.casefold())
         return self.when is None or self.when == value
 
-    def written(self, value: Scalar) -> dict[str, str]:
-        """The my.cnf options for that value; an option with an empty value has none."""
+    def options_for(self, value: Scalar) -> dict[str, str]:
+        """The my.cnf options for this value; an empty string is an option without a value."""
         half = str(value // 2) if isinstance(value, int) else ""
         text = str(int(value)) if isinstance(value, bool) else str(value)
         return {option: form.format(text, half=half) for option, form in self.options.items()}
 
 
 class Reading(NamedTuple):
-    """How the value is read from a server that has all these variables."""
+    """How to read the value from a server that has all these variables."""
 
     variables: tuple[str, ...]
-    of: Callable[[Sequence[str]], str] = lambda values: values[0]
-    words: Mapping[str, str] = {}  # the server's normalised words, and what they mean
+    combine: Callable[[Sequence[str]], str] = lambda values: values[0]
+    synonyms: Mapping[str, str] = {}  # from the server's normalised values to ours
 
 
 class Setting(NamedTuple):
-    """A setting's meaning, rows and readings; the first row and the first reading that fit apply."""
+    """A setting's meaning, rows and readings; the first matching row and reading apply."""
 
     kind: Kind
     meaning: str
     rows: tuple[Row, ...] = ()
     readings: tuple[Reading, ...] = ()
-    choices: tuple[str, ...] = ()  # the values of a text; empty: any
+    choices: tuple[str, ...] = ()  # possible values of a string; empty: any
     step: int = 1  # servers round other values to a multiple of this
-    least: int = 0  # servers raise smaller values to this
+    minimum: int = 0  # servers raise smaller values to this
     at_least: bool = False  # a larger value on the server satisfies the request
-    in_files: bool = False  # shapes the data files: another value needs another template
+    in_files: bool = False  # affects the data files: another value needs another template
 
     def row(self, value: Scalar, family: Family, version: Version, plugins: Collection[str] = ()) -> Row:
-        """The row for that value on that server; one that lacks it if there is none."""
-        # MySQL 6.0 was a branch of 5.1 and abandoned before 5.5.
+        """The row for this value on this server; a lacking one if there is none."""
+        # MySQL 6.0 branched off 5.1 and was abandoned before 5.5.
         known = (5, 1, 30) if version[:2] == (6, 0) else version
         fitting = (row for row in self.rows if row.fits(value, family, known, plugins))
-        return next(fitting, Row(lacks="it is not known how that version expresses it"))
+        return next(fitting, Row(lacks="no option of that version is known for it"))
 
     def reading(self, variables: Mapping[str, str]) -> Reading | None:
         """The reading for a server with these variables; None if it cannot be read."""
@@ -91,11 +92,11 @@ class Setting(NamedTuple):
         reading = self.reading(variables)
         if reading is None:
             return None
-        found = reading.of([variables[each] for each in reading.variables])
-        return self.display(reading.words.get(normalise(found), found))
+        found = reading.combine([variables[each] for each in reading.variables])
+        return self.display(reading.synonyms.get(normalise(found), found))
 
     def display(self, value: Scalar) -> str:
-        """A value as reports show it: ON, OFF, digits, or a text in the spelling of its choice."""
+        """A value as reports show it: ON, OFF, digits, or a string spelled as in `choices`."""
         text = str(value)
         plain = normalise(text)
         if self.kind == "switch":
@@ -106,12 +107,12 @@ class Setting(NamedTuple):
 
     @property
     def variables(self) -> set[str]:
-        """The variables it is read from, in any version."""
+        """The variables to read it from, over all versions."""
         return {each for reading in self.readings for each in reading.variables}
 
 
 def normalise(value: str) -> str:
-    """One form for all spellings of a value: 1/ON/true, 512M/536870912, dir/ and ./dir, 90 and 90.000."""
+    """A canonical form of all spellings: 1/ON/true, 512M/536870912, dir/ and ./dir, 90 and 90.000."""
     text = value.strip().strip("'\"").casefold()
     if text in _SWITCH:
         return _SWITCH[text]
@@ -126,20 +127,20 @@ def normalise(value: str) -> str:
 
 
 def variable(option: str) -> str:
-    """The variable that a my.cnf option sets, however it is spelled."""
+    """The variable that a my.cnf option sets, in whatever spelling."""
     return option.replace("-", "_").casefold().removeprefix("loose_")
 
 
 def product(values: Sequence[str]) -> str:
     """The product of sizes and counts."""
-    return _whole(math.prod, values)
+    return _combined(math.prod, values)
 
 
-def least(values: Sequence[str]) -> str:
+def smallest(values: Sequence[str]) -> str:
     """The smallest value, which is the effective limit."""
-    return _whole(min, values)
+    return _combined(min, values)
 
 
-def _whole(of: Callable[[list[int]], int], values: Sequence[str]) -> str:
+def _combined(combine: Callable[[list[int]], int], values: Sequence[str]) -> str:
     plain = [normalise(value) for value in values]
-    return str(of([int(value) for value in plain])) if all(map(str.isdecimal, plain)) else values[0]
+    return str(combine([int(value) for value in plain])) if all(map(str.isdecimal, plain)) else values[0]

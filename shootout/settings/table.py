@@ -1,8 +1,8 @@
-"""Every setting that a profile can name: its meaning, and how each version of each family writes it.
+"""All settings that a profile can name: their meanings, and their options in each version of each family.
 
-A new version, family or setting is a row here; the first row that fits applies. The source is the server's
-own `--verbose --help` for versions in the catalogue (tests/settings/test_table.py), and the change history of
-the manual for all others.
+A new version, family or setting needs a row here; the first matching row applies. Source: the server's own
+`--verbose --help` for versions in the catalogue (tests/settings/test_table.py), the manual's change history
+for all others.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from shootout.model.value import Family, Version
-from shootout.settings.setting import Kind, Reading, Row, Setting, least, normalise, product, variable
+from shootout.settings.setting import Kind, Reading, Row, Setting, normalise, product, smallest, variable
 
 MIB = 2**20
 
@@ -21,14 +21,14 @@ _ORACLE: tuple[Family, ...] = ("mysql", "percona")  # Percona Server's versions 
 
 _ALWAYS: Version = (0, 0, 0)
 _NEVER: Version = (1000, 0, 0)
-_V5_1: Version = (5, 1, 0)  # Percona Server and MariaDB 5.1 brought XtraDB, an extended InnoDB
-_V5_5: Version = (5, 5, 4)  # MySQL's InnoDB has these options from here on
+_V5_1: Version = (5, 1, 0)  # Percona Server and MariaDB 5.1 introduced XtraDB, an extended InnoDB
+_V5_5: Version = (5, 5, 4)  # the first version of MySQL's InnoDB with these options
 _V5_5_3: Version = (5, 5, 3)  # utf8mb4 and the performance schema
 
-_UTF8 = "utf8mb4 came with 5.5.3; utf8, of three bytes at most, stands in for it"
+_UTF8 = "utf8mb4 came with 5.5.3; utf8, with at most three bytes per character, replaces it"
 _POOL = "pool-of-threads"
 _PLUGIN = "thread_pool.so"
-_NO_PLUGIN = f"MySQL has it in a plugin, {_PLUGIN}, which this server comes without"
+_NO_PLUGIN = f"MySQL has it in a plugin, {_PLUGIN}, which this server lacks"
 _NO_POOL = "came with MariaDB 5.1, Percona Server 5.5.29, and a plugin for MySQL 5.5.16"
 
 
@@ -39,7 +39,7 @@ def _fixed(
     before: Version = _NEVER,
     families: tuple[Family, ...] = ("mysql", "percona", "mariadb"),
 ) -> tuple[Row, ...]:
-    """Rows for versions without an option: they behave like `values` and lack all others."""
+    """Rows for versions without an option: they behave like `values` and lack all other values."""
     return (
         *(Row(since=since, before=before, families=families, when=value) for value in values),
         Row(since=since, before=before, families=families, lacks=reason),
@@ -47,14 +47,14 @@ def _fixed(
 
 
 def _builtin(value: int | str, reason: str) -> tuple[Row, ...]:
-    """Rows for MySQL's InnoDB before 5.5, and any before XtraDB: fixed at `value`."""
+    """Rows for MySQL's InnoDB before 5.5 and all families' before XtraDB: fixed at `value`."""
     return (
         *_fixed(f"{reason} in InnoDB of 5.0", value, before=_V5_1),
         *_fixed(f"{reason} in InnoDB of 5.1", value, before=_V5_5, families=_MYSQL),
     )
 
 
-# The thread pool of MySQL is a plugin that not every server has; these rows come after all that have a pool.
+# MySQL's thread pool is a plugin that not every server has. These rows follow those of versions with a pool.
 _WITHOUT_POOL = (Row(since=(5, 5, 16), families=_MYSQL, lacks=_NO_PLUGIN), Row(lacks=_NO_POOL))
 
 
@@ -67,19 +67,21 @@ def _one(
     option: str,
     meaning: str,
     *rows: Row,
-    words: Mapping[str, str] | None = None,
+    synonyms: Mapping[str, str] | None = None,
     other_names: tuple[str, ...] = (),
     choices: tuple[str, ...] = (),
     step: int = 1,
     at_least: bool = False,
     in_files: bool = False,
 ) -> Setting:
-    """A setting that is one option and its variable, in every version without a row of its own."""
+    """A setting with one option and variable in all versions that have no row of their own."""
     return Setting(
         kind=kind,
         meaning=meaning,
         rows=(*rows, Row({option: "{}"})),
-        readings=tuple(Reading((name,), words=words or {}) for name in (variable(option), *other_names)),
+        readings=tuple(
+            Reading((name,), synonyms=synonyms or {}) for name in (variable(option), *other_names)
+        ),
         choices=choices,
         step=step,
         at_least=at_least,
@@ -106,27 +108,27 @@ _MEMORY: Mapping[str, Setting] = {
         "parts of the buffer pool with separate locks; a pool below 1 GiB has one",
         *_fixed("one buffer pool before 5.5", 1, before=_V5_5),
         *_fixed("one buffer pool since MariaDB 10.5", 1, since=(10, 5, 0), families=_MARIADB),
-        words={"0": "1"},  # MariaDB 10.5 still has the variable
+        synonyms={"0": "1"},  # MariaDB 10.5 still has the variable
     ),
     "additional_mem_pool_bytes": _one(
         "bytes",
         "innodb-additional-mem-pool-size",
         "InnoDB's memory for its dictionary, in versions that do not use the system's allocator",
-        *_fixed("taken from the system since 5.7.4", since=(5, 7, 4), families=_ORACLE),
-        *_fixed("taken from the system since MariaDB 10.2", since=(10, 2, 2), families=_MARIADB),
+        *_fixed("the system's allocator since 5.7.4", since=(5, 7, 4), families=_ORACLE),
+        *_fixed("the system's allocator since MariaDB 10.2", since=(10, 2, 2), families=_MARIADB),
     ),
     "log_buffer_bytes": _one("bytes", "innodb-log-buffer-size", "buffer of the redo log", step=MIB),
-    "key_buffer_bytes": _one("bytes", "key-buffer-size", "MyISAM's cache of indexes", step=4096),
+    "key_buffer_bytes": _one("bytes", "key-buffer-size", "MyISAM's index cache", step=4096),
     "key_cache_segments": _one(
         "number",
         "key-cache-segments",
-        "parts of that cache with separate locks; 0: undivided",
-        *_fixed("MariaDB alone divides the key cache", 0, families=_ORACLE),
+        "parts of MyISAM's index cache with separate locks; 0: undivided",
+        *_fixed("only MariaDB divides the key cache", 0, families=_ORACLE),
         *_fixed("came with MariaDB 5.2", 0, before=(5, 2, 0)),
     ),
     "query_cache_bytes": Setting(
         "bytes",
-        "cache of complete results; 0: none",
+        "cache of complete query results; 0: none",
         rows=(
             *_fixed("no query cache since 8.0.3", 0, since=(8, 0, 3), families=_ORACLE),
             Row({"query-cache-type": "0", "query-cache-size": "0"}, when=0),
@@ -139,7 +141,7 @@ _MEMORY: Mapping[str, Setting] = {
         "bytes",
         "larger temporary tables go to disk",
         rows=(Row({"tmp-table-size": "{}", "max-heap-table-size": "{}"}),),
-        readings=(Reading(("tmp_table_size", "max_heap_table_size"), least),),
+        readings=(Reading(("tmp_table_size", "max_heap_table_size"), smallest),),
         step=1024,
     ),
     "join_buffer_bytes": _one("bytes", "join-buffer-size", "per join without an index", step=4096),
@@ -156,7 +158,7 @@ _DURABILITY: Mapping[str, Setting] = {
         "InnoDB's redo log, all of its files together",
         rows=(
             Row({"innodb-redo-log-capacity": "{}"}, since=(8, 0, 30), families=_ORACLE),
-            # One file from here on; the number of files is still accepted, and ignored.
+            # A single file; the number of files is still accepted, but ignored.
             Row({"innodb-log-file-size": "{}"}, since=(10, 5, 2), families=_MARIADB),
             Row({"innodb-log-file-size": "{half}", "innodb-log-files-in-group": "2"}),
         ),
@@ -166,19 +168,19 @@ _DURABILITY: Mapping[str, Setting] = {
             Reading(("innodb_log_file_size",)),
         ),
         step=2 * MIB,
-        least=8 * MIB,
-        in_files=True,  # with another size, every start would write a new log
+        minimum=8 * MIB,
+        in_files=True,  # with a different size, every start would write a new log
     ),
     "flush_log_at_trx_commit": _one(
         "number",
         "innodb-flush-log-at-trx-commit",
-        "a commit is 1: on disk, 2: with the system, 0: in the server, and on disk within a second",
+        "where a commit is 1: on disk, 2: in the system's cache, 0: in the server; on disk within a second",
     ),
     "doublewrite": _one(
         "switch",
         "innodb-doublewrite",
         "pages are written twice, so that torn ones can be repaired",
-        words={"detect_and_recover": "ON"},  # its synonym since 8.0.30
+        synonyms={"detect_and_recover": "ON"},  # its synonym since 8.0.30
     ),
     "flush_method": _one(
         "text",
@@ -187,12 +189,12 @@ _DURABILITY: Mapping[str, Setting] = {
         Row(before=_V5_5, when="fsync"),  # the default, under another name
         Row(since=(11, 0, 1), families=_MARIADB, when="O_DIRECT"),  # the default; the option is deprecated
         Row(before=(5, 6, 7), when="O_DIRECT_NO_FSYNC", lacks="came with 5.6.7 and MariaDB 10.0"),
-        words={"": "fsync", "fdatasync": "fsync"},
+        synonyms={"": "fsync", "fdatasync": "fsync"},
         choices=("fsync", "O_DSYNC", "O_DIRECT", "O_DIRECT_NO_FSYNC"),
     ),
     "binary_log": Setting(
         "switch",
-        "a log of changes for replicas; on by default in MySQL 8.0",
+        "log of changes for replicas; on by default in MySQL 8.0",
         rows=(
             Row({"log-bin": "binlog", "server-id": "1"}, when=True),
             Row(before=_V5_5, when=False),
@@ -203,13 +205,13 @@ _DURABILITY: Mapping[str, Setting] = {
     "binlog_format": _one(
         "text",
         "binlog-format",
-        "format of that log",
-        *_fixed("statements alone before 5.1.5", "STATEMENT", before=(5, 1, 5)),
+        "format of the binary log",
+        *_fixed("only STATEMENT before 5.1.5", "STATEMENT", before=(5, 1, 5)),
         Row(since=(8, 0, 34), families=_ORACLE, when="ROW"),  # the default; the option is deprecated
         choices=("ROW", "STATEMENT", "MIXED"),
     ),
     "sync_binlog": _one(
-        "number", "sync-binlog", "number of commits after which that log is synced; 0: left to the system"
+        "number", "sync-binlog", "commits after which the binary log is synced; 0: left to the system"
     ),
 }
 
@@ -217,7 +219,7 @@ _INNODB: Mapping[str, Setting] = {
     "page_bytes": _one(
         "bytes",
         "innodb-page-size",
-        "InnoDB's page",
+        "size of InnoDB's pages",
         *_fixed("16 KiB before 5.6.4", 16_384, before=(5, 6, 4)),
         in_files=True,
     ),
@@ -239,23 +241,23 @@ _INNODB: Mapping[str, Setting] = {
         "innodb-change-buffering",
         "changes of secondary indexes that are buffered until the page is read; by default none in MySQL 8.4,"
         " all in others",
-        *_builtin("inserts", "inserts alone"),
+        *_builtin("inserts", "only inserts"),
         Row({"innodb-change-buffering": "{}"}, before=_V5_5, when="inserts"),
         Row({"innodb-change-buffering": "{}"}, before=_V5_5, when="none"),
-        Row(before=_V5_5, lacks="inserts or none before 5.5"),
+        Row(before=_V5_5, lacks="only inserts or none before 5.5"),
         *_fixed("no change buffer since MariaDB 11.0", "none", since=(11, 0, 0), families=_MARIADB),
         choices=("none", "inserts", "deletes", "changes", "purges", "all"),
     ),
     "io_capacity": _one(
         "number",
         "innodb-io-capacity",
-        "page writes per second that InnoDB's background work assumes",
+        "writes per second that InnoDB's background work may assume",
         *_builtin(100, "100"),
     ),
     "io_capacity_max": _one(
         "number",
         "innodb-io-capacity-max",
-        "the same when flushing falls behind",
+        "the same while flushing lags behind",
         *_fixed("came with 5.6.6 and MariaDB 10.0", before=(5, 6, 6)),
     ),
     "flush_neighbors": Setting(
@@ -275,7 +277,7 @@ _INNODB: Mapping[str, Setting] = {
         readings=(
             Reading(("innodb_flush_neighbors",)),
             Reading(
-                ("innodb_flush_neighbor_pages",), words={"none": "0", "cont": "1", "area": "2", "1": "2"}
+                ("innodb_flush_neighbor_pages",), synonyms={"none": "0", "cont": "1", "area": "2", "1": "2"}
             ),
         ),
     ),
@@ -286,9 +288,9 @@ _INNODB: Mapping[str, Setting] = {
         "number",
         "innodb-purge-threads",
         "threads that remove old row versions",
-        *_fixed("a part of the master thread before 5.5", before=_V5_5),
+        *_fixed("part of the master thread before 5.5", before=_V5_5),
         Row({"innodb-purge-threads": "1"}, before=(5, 6, 2), when=1),
-        Row({"innodb-purge-threads": "1"}, before=(5, 6, 2), lacks="1 at most before 5.6"),
+        Row({"innodb-purge-threads": "1"}, before=(5, 6, 2), lacks="at most 1 before 5.6"),
     ),
     "read_io_threads": _one(
         "number",
@@ -313,20 +315,20 @@ _INNODB: Mapping[str, Setting] = {
         "switch",
         "innodb-use-native-aio",
         "the kernel's asynchronous I/O",
-        *_fixed("made of threads before 5.5", False, before=_V5_5),
+        *_fixed("simulated with threads before 5.5", False, before=_V5_5),
     ),
     "thread_concurrency": _one(
         "number",
         "innodb-thread-concurrency",
         "concurrent threads inside InnoDB; 0: no limit",
-        Row({"innodb-thread-concurrency": "999"}, before=(5, 0, 19), when=0),  # from 20 on there was none
+        Row({"innodb-thread-concurrency": "999"}, before=(5, 0, 19), when=0),  # 20 and more meant no limit
         *_fixed("no limit since MariaDB 10.5.5", 0, since=(10, 5, 5), families=_MARIADB),
-        words={"999": "0"},
+        synonyms={"999": "0"},
     ),
     "autoinc_lock_mode": _one(
         "number",
         "innodb-autoinc-lock-mode",
-        "auto-increment is locked 0: per statement, 1: if the number of rows is unknown, 2: never",
+        "auto-increment lock 0: per statement, 1: if the number of rows is unknown, 2: never",
         *_fixed("0 before 5.1.22", 0, before=(5, 1, 22)),
     ),
     "lock_wait_timeout_s": _one(
@@ -336,17 +338,17 @@ _INNODB: Mapping[str, Setting] = {
 
 _SERVER: Mapping[str, Setting] = {
     "max_connections": _one("number", "max-connections", "concurrent connections"),
-    "back_log": _one("number", "back-log", "connections that may wait to be accepted"),
+    "back_log": _one("number", "back-log", "connections that may wait for acceptance"),
     "open_files_limit": _one(
         "number",
         "open-files-limit",
-        "open files; a server that may open more satisfies it",
+        "open files; a higher limit on the server satisfies it",
         at_least=True,
     ),
     "table_open_cache": _one(
         "number",
         "table-open-cache",
-        "open tables to cache",
+        "open tables in the cache",
         Row({"table-cache": "{}"}, before=(5, 1, 3)),
         other_names=("table_cache",),
     ),
@@ -354,7 +356,7 @@ _SERVER: Mapping[str, Setting] = {
     "max_prepared_stmt_count": _one(
         "number",
         "max-prepared-stmt-count",
-        "prepared statements in all connections together",
+        "prepared statements of all connections together",
         *_fixed("no limit before 5.0.21", before=(5, 0, 21)),
     ),
     "skip_name_resolve": Setting(
@@ -380,7 +382,7 @@ _SERVER: Mapping[str, Setting] = {
             Row({"plugin-load-add": _PLUGIN}, since=(5, 6, 0), families=_MYSQL, plugin=_PLUGIN),
             *_WITHOUT_POOL,
         ),
-        readings=(Reading(("thread_handling",), words={"loaded-dynamically": _POOL}),),
+        readings=(Reading(("thread_handling",), synonyms={"loaded-dynamically": _POOL}),),
         choices=("one-thread-per-connection", _POOL),
     ),
     "thread_pool_size": Setting(
@@ -389,7 +391,7 @@ _SERVER: Mapping[str, Setting] = {
         rows=(
             Row({"thread-pool-size": "{}"}, since=_V5_1, families=_MARIADB),
             Row({"thread-pool-size": "{}"}, since=(5, 5, 29), families=_PERCONA),
-            # `loose`, as initialising the data directory loads no plugin.
+            # `loose`: initialising the data directory does not load the plugin.
             Row({"loose-thread-pool-size": "{}"}, since=(5, 5, 16), families=_MYSQL, plugin=_PLUGIN),
             *_WITHOUT_POOL,
         ),
@@ -411,7 +413,7 @@ _SERVER: Mapping[str, Setting] = {
         "statements with priority in the pool: those of open transactions, all, or none",
         rows=(
             Row({"thread-pool-priority": "auto"}, since=(10, 2, 2), families=_MARIADB, when="transactions"),
-            Row(families=_MARIADB, lacks="MariaDB has transactions alone, since 10.2"),
+            Row(families=_MARIADB, lacks="MariaDB has only transactions, since 10.2"),
             Row({"thread-pool-high-prio-mode": "{}"}, since=(5, 6, 15), families=_PERCONA),
             Row(
                 {"thread-pool-high-prio-mode": "{}"},
@@ -426,7 +428,7 @@ _SERVER: Mapping[str, Setting] = {
         ),
         readings=(
             Reading(("thread_pool_high_prio_mode",)),
-            Reading(("thread_pool_priority",), words={"auto": "transactions"}),
+            Reading(("thread_pool_priority",), synonyms={"auto": "transactions"}),
         ),
         choices=("transactions", "statements", "none"),
     ),
@@ -446,14 +448,14 @@ _SERVER: Mapping[str, Setting] = {
     "character_set": _one(
         "text",
         "character-set-server",
-        "of new tables",
+        "character set of new tables",
         Row({"character-set-server": "utf8"}, before=_V5_5_3, when="utf8mb4", lacks=_UTF8),
         in_files=True,
     ),
     "collation": _one(
         "text",
         "collation-server",
-        "of new tables",
+        "collation of new tables",
         *(
             Row({"collation-server": f"utf8_{tail}"}, before=_V5_5_3, when=f"utf8mb4_{tail}", lacks=_UTF8)
             for tail in ("bin", "general_ci", "unicode_ci")
@@ -468,7 +470,7 @@ _SERVER: Mapping[str, Setting] = {
     "default_storage_engine": _one(
         "text",
         "default-storage-engine",
-        "storage engine of tables that name none; MyISAM by default before 5.5.5",
+        "storage engine of tables without ENGINE; MyISAM by default before 5.5.5",
         other_names=("storage_engine",),
         in_files=True,
     ),

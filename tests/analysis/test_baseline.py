@@ -105,7 +105,7 @@ def test_an_incompatible_baseline_is_refused_and_the_difference_named(tmp_path: 
                 workloads=(structs.replace(a_run(20).header.workloads[0], protocol="prepared"),),
             ),
         ),
-        "the anchor a is another build": structs.replace(
+        "the anchor a is a different build": structs.replace(
             a_run(20, "r2"),
             header=structs.replace(
                 a_run(20, "r2").header,
@@ -185,7 +185,7 @@ def test_other_statements_are_another_measurement(tmp_path: Path) -> None:
     accepted(tmp_path, sending(a_run(20), "one"))
     assert head(tmp_path, sending(a_run(20, "r2"), "one")).verdict is Verdict.EQUIVALENT
     other = head(tmp_path, sending(a_run(20, "r2"), "two"))
-    assert other.reason == "its baseline does not fit: reads sends other statements"
+    assert other.reason == "its baseline does not fit: reads sends different statements"
 
 
 def test_noise_of_both_runs_is_the_floor(tmp_path: Path) -> None:

@@ -14,12 +14,12 @@ from shootout.analysis.claims import Throughputs
 from shootout.inputs import published
 from shootout.model.published import (
     Claim,
+    DataPoint,
     OrderClaim,
     PeakClaim,
     Published,
     PublishedServer,
     RatioClaim,
-    Spot,
     TopClaim,
     WithinClaim,
 )
@@ -133,7 +133,7 @@ def outcome(claim: Claim, found: Throughputs) -> ClaimResult:
 
 
 def a_ratio(low: float | None = None, high: float | None = None) -> RatioClaim:
-    head, base = Spot(server="a", threads=(1,)), Spot(server="b", threads=(1,))
+    head, base = DataPoint(server="a", threads=(1,)), DataPoint(server="b", threads=(1,))
     return RatioClaim(name="r", text="t", head=head, base=base, low=low, high=high)
 
 
@@ -170,7 +170,7 @@ def test_one_start_and_a_missing_throughput_are_inconclusive() -> None:
 
 
 def test_a_range_is_the_mean_of_what_both_have() -> None:
-    head, base = Spot(server="a", threads=(2, 8)), Spot(server="b", threads=(2, 8))
+    head, base = DataPoint(server="a", threads=(2, 8)), DataPoint(server="b", threads=(2, 8))
     claim = RatioClaim(name="r", text="t", head=head, base=base, high=1.0)
     found = throughputs(
         {
@@ -186,8 +186,8 @@ def test_a_range_leaves_out_what_was_not_steady() -> None:
     claim = RatioClaim(
         name="r",
         text="t",
-        head=Spot(server="a", threads=(2, 8)),
-        base=Spot(server="b", threads=(2, 8)),
+        head=DataPoint(server="a", threads=(2, 8)),
+        base=DataPoint(server="b", threads=(2, 8)),
         low=1.5,
     )
     found = throughputs({"a": {2: [200, 200], 8: [100]}, "b": {2: [100, 100], 8: [100, 100]}})
@@ -195,7 +195,7 @@ def test_a_range_leaves_out_what_was_not_steady() -> None:
 
 
 def test_a_peak_is_where_throughput_is_highest() -> None:
-    head, base = Spot(server="a"), Spot(server="a", threads=(1,))
+    head, base = DataPoint(server="a"), DataPoint(server="a", threads=(1,))
     claim = RatioClaim(name="r", text="t", head=head, base=base, low=2.9)
     found = throughputs({"a": {1: [100, 100.2], 4: [300, 301], 64: [200, 202]}})
     assert outcome(claim, found).outcome is HOLDS

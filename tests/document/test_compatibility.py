@@ -38,7 +38,7 @@ def test_what_differs_is_named(changes: dict[str, Any], expected: str) -> None:
     )
     with pytest.raises(InputError) as caught:
         resume.require_same_run(then, structs.replace(then, **changes))
-    assert str(caught.value).startswith(f"run {then.run} cannot go on: {expected}")
+    assert str(caught.value).startswith(f"run {then.run} cannot be resumed: {expected}")
     resume.require_same_run(then, then)
 
 
@@ -68,7 +68,7 @@ def test_a_server_must_be_the_same_build_with_the_same_settings() -> None:
     first, *rest = then.settings
     now = structs.replace(then, settings=(structs.replace(first, effective="1"), *rest))
     assert differs(now).startswith(
-        'run r cannot go on: server mysql-5.7.22, effective buffer_pool_bytes "536870912", now "1"'
+        'run r cannot be resumed: server mysql-5.7.22, effective buffer_pool_bytes "536870912", now "1"'
     )
     now = structs.replace(then, settings=(structs.replace(first, requested="1"), *rest))
     assert "mysql-5.7.22, requested buffer_pool_bytes" in differs(now)

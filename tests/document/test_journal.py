@@ -302,7 +302,7 @@ def test_a_document_goes_on_wherever_it_was_torn(tmp_path: Path) -> None:
 
 def test_a_document_of_an_older_format_does_not_go_on(tmp_path: Path) -> None:
     (tmp_path / f"{RUN}.jsonl").write_text(HEADER_3)
-    with pytest.raises(InputError, match=r"jsonl: written in a format before 4: it cannot go on$"):
+    with pytest.raises(InputError, match=r"jsonl: its format is older than 4; the run cannot be resumed$"):
         journal.Writer(tmp_path, RUN, resumed=True)
 
 
@@ -317,15 +317,15 @@ def test_a_journal_that_goes_on_says_so_once_and_only_if_there_is_something_to_s
     interrupted.open()
     interrupted.end(CUT_SHORT)
     refused = a_journal()
-    refused.keep(A_FAILURE)
+    refused.add(A_FAILURE)
     refused.discard()
     refused.end(CUT_SHORT)
     assert path.read_bytes() == before
 
     first = a_journal()
-    first.keep(A_FAILURE)
+    first.add(A_FAILURE)
     first.open()
-    first.keep(a_start(2))
+    first.add(a_start(2))
     first.end(CUT_SHORT)
     a_journal().end(AN_END)  # there was nothing left to measure
     found = journal.read(path)
@@ -393,18 +393,18 @@ def test_lines_of_another_document_are_not_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", ": not a run document: it has no whole line"),
-        (GOLDEN_3[:50], ": not a run document: it has no whole line"),
+        ("", ": not a run document: no complete line"),
+        (GOLDEN_3[:50], ": not a run document: no complete line"),
         ("nonsense\n", ":1: not a run document: no format number in its first line"),
         ("[1]\n", ":1: not a run document: no format number in its first line"),
         ('{"record":"run"}\n', ":1: not a run document: no format number in its first line"),
         (
             GOLDEN_3.replace('"format":3', '"format":5'),
-            ": written in format 5; this shootout reads format 4 and before",
+            ": written in format 5; this shootout reads formats 1 to 4",
         ),
         (
             GOLDEN_3.replace('"format":3', '"format":0'),
-            ": written in format 0; this shootout reads format 4 and before",
+            ": written in format 0; this shootout reads formats 1 to 4",
         ),
         (
             GOLDEN_3.replace('"format":3', '"format":1'),
@@ -420,11 +420,11 @@ def test_lines_of_another_document_are_not_taken(tmp_path: Path) -> None:
         ),
         (
             GOLDEN_3.replace('"window_s":[0.1,', '"window_s":['),
-            ":2: server 'a': its arrays differ in their number of rounds",
+            ":2: server 'a': its arrays have different numbers of rounds",
         ),
         (GOLDEN_3.replace("reads-t4", "reads-t5"), ":2: block 'reads-t5' is not in the header"),
-        (GOLDEN_3 + RECORDS_3, ":5: the run ended on line 4, nothing may follow"),
-        (sealed(HEADER_4 * 2), ":2: a second header; one document holds one run"),
+        (GOLDEN_3 + RECORDS_3, ":5: the run ended on line 4; nothing may follow"),
+        (sealed(HEADER_4 * 2), ":2: a second header; a document holds only one run"),
     ],
 )
 def test_the_line_that_is_wrong_is_named(tmp_path: Path, text: str, expected: str) -> None:
@@ -444,7 +444,7 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
 
 def test_a_start_that_is_there_twice(tmp_path: Path) -> None:
     path = written(tmp_path, a_header(), a_start(1), a_start(2), a_start(1))
-    with pytest.raises(InputError, match=rf"^{path}:4: start 1 of block 'reads-t4' is there twice$"):
+    with pytest.raises(InputError, match=rf"^{path}:4: start 1 of block 'reads-t4' appears twice$"):
         journal.read(path)
 
 
@@ -502,7 +502,7 @@ def test_a_disk_that_becomes_full_keeps_what_was_written(tmp_path: Path) -> None
 
 def test_a_document_is_not_overwritten(tmp_path: Path) -> None:
     path = written(tmp_path, a_header())
-    with pytest.raises(InputError, match=rf"^{path}: this run has a document already$"):
+    with pytest.raises(InputError, match=rf"^{path}: this run already has a document$"):
         journal.Writer(tmp_path, RUN)
 
 

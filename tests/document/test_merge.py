@@ -188,13 +188,13 @@ def test_a_document_of_another_run_is_refused_with_the_difference(shards: list[P
         [shards[1], other], tmp_path / "out"
     )
     other = saved(tmp_path / "z", 3, BLOCKS[:1], planned=structs.replace(PLANNED, threads=(1, 2)))
-    assert refused([shards[1], other], tmp_path / "out").endswith(": other blocks")
+    assert refused([shards[1], other], tmp_path / "out").endswith(": different blocks")
 
 
 def test_a_block_that_two_have_measured_is_refused(shards: list[Path], tmp_path: Path) -> None:
     other = saved(tmp_path / "x", 3, BLOCKS[1:3])
     assert refused([*shards, other], tmp_path / "out") == (
-        f"{other}: block 'oltp_point_select-t2' was measured in {shards[0]}, too; leave one of them out"
+        f"{other}: block 'oltp_point_select-t2' was also measured in {shards[0]}; leave one of them out"
     )
 
 
@@ -210,7 +210,7 @@ def test_what_is_torn_or_foreign_is_named_and_left_out(shards: list[Path], tmp_p
         f"{torn}:3: changed, or not a line of this document",
     ]
     assert path.read_bytes() == merged(shards[:2], tmp_path / "other").read_bytes()
-    with pytest.raises(InputError, match=r"^nothing to merge: no run document among those named$"):
+    with pytest.raises(InputError, match=r"^nothing to merge: none of the files is a run document$"):
         merge.merge([foreign], tmp_path / "none", skipped.append)
 
 
@@ -218,7 +218,7 @@ def test_a_document_of_no_blocks_is_named(shards: list[Path], tmp_path: Path) ->
     odd = saved(tmp_path / "odd", 3, [])
     skipped: list[str] = []
     merge.merge([odd, *shards], tmp_path / "out", skipped.append)
-    assert skipped == [f"{odd}:1: a run of no blocks"]
+    assert skipped == [f"{odd}:1: the run has no blocks"]
 
 
 @pytest.mark.parametrize("started", ["", "yesterday", "0001-01-01T00:00:00+14:00"])
@@ -227,7 +227,7 @@ def test_a_time_that_is_none_is_named(started: str, shards: list[Path], tmp_path
     skipped: list[str] = []
     merge.merge([odd, *shards], tmp_path / "out", skipped.append)
     (said,) = skipped
-    assert said.startswith(f"{odd}: not a time that a run can have begun or ended: ")
+    assert said.startswith(f"{odd}: not a time at which a run can start or finish: ")
 
 
 def test_a_folder_that_takes_no_files_is_named(shards: list[Path]) -> None:
@@ -379,7 +379,7 @@ def test_merge_says_what_is_missing(
     assert "○ unjudged" in printed.out
     assert f"report        {(tmp_path / 'out' / 'site' / 'index.html').as_uri()}\n" in printed.out
     assert printed.err.splitlines() == [
-        f"shootout: left out: {torn}: not a run document: it has no whole line",
+        f"shootout: left out: {torn}: not a run document: no complete line",
         "shootout: 8 cells of 12 were not measured; blocks in no document: oltp_point_select-t4 "
         "oltp_read_write-t1 oltp_read_write-t2 oltp_read_write-t4",
     ]

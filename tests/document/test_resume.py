@@ -136,7 +136,7 @@ def rehearsed(results: Path, planned: plan.Plan, **fields: Any) -> list[tuple[st
     """Run until it is over or stopped, as measure() does, going on with what there is; what was measured."""
     found = resume.find(results, None, pytest.fail)
     resumed = found is not None
-    if found is not None and resume.is_over(found[1]):
+    if found is not None and resume.is_finished(found[1]):
         return []
     writer = journal.Writer(results, RUN, resumed=resumed)
     rehearsal = Rehearsal(
@@ -246,7 +246,7 @@ OVER = structs.replace(CUT_SHORT, interrupted=False)
 def newest(folder: Path, shard: str | None, skip: Callable[[str], None]) -> tuple[Path, bool] | None:
     """The newest document of a shard, and whether its run is over."""
     found = resume.find(folder, shard, skip)
-    return None if found is None else (found[0], resume.is_over(found[1]))
+    return None if found is None else (found[0], resume.is_finished(found[1]))
 
 
 def test_the_newest_run_counts_and_is_over_or_was_cut_short(tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_what_is_torn_is_named_and_passed_over(tmp_path: Path) -> None:
     assert newest(tmp_path, None, skipped.append) == (whole, False)
     assert skipped == [
         f"{changed}:2: changed, or not a line of this document",
-        f"{torn}: not a run document: it has no whole line",
+        f"{torn}: not a run document: no complete line",
     ]
 
 
@@ -328,7 +328,7 @@ def test_a_real_run_goes_on_after_sigterm_and_kill_9(lab: Lab, tmp_path: Path) -
 
     other = lab.run(*command, "--seed", "5")
     assert other.returncode == 2
-    assert f"run {ended.header.run} cannot go on: given --seed none, now" in other.stderr
+    assert f"run {ended.header.run} cannot be resumed: given --seed none, now" in other.stderr
     assert journal.read(document_in(out)) == ended
 
     first = run_until("start 2: oltp_point_select", signal.SIGKILL)

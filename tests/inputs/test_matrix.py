@@ -45,8 +45,8 @@ def test_a_profile_of_ones_own_needs_three_keys(tmp_path: Path) -> None:
     [
         ("workloads = []\nthreads = [1]", "workloads: expected at least one, found none"),
         ('workloads = ["a"]\nthreads = []', "threads: expected at least one, found none"),
-        ('workloads = ["a", "a"]\nthreads = [1]', "workloads: 'a' is there twice"),
-        ('workloads = ["a"]\nthreads = [8, 1, 8]', "threads: 8 is there twice"),
+        ('workloads = ["a", "a"]\nthreads = [1]', "workloads: 'a' appears twice"),
+        ('workloads = ["a"]\nthreads = [8, 1, 8]', "threads: 8 appears twice"),
         (
             'workloads = ["a"]\nthreads = [1]\nsampling = { starts_min = 5, starts_max = 4 }',
             "sampling.starts_max: expected 5 (starts_min) or more, found 4",

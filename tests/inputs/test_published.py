@@ -43,7 +43,7 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
             text.replace('"5.1", "5.1 + InnoDB', '"5.2", "5.1 + InnoDB'),
             "claims 'slower-each-version': unknown",
         ),
-        (text.replace('name = "5.0"', 'name = "4.1"'), "servers: '4.1' is there twice"),
+        (text.replace('name = "5.0"', 'name = "4.1"'), "servers: '4.1' appears twice"),
         (text.replace("685.52", "-1.0"), "-1.0"),
     ):
         assert wrong != text

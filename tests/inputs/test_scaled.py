@@ -67,7 +67,7 @@ def test_a_scale_that_is_not_there_or_leaves_nothing() -> None:
     with pytest.raises(InputError, match=r"^--scale: the profile has no scale 'tiny'; known: small$"):
         scaled.scaled(a_profile(Scale()), "tiny", Capacity(2, GIB))
     with pytest.raises(
-        InputError, match=r"^--scale small: no number of threads is 4 \(threads_per_cpu\) or less$"
+        InputError, match=r"^--scale small: every thread count exceeds 4 \(threads_per_cpu\)$"
     ):
         scaled_profile(Scale(threads=(8, 64), threads_per_cpu=2))
 

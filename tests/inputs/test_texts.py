@@ -29,5 +29,5 @@ def test_a_wrong_thread_count_is_named(item: str) -> None:
 
 
 def test_a_thread_count_that_is_there_twice_is_named() -> None:
-    with pytest.raises(InputError, match=r"^--threads 8,1,8: 8 is there twice$"):
+    with pytest.raises(InputError, match=r"^--threads 8,1,8: 8 appears twice$"):
         texts.threads("--threads", "8,1,8")

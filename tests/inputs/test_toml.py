@@ -144,7 +144,7 @@ def test_a_name_is_found_in_its_folder_and_a_file_where_it_is(tmp_path: Path) ->
 
 
 def test_an_unknown_name_gets_the_nearest_or_all(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"^unknown profile 'quick'; none is known$"):
+    with pytest.raises(InputError, match=r"^unknown profile 'quick'; there are none$"):
         toml.find("quick", tmp_path, "profile")
     (tmp_path / "quick.toml").touch()
     (tmp_path / "gate.toml").touch()

@@ -362,7 +362,7 @@ def test_options_and_distribution_are_adjusted() -> None:
     ("often", "expected"),
     [
         (REPEATED, "repeat: parameter 'n' is drawn for each repetition; give it per = \"transaction\""),
-        (Text(pattern="#", per="transaction"), "repeat: 'n' cannot be a repeat count; none is known"),
+        (Text(pattern="#", per="transaction"), "repeat: 'n' cannot be a repeat count; there are none"),
     ],
 )
 def test_what_cannot_say_how_often(often: Parameter, expected: str) -> None:
@@ -405,7 +405,7 @@ def test_a_step_that_is_left_out_gives_no_result() -> None:
 def test_a_prepared_statement_has_a_limit() -> None:
     parameters: dict[str, Parameter] = {"n": REPEATED, "g": Group(sql="{n}", count=65_536)}
     message = complaint(a_step("SELECT {g}"), parameters=parameters, load=Load(protocol="prepared"))
-    assert message.endswith("sql: a prepared statement takes 65535 parameters at most, found 65536")
+    assert message.endswith("sql: a prepared statement takes at most 65535 parameters, found 65536")
 
 
 @pytest.mark.parametrize(
@@ -444,7 +444,7 @@ def test_a_transaction_that_sends_nothing() -> None:
 def test_one_name_for_a_read_and_a_write() -> None:
     message = complaint(a_step("SELECT 1", name="x"), a_step("DELETE FROM {table}", name="x"))
     assert message == (
-        "transactions[0].steps[1].statements[0].name: 'x' is a write here and a read before; rename one"
+        "transactions[0].steps[1].statements[0].name: 'x' is a write here and a read earlier; rename one"
     )
 
 

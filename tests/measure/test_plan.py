@@ -128,7 +128,7 @@ def test_a_workload_may_name_its_protocol() -> None:
         ("bulk_insert.text", "text"),
     ]
     assert made.programs["oltp_read_only.prepared"].prepared
-    said = "^workload bulk_insert.prepared: it can only be sent by the text protocol$"
+    said = "^workload bulk_insert.prepared: it supports only the text protocol$"
     with pytest.raises(InputError, match=said):
         planned(workloads="bulk_insert.prepared")
     with pytest.raises(InputError, match=r"unknown workload 'oltp_read_only.binary'"):
@@ -212,8 +212,8 @@ def test_the_same_server_twice_stays_two_beside_stand_ins(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ("mysql-5.0' = ''", "stand_ins: 'path:/nowhere' is none of its servers"),
-        ("threads = [1]", "scales.small.threads: 1 is there twice"),
+        ("mysql-5.0' = ''", "stand_ins: 'path:/nowhere' is not one of its servers"),
+        ("threads = [1]", "scales.small.threads: 1 appears twice"),
         ("rows = 10", "scales.small.sampling.starts_max: expected 5 (starts_min) or more, found 4"),
         ("description = 'd'", "unknown published comparison 'shotout'; did you mean 'shootout'?"),
     ],
@@ -286,7 +286,7 @@ def test_a_workload_file_goes_by_its_name(tmp_path: Path) -> None:
 def test_two_workloads_of_one_name_are_refused(tmp_path: Path) -> None:
     mine = tmp_path / "oltp_point_select.toml"
     mine.write_text((FIXTURES / "workloads" / "oltp_point_select.toml").read_text())
-    with pytest.raises(InputError, match="oltp_point_select is there twice"):
+    with pytest.raises(InputError, match="oltp_point_select appears twice"):
         planned(workloads=f"{mine},oltp_point_select")
 
 

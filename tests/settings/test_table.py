@@ -144,7 +144,7 @@ def test_what_is_written_is_what_is_read() -> None:
             for family, version in EDGES:
                 row = setting.row(value, family, version)
                 if row.options and not row.lacks and name not in ("binary_log", "skip_name_resolve"):
-                    variables = {variable(option): text for option, text in row.written(value).items()}
+                    variables = {variable(option): text for option, text in row.options_for(value).items()}
                     assert setting.read(variables) == setting.display(value), (name, family, version)
 
 
