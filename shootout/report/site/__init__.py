@@ -1,6 +1,6 @@
-"""Comparisons → pages: formats conclusions, judges nothing. The only importer of Jinja2.
+"""Comparisons → pages. Formats verdicts, never decides them. Only this package imports Jinja2.
 
-`publish` lists the pages, `page` says what a page is, `render` fills templates, `incremental` writes files.
+`publish` lists the pages, `page` defines a page, `render` fills templates, `incremental` writes files.
 """
 
 from shootout.paths import file_stem

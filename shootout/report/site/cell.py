@@ -27,27 +27,27 @@ from shootout.report.site.server import compared_settings
 ROUND_COLUMNS = ("start", "round", "tps", "base_tps")
 SERVER_CPU = "server CPU, µs"
 HOST_FIGURES = (SERVER_CPU, "context_switches", "disk_written_bytes")  # counted by the server's kernel
-READABLE = {"s": ("ms", 1e3), "bytes": ("bytes", 1.0), "": ("", 1.0)}
+DISPLAY_UNITS = {"s": ("ms", 1e3), "bytes": ("bytes", 1.0), "": ("", 1.0)}
 
 
 @dataclass(frozen=True)
 class Row:
-    """A figure of a cell and of its base."""
+    """A figure for a cell and its base."""
 
     name: str
     here: float | None
     base: float | None
-    here_hidden: bool = False  # unknown, not none: counted on a host that cannot be seen from here
+    here_hidden: bool = False  # unknown rather than absent: counted on a host not visible from the runner
     base_hidden: bool = False
 
     @property
     def ratio(self) -> float | None:
-        """Here over base, if both have one."""
+        """The cell's figure over its base's, if both have one."""
         return self.here / self.base if self.here is not None and self.base else None
 
     @property
     def weight(self) -> float:
-        """Size of the change in either direction; events rarer than 1 in 1000 transactions hardly count."""
+        """Size of the change in either direction; damped for events below 1 in 1000 transactions."""
         rare = 0.001
         return abs(math.log((max(self.here or 0, 0) + rare) / (max(self.base or 0, 0) + rare)))
 
@@ -64,19 +64,19 @@ class Round:
 
 @dataclass(frozen=True)
 class MetricRow:
-    """A figure per transaction and its base's, in a readable unit."""
+    """A metric for a cell and its base, in a display unit."""
 
     title: str
     unit: str
     base: float
     here: float
     ratio: Interval | None
-    moved: bool  # significant after Holm over the cell's figures
+    significant: bool  # after Holm over the cell's figures
 
 
 @dataclass(frozen=True)
 class CellPage(Page):
-    """A cell: its verdict, and the evidence."""
+    """A cell: its verdict and the evidence."""
 
     run: Run
     comparison: CellComparison
@@ -85,19 +85,19 @@ class CellPage(Page):
 
     @property
     def path(self) -> str:
-        """Named by the cell."""
+        """Named after the cell."""
         return f"{self.run.folder}/{cell_stem(self.cell)}.html"
 
     @property
     def value(self) -> object:
-        """Everything about the cell."""
+        """The complete comparison of the cell."""
         return {
             **about(self.run.document.header), "command": self.command, "cell": self.comparison,
         }  # fmt: skip
 
     @property
     def rows(self) -> Iterable[Sequence[object]]:
-        """A line for each round."""
+        """One line per round."""
         return ((each.start, each.number, each.here, each.base) for each in self.rounds)
 
     @property
@@ -107,7 +107,7 @@ class CellPage(Page):
 
     @property
     def base(self) -> CellComparison | None:
-        """The cell it is compared with; None for a base."""
+        """The cell it is compared with; None if it is a base itself."""
         return None if self.cell == self.comparison.base else self.run.cells.get(self.comparison.base)
 
     @property
@@ -117,17 +117,17 @@ class CellPage(Page):
 
     @cached_property
     def samples(self) -> tuple[tuple[int, Samples], ...]:
-        """Its samples, start by start."""
+        """Its samples by start."""
         return self.run.samples(self.cell)
 
     @cached_property
     def base_samples(self) -> tuple[tuple[int, Samples], ...]:
-        """The base's samples."""
+        """The base's samples by start."""
         return self.run.samples(self.base.cell) if self.base else ()
 
     @cached_property
     def both(self) -> tuple[tuple[Series, tuple[tuple[int, Samples], ...]], ...]:
-        """The base's samples and this cell's, each with its series; a base has only its own."""
+        """Series and samples of the base, if any, and of this cell."""
         here = (self.run.series[self.cell.server], self.samples)
         return ((self.run.series[self.base.cell.server], self.base_samples), here) if self.base else (here,)
 
@@ -143,12 +143,12 @@ class CellPage(Page):
 
     @property
     def metrics(self) -> tuple[MetricRow, ...]:
-        """The other metrics that are compared."""
+        """The compared metrics other than throughput."""
         alpha = 1 - self.run.comparison.policy.confidence
         rows = []
         for each in self.comparison.metrics:
             metric = metrics.BY_NAME[each.name]
-            unit, factor = READABLE[metric.unit]
+            unit, factor = DISPLAY_UNITS[metric.unit]
             if each.name == "server_cpu":
                 unit, factor = "µs", 1e6
             rows.append(
@@ -158,7 +158,7 @@ class CellPage(Page):
                     base=each.base * factor,
                     here=each.head * factor,
                     ratio=each.ratio,
-                    moved=each.p_value < alpha,
+                    significant=each.p_value < alpha,
                 )
             )
         return tuple(rows)
@@ -174,7 +174,7 @@ class CellPage(Page):
 
     @cached_property
     def costs(self) -> tuple[Row, ...]:
-        """The cost of a transaction; CPU time first."""
+        """The cost of a transaction, CPU time first."""
         return self._figures(
             lambda f: {
                 SERVER_CPU: None if f.server_cpu_s is None else f.server_cpu_s * 1e6,
@@ -187,25 +187,25 @@ class CellPage(Page):
 
     @cached_property
     def counters(self) -> tuple[Row, ...]:
-        """The server's counters per transaction, the largest change first."""
+        """The server's counters per transaction, largest change first."""
         rows = self._figures(lambda f: f.counters)
         return tuple(sorted(rows, key=lambda row: (-row.weight if self.base else 0, row.name)))
 
     @cached_property
     def errors(self) -> tuple[Row, ...]:
-        """The number of errors by code."""
+        """Error counts by code."""
         return self._figures(lambda f: f.errors, absent=0)
 
     @property
     def statements(self) -> tuple[tuple[str, Latency, Latency | None], ...]:
-        """Latencies by kind of statement, here and on the base."""
+        """Latencies by kind of statement, of the cell and its base."""
         here = self.comparison.figures.statements if self.comparison.figures else {}
         theirs = self.base.figures.statements if self.base and self.base.figures else {}
         return tuple((kind, latency, theirs.get(kind)) for kind, latency in here.items())
 
     @cached_property
     def settings(self) -> tuple[tuple[SettingRecord, str | None], ...]:
-        """Settings that are not as requested or not as on the base, with the base's effective value."""
+        """Settings that deviate from the request or the base, with the base's effective value."""
         base = self.run.servers[self.base.cell.server] if self.base else None
         rows = compared_settings(self.run.servers[self.cell.server], base)
         return tuple(
@@ -216,7 +216,7 @@ class CellPage(Page):
 
     @cached_property
     def warnings(self) -> tuple[WarningEntry, ...]:
-        """All warnings that bear on this cell."""
+        """All warnings that apply to this cell."""
         servers = dict.fromkeys((self.cell.server, self.comparison.base.server))
         own = [warning for warning in self.comparison.warnings if warning not in self.run.server_warnings]
         return (
@@ -226,30 +226,30 @@ class CellPage(Page):
 
     @property
     def siblings(self) -> tuple[CellComparison, ...]:
-        """The same workload and server at each number of threads, this cell included."""
+        """Cells of the same workload and server by threads, including this one."""
         found = [c for c in self.set.cells if c.cell.server == self.cell.server]
         return tuple(sorted(found, key=lambda c: c.cell.threads))
 
     @cached_property
     def set(self) -> CellSet:
-        """The cells of its workload."""
+        """The cells of its workload and dataset."""
         return self.run.set_of(self.cell)
 
     @property
     def finding(self) -> Finding:
-        """What is known about its change."""
+        """Details of its change."""
         return Finding.of(self.run, self.comparison)
 
     @property
-    def rivals(self) -> tuple[CellComparison, ...]:
-        """The cells of the same block, this cell included."""
+    def block_cells(self) -> tuple[CellComparison, ...]:
+        """Cells of the same block, including this one."""
         return tuple(
             self.run.cells[cell] for cell in self.run.block(self.cell).cells if cell in self.run.cells
         )
 
     @property
     def command(self) -> str:
-        """The command that measures this cell again, with the same base and seed."""
+        """Command that measures this cell again with the same base and seed."""
         labels = dict.fromkeys((self.comparison.base.server, self.cell.server))
         servers = ",".join(self.run.servers[label].reference for label in labels)
         header = self.run.document.header
@@ -269,19 +269,19 @@ class CellPage(Page):
         return next((record for record in records if record.name == self.cell.workload), None)
 
     def _options_of(self, text: str) -> str:
-        """The options in `NAME=N,…` that the cell's workload has."""
+        """Those of `NAME=N,…` that the cell's workload defines."""
         known = self._record.options if self._record else {}
         items = (item.strip() for item in text.split(","))
         return ",".join(item for item in items if item.partition("=")[0] in known)
 
     @property
     def conditions(self) -> str:
-        """How the load differs from the default."""
+        """Load conditions other than the defaults."""
         return wording.conditions(self.run.document.header, self.cell.workload)
 
     @property
     def charts(self) -> dict[str, Chart | None]:
-        """By name; None where nothing was measured."""
+        """Charts by name; None if nothing was measured."""
         series = self.run.series[self.cell.server]
         histograms = [(one, _transactions(samples)) for one, samples in self.both if samples]
         return {

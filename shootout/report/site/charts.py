@@ -28,23 +28,23 @@ MARKERS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "
 DASHES = ("dot", "solid", "dash", "longdash", "dashdot", "solid", "dash", "longdash")
 SHADES = 6  # of a family's hue
 BAND = 0.18  # opacity of a band around a line
-BANDS_MAX = 4  # lines with such bands; those of more lines would hide them
+BANDS_MAX = 4  # lines with such bands; the bands of more lines would hide the lines
 LAW_POINTS = 40  # of a scaling law's curve
-NAME_MAX = 60  # characters of a name beside its values
-BINS_PER_DECADE = 24  # of the latency distribution: each bin 10 % wide, coarser than the histogram's own
+NAME_MAX = 60  # characters of a name in a readout
+BINS_PER_DECADE = 24  # of the latency distribution: bins 10 % wide, coarser than the histogram's own
 
 T = TypeVar("T")
 
-Point = tuple[float, float | None]  # without a value, the line is interrupted
+Point = tuple[float, float | None]  # None interrupts the line
 
 
 @dataclass(frozen=True)
 class Series:
-    """How one server looks in every chart of a run: number 0 is the base."""
+    """Appearance of one server in all charts of a run; number 0 is the base."""
 
     label: str
     number: int
-    shade: str = ""  # the colour, where the number does not choose it
+    shade: str = ""  # a colour that overrides the one chosen by number
 
     @property
     def color(self) -> str:
@@ -53,20 +53,19 @@ class Series:
 
     @property
     def marker(self) -> str:
-        """The points' symbol; servers of one colour have different ones."""
+        """The points' symbol; it differs between servers of the same colour."""
         return MARKERS[(self.number + self.number // len(MARKERS)) % len(MARKERS)]
 
     @property
     def dash(self) -> str:
-        """The line's pattern; where families have hues, only the base's is broken."""
+        """The line's pattern; with hues by family, only the base's line is broken."""
         return "solid" if self.shade and self.number else DASHES[self.number % len(DASHES)]
 
 
 def series_of(servers: Sequence[ServerRecord]) -> dict[str, Series]:
-    """Each server's series, by label; the base comes first.
+    """Each server's series by label, the base first.
 
-    With more servers than colours, each family has a hue and each of its servers a shade of it, in the order
-    in which they were named.
+    With more servers than colours, each family has a hue; its servers are shades of it in the given order.
     """
     families = get_args(Family) if len(servers) > len(MARKERS) else ()
     shades: dict[str, str] = {}
@@ -82,51 +81,51 @@ def series_of(servers: Sequence[ServerRecord]) -> dict[str, Series]:
 
 @dataclass(frozen=True)
 class RatioAxis:
-    """A shared axis for the intervals in a table's rows, in shares of its width."""
+    """An axis shared by the intervals in a table's rows."""
 
     low: float
     high: float
 
     @classmethod
     def over(cls, ratios: Sequence[Interval], margin: float) -> RatioAxis:
-        """Wide enough for all of them and the margin, with 5 % to spare."""
+        """An axis with room for all ratios and the margin, plus 5 % at each end."""
         low = min([ratio.low for ratio in ratios] + [1 - 2 * margin])
         high = max([ratio.high for ratio in ratios] + [1 + 2 * margin])
-        air = 0.05 * (high - low)
-        return cls(low=low - air, high=high + air)
+        padding = 0.05 * (high - low)
+        return cls(low=low - padding, high=high + padding)
 
     def at(self, ratio: float) -> str:
         """A ratio's position, as a percentage for SVG and CSS."""
         return f"{(ratio - self.low) / (self.high - self.low):.2%}"
 
     def span(self, low: float, high: float) -> str:
-        """The width of a stretch."""
+        """The width of a range, as a percentage."""
         return f"{(high - low) / (self.high - self.low):.2%}"
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One direction of a chart."""
+    """One axis of a chart."""
 
     title: str = ""
     log: bool = False
     from_zero: bool = False
-    ticks: tuple[tuple[float, str], ...] = ()  # none: round numbers
-    ends: tuple[float, float] | None = None  # as values; None: what the lines need
+    ticks: tuple[tuple[float, str], ...] = ()  # empty: round numbers
+    ends: tuple[float, float] | None = None  # as values; None: fitted to the lines
 
 
 @dataclass(frozen=True)
 class Line:
-    """A server's values."""
+    """One server's values."""
 
     series: Series
     points: tuple[Point, ...]
-    intervals: tuple[tuple[float, float], ...] = ()  # of each point: a band around the line
-    peak: bool = False  # a ring marks the highest point
-    marked: bool = True  # each point has the series' symbol
-    dots: float = 0.0  # or a dot of this diameter in pixels
+    intervals: tuple[tuple[float, float], ...] = ()  # one per point, drawn as a band around the line
+    peak: bool = False  # whether a ring marks the highest point
+    marked: bool = True  # whether points have the series' symbol
+    dots: float = 0.0  # diameter of a dot at each point, pixels
     width: float = 2.25
-    dashed: bool = True  # by the series' pattern
+    dashed: bool = True  # with the series' pattern
     filled: bool = False  # down to zero
     opacity: float = 1.0
     band_opacity: float = BAND
@@ -134,11 +133,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Rule:
-    """A straight line across the chart at a value of one axis."""
+    """A straight line across the chart at one value."""
 
     at: float
     color: str
-    upright: bool = True  # at a value of x
+    vertical: bool = True  # at a value of x
     width: float = 1.0
     dotted: bool = False
     label: str = ""
@@ -146,7 +145,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Band:
-    """A stripe across the chart, between two values of y."""
+    """A stripe across the chart between two values of y."""
 
     low: float
     high: float
@@ -155,20 +154,20 @@ class Band:
 
 @dataclass(frozen=True)
 class Chart:
-    """What is drawn, and what a reader who points at it is shown."""
+    """A chart and the texts that it shows under the pointer."""
 
     x: Axis
     y: Axis
     lines: tuple[Line, ...]
     rules: tuple[Rule, ...] = ()
     bands: tuple[Band, ...] = ()
-    readouts: tuple[tuple[float, str], ...] = ()  # in ascending order: x, and the exact values there
+    readouts: tuple[tuple[float, str], ...] = ()  # x, ascending, with the exact values there
 
 
 def readouts(
     lines: Iterable[Line], heading: Callable[[float], str], text: Callable[[float], str]
 ) -> tuple[tuple[float, str], ...]:
-    """For each x a heading, and each line's value under it."""
+    """For each x, a heading and under it the value of each line."""
     found: dict[float, list[str]] = defaultdict(list)
     for line in lines:
         for x, y in line.points:
@@ -185,9 +184,9 @@ def throughput(
     series: Sequence[Series],
     laws: Mapping[str, ScalingLaw],
 ) -> Chart:
-    """Throughput over threads: for each server a line, a band (its interval) and a ring (its peak).
+    """Throughput over threads: per server a line, its interval as a band, its peak as a ring.
 
-    A thin line is the server's scaling law.
+    Scaling laws are thin lines.
     """
     counts = sorted({c.cell.threads for c in cells})
     opacity = BAND if len(series) <= BANDS_MAX else BAND / 3
@@ -209,7 +208,7 @@ def over_threads(
     *,
     log: bool = False,
 ) -> Chart | None:
-    """One figure over threads, a line for each server; None if none has it. Without `log`, from zero."""
+    """One figure over threads, a line per server; None if no cell has it. Starts at zero unless `log`."""
     lines = []
     for one in series:
         points = [point for point in _points(cells, one, of) if point[1] > 0 or not log]
@@ -219,14 +218,14 @@ def over_threads(
     return _over_threads(lines, counts, Axis(log=log, from_zero=not log)) if lines else None
 
 
-def beside_cpus(
+def throughput_and_cpus(
     throughputs_: Mapping[Series, Sequence[tuple[int, Interval]]], cpus: int | None
 ) -> Chart | None:
-    """Throughput over threads on a logarithmic axis, with the number of CPUs marked; None without a point."""
+    """Throughput over threads, both logarithmic, with the number of CPUs marked; None without points."""
     lines = [_with_intervals(one, points) for one, points in throughputs_.items() if points]
     if not lines:
         return None
-    # Zero and less have no place on a logarithmic axis.
+    # A logarithmic axis cannot show values of zero or less.
     lines = [
         replace(
             line,
@@ -249,7 +248,7 @@ def beside_cpus(
 def _points(
     cells: Sequence[CellComparison], one: Series, of: Callable[[CellComparison], T | None]
 ) -> list[tuple[int, T]]:
-    """A server's values by threads, where it has them."""
+    """A server's known values by threads."""
     own = sorted((c for c in cells if c.cell.server == one.label), key=lambda c: c.cell.threads)
     return [(c.cell.threads, value) for c in own if (value := of(c)) is not None]
 
@@ -284,7 +283,7 @@ def _over_threads(lines: Sequence[Line], counts: Sequence[int], y: Axis) -> Char
 def through_servers(
     cells: Sequence[CellComparison], servers: Sequence[str], series: Mapping[int, Series]
 ) -> Chart:
-    """Change of throughput from server to server, the base first: a line for each number of threads."""
+    """Change in throughput from server to server, the base first; one line per number of threads."""
     places = {label: place for place, label in enumerate(servers)}
     lines = []
     for threads, one in series.items():
@@ -304,7 +303,7 @@ def through_servers(
 
 
 def per_start(comparison: CellComparison, policy: Policy, series: Series) -> Chart | None:
-    """The change in each start as a point, the interval over all starts as a band."""
+    """Each start's change as a point; the interval over all starts as a band."""
     ratio = comparison.ratio
     if ratio is None:
         return None
@@ -322,8 +321,8 @@ def per_start(comparison: CellComparison, policy: Policy, series: Series) -> Cha
         Axis(title="change, %", ends=_padded([low, high, margin, -margin, *changes])),
         (line,),
         rules=(
-            Rule(estimate, series.color, upright=False, width=2),
-            Rule(0, "--ink-soft", upright=False, width=1.25),
+            Rule(estimate, series.color, vertical=False, width=2),
+            Rule(0, "--ink-soft", vertical=False, width=1.25),
         ),
         bands=(Band(-margin, margin, "--ink/0.07"), Band(low, high, f"{series.color}/0.16")),
         readouts=readouts([line], lambda start: f"start {start:.0f}", _percent),
@@ -331,7 +330,7 @@ def per_start(comparison: CellComparison, policy: Policy, series: Series) -> Cha
 
 
 def slices(samples: Sequence[tuple[Series, Sequence[tuple[int, Samples]]]]) -> Chart | None:
-    """Throughput of every round, start after start, for each server."""
+    """Throughput of every round in order of starts, one line per server."""
     rounds: dict[int, int] = defaultdict(int)
     for _, starts in samples:
         for start, sample in starts:
@@ -366,7 +365,7 @@ def slices(samples: Sequence[tuple[Series, Sequence[tuple[int, Samples]]]]) -> C
 
 
 def latencies(histograms: Sequence[tuple[Series, Histogram]]) -> Chart | None:
-    """Share of transactions by latency, in equal steps of its logarithm, for each server."""
+    """Share of transactions by latency, in bins of equal logarithmic width, one line per server."""
     lines, bins = [], []
     for one, histogram in histograms:
         if histogram.count:
@@ -392,27 +391,27 @@ def latencies(histograms: Sequence[tuple[Series, Histogram]]) -> Chart | None:
     )
 
 
-@lru_cache(8)  # a base's is drawn beside each of its heads
+@lru_cache(8)  # the page of each head draws the base's, too
 def _distribution(histogram: Histogram) -> tuple[list[float], list[float]]:
-    """The edges of equal steps of the logarithm in ms, and the percentage of values between each two."""
+    """Bin edges of equal logarithmic width, in ms, and the percentage of values in each bin."""
     middles_s, counts = np.fromiter(chain.from_iterable(histogram.buckets()), float).reshape(-1, 2).T
     bins = np.floor(np.log10(middles_s) * BINS_PER_DECADE).astype(int) - 1
-    # An empty bin at both ends brings the outline down to zero.
+    # Empty bins at both ends bring the outline down to zero.
     shares = 100 * np.bincount(bins - bins.min() + 1, counts, bins.max() - bins.min() + 3) / histogram.count
     edges = np.arange(bins.min(), bins.max() + 4)
     return (10 ** (edges / BINS_PER_DECADE) * 1000).tolist(), shares.tolist()
 
 
 def throughputs(sample: Samples) -> tuple[float | None, ...]:
-    """Transactions per second of each round; None where no time was counted."""
+    """Transactions per second of each round; None if no time was counted."""
     rounds = zip(sample.transactions, sample.window_s, strict=True)
     return tuple(transactions / window_s if window_s else None for transactions, window_s in rounds)
 
 
 def _padded(values: Sequence[float]) -> tuple[float, float]:
     low, high = min(values), max(values)
-    air = 0.08 * (high - low)
-    return low - air, high + air
+    padding = 0.08 * (high - low)
+    return low - padding, high + padding
 
 
 def _percent(change: float) -> str:

@@ -1,7 +1,7 @@
 """The compare page: any two servers of a run, any two runs of a runner.
 
-A page opened from file:// cannot fetch data, but it can load scripts: each run's ratios lie in a small
-script, loaded when the run is chosen. The first choice is a plain table.
+A page opened from file:// cannot fetch data but can load scripts, so each run's ratios are in a small script
+that is loaded when the run is selected. The initial selection is plain HTML tables.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MIRRORED = {Verdict.REGRESSED: Verdict.IMPROVED, Verdict.IMPROVED: Verdict.REGRE
 
 @dataclass(frozen=True)
 class Pair:
-    """A cell of one server beside another's."""
+    """One server's cell compared with another's."""
 
     cell: Cell
     base: str  # server
@@ -55,22 +55,22 @@ class Step:
 
     @property
     def change(self) -> Interval:
-        """The ratio of the two."""
+        """The newer ratio over the older one."""
         return history.between(self.then, self.now)
 
     @property
-    def beyond(self) -> bool:
-        """Whether the interval excludes no change."""
+    def excludes_zero(self) -> bool:
+        """Whether the interval excludes a change of zero."""
         return self.change.low > 1 or self.change.high < 1
 
 
 @dataclass(frozen=True)
 class ComparePage(Page):
-    """All that can be compared, and the first choice."""
+    """The selectable runs and servers, and the initial selection."""
 
     runs: tuple[JudgedRun, ...]  # newest first
-    detailed: frozenset[str]  # runs of which any two servers can be compared
-    others: tuple[CellComparison, ...]  # of the newest run
+    detailed: frozenset[str]  # runs in which any two servers can be compared
+    others: tuple[CellComparison, ...]  # the newest run's pairs of non-base servers
     template = "compare"
     columns = SERVER_COLUMNS
 
@@ -86,30 +86,30 @@ class ComparePage(Page):
 
     @property
     def newest(self) -> JudgedRun:
-        """The run whose servers come first."""
+        """The run selected initially."""
         return self.runs[0]
 
     @property
     def servers(self) -> tuple[str, str] | None:
-        """The first two servers that were compared."""
+        """The first base and head of the newest run."""
         both = ((c.base.server, c.cell.server) for c in self.newest.comparison.cells if c.cell != c.base)
         return next(both, None)
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """The cells of these two servers."""
+        """The cells of both."""
         return () if self.servers is None else tuple(_pairs(self.newest, self.others, *self.servers))
 
     @property
     def before(self) -> JudgedRun | None:
-        """The run to compare the newest with first: the last comparable one of the same runner."""
+        """The run initially compared with the newest: the last comparable one on the same runner."""
         newest = self.newest
         earlier = (run for run in self.runs[1:] if not set(run.runners).isdisjoint(newest.runners))
         return next((run for run in earlier if next(_steps(run, newest), None)), None)
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The cells of both runs."""
+        """The cells that both runs measured."""
         return () if self.before is None else tuple(_steps(self.before, self.newest))
 
     @property
@@ -129,12 +129,12 @@ class ComparePage(Page):
 
     @property
     def value(self) -> object:
-        """The same lines."""
+        """The same pairs as in the CSV."""
         return {**about(self.newest.comparison.header), "pairs": self.rows}
 
     @property
     def rows(self) -> list[tuple[object, ...]]:
-        """A line for every pair of servers of each of the newest run's blocks."""
+        """One line per pair of servers in each block of the newest run."""
         newest = self.newest.comparison
         return [
             (
@@ -166,13 +166,13 @@ def script(run: Comparison, others: Sequence[CellComparison]) -> str:
         ],
     }
     value["names"] = list(names)
-    # Markup is harmless in a script file, but not where somebody pastes it into a page.
+    # Markup is harmless in a script file, but not if somebody pastes the script into a page.
     text = msgspec.json.encode(value).decode().replace("<", "\\u003c")
     return f"shootout.loaded({text});\n"
 
 
 def _line(header: RunHeader, c: CellComparison, number: Callable[[str], int]) -> list[object]:
-    """Workload, dataset, threads, server, base, runner, verdict; and ratio, low and high if known."""
+    """Workload, dataset, threads, server, base, runner, verdict, and, if known, ratio, low and high."""
     ratio = [_round(each) for each in (c.ratio.estimate, c.ratio.low, c.ratio.high)] if c.ratio else []
     runner = header.part(c.cell).runner.fingerprint
     return [*_place(c.cell, number), number(c.base.server), number(runner), c.verdict.value, *ratio]
@@ -192,7 +192,7 @@ def _name(text: str) -> str:
 
 
 def _pairs(run: JudgedRun, others: Iterable[CellComparison], base: str, head: str) -> Iterator[Pair]:
-    """Cells of `head` compared with `base`, in the run's order; mirrored if judged the other way round."""
+    """Cells of `head` compared with `base` in the run's order, mirrored if judged the other way round."""
     tps = {c.cell: c.figures.tps for c in run.comparison.cells if c.figures}
     for c in (*run.comparison.cells, *others):
         if (c.base.server, c.cell.server) == (base, head):

@@ -370,13 +370,13 @@ class PublishedPage(Page):
             ]
             for s in self.publication.servers
         }
-        return charts.beside_cpus(found, self.publication.cpus)
+        return charts.throughput_and_cpus(found, self.publication.cpus)
 
     @property
     def measured_charts(self) -> dict[str, Chart]:
         """The measured throughput by workload, if there are several numbers of threads."""
         found = {
-            workload: charts.beside_cpus(
+            workload: charts.throughput_and_cpus(
                 {
                     self.series[one.name]: [
                         (c.cell.threads, c.figures.tps) for c in self._cells(one, workload) if c.figures

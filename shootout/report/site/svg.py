@@ -140,7 +140,7 @@ class Drawing:
         for rule in self.chart.rules:
             where = (
                 f"M{UNIT * self.x(rule.at):.1f} 0V{UNIT}"
-                if rule.upright
+                if rule.vertical
                 else f"M0 {_down(self.y(rule.at)):.1f}H{UNIT}"
             )
             dash = f";stroke-dasharray:{DASHES['dot']}" if rule.dotted else ""
