@@ -1,4 +1,4 @@
-"""JSON and CSV beside pages."""
+"""The JSON and CSV files of pages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shootout.model.run import RunHeader, Runner
 from shootout.model.verdict import CellComparison
 from shootout.report import wording
 
-File = tuple[str, str | bytes]  # its path in the site, and its content
+File = tuple[str, str | bytes]  # path in the site, content
 
 CELL_COLUMNS = (
     "run", "started", "runner", "workload", "dataset", "threads", "server", "base", "verdict", "acknowledged",
@@ -22,7 +22,7 @@ CELL_COLUMNS = (
     "latency_p50_s", "latency_p95_s", "latency_p99_s", "server_cpu_s", "starts", "rounds", "reason",
 )  # fmt: skip
 LINE_END = "\r\n"
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets would calculate
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets would evaluate fields that begin so
 
 
 def beside(page: str, value: object, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> list[File]:
@@ -32,12 +32,12 @@ def beside(page: str, value: object, columns: Sequence[str], rows: Iterable[Sequ
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """CSV by RFC 4180, in which no field is a formula and None is an empty field."""
+    """CSV by RFC 4180; formulas are escaped, None is an empty field."""
     return "".join([*lines([columns]), *lines(rows)])
 
 
 def lines(rows: Iterable[Sequence[object]]) -> list[str]:
-    """Rows as CSV."""
+    """CSV lines of the rows."""
     found = _Lines()
     writer = csv.writer(found, lineterminator=LINE_END)
     writer.writerows(zip(*map(_column, zip(*rows, strict=True)), strict=True))
@@ -45,18 +45,18 @@ def lines(rows: Iterable[Sequence[object]]) -> list[str]:
 
 
 class _Lines(list[str]):
-    """A list that a CSV writer takes for a file."""
+    """A list that a CSV writer accepts as a file."""
 
     write = list.append
 
 
 def _column(values: Sequence[object]) -> Iterable[object]:
-    """Columns of numbers, which are most, pass unchecked."""
+    """Escape a column; columns of numbers, the most frequent, pass unchecked."""
     return map(_plain, values) if any(issubclass(kind, str) for kind in {*map(type, values)}) else values
 
 
 def about(header: RunHeader) -> dict[str, Any]:
-    """What identifies a run."""
+    """The fields that identify a run."""
     return {
         "run": header.run,
         "started": header.started,
@@ -66,12 +66,12 @@ def about(header: RunHeader) -> dict[str, Any]:
 
 
 def fingerprints(runners: Iterable[Runner]) -> list[str]:
-    """The machines' fingerprints."""
+    """The runners' fingerprints."""
     return [runner.fingerprint for runner in runners]
 
 
 def cells_value(header: RunHeader, cells: Iterable[CellComparison]) -> dict[str, Any]:
-    """Some cells of a run; the file beside a cell's own page has more."""
+    """Cells of a run in brief; the JSON of each cell's own page has the details."""
     slim = [
         msgspec.structs.replace(cell, metrics=(), statements=(), warnings=(), judged=cell.judged[:1])
         for cell in cells
@@ -82,7 +82,7 @@ def cells_value(header: RunHeader, cells: Iterable[CellComparison]) -> dict[str,
 def cell_row(
     header: RunHeader, c: CellComparison, cells: Mapping[Cell, CellComparison]
 ) -> tuple[object, ...]:
-    """A cell's line of CELL_COLUMNS."""
+    """A cell's fields in the order of CELL_COLUMNS."""
     base = cells.get(c.base)
     figures = c.figures
     latency = figures.latency if figures else None
@@ -101,7 +101,7 @@ def cell_row(
     )  # fmt: skip
 
 
-@lru_cache(4096, typed=True)  # most of millions of fields are names
+@lru_cache(4096, typed=True)  # most of the millions of fields are names
 def _plain(value: object) -> object:
     if not isinstance(value, str):
         return value

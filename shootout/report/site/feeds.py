@@ -1,4 +1,4 @@
-"""What other programs watch: a feed of regressions, badges, and a map of the site."""
+"""Files for other programs: a feed of regressions, badges, and an index of the site."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from shootout.report.site.names import cell_stem, run_folder
 
 ENTRIES_MAX = 200  # in the feed
 LABEL_MAX = 48  # characters of a badge
-_NAMESPACE = uuid.UUID("6f6b5f6c-0b3c-5d1e-9a51-2f1f3a7c9d10")  # of this suite's entries
+_NAMESPACE = uuid.UUID("6f6b5f6c-0b3c-5d1e-9a51-2f1f3a7c9d10")  # of the entries' ids
 _ENDS = (Verdict.IMPROVED, Verdict.EQUIVALENT)  # verdicts that end a regression
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A regression that is new in a run's verdict, or in a series."""
+    """A regression that first appears in a run's verdicts or in a history."""
 
     id: str
     title: str
     text: str
     updated: str  # RFC 3339
-    place: str  # in the site
+    url: str  # relative to the site's root
     kind: str  # "verdict", "change" or "suspicion"
     acknowledged: Acknowledgement | None
 
 
 @dataclass(frozen=True)
 class Badge:
-    """A label and a message, as a small picture."""
+    """A label and a message in a small image."""
 
     label: str
     message: str
@@ -48,11 +48,11 @@ class Badge:
 
     @property
     def widths(self) -> tuple[int, int]:
-        """The widths of both halves in pixels, to which the text is fitted."""
+        """Widths of label and message in pixels; the text is fitted to them."""
         return _width(self.label), _width(self.message)
 
 
-COLORS = {  # white text on them has a contrast of at least 4.5
+COLORS = {  # contrast with white text: at least 4.5
     Verdict.REGRESSED: "#a8261b",
     Verdict.FAILED: "#57317f",
     Verdict.INCONCLUSIVE: "#7a5300",
@@ -68,10 +68,10 @@ def entries(
     detailed: Collection[str],
     known: Sequence[Acknowledgement] = (),
 ) -> tuple[Entry, ...]:
-    """Regressions in verdicts, and changes for the worse between runs; newest first.
+    """Regressions in verdicts and changes for the worse in histories, newest first.
 
-    A regression that persists is one entry, that of the run in which it began. `detailed`: the runs whose
-    cells have pages of their own. `known`: what is acknowledged.
+    A persistent regression is one entry, for the run in which it began. `detailed`: the runs whose cells have
+    pages of their own. `known`: the acknowledgements.
     """
     oldest_first = sorted(runs, key=lambda run: run.id)
     found = [
@@ -83,7 +83,7 @@ def entries(
 
 
 def badge(comparison: Comparison, server: str | None = None) -> Badge:
-    """A run's result, over all servers or for one."""
+    """A run's result over all servers or for one."""
     judged = [
         cell
         for cell in comparison.cells
@@ -103,12 +103,12 @@ def badge(comparison: Comparison, server: str | None = None) -> Badge:
 
 
 def index(runs: Sequence[dict[str, Any]], runners: Sequence[dict[str, str]], **places: str) -> dict[str, Any]:
-    """The site's map for programs; `runs`: newest first."""
+    """The site's index for programs; `runs`: newest first."""
     return {"shootout": __version__, "newest": runs[0]["run"], **places, "runners": runners, "runs": runs}
 
 
 def site_id(oldest: str) -> str:
-    """The feed's own id, which lasts as long as the site's first run."""
+    """The feed's id; it stays the same while the site keeps its oldest run."""
     return _urn("site", oldest)
 
 
@@ -139,10 +139,10 @@ def _regression(
     sentence = wording.sentence(c, Policy())
     return Entry(
         id=_urn("verdict", run.id, stem),
-        title=f"{wording.SYMBOLS[c.verdict]} {_place(c.cell)}: {sentence}",
+        title=f"{wording.SYMBOLS[c.verdict]} {_cell_text(c.cell)}: {sentence}",
         text=f"{sentence}. {c.reason}.",
         updated=moment(started),
-        place=f"{run_folder(run.id)}/{f'{stem}.html' if detailed else f'index.html#{stem}'}",
+        url=f"{run_folder(run.id)}/{f'{stem}.html' if detailed else f'index.html#{stem}'}",
         kind="verdict",
         acknowledged=acknowledgements.applied(c, known, started).acknowledged,
     )
@@ -150,29 +150,29 @@ def _regression(
 
 def _change(change: Change) -> Entry:
     series, point = change.series, change.point
-    certain = "since" if point.confirmed else "perhaps since"
+    since = "since" if point.confirmed else "suspected since"
     sign, size = wording.SYMBOLS[Verdict.REGRESSED], wording.percent(change.size)
     return Entry(
         id=_urn("change", series.runner, series.anchor, cell_stem(cell_of(series)), point.first_bad),
-        title=f"{sign} {_place(cell_of(series))}: {size} {certain} run {point.first_bad}",
+        title=f"{sign} {_cell_text(cell_of(series))}: {size} {since} run {point.first_bad}",
         text=(
-            f"Throughput as a ratio to {series.anchor} went from {numbers.number(point.before)} to "
-            f"{numbers.number(point.after)}. Last good: run {point.last_good}, first bad: run "
+            f"Throughput as a ratio to {series.anchor} fell from {numbers.number(point.before)} to "
+            f"{numbers.number(point.after)}. Last good run: {point.last_good}; first bad run: "
             f"{point.first_bad}."
         ),
         updated=moment(change.started),
-        place=change.page,
+        url=change.page,
         kind="change" if point.confirmed else "suspicion",
         acknowledged=change.acknowledged,
     )
 
 
-def _place(cell: Cell) -> str:
+def _cell_text(cell: Cell) -> str:
     return f"{cell.workload}, {wording.threads(cell.threads)}, {cell.server}"
 
 
 def moment(iso: str) -> str:
-    """An ISO time by RFC 3339; the epoch if it is malformed."""
+    """An ISO time in RFC 3339 format; the epoch if it is malformed."""
     try:
         at = datetime.fromisoformat(iso)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a run found, for its overview: regressions, failures, improvements."""
+"""A run's findings for its overview: regressions, failures, improvements."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from shootout.model.verdict import CellComparison, Verdict
 from shootout.report import wording
 from shootout.report.site.run import Run
 
-SHOWN_MAX = 12  # of each kind; the table of all cells has them all
-MOVED_MAX = 4
+LISTED_MAX = 12  # findings of each kind; the page of all cells lists every one
+OTHER_CHANGES_MAX = 4
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A cell that changed, and what is known about the change."""
+    """A cell that changed, with details of the change."""
 
     comparison: CellComparison
-    change: ChangePoint | None  # None: history does not know since when
+    change: ChangePoint | None  # None: not in the cell's history
     policy: Policy
 
     @classmethod
     def of(cls, run: Run, comparison: CellComparison) -> Finding:
-        """What the run and history know about a cell."""
+        """The finding for a cell, from its run and its history."""
         change = run.changes.get(comparison.cell)
         return cls(comparison=comparison, change=change, policy=run.comparison.policy)
 
     @property
     def confirmed(self) -> bool | None:
-        """Whether it held again after fresh starts; None: seen once."""
+        """Whether fresh starts confirmed the change; None if it was measured once."""
         return self.comparison.judged[0].confirmed if self.comparison.judged else None
 
     @property
     def since(self) -> ChangePoint | None:
-        """Where history last saw a change in this direction."""
+        """The latest change point of the cell's history, if it has the direction of the verdict."""
         found = wording.decisive(self.comparison)
         if self.change is None or found is None:
             return None
@@ -46,10 +46,10 @@ class Finding:
         return self.change if slower == (self.comparison.verdict is Verdict.REGRESSED) else None
 
     @property
-    def moved(self) -> tuple[str, ...]:
-        """Other metrics that changed significantly and by the margin or more, the largest change first.
+    def other_changes(self) -> tuple[str, ...]:
+        """Other metrics that changed significantly and by at least the margin, largest change first.
 
-        Without the metric that decided the verdict, and its likeliest cause.
+        They leave out the metric that decided the verdict and its likeliest cause.
         """
         named: set[str] = {each.metric for each in self.comparison.judged[:1]}
         named |= {cause.name for cause in self.comparison.causes[:1]}
@@ -60,11 +60,11 @@ class Finding:
         ]
         large = [(title, ratio) for title, ratio in found if abs(ratio.estimate - 1) >= self.policy.margin]
         large.sort(key=lambda each: -abs(each[1].estimate - 1))
-        return tuple(f"{title} {wording.change(ratio)}" for title, ratio in large[:MOVED_MAX])
+        return tuple(f"{title} {wording.change(ratio)}" for title, ratio in large[:OTHER_CHANGES_MAX])
 
     @property
-    def certain(self) -> float:
-        """The smallest likely change, as a share of the base: the interval's end nearest to zero."""
+    def smallest_change(self) -> float:
+        """The smallest likely change as a share of the base: the end of the interval nearest to zero."""
         found = wording.decisive(self.comparison)
         if found is None:
             return 0.0
@@ -89,18 +89,18 @@ class Findings:
 
     @cached_property
     def regressed(self) -> tuple[Finding, ...]:
-        """Unacknowledged ones first, then by their smallest likely change."""
-        found = sorted(self._of(Verdict.REGRESSED), key=lambda each: -each.certain)
+        """Unacknowledged ones first, each group by smallest likely change, descending."""
+        found = sorted(self._of(Verdict.REGRESSED), key=lambda each: -each.smallest_change)
         return tuple(sorted(found, key=lambda each: each.comparison.acknowledged is not None))
 
     @cached_property
     def improved(self) -> tuple[Finding, ...]:
-        """By their smallest likely change."""
-        return tuple(sorted(self._of(Verdict.IMPROVED), key=lambda each: -each.certain))
+        """By smallest likely change, descending."""
+        return tuple(sorted(self._of(Verdict.IMPROVED), key=lambda each: -each.smallest_change))
 
     @cached_property
     def failures(self) -> tuple[Failure, ...]:
-        """By server and reason."""
+        """Failures grouped by server and reason."""
         found: dict[tuple[str, str], list[CellComparison]] = {}
         for c in self.run.judged:
             if c.verdict is Verdict.FAILED:

@@ -1,4 +1,4 @@
-"""The pages of many runs: ratios to the anchor over time, and where they changed."""
+"""The history pages: ratios to the anchor over all runs, and their change points."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ CHANGE_COLUMNS = (
     "runner", "workload", "dataset", "threads", "server", "anchor", "last_good", "first_bad", "started",
     "before", "after", "confirmed", "acknowledged", "page",
 )  # fmt: skip
-CHANGES_SHOWN = 200  # on the page, the newest
-MARKED_MAX = 60  # runs whose points are marked; with more, marks would overlap
+CHANGES_MAX = 200  # changes on the page, the newest
+MARKED_MAX = 60  # runs; in charts of more, markers would overlap
 SPARK_POINTS = 40
 SPARK_SIZE = (96, 24)  # CSS pixels
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change of level, and what is known about it."""
+    """A change of level in a history."""
 
     series: HistorySeries
     point: ChangePoint
-    started: str  # of the first run of the new level, ISO
+    started: str  # ISO time of the first run on the new level
     acknowledged: Acknowledgement | None
 
     @property
@@ -52,19 +52,19 @@ class Change:
 
     @property
     def kind(self) -> str:
-        """The verdict whose colour and symbol it has."""
+        """The verdict that lends it colour and symbol."""
         if not self.point.confirmed:
             return "inconclusive"
         return "regressed" if self.worse else "improved"
 
     @property
     def page(self) -> str:
-        """Its series' place, from the site's top."""
+        """The address of its series, relative to the site's root."""
         return f"{page_of(self.series)}#{anchor_of(self.series)}"
 
     @property
     def row(self) -> tuple[object, ...]:
-        """Its line of CHANGE_COLUMNS."""
+        """Its fields in the order of CHANGE_COLUMNS."""
         series, point = self.series, self.point
         return (
             series.runner, series.workload, series.dataset, series.threads, series.server, series.anchor,
@@ -74,14 +74,14 @@ class Change:
 
     @property
     def folders(self) -> tuple[str, str]:
-        """The folders of the last good run and the first bad one."""
+        """The folders of the last good and the first bad run."""
         return run_folder(self.point.last_good), run_folder(self.point.first_bad)
 
 
 def changes(
     series: Sequence[HistorySeries], acknowledged: Sequence[Acknowledgement], newest: str
 ) -> tuple[Change, ...]:
-    """All changes of level, newest first; `newest`: when the newest run started, ISO."""
+    """All changes of level, newest first; `newest`: ISO time at which the newest run started."""
     found = []
     for each in series:
         started = {point.run: point.started for point in each.points}
@@ -94,38 +94,38 @@ def changes(
 
 
 def page_of(series: HistorySeries) -> str:
-    """The page of a workload's series on a runner, from the site's top."""
+    """The path of the page for a workload's series on a runner, from the site's root."""
     return history_page(series.runner, series.workload, series.dataset)
 
 
 def anchor_of(series: HistorySeries) -> str:
-    """The series' place on its page."""
+    """The fragment identifier of a series on its page."""
     return f"t{series.threads}"
 
 
 @dataclass(frozen=True)
 class Table:
-    """The series of a workload at one number of threads: a chart, and a line for each run."""
+    """The series of a workload at one number of threads: a chart, and a row per run."""
 
     threads: int
     series: tuple[HistorySeries, ...]
-    styles: tuple[Series, ...]  # one for each of them
+    styles: tuple[Series, ...]  # one per series
     changes: tuple[Change, ...]
 
     @property
     def id(self) -> str:
-        """Its place on the page."""
+        """Its fragment identifier on the page."""
         return anchor_of(self.series[0])
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The servers; with their anchors if these differ."""
+        """The servers, with their anchors if these differ."""
         several = len({each.anchor for each in self.series}) > 1
         return tuple(f"{each.server} / {each.anchor}" if several else each.server for each in self.series)
 
     @cached_property
     def rows(self) -> tuple[tuple[HistoryPoint, tuple[HistoryPoint | None, ...]], ...]:
-        """Run by run, newest first: any point of the run, and each series' own."""
+        """Runs, newest first: one point that identifies the run, then each series' own point."""
         by_run = [{point.run: point for point in each.points} for each in self.series]
         runs = {point.run: point for each in self.series for point in each.points}
         return tuple(
@@ -134,7 +134,7 @@ class Table:
 
     @property
     def chart(self) -> Chart:
-        """Change against the anchor over time; upright lines where a level changed."""
+        """Change against the anchor over time; vertical lines mark changes of level."""
         return chart(self.series, self.styles, self.changes)
 
 
@@ -152,11 +152,11 @@ class SeriesPage(Page):
 
     @property
     def path(self) -> str:
-        """Named by runner, workload and dataset."""
+        """Named after runner, workload and dataset."""
         return page_of(self.series[0])
 
     def files(self, render: Render) -> Iterator[File]:
-        """The page, its JSON and CSV; the fields that a series' lines share are formatted once."""
+        """The page, its JSON and CSV; fields shared by a series' lines are formatted once."""
         page, *_ = super().files(render)
         text = lines([HISTORY_COLUMNS])
         for each in self.series:
@@ -171,13 +171,13 @@ class SeriesPage(Page):
 
     @cached_property
     def styles(self) -> dict[str, Series]:
-        """Each server's series in every chart of the page; number 0 is the anchor's."""
+        """Each server's series in all charts of the page; number 0 is reserved for the anchor."""
         servers = dict.fromkeys(each.server for each in self.series)
         return {server: Series(server, number) for number, server in enumerate(servers, 1)}
 
     @property
     def anchors(self) -> tuple[str, ...]:
-        """The servers that ratios refer to: one, unless the runs differ."""
+        """The anchors of its ratios: one, unless the runs differ."""
         return tuple(dict.fromkeys(each.anchor for each in self.series))
 
     @property
@@ -186,13 +186,13 @@ class SeriesPage(Page):
         return len({point.run for each in self.series for point in each.points})
 
     @property
-    def widest(self) -> dict[str, HistorySeries]:
-        """Each server's series at the most threads."""
+    def most_threads(self) -> dict[str, HistorySeries]:
+        """Each server's series at its highest number of threads."""
         return {each.server: each for each in sorted(self.series, key=lambda each: each.threads)}
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        """By the number of threads, ascending."""
+        """One per number of threads, ascending."""
         counts = sorted({each.threads for each in self.series})
         return tuple(self._table(count) for count in counts)
 
@@ -207,7 +207,7 @@ class SeriesPage(Page):
 
 
 def pages(series: Sequence[HistorySeries], found: Sequence[Change]) -> tuple[SeriesPage, ...]:
-    """One for each runner, workload and dataset."""
+    """One page per runner, workload and dataset."""
     grouped: dict[tuple[str, str, str], list[HistorySeries]] = {}
     for each in series:
         grouped.setdefault((each.runner, each.workload, each.dataset), []).append(each)
@@ -223,7 +223,7 @@ def pages(series: Sequence[HistorySeries], found: Sequence[Change]) -> tuple[Ser
 
 @dataclass(frozen=True)
 class HistoryPage(Page):
-    """Every change of level, and the histories of all workloads."""
+    """All changes of level, and the histories of all workloads."""
 
     pages: tuple[SeriesPage, ...]
     changes: tuple[Change, ...]  # newest first
@@ -233,13 +233,13 @@ class HistoryPage(Page):
 
     @property
     def path(self) -> str:
-        """At the site's top."""
+        """In the site's root."""
         return "history.html"
 
     @property
     def listed(self) -> tuple[Change, ...]:
-        """The changes that the page has room for."""
-        return self.changes[:CHANGES_SHOWN]
+        """The newest changes, which the page lists."""
+        return self.changes[:CHANGES_MAX]
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -248,33 +248,33 @@ class HistoryPage(Page):
 
     @property
     def value(self) -> object:
-        """All changes, and the pages of all series."""
+        """All changes and the pages of all series."""
         changes = [dict(zip(CHANGE_COLUMNS, row, strict=True)) for row in self.rows]
         return {"changes": changes, "pages": [page.path for page in self.pages]}
 
     @property
     def rows(self) -> list[tuple[object, ...]]:
-        """A line for each change."""
+        """One line per change."""
         return [change.row for change in self.changes]
 
 
 def spark(series: HistorySeries) -> str:
-    """The series as the points of a small SVG polyline."""
+    """The points of a small SVG polyline for the series."""
     points = series.points
     step = max(1, len(points) / SPARK_POINTS)
     ratios = [points[int(place * step)].ratio for place in range(int(len(points) / step))]
     width, height = SPARK_SIZE
     low, high = min(ratios), max(ratios)
-    tall = max(high - low, 0.02)  # noise of a percent stays flat
+    height_ratio = max(high - low, 0.02)  # noise of one percent stays flat
     middle = (high + low) / 2
     return " ".join(
-        f"{width * at / max(len(ratios) - 1, 1):.0f},{height * (0.5 - (ratio - middle) / tall * 0.9):.1f}"
+        f"{width * at / max(len(ratios) - 1, 1):.0f},{height * (0.5 - (ratio - middle) / height_ratio * 0.9):.1f}"
         for at, ratio in enumerate(ratios)
     )
 
 
 def chart(series: Sequence[HistorySeries], styles: Sequence[Series], found: Sequence[Change]) -> Chart:
-    """The series of one number of threads over time, in per cent against the anchor."""
+    """Series of one number of threads over time, as percentage changes against the anchor."""
     runs = sorted({(point.run, point.started) for each in series for point in each.points})
     place = {run: number for number, (run, _) in enumerate(runs)}
     days = [wording.day(started) for _, started in runs]

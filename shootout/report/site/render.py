@@ -89,7 +89,7 @@ def renderer() -> Render:
         "OUTCOME_SYMBOLS": wording.OUTCOME_SYMBOLS,
         "PUBLISHED": published.known(),
         "ERRORS": ERRORS,
-        "SHOWN_MAX": findings.SHOWN_MAX,
+        "LISTED_MAX": findings.LISTED_MAX,
         "SAME_SETTINGS": settings.GROUPS[-1],
         "SPACE": numbers.SPACE,
         "SYMBOLS": wording.SYMBOLS,
