@@ -376,4 +376,4 @@ def test_site_needs_a_document_and_a_place(tmp_path: Path, capsys: pytest.Captur
     blocked = tmp_path / "blocked"
     blocked.touch()
     command = ["site", "--results", str(results), "--out", str(blocked)]
-    assert f"{blocked}: the site cannot be written there: File exists" in refused(command, capsys)
+    assert f"{blocked}: cannot write the site: File exists" in refused(command, capsys)

@@ -1,7 +1,7 @@
-"""A site's files: new ones are put in place, unchanged ones stay, obsolete ones go.
+"""Incremental updates of a site: write new files, leave unchanged ones, remove obsolete ones.
 
-`RECORD` says which files were made from what, to make updates quick. Without it everything is made again, and
-obsolete files of earlier builds stay.
+`RECORD` maps sources to files, so that an update rebuilds only what changed. Without it, everything is
+rebuilt and obsolete files of earlier builds stay.
 """
 
 from __future__ import annotations
@@ -21,54 +21,55 @@ from shootout.model.value import Value
 from shootout.report.site.downloads import File
 
 RECORD = ".shootout.json"
-LAST = "index.html"  # put in place after everything it links to
-REMOVED_TOGETHER = 8  # files: a disk may keep one waiting for each
+LAST = "index.html"  # moved into place after everything that it links to
+REMOVING_THREADS = 8  # a disk may block on each removal
 
 
 class Group(NamedTuple):
-    """Files that are made together."""
+    """Files that are built together."""
 
-    key: str  # a digest of their sources; the same key, the same files
+    key: str  # digest of their sources: equal keys, equal files
     files: Callable[[], Iterable[File]]
 
 
 class _Record(Value):
-    groups: dict[str, tuple[str, ...]]  # places of the files, by the group's key
+    groups: dict[str, tuple[str, ...]]  # paths of the files by the group's key
 
 
 def update(out: Path, groups: Sequence[Group]) -> None:
-    """Bring `out` up to date. All files are made before the first is put in place. Raises OSError."""
+    """Bring `out` up to date; builds all files before it moves the first into place. Raises OSError."""
     out.mkdir(parents=True, exist_ok=True)
     before = _read(out)
-    still = {
-        group.key: there
+    unchanged = {
+        group.key: paths
         for group in groups
-        if (there := before.groups.get(group.key)) is not None
-        and all((out / place).is_file() for place in there)
+        if (paths := before.groups.get(group.key)) is not None
+        and all((out / path).is_file() for path in paths)
     }
     with tempfile.TemporaryDirectory(prefix=".building-", dir=out) as folder:
         now = {
-            group.key: still.get(group.key) or tuple(_make(file, Path(folder), out) for file in group.files())
+            group.key: unchanged.get(group.key)
+            or tuple(_write(file, Path(folder), out) for file in group.files())
             for group in groups
         }
-        _put(Path(folder), out)
-    current = {place for places in now.values() for place in places}
-    _remove(out, {place for places in before.groups.values() for place in places} - current)
+        _move(Path(folder), out)
+    current = {path for paths in now.values() for path in paths}
+    _remove(out, {path for paths in before.groups.values() for path in paths} - current)
     replace(out / RECORD, msgspec.json.encode(_Record(groups=now)))
 
 
-def _make(file: File, folder: Path, out: Path) -> str:
-    """Write a file to the folder, unless `out` has the same."""
-    place, text = file
+def _write(file: File, folder: Path, out: Path) -> str:
+    """Write a file to `folder` unless `out` has the same; returns its path in the site."""
+    site_path, text = file
     content = text.encode(errors="replace") if isinstance(text, str) else text
-    if not _has(out / place, content):
-        path = folder / place
+    if not _has(out / site_path, content):
+        path = folder / site_path
         try:
             path.write_bytes(content)
         except FileNotFoundError:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-    return place
+    return site_path
 
 
 def _has(path: Path, content: bytes) -> bool:
@@ -78,8 +79,8 @@ def _has(path: Path, content: bytes) -> bool:
         return False
 
 
-def _put(folder: Path, out: Path) -> None:
-    """Move new files into place: each file, and each folder that does not exist yet, in one step."""
+def _move(folder: Path, out: Path) -> None:
+    """Move new files into place; each file, and each folder that `out` lacks, moves atomically."""
     last = folder / LAST
     for made, folders, names in os.walk(folder):
         to = out / Path(made).relative_to(folder)
@@ -94,13 +95,15 @@ def _put(folder: Path, out: Path) -> None:
         last.replace(out / LAST)
 
 
-def _remove(out: Path, places: Iterable[str]) -> None:
-    """Remove files of this site, and the folders that become empty."""
-    paths = [path for path in map(PurePosixPath, places) if not path.is_absolute() and ".." not in path.parts]
-    with ThreadPoolExecutor(REMOVED_TOGETHER) as threads:
+def _remove(out: Path, obsolete: Iterable[str]) -> None:
+    """Remove files of this site and the folders that become empty."""
+    paths = [
+        path for path in map(PurePosixPath, obsolete) if not path.is_absolute() and ".." not in path.parts
+    ]
+    with ThreadPoolExecutor(REMOVING_THREADS) as threads:
         removed = threads.map(_removed, [out / path for path in paths])
-        left = {path.parent for path, was_there in zip(paths, removed, strict=True) if was_there}
-    emptied = {folder for parent in left for folder in (parent, *parent.parents) if folder.parts}
+        parents = {path.parent for path, existed in zip(paths, removed, strict=True) if existed}
+    emptied = {folder for parent in parents for folder in (parent, *parent.parents) if folder.parts}
     for folder in sorted(emptied, key=lambda folder: len(folder.parts), reverse=True):
         with suppress(OSError):
             (out / folder).rmdir()

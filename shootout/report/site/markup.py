@@ -1,6 +1,6 @@
-"""The fields and rows of long tables, and links between cells, as markup.
+"""Markup of long tables' fields and rows, and of links between cells.
 
-A cell's page has a thousand fields: as macros of a template they took most of the build time of a large site
+A cell's page has a thousand fields. As template macros they took most of a large site's build time
 (benchmarks/site.py).
 """
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from shootout.report.site.run import Run
 
 NO_POINT = f'<td class="num">{wording.NONE}</td>'
-WHOLE_MAX = 20  # characters that stay on one line: a telephone's headline has room for them
-# `mysql-8.0.12`, which browsers break after the hyphen; or another place to break.
+WHOLE_MAX = 20  # characters that stay on one line: they fit a headline on a phone
+# A name such as `mysql-8.0.12`, which browsers would break after the hyphen, or a character to break after.
 _PIECES = re.compile(r"(?<![A-Za-z0-9.-])[A-Za-z0-9.]+(?:-[A-Za-z0-9.]+)+|[_/@,]")
 
 
 @lru_cache(4096, typed=True)  # every page of a run has the same names
 def breakable(name: str) -> Markup:
-    """A name that breaks where a person would break it, and only there while it is short."""
+    """A name with sensible places for line breaks; hyphenated parts stay whole while they are short."""
     return Markup(_PIECES.sub(_piece, str(escape(wording.visible(name)))))
 
 
@@ -44,14 +44,14 @@ def _piece(found: re.Match[str]) -> str:
 
 
 def href(root: str, run: Run, cell: Cell) -> Markup:
-    """A cell's page, from a page whose way up to the site's top is `root`."""
+    """The address of a cell's page, for a page whose relative path to the site's root is `root`."""
     return Markup(f"{root}{run.folder}/{cell_stem(cell)}.html")
 
 
 def neighbours(
     root: str, run: Run, here: Cell, cells: Iterable[CellComparison], named: Literal["threads", "server"]
 ) -> Markup:
-    """Links to cells, each with its verdict's symbol; the current one without a link."""
+    """Links to cells with the symbols of their verdicts; the current cell is plain text."""
     made = []
     for each in cells:
         name = str(each.cell.threads) if named == "threads" else breakable(each.cell.server)
@@ -64,17 +64,17 @@ def neighbours(
 
 
 def num(value: float | None, places: int | None = None, absent: str = wording.NONE) -> Markup:
-    """A number's field, with its exact value for sorting."""
+    """A table field for a number, with the exact value for sorting."""
     return Markup(_num(value, places, absent))
 
 
 def delta(ratio: float | None, here: float | None = None) -> Markup:
-    """A ratio's field, as a change; "new" if only `here` has a value."""
+    """A table field for a ratio as a change; "new" if only `here` has a value."""
     return Markup(_delta(ratio, here))
 
 
 def history(runs: Sequence[tuple[HistoryPoint, Iterable[HistoryPoint | None]]]) -> Markup:
-    """A row for each run, newest first: each cell's change against the anchor, in per cent."""
+    """One row per run, newest first, with each cell's percentage change against the anchor."""
     made = []
     for place, (run, points) in zip(range(len(runs), 0, -1), runs, strict=True):
         day = escape(wording.visible(wording.day(run.started)))
@@ -85,7 +85,7 @@ def history(runs: Sequence[tuple[HistoryPoint, Iterable[HistoryPoint | None]]]) 
 
 
 def rounds(every: Iterable[Round], *, base: bool) -> Markup:
-    """A row for each round of a cell; with `base`, beside its base's."""
+    """One row per round of a cell; with `base`, the base's throughput and the change, too."""
     made = []
     for each in every:
         made += ["<tr>", _num(each.start, 0), _num(each.number, 0), *([_num(each.base)] if base else ())]
@@ -98,7 +98,7 @@ def rounds(every: Iterable[Round], *, base: bool) -> Markup:
 
 
 def compared(every: Iterable[Row], factor: float = 1.0, *, base: bool) -> Markup:
-    """A row for each figure of a cell, times `factor`; with `base`, beside its base's."""
+    """One row per figure of a cell, times `factor`; with `base`, the base's figure and the change, too."""
     made = []
     for row in every:
         made += ['<tr><th scope="row">', breakable(row.name), "</th>\n"]

@@ -1,4 +1,4 @@
-"""File names of pages."""
+"""File names of the site's pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def run_folder(run: str) -> str:
     return f"runs/{file_stem(run)}"
 
 
-@lru_cache(4096)  # the pages of all its neighbours link to a cell's page
+@lru_cache(4096)  # many pages link to each cell's page
 def cell_stem(cell: Cell) -> str:
     """A readable file name, unique among the cells of a run."""
     identity = "\0".join((cell.workload, cell.dataset, cell.server, str(cell.threads)))
@@ -25,7 +25,7 @@ def cell_stem(cell: Cell) -> str:
 
 
 def history_page(runner: str, workload: str, dataset: str) -> str:
-    """The page of a workload's history on a runner, from the site's top; `runner`: its fingerprint."""
+    """The path of a workload's history on a runner, from the site's root; `runner`: its fingerprint."""
     identity = "\0".join((runner, workload, dataset))
     digest = hashlib.sha256(identity.encode(errors="surrogatepass")).hexdigest()[:10]
     readable = re.sub(r"[^A-Za-z0-9._]+", "-", workload)
@@ -33,7 +33,7 @@ def history_page(runner: str, workload: str, dataset: str) -> str:
 
 
 def workload_page(workload: str, dataset: str) -> str:
-    """The file of a workload's page; `dataset`: empty where the workload has only one."""
+    """The file of a workload's page; `dataset`: empty if the workload has only one."""
     return f"workload-{file_stem(f'{workload} {dataset}' if dataset else workload)}.html"
 
 

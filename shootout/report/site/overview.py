@@ -1,4 +1,4 @@
-"""The first pages of a run: its overview, all its cells, the summary of an old run, and the list of runs."""
+"""A run's overview, its page of all cells, the summary page of an old run, and the list of runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RUN_COLUMNS = ("run", "started", "runners", "page", *Verdict, "says")
 
 @dataclass(frozen=True)
 class OverviewPage(Page):
-    """What a run found."""
+    """A run's findings, verdicts and conditions."""
 
     run: Run
     template = "run"
@@ -26,17 +26,17 @@ class OverviewPage(Page):
 
     @property
     def path(self) -> str:
-        """The run's index."""
+        """The index of the run's folder."""
         return f"{self.run.folder}/index.html"
 
     @property
     def runs(self) -> Sequence[Run]:
-        """The runs to list: those of the whole site, on its first page."""
+        """The runs to list; only the front page lists any."""
         return ()
 
     @cached_property
     def findings(self) -> Findings:
-        """What changed, and what failed."""
+        """Changed and failed cells."""
         return Findings(self.run)
 
     @property
@@ -46,17 +46,17 @@ class OverviewPage(Page):
 
     @property
     def rows(self) -> Iterable[Sequence[object]]:
-        """A line for each cell."""
+        """One line per cell."""
         run = self.run
         return (cell_row(run.document.header, c, run.cells) for c in run.comparison.cells)
 
 
 @dataclass(frozen=True)
 class FrontPage(OverviewPage):
-    """The newest run's overview, as the index of the site."""
+    """The newest run's overview as the site's index."""
 
     listed: Sequence[Run]  # all runs, newest first
-    map: dict[str, Any]  # where everything is, for programs
+    index: dict[str, Any]  # the site's index for programs
 
     @property
     def path(self) -> str:
@@ -70,37 +70,37 @@ class FrontPage(OverviewPage):
 
     @property
     def value(self) -> object:
-        """The site's map."""
-        return self.map
+        """The site's index for programs."""
+        return self.index
 
 
 class SummaryPage(OverviewPage):
-    """All that an old run has: each cell's verdict, ratio and throughput."""
+    """The one page of an old run: each cell's verdict, ratio and throughput."""
 
     template = "summary"
 
 
 @dataclass(frozen=True)
 class AllCellsPage(Page):
-    """Every cell, worst first; its files for machines are the overview's."""
+    """All cells, worst first; its JSON and CSV are the overview's."""
 
     run: Run
     template = "cells"
 
     @property
     def path(self) -> str:
-        """Beside the overview."""
+        """In the run's folder."""
         return f"{self.run.folder}/cells.html"
 
     @property
     def data(self) -> str:
-        """The overview's."""
+        """The stem of the overview's files."""
         return "index"
 
 
 @dataclass(frozen=True)
 class RunsPage(Page):
-    """Every run of the site."""
+    """All runs of the site."""
 
     runs: Sequence[Run]  # newest first
     template = "runs"
@@ -108,17 +108,17 @@ class RunsPage(Page):
 
     @property
     def path(self) -> str:
-        """Above the runs' folders."""
+        """In the parent of the runs' folders."""
         return "runs/index.html"
 
     @property
     def value(self) -> object:
-        """What is known of each run."""
+        """Every run's result and files."""
         return [run_value(run) for run in self.runs]
 
     @property
     def rows(self) -> Iterable[Sequence[object]]:
-        """A line for each run."""
+        """One line per run."""
         for run in self.runs:
             header = run.document.header
             yield (
@@ -128,7 +128,7 @@ class RunsPage(Page):
 
 
 def run_value(run: Run) -> dict[str, Any]:
-    """A run's result and the paths of its files, from the site's top."""
+    """A run's result and the paths of its files from the site's root."""
     header = run.document.header
     return {
         "run": run.id,

@@ -1,4 +1,4 @@
-"""A page of the site: its path, its template, what the template sees, and the same for machines."""
+"""A page of the site: its path, its template, the template's values, and its JSON and CSV."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ class Render(Protocol):
     """Fills a template."""
 
     def __call__(self, template: str, **values: object) -> str:
-        """The text of that template."""
+        """Returns the rendered text."""
 
 
 class Page(ABC):
-    """A page: a subclass has the properties that its template reads as `page`."""
+    """A page; templates read the properties of its subclass as `page`."""
 
     template: ClassVar[str]
-    columns: ClassVar[Sequence[str]] = ()  # of the CSV beside it; none: no files for machines
+    columns: ClassVar[Sequence[str]] = ()  # of its CSV; empty: neither JSON nor CSV
 
     @property
     @abstractmethod
     def path(self) -> str:
-        """Where it lies, from the site's top."""
+        """Its path from the site's root."""
 
     @property
     def root(self) -> str:
-        """The way up to the site's top."""
+        """The relative path to the site's root."""
         return "../" * self.path.count("/")
 
     @property
     def data(self) -> str | None:
-        """The stem of the JSON and CSV files that it links to."""
+        """The stem of the JSON and CSV files that it links to, if any."""
         return PurePosixPath(self.path).stem if self.columns else None
 
     @property
     def value(self) -> object:
-        """What its JSON holds."""
+        """The content of its JSON."""
         return None
 
     @property
@@ -50,7 +50,7 @@ class Page(ABC):
         return ()
 
     def files(self, render: Render) -> Iterator[File]:
-        """The page, and its JSON and CSV."""
+        """The page with its JSON and CSV."""
         run = getattr(self, "run", None)
         yield self.path, render(f"{self.template}.html", page=self, run=run, root=self.root, data=self.data)
         if self.columns:

@@ -1,4 +1,4 @@
-"""The site: every page, and what each is made from."""
+"""The site: all pages and their sources."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from shootout.report.site.history import HistoryPage
 from shootout.report.site.incremental import Group
 from shootout.report.site.overview import AllCellsPage, FrontPage, OverviewPage, RunsPage, SummaryPage
 from shootout.report.site.page import Page
-from shootout.report.site.render import made_by, renderer
+from shootout.report.site.render import code_digest, renderer
 from shootout.report.site.run import Run
 from shootout.report.site.runner import RunnerPage
 from shootout.report.site.server import ServerPage
@@ -50,32 +50,32 @@ ASSETS = ("style.css", "site.js", "compare.js")
 
 
 def build(results: Sequence[tuple[RunDocument, Comparison]], out: Path) -> Path:
-    """Write the site of runs in memory; like `update`."""
+    """Write the site for runs in memory; otherwise like `update`."""
     return update([judgement_cache.in_memory(*result) for result in results], out)
 
 
 def update(runs: Sequence[JudgedRun], out: Path, acknowledged: Sequence[Acknowledgement] = ()) -> Path:
-    """Bring the site of these runs in `out` up to date; returns its index page, the newest run's overview.
+    """Bring the site in `out` up to date; returns the path of its index, the newest run's overview.
 
-    Raises InputError without runs, if a run occurs twice, or if `out` cannot be written.
+    Raises InputError if there are no runs, if a run occurs twice, or if `out` cannot be written.
     """
     if not runs:
-        raise InputError("No run document to make a site from: measure one first, with `shootout run`.")
+        raise InputError("no run document for the site; create one with `shootout run`")
     for name, count in Counter(run.id for run in runs).items():
         if count > 1:
-            raise InputError(f"Run {name} is given {count} times; a site shows each run once.")
+            raise InputError(f"run {name} is given {count} times; expected each run once")
     newest_first = sorted(runs, key=lambda run: run.id, reverse=True)
     site = _Site(tuple(newest_first), tuple(acknowledged))
     try:
         with judgement_cache.uncollected():
             incremental.update(out, list(site.groups()))
     except OSError as error:
-        raise InputError(f"{out}: the site cannot be written there: {error.strerror or error}.") from error
+        raise InputError(f"{out}: cannot write the site: {error.strerror or error}") from error
     return out / incremental.LAST
 
 
 def run_pages(run: Run) -> Iterator[Page]:
-    """Every page of one run."""
+    """All pages of one run."""
     yield OverviewPage(run)
     yield AllCellsPage(run)
     yield SettingsPage(run)
@@ -85,25 +85,25 @@ def run_pages(run: Run) -> Iterator[Page]:
 
 
 class ReadingPage(Page):
-    """How to read the site."""
+    """The explanation of the site's terms and charts."""
 
     template = "reading"
 
     @property
     def path(self) -> str:
-        """At the site's top."""
+        """In the site's root."""
         return "how-to-read.html"
 
 
 @dataclass(frozen=True)
 class _Site:
-    """All pages of these runs."""
+    """The site of these runs."""
 
     runs: tuple[JudgedRun, ...]  # newest first
     acknowledged: tuple[Acknowledgement, ...]
 
     def groups(self) -> Iterator[Group]:
-        """Every file of the site, by what it is made from."""
+        """All files of the site, grouped by their sources."""
         all_runs = [run.key for run in self.runs]
         newest = self.runs[0]
         repeated = published.newest(self.runs)
@@ -136,7 +136,7 @@ class _Site:
 
     def _front(self) -> Iterator[File]:
         run, _ = self._load(self.runs[0])
-        site_map = feeds.index(
+        index = feeds.index(
             [overview.run_value(each) for each in self._listed],
             [{"runner": page.runner.fingerprint, "page": page.path} for page in self._runners],
             history="history.json",
@@ -144,7 +144,7 @@ class _Site:
             badge="badge.svg",
             published=f"{published.FOLDER}/index.json",
         )
-        yield from self._files(FrontPage(run, self._listed, site_map))
+        yield from self._files(FrontPage(run, self._listed, index))
         yield self._badge("badge.svg", run)
         for server in run.heads:
             yield self._badge(f"badge-{file_stem(server)}.svg", run, server)
@@ -187,10 +187,10 @@ class _Site:
         return path, self._render("badge.svg", badge=feeds.badge(run.comparison, server))
 
     def _group(self, sources: Sequence[str], files: Callable[[], Iterable[File]]) -> Group:
-        return Group(judgement_cache.digest(made_by(), *(each.encode() for each in sources)), files)
+        return Group(judgement_cache.digest(code_digest(), *(each.encode() for each in sources)), files)
 
     def _sources(self, run: JudgedRun) -> list[str]:
-        """What a run's own pages are made from."""
+        """The sources of a run's own pages."""
         if run.id not in self._detailed:
             return ["summary", run.key]
         return [run.key, *(each.key for each in self.runs if each.id < run.id)]
@@ -215,7 +215,7 @@ class _Site:
 
     @cached_property
     def _points(self) -> dict[str, list[tuple[SeriesKey, HistoryPoint]]]:
-        """What each run adds to the histories of its cells."""
+        """The history points that each run adds."""
         return {run.id: [*history.points_of(run.comparison)] for run in self.runs}
 
     @cached_property
@@ -232,7 +232,7 @@ class _Site:
         return {}
 
     def _load(self, judged: JudgedRun) -> tuple[Run, tuple[CellComparison, ...]]:
-        """The whole run; only the last one stays in memory: each takes some 100 MB."""
+        """The whole run; keeps only the last one in memory, as each takes some 100 MB."""
         if judged.id not in self._loaded:
             self._loaded.clear()
             whole = judged.whole()
@@ -240,9 +240,9 @@ class _Site:
         return self._loaded[judged.id]
 
     def _known(self, run: JudgedRun) -> dict[Cell, ChangePoint]:
-        """The change of level that history saw last, for each cell of a run that changed.
+        """The latest change of level for each changed cell of a run.
 
-        Later runs do not count, so a run's pages stay as they are.
+        Ignores later runs, so that a run's pages never change.
         """
         changed = {
             each.cell

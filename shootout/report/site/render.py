@@ -1,4 +1,4 @@
-"""Templates → text."""
+"""Rendering of templates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from shootout.report.site.names import cell_stem, run_folder, server_page
 from shootout.report.site.page import Render
 
 _NOT_PLAIN = re.compile("[^ -~]")
-STRENGTHS = (0.05, 0.15, 0.3)  # changes from which a tile's colour is stronger
+STRENGTHS = (0.05, 0.15, 0.3)  # sizes of change at which a tile's colour gets stronger
 ERRORS = warnings.RETRIED | {
     "1040": "too many connections",
     "1053": "server shutting down",
@@ -36,7 +36,7 @@ ERRORS = warnings.RETRIED | {
 
 @cache
 def renderer() -> Render:
-    """Fills templates of `templates/`; compiling them takes 0.3 s, so all sites of a process share it."""
+    """The renderer of `templates/`; compiling them takes 0.3 s, so all sites of a process share it."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         auto_reload=False,
@@ -115,8 +115,8 @@ def renderer() -> Render:
 
 
 @cache
-def made_by() -> bytes:
-    """A digest of everything that turns runs into pages: templates, published comparisons, code."""
+def code_digest() -> bytes:
+    """Digest of everything that turns runs into pages: templates, published comparisons, code."""
     sources = [*TEMPLATES.iterdir(), *published.FOLDER.glob("*.toml"), *Path(__file__).parent.glob("*.py")]
     texts = [path.read_bytes() for path in sorted(sources) if path.is_file()]
     libraries = (judgement_cache.library(), version("jinja2"))
@@ -124,12 +124,12 @@ def made_by() -> bytes:
 
 
 def _visible(value: object) -> object:
-    """What a template inserts; markup was made visible before."""
+    """Escape invisible characters in an inserted value; markup has none left."""
     return wording.visible(value) if type(value) is str else value
 
 
 def _json(value: object) -> str:
-    """In plain ASCII: other characters could act on what displays the page's source."""
+    """JSON in plain ASCII: other characters could affect programs that display the page's source."""
     text = msgspec.json.encode(value).decode()
     return text if text.isascii() and "\x7f" not in text else _NOT_PLAIN.sub(_escaped, text)
 
@@ -139,7 +139,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def _strength(c: CellComparison) -> int:
-    """The size of the decisive change, from 0 to the number of STRENGTHS."""
+    """The strength of the decisive change, from 0 to the number of STRENGTHS."""
     found = wording.decisive(c)
     size = abs(math.log(found[1].estimate)) if found and found[1].estimate > 0 else 0.0
     return sum(size >= each for each in STRENGTHS)

@@ -1,6 +1,6 @@
-"""Which runs have a page for each cell; the others have one page, so that years of runs build in seconds.
+"""Selection of runs that get all pages; the others get one, so that years of runs build in seconds.
 
-The slices of an old run stay in its document: `shootout site` with that document alone makes all its pages.
+An old run's slices stay in its document: `shootout site` with that document alone builds all its pages.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 from shootout.report.judgement_cache import JudgedRun
 
-CELLS_MAX = 1200  # with a page, over all runs; each runner's newest run has all its pages, whatever its size
+CELLS_MAX = 1200  # with pages, over all runs; each runner's newest run has all pages, whatever its size
 
 
 def detailed(runs: Sequence[JudgedRun]) -> frozenset[str]:
-    """The ids of the runs that have all pages; `runs`: newest first."""
+    """The ids of the runs that get all pages; `runs`: newest first."""
     chosen: set[str] = set()
     runners: set[str] = set()
     cells = 0

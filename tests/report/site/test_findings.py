@@ -46,7 +46,7 @@ def test_what_changed_stands_first_with_all_that_is_known(tmp_path: Path) -> Non
     assert [each.comparison.acknowledged is not None for each in found.regressed] == sorted(
         each.comparison.acknowledged is not None for each in found.regressed
     )
-    fresh = [each.certain for each in found.regressed if not each.comparison.acknowledged]
+    fresh = [each.smallest_change for each in found.regressed if not each.comparison.acknowledged]
     assert fresh == sorted(fresh, reverse=True)
     assert found.regressed[0].since == since
     made = rendered(run)
