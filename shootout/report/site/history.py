@@ -265,10 +265,10 @@ def spark(series: HistorySeries) -> str:
     ratios = [points[int(place * step)].ratio for place in range(int(len(points) / step))]
     width, height = SPARK_SIZE
     low, high = min(ratios), max(ratios)
-    height_ratio = max(high - low, 0.02)  # noise of one percent stays flat
+    span = max(high - low, 0.02)  # noise of one percent stays flat
     middle = (high + low) / 2
     return " ".join(
-        f"{width * at / max(len(ratios) - 1, 1):.0f},{height * (0.5 - (ratio - middle) / height_ratio * 0.9):.1f}"
+        f"{width * at / max(len(ratios) - 1, 1):.0f},{height * (0.5 - (ratio - middle) / span * 0.9):.1f}"
         for at, ratio in enumerate(ratios)
     )
 

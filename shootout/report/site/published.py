@@ -1,4 +1,4 @@
-"""The page of a published comparison and the newest run that repeats it."""
+"""The page of a published comparison with the newest run that repeats it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from shootout.report.site.charts import Chart, Series
 from shootout.report.site.page import Page
 from shootout.report.site.run import Run
 
-FOLDER = "published"  # in the site
+FOLDER = "published"  # of the site
 CLAIM_COLUMNS = (
     "claim", "text", "outcome", "in_their_figures", "contrast", "ratio", "ratio_low", "ratio_high",
     "bound_low", "bound_high", "reason",
 )  # fmt: skip
-REPORT_S = 60  # over which a report counts queries
+REPORT_S = 60  # the period over which a report counts queries
 REPORT = (
     "transactions/s",
     "read and write requests/s",
@@ -41,11 +41,11 @@ REPORT = (
 
 @dataclass(frozen=True)
 class TableCell:
-    """A figure of a comparison's table, or why it is missing."""
+    """A figure in a comparison's table, or the reason why it is missing."""
 
     text: str
     value: float | None = None  # exact, for sorting
-    relative: str = ""  # to the reference's
+    relative: str = ""  # to the reference's figure
 
 
 @dataclass(frozen=True)
@@ -59,27 +59,27 @@ class TableRow:
 
 @dataclass(frozen=True)
 class Table:
-    """A comparison's table, in the shape in which it was published."""
+    """A comparison's table in its published shape."""
 
     caption: str
     corner: str
-    head: tuple[tuple[str, str], ...]  # each column's title and note
+    head: tuple[tuple[str, str], ...]  # title and note of each column
     rows: tuple[TableRow, ...]
 
 
 @dataclass(frozen=True)
 class ComparedServer:
-    """A server of the comparison: as published, as measured, or both."""
+    """A server of the comparison: published, measured or both."""
 
     name: str
     published: PublishedServer | None
     record: ServerRecord | None
-    note: str = ""  # what was measured instead, or why nothing was
+    note: str = ""  # what was measured in its place, or why nothing was
 
 
 @dataclass(frozen=True)
 class PublishedPage(Page):
-    """A published comparison, and a run that repeats it."""
+    """A published comparison and a run that repeats it."""
 
     name: str
     publication: Published
@@ -89,11 +89,11 @@ class PublishedPage(Page):
 
     @property
     def path(self) -> str:
-        """Named by the comparison."""
+        """Named after the comparison."""
         return path_of(self.name)
 
     @cached_property
-    def theirs(self) -> tuple[ComparedServer, ...]:
+    def published_servers(self) -> tuple[ComparedServer, ...]:
         """The published servers."""
         header = self.run.document.header
         return tuple(
@@ -102,40 +102,40 @@ class PublishedPage(Page):
 
     @cached_property
     def servers(self) -> tuple[ComparedServer, ...]:
-        """The published servers, and those measured beside them."""
+        """The published servers and those measured in addition."""
         more = published.unpublished(self.publication, self.run.document.header)
-        every = (*self.theirs, *(ComparedServer(record.label, None, record) for record in more))
+        every = (*self.published_servers, *(ComparedServer(record.label, None, record) for record in more))
         return tuple(replace(one, note=_note(one)) for one in every)
 
     @cached_property
-    def tabled(self) -> tuple[ComparedServer, ...]:
-        """The servers that have a figure, here or there."""
+    def with_figures(self) -> tuple[ComparedServer, ...]:
+        """The servers with published or measured figures."""
         return tuple(c for c in self.servers if (c.record and not c.record.absent) or _has_figures(c))
 
     @property
-    def untabled(self) -> tuple[str, ...]:
-        """The names of the others."""
-        return tuple(c.name for c in self.servers if c not in self.tabled)
+    def without_figures(self) -> tuple[str, ...]:
+        """The names of the other servers."""
+        return tuple(c.name for c in self.servers if c not in self.with_figures)
 
     @cached_property
     def claims(self) -> tuple[ClaimResult, ...]:
-        """Every claim with its verdict."""
+        """All claims with their outcomes."""
         return claims.evaluate_all(self.run.document, self.run.comparison.policy)
 
     @cached_property
     def outcomes(self) -> dict[Outcome, int]:
-        """The number of claims with each outcome, without zeros."""
+        """The number of claims by outcome, without zeros."""
         counts = {outcome: sum(c.outcome is outcome for c in self.claims) for outcome in Outcome}
         return {outcome: count for outcome, count in counts.items() if count}
 
     @cached_property
     def cpus(self) -> tuple[int, ...]:
-        """The machine's number of CPUs; several numbers only if several machines measured shards."""
+        """The runner's number of CPUs; several numbers only if different runners measured shards."""
         return tuple(dict.fromkeys(runner.cpus for runner in self.run.document.header.runners))
 
     @property
     def value(self) -> dict[str, Any]:
-        """The claims and tables."""
+        """The run, the claims and the tables."""
         header = self.run.document.header
         tables = (*([self.published_table] if self.published_table else []), *self.measured_tables)
         return {
@@ -151,7 +151,7 @@ class PublishedPage(Page):
 
     @property
     def rows(self) -> list[tuple[object, ...]]:
-        """A line for each contrast of each claim, and for a claim without one."""
+        """One line per contrast of each claim, and one per claim without a contrast."""
         return [
             (
                 result.claim.name, result.claim.text, result.outcome, result.published_outcome,
@@ -170,8 +170,8 @@ class PublishedPage(Page):
 
     @cached_property
     def published_table(self) -> Table | None:
-        """The published table; None if it was published as charts only."""
-        if not any(map(_has_figures, self.theirs)):
+        """The published table; None if only charts were published."""
+        if not any(map(_has_figures, self.published_servers)):
             return None
         figures = {
             (s.name, threads): tps
@@ -192,22 +192,24 @@ class PublishedPage(Page):
 
         match self.publication.shape:
             case "peaks":
-                return self._peaks(self.theirs, self._published_peak, "Published")
+                return self._peaks(self.published_servers, self._published_peak, "Published")
             case "report":
-                return self._report(self.theirs, self._published_lines, "Published")
-        return self._grid(self.theirs, self.publication.threads, figure, "Published, transactions/s")
+                return self._report(self.published_servers, self._published_lines, "Published")
+        return self._grid(
+            self.published_servers, self.publication.threads, figure, "Published, transactions/s"
+        )
 
     @cached_property
     def measured_tables(self) -> tuple[Table, ...]:
-        """The measured tables, in the shape of the published one."""
+        """The measured tables in the shape of the published one."""
         match self.publication.shape:
             case "peaks":
-                return (self._peaks(self.tabled, self._measured_peak, "Measured"),)
+                return (self._peaks(self.with_figures, self._measured_peak, "Measured"),)
             case "report":
-                return (self._report(self.tabled, self._measured_lines, "Measured"),)
+                return (self._report(self.with_figures, self._measured_lines, "Measured"),)
         return tuple(
             self._grid(
-                self.tabled,
+                self.with_figures,
                 sorted(
                     {
                         *self.run.threads,
@@ -215,7 +217,7 @@ class PublishedPage(Page):
                     }
                 ),
                 partial(self._measured, workload=workload),
-                f"Measured, transactions/s of {workload}",
+                f"Measured, transactions/s in {workload}",
             )
             for workload in self._workloads
         )
@@ -227,7 +229,7 @@ class PublishedPage(Page):
         figure: Callable[[ComparedServer, int], TableCell],
         caption: str,
     ) -> Table:
-        """Servers by threads, or threads by servers."""
+        """A table of servers by threads, or of threads by servers."""
         counts = tuple((str(count), "") for count in threads)
         if self.publication.shape == "servers":
             rows = (TableRow(c.name, c.note, tuple(figure(c, count) for count in threads)) for c in servers)
@@ -242,7 +244,7 @@ class PublishedPage(Page):
         peak: Callable[[ComparedServer, str], tuple[float, int] | str],
         caption: str,
     ) -> Table:
-        """Servers by their peaks, and the quotient of the first two workloads."""
+        """The servers' peaks by workload, and the quotient of two workloads."""
         workloads = tuple(dict.fromkeys(w for s in self.publication.servers for w in s.peaks))
         (reference,) = (c for c in servers if c.name == self.publication.reference)
         rows = []
@@ -266,7 +268,7 @@ class PublishedPage(Page):
         lines: Callable[[ComparedServer], Sequence[TableCell]],
         caption: str,
     ) -> Table:
-        """The lines of sysbench's report, a column for each server; throughput beside the reference's."""
+        """A sysbench report with a column per server, throughput also relative to the reference."""
         columns = {one.name: lines(one) for one in servers}
         reference = columns[self.publication.reference][0].value
         rows = [
@@ -320,14 +322,14 @@ class PublishedPage(Page):
         cell = next((c for c in self._cells(one, workload) if c.cell.threads == threads), None)
         if cell is None or cell.figures is None:
             return TableCell(self._why_not(one, workload, threads))
-        (reference,) = (c for c in self.theirs if c.name == self.publication.reference)
+        (reference,) = (c for c in self.published_servers if c.name == self.publication.reference)
         against = next((c for c in self._cells(reference, workload) if c.cell.threads == threads), None)
         tps = cell.figures.tps
         of_reference = against.figures.tps.estimate if against and against.figures else None
         return _tps(tps.estimate, wording.estimate(tps), of_reference)
 
     def _cells(self, one: ComparedServer, workload: str) -> Sequence[CellComparison]:
-        """The server's cells, from few to many threads."""
+        """The server's cells by threads, ascending."""
         label = one.record.label if one.record else None
         found = [
             c for c in self.run.comparison.cells if (c.cell.server, c.cell.workload) == (label, workload)
@@ -335,7 +337,7 @@ class PublishedPage(Page):
         return sorted(found, key=lambda c: c.cell.threads)
 
     def _why_not(self, one: ComparedServer, workload: str, threads: int | None) -> str:
-        """Why a figure is missing."""
+        """The reason for a missing figure."""
         if one.record is None or one.record.absent:
             return one.note
         cells = [c for c in self._cells(one, workload) if threads in (None, c.cell.threads)]
@@ -349,19 +351,19 @@ class PublishedPage(Page):
 
     @cached_property
     def series(self) -> dict[str, Series]:
-        """Each server's series in all charts; number 0 would be the run's base."""
+        """Each server's series in all charts; number 0 is reserved for the run's base."""
         return {one.name: Series(one.name, number) for number, one in enumerate(self.servers, 1)}
 
     @property
-    def drawn(self) -> tuple[Series, ...]:
-        """The servers in a chart."""
+    def charted(self) -> tuple[Series, ...]:
+        """The series that appear in a chart."""
         measured = {one.name for one in self.servers if one.record and not one.record.absent}
-        drawn = measured | {s.name for s in self.publication.servers if s.tps}
-        return tuple(series for name, series in self.series.items() if name in drawn)
+        charted = measured | {s.name for s in self.publication.servers if s.tps}
+        return tuple(series for name, series in self.series.items() if name in charted)
 
     @property
     def published_chart(self) -> Chart | None:
-        """The published throughput over threads."""
+        """Published throughput over threads."""
         found = {
             self.series[s.name]: [
                 (threads, Interval.exactly(tps))
@@ -374,7 +376,7 @@ class PublishedPage(Page):
 
     @property
     def measured_charts(self) -> dict[str, Chart]:
-        """The measured throughput by workload, if there are several numbers of threads."""
+        """Measured throughput over threads by workload; empty with a single number of threads."""
         found = {
             workload: charts.throughput_and_cpus(
                 {
@@ -389,25 +391,25 @@ class PublishedPage(Page):
         }
         return {workload: chart for workload, chart in found.items() if chart is not None}
 
-    # --- what readers asked -----------------------------------------------------------------------
+    # --- readers' questions -----------------------------------------------------------------------
 
     @property
     def answers(self) -> tuple[tuple[str, str], ...]:
-        """What readers of such comparisons ask, and this run's answers."""
+        """Frequent questions about published comparisons with this run's answers."""
         cpus = " and ".join(map(str, self.cpus))
-        marked = " Charts mark them." if self.measured_charts else ""
+        marked = " The charts mark the number." if self.measured_charts else ""
         forks = [record.label for record in self._measured_records if record.family != "mysql"]
         return (
-            ("Which settings exactly?", "Those below, as each server says itself."),
-            ("Did all versions have the same?", self._sameness()),
+            ("Which settings exactly?", "Those listed below, as reported by each server."),
+            ("Did all versions use the same settings?", self._sameness()),
             ("Do the old versions really accept them?", self._acceptance()),
             (
                 "How many cores?",
-                f"{cpus} CPUs here; there {self.publication.cpus or 'it was not said'}.{marked}",
+                f"{cpus} CPUs here; {self.publication.cpus or 'not stated'} in the publication.{marked}",
             ),
             (
                 "And the forks?",
-                f"{', '.join(forks)}: measured here." if forks else "None of them was measured.",
+                f"{', '.join(forks)}: measured here." if forks else "None was measured.",
             ),
         )
 
@@ -428,8 +430,8 @@ class PublishedPage(Page):
             if (differing := [s.name for s in record.settings if s.differs])
         ]
         if deviating:
-            return f"{what}, written for each version; {'; '.join(deviating)} differ from it."
-        return f"{what}, written for each version; every server runs with what was requested."
+            return f"{what}, translated for each version. Deviations: {'; '.join(deviating)}."
+        return f"{what}, translated for each version; every server runs with the requested values."
 
     def _acceptance(self) -> str:
         lacking = [
@@ -441,12 +443,12 @@ class PublishedPage(Page):
         return (
             f"{'; '.join(lacking)}."
             if lacking
-            else "Yes: each started with all of them, and none is lacking."
+            else "Yes: each server started with all of them; none is lacking."
         )
 
 
 def newest(runs: Iterable[JudgedRun]) -> tuple[JudgedRun, ...]:
-    """The newest run of each comparison that runs repeat; `runs`: newest first."""
+    """The newest run of each repeated comparison; `runs`: newest first."""
     found: dict[str, JudgedRun] = {}
     for run in runs:
         name = run.comparison.header.profile.published
@@ -456,18 +458,18 @@ def newest(runs: Iterable[JudgedRun]) -> tuple[JudgedRun, ...]:
 
 
 def path_of(name: str) -> str:
-    """A comparison's page, from the site's top."""
+    """The path of a comparison's page from the site's root."""
     return f"{FOLDER}/{file_stem(name)}.html"
 
 
 def page_of(run: Run) -> PublishedPage:
-    """The page of a run that repeats a comparison."""
+    """The page for a run that repeats a comparison."""
     name = run.document.header.profile.published or ""
     return PublishedPage(name, published.load(name), run)
 
 
 def _has_figures(one: ComparedServer) -> bool:
-    """Whether its figures were published."""
+    """Whether figures of it were published."""
     server = one.published
     return server is not None and bool(server.tps or server.peaks or server.report)
 
@@ -478,7 +480,7 @@ def _note(one: ComparedServer) -> str:
     if one.record.absent:
         return "not available here"
     if one.published is None:
-        return "beside it"
+        return "not published"
     if one.record.reference.startswith("path:"):
         return ""
     own = one.record.reference == one.published.server
@@ -486,7 +488,7 @@ def _note(one: ComparedServer) -> str:
 
 
 def _exactly(value: float) -> str:
-    """A published number, with its own digits."""
+    """A published number with all its digits."""
     _, _, decimals = f"{value:.10g}".partition(".")
     return numbers.number(value, len(decimals))
 

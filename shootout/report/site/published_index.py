@@ -1,4 +1,4 @@
-"""The page of all published comparisons: which were repeated, and how many of their claims hold."""
+"""The page of all published comparisons: repetitions and claims that hold."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Result:
     run: str
     folder: str  # of the run's pages
     started: str  # ISO
-    scale: str  # empty: as it was published
+    scale: str  # empty: full
     finished: bool
     outcomes: Mapping[Outcome, int]
 
@@ -41,7 +41,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Repetition:
-    """A published comparison, and its repetition if there is one."""
+    """A published comparison and its repetition, if any."""
 
     name: str
     publication: Published
@@ -49,17 +49,17 @@ class Repetition:
 
     @property
     def page(self) -> str:
-        """The page of its repetition, from the site's top."""
+        """The path of its repetition's page from the site's root."""
         return path_of(self.name)
 
     @property
     def command(self) -> str:
-        """The command that repeats it on a machine of any size."""
+        """Command that repeats it on a machine of any size."""
         return f"shootout run --profile {self.name} --scale small"
 
     @property
     def row(self) -> tuple[object, ...]:
-        """Its line of COLUMNS."""
+        """Its fields in the order of COLUMNS."""
         known = (self.name, self.publication.title, self.publication.year, len(self.publication.claims))
         if (done := self.result) is None:
             return (*known, *(None for _ in range(len(COLUMNS) - len(known))))
@@ -68,7 +68,7 @@ class Repetition:
 
 @dataclass(frozen=True)
 class RepetitionsPage(Page):
-    """All published comparisons, the oldest first."""
+    """All published comparisons, oldest first."""
 
     every: tuple[Repetition, ...]
     template = "repetitions"
@@ -76,32 +76,32 @@ class RepetitionsPage(Page):
 
     @property
     def path(self) -> str:
-        """Beside their pages."""
+        """In the folder of their pages."""
         return f"{FOLDER}/index.html"
 
     @property
     def value(self) -> object:
-        """What is known of each."""
+        """The CSV's lines as objects."""
         return [dict(zip(COLUMNS, row, strict=True)) for row in self.rows]
 
     @property
     def rows(self) -> list[tuple[object, ...]]:
-        """A line for each."""
+        """One line per comparison."""
         return [each.row for each in self.every]
 
     @property
     def done(self) -> tuple[Result, ...]:
-        """The results of those that were repeated."""
+        """The results of repeated comparisons."""
         return tuple(each.result for each in self.every if each.result)
 
     @property
     def outcomes(self) -> dict[Outcome, int]:
-        """The number of their claims with each outcome."""
+        """The number of their claims by outcome."""
         return {outcome: sum(each.outcomes[outcome] for each in self.done) for outcome in Outcome}
 
 
 def page_of(repeated: Iterable[PublishedPage]) -> RepetitionsPage:
-    """Every comparison that comes with shootout, and the repeated ones among them."""
+    """The page of all comparisons that ship with shootout, with results of the repeated ones."""
     results = {page.name: Result.of(page) for page in repeated}
     every = (Repetition(name, published.load(name), results.get(name)) for name in published.known())
     return RepetitionsPage(

@@ -1,4 +1,4 @@
-"""A run as the templates see it."""
+"""A run as templates see it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from shootout.report.site.charts import RatioAxis, Series
 from shootout.report.site.settings import SettingRow, grouped
 
 MACHINE = "the machine"
-LAWS_MAX = 4  # servers, in a chart with their scaling laws
+LAWS_MAX = 4  # servers; charts of more leave out scaling laws
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Run:
 
     document: RunDocument
     comparison: Comparison
-    changes: Mapping[Cell, ChangePoint] = field(default_factory=dict)  # what history knew of its cells then
+    changes: Mapping[Cell, ChangePoint] = field(default_factory=dict)  # the latest up to this run
 
     @classmethod
     def summary(cls, judged: JudgedRun) -> Run:
@@ -41,16 +41,16 @@ class Run:
 
     @property
     def id(self) -> str:
-        """Unique, sorts by time."""
+        """Unique; sorts by time."""
         return self.document.header.run
 
     @cached_property
     def folder(self) -> str:
-        """The folder of its pages, from the site's top."""
+        """The folder of its pages, from the site's root."""
         return names.run_folder(self.id)
 
     def once(self, about: Hashable, made: Callable[[], str]) -> str:
-        """Markup that many of its pages share, made once; `about`: all that it depends on."""
+        """Markup shared by its pages, rendered once; `about`: everything that it depends on."""
         if about not in self._common:
             self._common[about] = made()
         return self._common[about]
@@ -66,17 +66,17 @@ class Run:
 
     @cached_property
     def headlines(self) -> tuple[wording.Headline, ...]:
-        """Its result, one sentence for each head."""
+        """Its result, one sentence per head."""
         return wording.headlines(self.comparison)
 
     @property
     def conditions(self) -> str:
-        """How the load differs from the default."""
+        """Load conditions other than the defaults."""
         return wording.conditions(self.document.header)
 
     @property
     def complete(self) -> bool:
-        """Whether it was measured to its end."""
+        """Whether it ran to its end."""
         end = self.document.end
         return end is not None and not end.interrupted
 
@@ -86,52 +86,52 @@ class Run:
         return wording.heads(self.comparison)
 
     def bases(self, head: str) -> tuple[str, ...]:
-        """What that head is compared with: one server, unless it was missing in a block."""
+        """The servers that a head is compared with: one, unless that one was missing in a block."""
         return tuple(dict.fromkeys(c.base.server for c in self.judged if c.cell.server == head))
 
     @cached_property
     def judged(self) -> tuple[CellComparison, ...]:
-        """All cells that need a verdict, worst first; a base that failed is one of them."""
-        asked = [c for c in self.comparison.cells if c.cell != c.base or c.verdict is not Verdict.UNJUDGED]
-        return wording.worst_first(asked)
+        """All cells that need a verdict, worst first, including bases that failed."""
+        needing = [c for c in self.comparison.cells if c.cell != c.base or c.verdict is not Verdict.UNJUDGED]
+        return wording.worst_first(needing)
 
     @property
-    def decided_otherwise(self) -> bool:
-        """Whether a metric other than throughput decided any cell."""
+    def decided_by_others(self) -> bool:
+        """Whether a metric other than throughput decided any cell's verdict."""
         found = map(wording.decisive, self.judged)
         return any(each is not None and each[0] != THROUGHPUT for each in found)
 
     @cached_property
     def verdicts(self) -> dict[Verdict, int]:
-        """The number of cells with each verdict, worst first, zeros included."""
+        """The number of cells by verdict, worst first, including zeros."""
         return tally(self.judged)
 
     @cached_property
     def threads(self) -> tuple[int, ...]:
-        """In ascending order."""
+        """All numbers of threads, ascending."""
         return tuple(sorted({c.cell.threads for c in self.comparison.cells}))
 
     @cached_property
     def series(self) -> dict[str, Series]:
         """Each server's series in charts, the base first."""
-        held_against = Counter(c.base.server for c in self.judged)
-        servers = sorted(self.document.header.servers, key=lambda server: -held_against[server.label])
+        heads_of = Counter(c.base.server for c in self.judged)
+        servers = sorted(self.document.header.servers, key=lambda server: -heads_of[server.label])
         return charts.series_of(servers)
 
     @cached_property
     def servers(self) -> dict[str, ServerRecord]:
-        """By label."""
+        """The servers by label."""
         return {server.label: server for server in self.document.header.servers}
 
     @cached_property
     def scale(self) -> RatioAxis:
-        """One axis for the intervals of all cells."""
+        """A common axis for the intervals of all cells."""
         found = [decisive[1] for c in self.judged if (decisive := wording.decisive(c))]
         return RatioAxis.over(found, self.comparison.policy.margin)
 
     @cached_property
     def cells(self) -> dict[Cell, CellComparison]:
-        """By cell."""
+        """The comparisons by cell."""
         return {c.cell: c for c in self.comparison.cells}
 
     @cached_property
@@ -154,12 +154,12 @@ class Run:
 
     @cached_property
     def machines(self) -> tuple[Machine, ...]:
-        """The machines that measured it: one, unless the run is merged from shards."""
+        """The machines that measured it: one, unless the run was merged from shards."""
         header = self.document.header
         blocks: dict[str, list[Block]] = {runner.fingerprint: [] for runner in header.runners}
         for block in header.blocks:
             part = header.part(block.cells[0])
-            if part is not header or not header.parts:  # of a merged run a block may be missing
+            if part is not header or not header.parts:  # a merged run may lack a block
                 blocks[part.runner.fingerprint].append(block)
         return tuple(
             Machine(
@@ -171,20 +171,20 @@ class Run:
         )
 
     def history(self, c: CellComparison) -> str | None:
-        """The page of its workload's history, from the site's top; None if the cell adds nothing to it."""
+        """The path of the history page that the cell adds to, from the site's root; None if to none."""
         if c.ratio is None or c.figures is None:
             return None
         runner = self.document.header.part(c.cell).runner
         return names.history_page(runner.fingerprint, c.cell.workload, c.cell.dataset)
 
     def histories(self, cells: Iterable[CellComparison]) -> dict[str, str]:
-        """The history pages that these cells add to, by the fingerprint of the machine."""
+        """The history pages that these cells add to, by the runner's fingerprint."""
         part = self.document.header.part
         found = ((part(c.cell).runner.fingerprint, self.history(c)) for c in cells)
         return {runner: page for runner, page in found if page is not None}
 
     def set_of(self, cell: Cell) -> CellSet:
-        """The cells that share the cell's workload and dataset."""
+        """The cells with the same workload and dataset."""
         return next(s for s in self.sets if (s.workload, s.dataset) == (cell.workload, cell.dataset))
 
     @cached_property
@@ -197,12 +197,12 @@ class Run:
 
     @cached_property
     def settings(self) -> tuple[tuple[str, tuple[SettingRow, ...]], ...]:
-        """Every setting of any server, in groups."""
+        """All settings of all servers, in groups."""
         return grouped(self.document.header.servers)
 
     @cached_property
     def server_warnings(self) -> frozenset[Warning]:
-        """The servers' warnings, worded as their cells repeat them."""
+        """The servers' warnings in the wording in which their cells repeat them."""
         return frozenset(
             Warning(code=warning.code, text=f"{server.label}: {warning.text}")
             for server in self.document.header.servers
@@ -219,7 +219,7 @@ class Run:
         )
 
     def warnings_of(self, cells: Iterable[CellComparison]) -> tuple[WarningEntry, ...]:
-        """The warnings of these cells, each once, without those of their servers."""
+        """Each of these cells' own warnings once, without those of their servers."""
         found: dict[Warning, list[CellComparison]] = {}
         for c in cells:
             for warning in c.warnings:
@@ -231,11 +231,11 @@ class Run:
 
     @cached_property
     def warning_summary(self) -> tuple[WarningEntry, ...]:
-        """The machine's, the servers' and a summary of the cells' warnings."""
+        """The warnings about the machine and the servers, and a summary of those about cells."""
         return (*self.shared_warnings, *self.warning_summary_of(self.comparison.cells))
 
     def warning_summary_of(self, cells: Iterable[CellComparison]) -> tuple[WarningEntry, ...]:
-        """One warning of each code of these cells, with the number of cells that have it."""
+        """One warning per code of these cells, with the number of cells that have it."""
         kinds: dict[str, list[CellComparison]] = {}
         for c in cells:
             for code in dict.fromkeys(w.code for w in c.warnings if w not in self.server_warnings):
@@ -252,7 +252,7 @@ class Run:
         return {cell: block for block in self.document.header.blocks for cell in block.cells}
 
     def block(self, cell: Cell) -> Block:
-        """The block that the cell was measured in."""
+        """The block in which the cell was measured."""
         return self._blocks[cell]
 
     @cached_property
@@ -264,11 +264,11 @@ class Run:
         return found
 
     def samples(self, cell: Cell) -> tuple[tuple[int, Samples], ...]:
-        """Its samples, start by start."""
+        """The cell's samples by start."""
         return tuple(self._samples.get((self.block(cell).key, cell.server), ()))
 
     def failures(self, cell: Cell) -> tuple[FailureRecord, ...]:
-        """Why its measurement failed or ended early."""
+        """Records of why the cell's measurement failed or ended early."""
         return tuple(failure for failure in self.document.failures if failure.cell == cell)
 
 
@@ -296,8 +296,8 @@ class CellSet:
     run: Run
     workload: str
     dataset: str
-    cells: tuple[CellComparison, ...]  # bases too
-    alone: bool  # the workload's only dataset
+    cells: tuple[CellComparison, ...]  # including bases
+    alone: bool  # whether the workload has no other dataset
 
     @property
     def page(self) -> str:
@@ -306,73 +306,73 @@ class CellSet:
 
     @property
     def picture(self) -> str:
-        """The file of its main chart alone."""
+        """The SVG file of its main chart."""
         return f"{self.page.removesuffix('.html')}.svg"
 
     @cached_property
     def threads(self) -> tuple[int, ...]:
-        """In ascending order."""
+        """Its numbers of threads, ascending."""
         return tuple(sorted({c.cell.threads for c in self.cells}))
 
     @cached_property
     def servers(self) -> tuple[str, ...]:
-        """The servers with cells here, in the order of charts."""
+        """Its servers in the order of charts."""
         here = {c.cell.server for c in self.cells}
         return tuple(label for label in self.run.series if label in here)
 
     @cached_property
     def heads(self) -> tuple[str, ...]:
-        """The servers compared with a base here."""
+        """Its servers that are compared with a base."""
         compared = {c.cell.server for c in self.cells if c.cell != c.base}
         return tuple(label for label in self.servers if label in compared)
 
     @cached_property
     def verdicts(self) -> dict[Verdict, int]:
-        """The number of its cells with each verdict."""
+        """The number of its cells by verdict."""
         return tally(c for c in self.cells if c.cell != c.base or c.verdict is not Verdict.UNJUDGED)
 
     def at(self, server: str, threads: int) -> CellComparison | None:
-        """The cell of one server; None if the run lacks it."""
+        """The cell of a server at a number of threads; None if the run lacks it."""
         cell = Cell(workload=self.workload, dataset=self.dataset, server=server, threads=threads)
         return self.run.cells.get(cell)
 
     @cached_property
     def laws(self) -> dict[str, ScalingLaw]:
-        """The scaling laws of its servers, where they could be fitted."""
+        """The scaling laws that could be fitted, by server."""
         here = (self.workload, self.dataset)
         found = self.run.comparison.laws
         return {law.server: law for law in found if (law.workload, law.dataset) == here}
 
     @property
     def chart(self) -> charts.Chart:
-        """Throughput over threads, with the scaling laws of few servers."""
-        laws = self.laws if self.laws_shown else {}
-        return charts.throughput(self.beside_base, tuple(self.run.series.values()), laws)
+        """Throughput over threads, with scaling laws if the servers are few."""
+        laws = self.laws if self.has_law_lines else {}
+        return charts.throughput(self.with_change_intervals, tuple(self.run.series.values()), laws)
 
     @property
-    def beside_base(self) -> tuple[CellComparison, ...]:
-        """Its cells, each throughput with the interval of its change against the base, the base with none.
+    def with_change_intervals(self) -> tuple[CellComparison, ...]:
+        """Its cells, with throughput intervals replaced by those of the change against the base.
 
-        Drift of the machine moves all servers of a start together: the ratio of two interleaved throughputs
-        is known far better than either, and verdicts are about the ratio.
+        Drift of the machine moves all servers of a start together, so the ratio of two interleaved
+        throughputs is far more certain than either, and verdicts rest on the ratio. Bases have no interval.
         """
-        return tuple(map(_beside_base, self.cells)) if self.heads else self.cells
+        return tuple(map(_with_change_interval, self.cells)) if self.heads else self.cells
 
     @property
-    def laws_shown(self) -> bool:
-        """Whether the chart has room for the laws."""
+    def has_law_lines(self) -> bool:
+        """Whether the chart shows scaling laws."""
         return bool(self.laws) and len(self.servers) <= LAWS_MAX
 
     @property
     def thumbnail(self) -> charts.Chart | None:
-        """Throughput over threads, in small."""
+        """A small chart of throughput over threads."""
         series = tuple(self.run.series.values())
         return charts.over_threads(
             self.cells, series, lambda c: c.figures.tps.estimate if c.figures else None
         )
 
 
-def _beside_base(c: CellComparison) -> CellComparison:
+def _with_change_interval(c: CellComparison) -> CellComparison:
     if c.figures is None or (c.ratio is None and c.cell != c.base):
         return c
     tps = c.figures.tps.estimate
@@ -382,13 +382,13 @@ def _beside_base(c: CellComparison) -> CellComparison:
 
 
 def tally(cells: Iterable[CellComparison]) -> dict[Verdict, int]:
-    """The number of cells with each verdict, worst first, zeros included."""
+    """The number of cells by verdict, worst first, including zeros."""
     counts = Counter(c.verdict for c in cells)
     return {verdict: counts[verdict] for verdict in wording.WORST_FIRST}
 
 
 def _places(cells: Sequence[CellComparison]) -> str:
-    """Cells by name, or their number if there are many."""
+    """The cells' names, or their number if they are more than three."""
     if len(cells) > 3:
         return f"{len(cells)} cells"
     named = (f"{c.cell.workload}, {wording.threads(c.cell.threads)}, {c.cell.server}" for c in cells)

@@ -1,4 +1,4 @@
-"""The page of a runner: the machine, and what its A/A cells say about it."""
+"""The page of a runner: the machine and its noise, as measured by A/A cells."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ ALARMS = (Verdict.REGRESSED, Verdict.IMPROVED)
 
 @dataclass(frozen=True)
 class RecordedWarning:
-    """A warning about the machine, as its runs recorded it."""
+    """A warning about the machine in its runs."""
 
-    warning: Warning  # in the newest run's words
-    newest: str  # run
-    runs: int
+    warning: Warning  # in the wording of the newest run that has it
+    newest: str  # that run
+    runs: int  # the number of runs that have it
 
 
 @dataclass(frozen=True)
@@ -41,26 +41,26 @@ class CellKind:
     """The A/A cells of one workload, dataset and number of threads."""
 
     noise: CellNoise
-    floor: float  # the A/A noise floor of a run with doctor.STARTS starts: a loss, as a share
+    floor: float  # noise floor of a run with doctor.STARTS starts: a loss, as a share
     cells: int
     alarms: int
 
 
 @dataclass(frozen=True)
 class Share:
-    """The runner's share of one run: all of it, unless the run was dealt over several runners."""
+    """The runner's share of one run: all of it, unless several runners measured shards."""
 
     judged: JudgedRun
-    runner: Runner  # as the run found it
+    runner: Runner  # as recorded in the run
 
     @cached_property
     def run(self) -> Run:
-        """The whole run."""
+        """The whole run without its samples."""
         return Run.summary(self.judged)
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
-        """The cells it measured."""
+        """The cells that it measured."""
         part, fingerprint = self.judged.comparison.header.part, self.runner.fingerprint
         cells = (each.cell for each in self.judged.comparison.cells)
         return tuple(cell for cell in cells if part(cell).runner.fingerprint == fingerprint)
@@ -77,36 +77,36 @@ class Share:
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The fingerprints of the machines that measured the rest."""
+        """The fingerprints of the runners that measured the rest."""
         return tuple(each for each in self.judged.runners if each != self.runner.fingerprint)
 
     @property
     def alarms(self) -> int:
-        """The number of its A/A cells that were called changed."""
+        """The number of its false alarms."""
         return sum(entry.verdict in ALARMS for entry in self.aa_entries)
 
 
 @dataclass(frozen=True)
 class RunnerPage(Page):
-    """A machine: what it measured, its noise, its false alarms, and which losses it would see."""
+    """A runner: its runs, its noise, its false alarms, and the losses that it would flag."""
 
-    shares: tuple[Share, ...]  # run by run, newest first
+    shares: tuple[Share, ...]  # one per run, newest first
     template = "runner"
     columns = ENTRY_COLUMNS
 
     @property
     def runner(self) -> Runner:
-        """The machine as its newest run found it."""
+        """The runner as recorded in its newest run."""
         return self.shares[0].runner
 
     @property
     def path(self) -> str:
-        """Named by the fingerprint."""
+        """Named after the fingerprint."""
         return page_of(self.runner.fingerprint)
 
     @property
     def value(self) -> object:
-        """The machine and its A/A cells."""
+        """The runner and its A/A cells."""
         return {"runner": self.runner, "false_alarms": self.false_alarms, "entries": self.entries}
 
     @property
@@ -116,12 +116,12 @@ class RunnerPage(Page):
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        """All kernels it ran, newest first."""
+        """All kernels of its runs, newest first."""
         return tuple(dict.fromkeys(each.runner.kernel for each in self.shares))
 
     @cached_property
     def warnings(self) -> tuple[RecordedWarning, ...]:
-        """One for each code, the most recent first."""
+        """One per code, most recent first."""
         newest: dict[str, tuple[Warning, str]] = {}
         count: Counter[str] = Counter()
         for each in self.shares:
@@ -137,12 +137,12 @@ class RunnerPage(Page):
 
     @cached_property
     def false_alarms(self) -> FalseAlarms | None:
-        """How often they were called changed; None without A/A cells."""
+        """Its false alarms; None without A/A cells."""
         return ledger.false_alarms(self.entries, self.policy)
 
     @cached_property
     def kinds(self) -> tuple[CellKind, ...]:
-        """The noise of each kind of cell."""
+        """Noise by kind of cell."""
         cells: Counter[tuple[str, str, int]] = Counter()
         alarms: Counter[tuple[str, str, int]] = Counter()
         for entry in self.entries:
@@ -158,11 +158,11 @@ class RunnerPage(Page):
 
     @cached_property
     def charted(self) -> tuple[tuple[Series, CellNoise], ...]:
-        """The quietest, the middle and the noisiest kind of cell, if these differ."""
+        """The quietest, the median and the noisiest kind of cell, if these differ."""
         kinds = sorted((kind.noise for kind in self.kinds), key=lambda noise: noise.spread)
         places = {len(kinds) - 1: "noisiest", 0: "quietest"}
         if len(kinds) > 2:
-            places[len(kinds) // 2] = "middle"
+            places[len(kinds) // 2] = "median"
         return tuple(
             (Series(f"{places[place]}: {_name(kinds[place])}", number), kinds[place])
             for number, place in enumerate(sorted(places), 1)
@@ -181,7 +181,7 @@ class RunnerPage(Page):
 
     @property
     def rows(self) -> list[tuple[object, ...]]:
-        """A line for each A/A cell."""
+        """One line per A/A cell."""
         return [
             (e.run, e.workload, e.dataset, e.threads, e.verdict.value, e.starts, e.spreads.get("throughput"))
             for e in self.entries
@@ -189,12 +189,12 @@ class RunnerPage(Page):
 
 
 def page_of(fingerprint: str) -> str:
-    """A runner's page, from the site's top."""
+    """The path of a runner's page from the site's root."""
     return f"runner-{file_stem(fingerprint)}.html"
 
 
 def pages(runs: Sequence[JudgedRun]) -> tuple[RunnerPage, ...]:
-    """One for each runner, the most recent first; `runs`: newest first."""
+    """One page per runner, the most recent first; `runs`: newest first."""
     grouped: dict[str, list[Share]] = {}
     for run in runs:
         for one in run.comparison.header.runners:

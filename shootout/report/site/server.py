@@ -1,4 +1,4 @@
-"""The page of a server of a run."""
+"""The page of a server in a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shootout.report.site.run import CellSet, Run, WarningEntry, tally
 
 @dataclass(frozen=True)
 class ServerPage(Page):
-    """A server: what it is, its cells, its settings."""
+    """A server: its build, its cells, its settings."""
 
     run: Run
     record: ServerRecord
@@ -27,7 +27,7 @@ class ServerPage(Page):
 
     @property
     def path(self) -> str:
-        """Named by the server."""
+        """Named after the server."""
         return f"{self.run.folder}/{server_page(self.label)}"
 
     @property
@@ -37,7 +37,7 @@ class ServerPage(Page):
 
     @property
     def rows(self) -> Iterable[Sequence[object]]:
-        """A line for each of its cells."""
+        """One line per cell."""
         return (cell_row(self.run.document.header, c, self.run.cells) for c in self.cells)
 
     @property
@@ -52,7 +52,7 @@ class ServerPage(Page):
 
     @cached_property
     def sets(self) -> tuple[CellSet, ...]:
-        """The workloads it ran."""
+        """The workloads that it ran."""
         return tuple(s for s in self.run.sets if self.label in s.servers)
 
     def cells_of(self, cells: CellSet) -> tuple[CellComparison, ...]:
@@ -61,17 +61,17 @@ class ServerPage(Page):
 
     @property
     def headline(self) -> wording.Headline | None:
-        """Its result; None for a server that was only a base."""
+        """Its result; None for a base."""
         return dict(zip(self.run.heads, self.run.headlines, strict=False)).get(self.label)
 
     @property
     def bases(self) -> tuple[str, ...]:
-        """The servers it is compared with."""
+        """The servers that it is compared with."""
         return tuple(dict.fromkeys(c.base.server for c in self.cells if c.base.server != self.label))
 
     @cached_property
     def verdicts(self) -> dict[Verdict, int]:
-        """The number of its cells with each verdict."""
+        """The number of its cells by verdict."""
         return tally(c for c in self.cells if c.cell != c.base or c.verdict is not Verdict.UNJUDGED)
 
     @property
@@ -86,15 +86,15 @@ class ServerPage(Page):
 
     @cached_property
     def settings(self) -> tuple[tuple[SettingRecord, str | None], ...]:
-        """Each setting with the base's effective value, deviations first."""
+        """Its settings with the base's effective values, deviations first."""
         return compared_settings(self.record, self.run.servers.get(self.bases[0]) if self.bases else None)
 
 
 def compared_settings(
     here: ServerRecord, base: ServerRecord | None
 ) -> tuple[tuple[SettingRecord, str | None], ...]:
-    """Each setting of a server with its base's effective value, deviations first."""
+    """A server's settings with its base's effective values, deviations first."""
     theirs = {setting.name: setting.effective for setting in base.settings} if base else {}
     rows = [(setting, theirs.get(setting.name)) for setting in here.settings]
-    fine = {setting.name: not (setting.differs or setting.lacking) for setting in here.settings}
-    return tuple(sorted(rows, key=lambda row: (fine[row[0].name], row[0].requested is None)))
+    as_requested = {setting.name: not (setting.differs or setting.lacking) for setting in here.settings}
+    return tuple(sorted(rows, key=lambda row: (as_requested[row[0].name], row[0].requested is None)))

@@ -1,4 +1,4 @@
-"""The settings of a run's servers side by side."""
+"""The settings of a run's servers, side by side."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ SETTING_COLUMNS = (
 GROUPS = (
     "Not as requested, or lacking",
     "As requested",
-    "Not requested, and not the same",
-    "Not requested, and the same",
+    "Not requested, different between servers",
+    "Not requested, the same on all servers",
 )
 
 
 @dataclass(frozen=True)
 class SettingsPage(Page):
-    """Requested and effective settings, server by server."""
+    """Requested and effective settings of all servers."""
 
     run: Run
     template = "settings"
@@ -35,7 +35,7 @@ class SettingsPage(Page):
 
     @property
     def path(self) -> str:
-        """Beside the overview."""
+        """In the run's folder."""
         return f"{self.run.folder}/settings.html"
 
     @property
@@ -46,7 +46,7 @@ class SettingsPage(Page):
 
     @property
     def rows(self) -> Iterable[Sequence[object]]:
-        """A line for each server's setting."""
+        """One line per setting of each server."""
         return (
             (
                 server.label, each.name, each.requested, each.effective, each.differs, each.lacking,
@@ -59,19 +59,19 @@ class SettingsPage(Page):
 
 @dataclass(frozen=True)
 class SettingRow:
-    """One setting on every server, in the run's order; None where it is unknown."""
+    """One setting of all servers in the run's order; None if unknown."""
 
     name: str
     records: tuple[SettingRecord | None, ...]
 
     @property
     def known(self) -> tuple[SettingRecord, ...]:
-        """The records of servers that have it."""
+        """The known records."""
         return tuple(record for record in self.records if record is not None)
 
     @property
     def group(self) -> str:
-        """Its group, one of GROUPS."""
+        """One of GROUPS."""
         deviating, requested, differing, same = GROUPS
         if any(record.differs or record.lacking for record in self.known):
             return deviating
@@ -81,23 +81,23 @@ class SettingRow:
 
     @property
     def requested(self) -> tuple[str | None, ...]:
-        """The requested values, each once."""
+        """The distinct requested values."""
         return tuple(dict.fromkeys(record.requested for record in self.known))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The notes on values, each once."""
+        """The distinct notes on values."""
         return tuple(dict.fromkeys(r.note for r in self.known if r.note and not r.lacking))
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Its variables, if every version calls them the same."""
+        """Its variables, if they have the same names in all versions."""
         names = {record.variables for record in self.known if record.variables}
         return next(iter(names)) if len(names) == 1 else ()
 
 
 def grouped(servers: Sequence[ServerRecord]) -> tuple[tuple[str, tuple[SettingRow, ...]], ...]:
-    """Every setting of any server by group, the most important first."""
+    """All settings of all servers by group, most important first."""
     by_name = [{record.name: record for record in server.settings} for server in servers]
     requested_first = sorted(
         (record for server in servers for record in server.settings), key=lambda r: r.requested is None

@@ -1,7 +1,7 @@
-"""Charts as inline SVG of any width: pages need no script for them, and text keeps its size.
+"""Charts as inline SVG that adapts to any width without scripts; text keeps its size.
 
-The plot area is the viewport, in per cent; axis labels overflow it. What must stretch lies in a nested
-viewport of UNIT × UNIT, whose strokes keep their width.
+The viewport is the plot area, with positions in percent; axis labels overflow it. Elements that must stretch
+are in a nested viewport of UNIT × UNIT; their strokes keep their width.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from shootout.report.site.charts import MARKERS, Axis, Chart, Line
 UNIT = 1000
 DASHES = {"dot": "2 3", "dash": "6 4", "longdash": "10 4", "dashdot": "7 3 2 3"}
 TICKS = 6
-AIR = 0.05  # beyond the outermost values, as a share of an axis
-SYMBOL_RADIUS = 4.5  # these and the next: CSS pixels
+PADDING = 0.05  # beyond the outermost values, as a share of an axis
+SYMBOL_RADIUS = 4.5  # this and the following: CSS pixels
 RING_RADIUS = 8.5
-NARROW, WIDE = 190, 480  # plot areas between which more labels of x find room
+NARROW, WIDE = 190, 480  # widths of the plot area for few and for more labels of x
 CHARACTER = 7.0
 FOCUSABLE = ' tabindex="0" role="img"'
 _STEPS = (1, 2, 2.5, 5, 10)
@@ -34,50 +34,50 @@ Points = Sequence[tuple[float, float]]
 
 @dataclass(frozen=True)
 class Span:
-    """Positions of an axis' values, from 0 to 1 and upwards."""
+    """Maps an axis' values to positions from 0 to 1."""
 
-    low: float  # these two: logarithms to base 10 where it is logarithmic
+    low: float  # low and high of a logarithmic axis: logarithms to base 10
     high: float
     log: bool
 
     @classmethod
     def of(cls, axis: Axis, values: Sequence[float]) -> Span:
-        """As wide as the axis says, or as the values need."""
+        """The span of an axis: its own ends, or fitted to the values."""
         if axis.ends:
             low, high = map(math.log10, axis.ends) if axis.log else axis.ends
         else:
             places = [math.log10(value) for value in values if value > 0] if axis.log else values
             low, high = min(places, default=0.0), max(places, default=1.0)
-            low = min(low, 0.0) if axis.from_zero else low - AIR * (high - low)
-            high += AIR * (high - low)
-        if high <= low:  # a single value lies in the middle, zero on the floor
+            low = min(low, 0.0) if axis.from_zero else low - PADDING * (high - low)
+            high += PADDING * (high - low)
+        if high <= low:  # a single value is in the middle, zero at the bottom
             low, high = (low, low + 1) if axis.from_zero else (low - 0.5, low + 0.5)
         return cls(low, high, axis.log)
 
     @cached_property
     def step(self) -> float:
-        """How far a unit reaches."""
+        """The length of one unit."""
         return 1 / (self.high - self.low)
 
     def __call__(self, value: float) -> float:
-        """A value's position."""
+        """The position of a value."""
         return ((math.log10(value) if self.log else value) - self.low) * self.step
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A chart with the positions of its values."""
+    """A chart as SVG markup."""
 
     chart: Chart
 
     @cached_property
     def x(self) -> Span:
-        """Positions from the left."""
+        """Positions from left to right."""
         return Span.of(self.chart.x, [x for line in self.chart.lines for x, _ in line.points])
 
     @cached_property
     def y(self) -> Span:
-        """Positions from the floor."""
+        """Positions from bottom to top."""
         values = [y for line in self.chart.lines for _, y in line.points if y is not None]
         return Span.of(
             self.chart.y,
@@ -86,14 +86,14 @@ class Drawing:
 
     @cached_property
     def plot(self) -> Markup:
-        """The chart, in a viewport that is its plot area."""
+        """The chart, for a viewport that is its plot area."""
         return Markup(
             f'<g aria-hidden="true">{self._stretched}{"".join(self._symbols())}{"".join(self._labels())}</g>'
         )
 
     @cached_property
     def thumbnail(self) -> Markup:
-        """The lines alone; where one is a single point, a dot."""
+        """The lines only; a single point is a dot."""
         parts = (
             part
             for line in self.chart.lines
@@ -104,7 +104,7 @@ class Drawing:
 
     @cached_property
     def readouts(self) -> Markup:
-        """Upright stripes that carry the exact values at each x; the first takes the focus."""
+        """Vertical stripes with the exact values at each x as titles; the first is focusable."""
         at = [self.x(x) for x, _ in self.chart.readouts]
         edges = [0.0, *((a + b) / 2 for a, b in pairwise(at)), 1.0]
         stripes = [
@@ -118,7 +118,7 @@ class Drawing:
 
     @property
     def _stretched(self) -> Markup:
-        """What stretches with the plot area."""
+        """The elements that stretch with the plot area."""
         grid = (_down(self.y(value)) for value, _ in _ticks(self.chart.y, self.y))
         return _nested(
             [
@@ -173,7 +173,7 @@ class Drawing:
             yield _dots(line, pieces, line.dots)
 
     def _symbols(self) -> Iterator[str]:
-        """What keeps its shape: the points' symbols, and rings around peaks."""
+        """The elements that keep their shape: symbols of points and rings around peaks."""
         for line in self.chart.lines:
             points = [(self.x(x), 1 - self.y(y)) for x, y in line.points if y is not None]
             color = color_of(line.series.color)
@@ -204,14 +204,14 @@ class Drawing:
                 yield f'<text x="{self.x(rule.at):.2%}" dx="4" y="100%" dy="-6">{rule.label}</text>'
 
     def _x_labels(self) -> Iterator[tuple[float, str, bool]]:
-        """The labels that have room at NARROW, and those that need WIDE."""
+        """Position, text, and whether there is room only at WIDE."""
         ticks = [(self.x(value), label) for value, label in _ticks(self.chart.x, self.x)]
         narrow = _apart(ticks, NARROW)
         wide = _apart(ticks, WIDE, narrow)
         yield from ((x, label, (x, label) not in narrow) for x, label in ticks if (x, label) in wide)
 
     def _pieces(self, line: Line) -> list[Points]:
-        """The line's stretches between missing values, in units of the nested viewport."""
+        """The line's parts between missing values, in units of the nested viewport."""
         pieces: list[list[tuple[float, float]]] = [[]]
         for x, y in line.points:
             if y is not None:
@@ -222,13 +222,13 @@ class Drawing:
 
 
 def inline(chart: Chart) -> Markup:
-    """A chart as an element of a page, which styles it."""
+    """A chart as an inline SVG element, styled by its page."""
     drawing = Drawing(chart)
     return Markup(f'<svg class="plot">{drawing.plot}{drawing.readouts}</svg>')
 
 
 def thumbnail(chart: Chart) -> Markup:
-    """A chart's lines, in small."""
+    """A chart's lines as a small inline SVG element."""
     return Markup(f'<svg class="thumbnail" aria-hidden="true">{Drawing(chart).thumbnail}</svg>')
 
 
@@ -260,7 +260,7 @@ def _stroke(line: Line, pieces: Iterable[Points]) -> str:
 
 
 def _dots(line: Line, pieces: Iterable[Points], diameter: float) -> str:
-    """Strokes without length, whose round ends are dots."""
+    """Zero-length strokes, whose round caps are dots."""
     d = "".join([f"M{x:.1f} {y:.1f}h0" for piece in pieces for x, y in piece])
     return (
         f'<path class="dots" d="{d}" style="stroke:{color_of(line.series.color)};stroke-width:{diameter:g}"/>'
@@ -275,7 +275,7 @@ def _path(points: Points) -> str:
 
 
 def _polygon(corners: int, inner: float = 1.0) -> tuple[tuple[float, float], ...]:
-    """Around the origin, the first corner on top; every second one at `inner`."""
+    """Corners around the origin, the first at the top; every second one at radius `inner`."""
     turns = [(2 * math.pi * number / corners, inner if number % 2 else 1.0) for number in range(corners)]
     return tuple((math.sin(turn) * reach, -math.cos(turn) * reach) for turn, reach in turns)
 
@@ -296,7 +296,7 @@ _CORNERS = {
 
 
 def symbols() -> Markup:
-    """The points' symbols, for a page's other SVG elements to use by name."""
+    """Definitions of the points' symbols, which a page's other SVG elements reference by id."""
     radius = SYMBOL_RADIUS
     shapes = [
         f'<path id="mark-{name}" d="{_path([(x * radius, y * radius) for x, y in _CORNERS[name]])}z"/>'
@@ -313,7 +313,7 @@ def symbols() -> Markup:
 def _apart(
     ticks: Sequence[tuple[float, str]], width: float, placed: Sequence[tuple[float, str]] = ()
 ) -> list[tuple[float, str]]:
-    """The labels that fit beside each other on an axis of that width, around those already placed."""
+    """The labels that fit on an axis of `width` without overlap, including those already placed."""
     found = [*placed]
     for x, label in ticks:
         room = ((CHARACTER * (len(label) + len(other)) / 2 + 8) / width for _, other in found)
@@ -339,7 +339,7 @@ def _ticks(axis: Axis, span: Span) -> Iterator[tuple[float, str]]:
 
 
 def _short(value: float) -> str:
-    """A tick's number: 12 k for 12 000."""
+    """A tick's number in brief: 12 k for 12 000."""
     for power, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= power:
             return f"{value / power:.4g}{numbers.SPACE}{unit}".replace("-", numbers.MINUS)

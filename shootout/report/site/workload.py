@@ -1,4 +1,4 @@
-"""The page of a workload: its cells over threads, and the tables that published comparisons have."""
+"""The page of a workload: its cells over threads, with the tables usual in published comparisons."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from shootout.report.site.run import CellSet, Run, WarningEntry
 
 KILO = 1000.0
 PERCENTILES = (("p50_s", "median"), ("p95_s", "95 %"), ("p99_s", "99 %"), ("p999_s", "99.9 %"))
-READS, WRITES = "oltp_read_only", "oltp_read_write"  # published tables have their quotient
+READS, WRITES = "oltp_read_only", "oltp_read_write"  # published tables report their quotient
 
-Of = Callable[[CellFigures], float | None]
+Getter = Callable[[CellFigures], float | None]
 
 
 @dataclass(frozen=True)
@@ -35,21 +35,21 @@ class Peak:
     """A server's highest throughput."""
 
     server: str
-    single: Interval | None  # tps of one thread
-    single_change: Interval | None  # against the base
+    single: Interval | None  # tps with one thread
+    single_change: Interval | None  # its change against the base
     tps: Interval
     threads: int
     law: ScalingLaw | None
 
     @property
     def gain(self) -> float | None:
-        """The peak over one thread's throughput."""
+        """The peak over the throughput of one thread."""
         return self.tps.estimate / self.single.estimate if self.single and self.single.estimate else None
 
 
 @dataclass(frozen=True)
 class Quotient:
-    """Throughput of reads alone over that of reads and writes."""
+    """Read-only throughput over read-write throughput."""
 
     server: str
     of_threads: tuple[float | None, ...]
@@ -58,7 +58,7 @@ class Quotient:
 
 @dataclass(frozen=True)
 class WorkloadPage(Page):
-    """A workload: its cells over threads."""
+    """A workload in one run."""
 
     run: Run
     set: CellSet
@@ -67,7 +67,7 @@ class WorkloadPage(Page):
 
     @property
     def path(self) -> str:
-        """Named by the workload."""
+        """Named after the workload."""
         return f"{self.run.folder}/{self.set.page}"
 
     @property
@@ -77,7 +77,7 @@ class WorkloadPage(Page):
 
     @property
     def rows(self) -> Iterable[Sequence[object]]:
-        """A line for each of its cells."""
+        """One line per cell."""
         return (cell_row(self.run.document.header, c, self.run.cells) for c in self.set.cells)
 
     @property
@@ -87,7 +87,7 @@ class WorkloadPage(Page):
 
     @cached_property
     def failed(self) -> tuple[CellComparison, ...]:
-        """The cells that could not be measured."""
+        """The cells that failed."""
         return tuple(c for c in self.set.cells if c.verdict is Verdict.FAILED)
 
     @property
@@ -97,7 +97,7 @@ class WorkloadPage(Page):
 
     @cached_property
     def peaks(self) -> tuple[Peak, ...]:
-        """Server by server."""
+        """The servers' peaks."""
         found = []
         for label in self.set.servers:
             cells = [c for c in self.set.cells if c.cell.server == label]
@@ -120,7 +120,7 @@ class WorkloadPage(Page):
 
     @property
     def by_threads(self) -> dict[int, Series]:
-        """The series of each number of threads in the chart from server to server."""
+        """The series by number of threads, for the chart from server to server."""
         return {
             threads: Series(wording.threads(threads), number)
             for number, threads in enumerate(self.set.threads, start=1)
@@ -128,7 +128,7 @@ class WorkloadPage(Page):
 
     @property
     def through_servers(self) -> Chart | None:
-        """The change from server to server; None with fewer than two beside the base."""
+        """The change from server to server; None with fewer than two heads."""
         if len(self.set.heads) < 2:
             return None
         servers = (*(label for label in self.set.servers if label not in self.set.heads), *self.set.heads)
@@ -136,13 +136,13 @@ class WorkloadPage(Page):
 
     @property
     def curves(self) -> tuple[CurveComparison, ...]:
-        """Each server's scaling curve compared with its base's."""
+        """Each server's curve compared with its base's."""
         key = (self.set.workload, self.set.dataset)
         return tuple(c for c in self.run.comparison.curves if (c.workload, c.dataset) == key)
 
     @cached_property
     def quotients(self) -> tuple[Quotient, ...]:
-        """Read-only throughput over read-write throughput, if both workloads were run."""
+        """Read-only over read-write throughput by server; empty unless the run has both workloads."""
         if self.name not in (READS, WRITES):
             return ()
         sets = {s.workload: s for s in self.run.sets if s.dataset == self.set.dataset}
@@ -166,14 +166,14 @@ class WorkloadPage(Page):
 
     @property
     def measured(self) -> tuple[CellComparison, ...]:
-        """The cells that have figures, by server."""
+        """The cells that have figures, by server and threads."""
         order = {label: number for number, label in enumerate(self.set.servers)}
         cells = [c for c in self.set.cells if c.figures]
         return tuple(sorted(cells, key=lambda c: (order[c.cell.server], c.cell.threads)))
 
     @property
     def latencies(self) -> tuple[SmallChart, ...]:
-        """Percentiles over threads."""
+        """Charts of latency percentiles over threads."""
         return tuple(
             small
             for field, title in PERCENTILES
@@ -184,15 +184,15 @@ class WorkloadPage(Page):
 
     @property
     def efficiency(self) -> tuple[SmallChart, ...]:
-        """The cost of a transaction, over threads."""
-        figures: tuple[tuple[str, str, Of], ...] = (
+        """Charts of a transaction's cost over threads."""
+        figures: tuple[tuple[str, str, Getter], ...] = (
             ("server-cpu", "server CPU, µs / transaction", lambda f: scaled(f.server_cpu_s, 1e6)),
             ("disk-written", "written, bytes / transaction", lambda f: f.counters.get("disk_written_bytes")),
             ("switches", "context switches / transaction", lambda f: f.counters.get("context_switches")),
         )
         return tuple(small for each in figures if (small := self._small(*each)))
 
-    def _small(self, id: str, title: str, of: Of, *, log: bool = False) -> SmallChart | None:
+    def _small(self, id: str, title: str, of: Getter, *, log: bool = False) -> SmallChart | None:
         series = tuple(self.run.series.values())
         chart = charts.over_threads(
             self.set.cells, series, lambda c: of(c.figures) if c.figures else None, log=log
@@ -201,12 +201,12 @@ class WorkloadPage(Page):
 
 
 def scaled(value: float | None, factor: float) -> float | None:
-    """`value` in another unit."""
+    """`value` times `factor`, None if unknown."""
     return None if value is None else value * factor
 
 
 def busy_cpus(figures: CellFigures) -> float | None:
-    """The number of CPUs the server kept busy under load."""
+    """The number of CPUs that the server kept busy under load."""
     return scaled(figures.server_cpu_s, figures.tps.estimate)
 
 
@@ -215,5 +215,5 @@ def written_kb_per_s(figures: CellFigures) -> float | None:
     return scaled(figures.counters.get("disk_written_bytes"), figures.tps.estimate / KILO)
 
 
-def _latency_ms(field: str) -> Of:
+def _latency_ms(field: str) -> Getter:
     return lambda figures: getattr(figures.latency, field) * KILO

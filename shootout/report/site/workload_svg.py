@@ -1,4 +1,4 @@
-"""A workload's throughput as a picture for other pages: it brings its own words and colours."""
+"""A workload's throughput chart as a standalone image with its own text and colours."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from shootout.report.site.charts import Series
 from shootout.report.site.run import CellSet, Run
 from shootout.report.site.svg import Drawing, symbols
 
-LABEL_GAP = 18.0  # from one server's name to the next, CSS pixels
+LABEL_GAP = 18.0  # between servers' names, CSS pixels
 OWN_ROLES = ("--paper", "--ink", "--ink-soft", "--line", "--axis")
 
 
 @dataclass(frozen=True)
 class Frame:
-    """The place of the plot area in the picture, in CSS pixels."""
+    """The position of the plot area in the image, CSS pixels."""
 
     left: int
     top: int
     width: int
     height: int
-    right: int  # room for the servers' names
-    bottom: int  # room for the axis' labels
+    right: int  # space for the servers' names
+    bottom: int  # space for the axis labels
 
 
 FRAME = Frame(left=64, top=34, width=726, height=380, right=170, bottom=46)
@@ -41,7 +41,7 @@ FRAME = Frame(left=64, top=34, width=726, height=380, right=170, bottom=46)
 
 @dataclass(frozen=True)
 class Color:
-    """A custom property of the style sheet, in both schemes."""
+    """A custom property of the style sheet with its colours in both schemes."""
 
     role: str
     light: str
@@ -50,16 +50,16 @@ class Color:
 
 @dataclass(frozen=True)
 class Label:
-    """A server's name beside the end of its line."""
+    """A server's name at the end of its line."""
 
     series: Series
-    end: tuple[float, float]  # the line's
+    end: tuple[float, float]  # of the line
     y: float
 
 
 @dataclass(frozen=True)
 class Picture:
-    """The picture of one workload."""
+    """The image of one workload."""
 
     run: Run
     set: CellSet
@@ -67,12 +67,12 @@ class Picture:
 
     @cached_property
     def plot(self) -> Markup:
-        """The chart without the servers' names, in a viewport that is its plot area."""
+        """The chart without servers' names, for a viewport that is its plot area."""
         return Markup(f"{symbols()}{self._drawing.plot}")
 
     @cached_property
     def labels(self) -> tuple[Label, ...]:
-        """The servers with a line, in the order of the lines' ends."""
+        """Labels of the lines, ordered by the height of the lines' ends."""
         x, y = self._drawing.x, self._drawing.y
         found = []
         for label in self.set.servers:
@@ -91,7 +91,7 @@ class Picture:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where, when and how it was measured, and what failed."""
+        """Machine, time and conditions of the measurement, and failures."""
         header = self.run.document.header
         runners = {
             runner.fingerprint: runner for c in self.set.cells for runner in [header.part(c.cell).runner]
@@ -116,19 +116,20 @@ class Picture:
 
     @property
     def colors(self) -> tuple[Color, ...]:
-        """The colours in it."""
+        """The colours that it uses."""
         used = {*OWN_ROLES, *(label.series.color for label in self.labels)}
         return tuple(color for color in palette() if color.role in used)
 
     @cached_property
     def _drawing(self) -> Drawing:
-        return Drawing(charts.throughput(self.set.beside_base, tuple(self.run.series.values()), {}))
+        return Drawing(charts.throughput(self.set.with_change_intervals, tuple(self.run.series.values()), {}))
 
 
 def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Places between `low` and `high`, at least `gap` apart if there is room, nearest to those wanted.
+    """Positions from `low` to `high`, at least `gap` apart if there is room, closest to those wanted.
 
-    Minimises the sum of squared distances by isotonic regression (Barlow and Brunk 1972). `wanted` is sorted.
+    Minimises the sum of squared distances by isotonic regression (Barlow and Brunk 1972). `wanted` must be
+    sorted.
     """
     if not wanted:
         return []

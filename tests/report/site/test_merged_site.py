@@ -1,4 +1,4 @@
-"""The site of a run that was dealt over several runners: each has its own page, and its part of the run's."""
+"""The site of a run measured in shards by several runners: each runner has a page with its part of the run."""
 
 from __future__ import annotations
 
@@ -98,17 +98,17 @@ def test_a_cell_has_the_machine_that_measured_it(built: Path, whole: RunDocument
 
 
 def test_two_runs_compare_where_one_runner_measured_both(judged: JudgedRun, whole: RunDocument) -> None:
-    """The next run was dealt the other way: no cell is on the runner that it was on."""
+    """The next run swaps the shards: every cell is on another runner."""
     swapped = {runner.fingerprint: other for runner, other in zip(RUNNERS, RUNNERS[::-1], strict=True)}
     parts = tuple(replace(part, runner=swapped[part.runner.fingerprint]) for part in whole.header.parts)
     header = replace(whole.header, run="20261127T024100Z-7f3a", parts=parts)
     later = replace(whole, header=header)
-    dealt_anew = judgement_cache.in_memory(later, compare.compare(later))
+    swapped = judgement_cache.in_memory(later, compare.compare(later))
     again = replace(header, run="20261128T024100Z-7f3a", parts=whole.header.parts)
     as_before = judgement_cache.in_memory(
         replace(whole, header=again), compare.compare(replace(whole, header=again))
     )
-    for newest, before in ((dealt_anew, None), (as_before, judged)):
+    for newest, before in ((swapped, None), (as_before, judged)):
         page = compare_page.ComparePage(runs=(newest, judged), detailed=frozenset(), others=())
         assert page.before is before
     assert len(page.steps) == len([c for c in judged.comparison.cells if c.ratio])

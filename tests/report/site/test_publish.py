@@ -93,7 +93,7 @@ def test_a_failed_build_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_nothing_to_show_and_a_run_given_twice(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="measure one first"):
+    with pytest.raises(InputError, match="create one with `shootout run`"):
         site.build([], tmp_path)
     with pytest.raises(InputError, match="20261120T024100Z-7f3a is given 2 times"):
         site.build([builders.a_result(), builders.a_result()], tmp_path)

@@ -37,7 +37,7 @@ def test_a_runners_page_has_its_noise_and_its_false_alarms(weekly: Path) -> None
         ([1, 8], ["quietest: w, 1 thread", "noisiest: w, 8 threads"]),
         (
             [1, 2, 4, 8, 16],
-            ["quietest: w, 1 thread", "middle: w, 4 threads", "noisiest: w, 16 threads"],
+            ["quietest: w, 1 thread", "median: w, 4 threads", "noisiest: w, 16 threads"],
         ),
     ],
 )

@@ -79,7 +79,7 @@ def test_a_picture_says_where_it_was_measured_and_what_failed() -> None:
 
 def test_bands_are_the_intervals_of_verdicts_around_the_lines() -> None:
     picture = a_picture(nine())
-    for drawn, c in zip(picture.set.beside_base, picture.set.cells, strict=True):
+    for drawn, c in zip(picture.set.with_change_intervals, picture.set.cells, strict=True):
         assert drawn.figures
         assert c.figures
         tps = drawn.figures.tps
@@ -94,7 +94,7 @@ def test_bands_are_the_intervals_of_verdicts_around_the_lines() -> None:
 
 def test_without_a_base_bands_are_the_throughputs_own() -> None:
     picture = a_picture(builders.a_run(builders.a_header([builders.BASE], ["oltp_read_write"], [1, 8])))
-    assert picture.set.beside_base == picture.set.cells
+    assert picture.set.with_change_intervals == picture.set.cells
     assert "interval of the change" not in text_of(picture)
 
 
