@@ -1,4 +1,4 @@
-"""The site of a run measured in shards by several runners: each runner has a page with its part of the run."""
+"""The site of a run measured in shards: each runner has a page with its part of the run."""
 
 from __future__ import annotations
 
