@@ -1,5 +1,5 @@
 "use strict";
-// The compare page's choices: loads a run's ratios when they are asked for, and fills the page's tables with them.
+// The compare page's selections: loads the ratios of selected runs and fills the page's tables with them.
 (() => {
   const { root, runs, symbols, none } = JSON.parse(document.getElementById("choice").textContent);
   const MINUS = "\u2212", SPACE = "\u202f";
@@ -7,13 +7,13 @@
 
   // --- runs -----------------------------------------------------------------------------------
 
-  const asked = new Map(); // run → promise of its data
-  const waiting = new Map(); // run → who resolves it
+  const requests = new Map(); // run → promise of its data
+  const resolvers = new Map(); // run → function that resolves the promise
 
-  window.shootout = { loaded(data) { waiting.get(data.run)?.(readable(data)); } };
+  window.shootout = { loaded(data) { resolvers.get(data.run)?.(decoded(data)); } };
 
-  /** A run's cells and pairs, with names in place of numbers. */
-  function readable({ run, names, cells, others, tps }) {
+  /** A run's cells and pairs, with names instead of indexes. */
+  function decoded({ run, names, cells, others, tps }) {
     const named = ([workload, dataset, threads, server, base, runner, verdict, ratio, low, high]) => ({
       workload: names[workload], dataset: names[dataset], threads, server: names[server], base: names[base],
       runner: names[runner], verdict,
@@ -26,29 +26,29 @@
   }
 
   function load(run) {
-    if (!asked.has(run.run)) {
-      asked.set(run.run, new Promise((resolve, reject) => {
-        waiting.set(run.run, resolve);
+    if (!requests.has(run.run)) {
+      requests.set(run.run, new Promise((resolve, reject) => {
+        resolvers.set(run.run, resolve);
         const script = document.createElement("script");
         script.src = root + run.script;
-        script.addEventListener("error", () => reject(new Error(`${run.script} is missing beside this page`)));
+        script.addEventListener("error", () => reject(new Error(`cannot load ${run.script}`)));
         document.head.append(script);
       }));
     }
-    return asked.get(run.run);
+    return requests.get(run.run);
   }
 
   const key = (...parts) => parts.join("\0");
 
-  // --- numbers, as the report's own pages have them -------------------------------------------
+  // --- numbers, formatted as on the generated pages -------------------------------------------
 
   const decimals = (halfWidth) => -Math.floor(Math.log10(halfWidth / 2));
 
   function number(value, places) {
     if (value === 0) return "0";
-    const shown = places ?? Math.max(2 - Math.floor(Math.log10(Math.abs(value))), 0);
-    const scale = 10 ** shown;
-    const rounded = (Math.round(value * scale) / scale || 0).toFixed(Math.max(shown, 0));
+    const digits = places ?? Math.max(2 - Math.floor(Math.log10(Math.abs(value))), 0);
+    const scale = 10 ** digits;
+    const rounded = (Math.round(value * scale) / scale || 0).toFixed(Math.max(digits, 0));
     const [whole, part] = rounded.replace("-", MINUS).split(".");
     const grouped = whole.replace(/\B(?=(\d{3})+$)/g, SPACE);
     return part === undefined ? grouped : `${grouped}.${part}`;
@@ -61,11 +61,11 @@
   const change = (interval) => `${signed((interval.ratio - 1) * 100, places(interval))}${SPACE}%`;
 
   function range(interval) {
-    const shown = places(interval);
-    return `${signed((interval.low - 1) * 100, shown)} to ${signed((interval.high - 1) * 100, shown)}${SPACE}%`;
+    const digits = places(interval);
+    return `${signed((interval.low - 1) * 100, digits)} to ${signed((interval.high - 1) * 100, digits)}${SPACE}%`;
   }
 
-  /** How far a ratio went between two runs, and its interval: history.py's `between`. */
+  /** The change of a ratio between two runs, with its interval; the same as `between` in history.py. */
   function between(then, now) {
     const [a, b] = [then, now].map(({ ratio, low, high }) => ({ at: Math.log(ratio), low: Math.log(low), high: Math.log(high) }));
     const down = Math.hypot(b.at - b.low, a.high - a.at), up = Math.hypot(b.high - b.at, a.at - a.low);
@@ -85,11 +85,11 @@
   const heading = (text) => Object.assign(cell("th", text), { scope: "row" });
   const figure = (value) => (value === undefined ? cell("td", none, null) : cell("td", number(value), value));
 
-  function ratio(interval, beyond) {
+  function ratio(interval, bold) {
     if (!interval) return [cell("td", none, null), cell("td", none, null)];
-    let shown = change(interval);
-    if (beyond) (shown = document.createElement("strong")).textContent = change(interval);
-    return [cell("td", shown, interval.ratio), cell("td", range(interval), interval.low)];
+    let text = change(interval);
+    if (bold) (text = document.createElement("strong")).textContent = change(interval);
+    return [cell("td", text, interval.ratio), cell("td", range(interval), interval.low)];
   }
 
   function badge(verdict) {
@@ -101,7 +101,7 @@
     return cell("td", made);
   }
 
-  function beside(server) {
+  function serverAndAnchor(server) {
     const made = cell("td", `${server.server} `), small = document.createElement("small");
     small.textContent = `to ${server.base}`;
     made.append(small);
@@ -135,8 +135,8 @@
       heading(pair.workload), cell("td", String(pair.threads), pair.threads), figure(tps(pair, base)),
       figure(tps(pair, head)), ...ratio(pair.ratio), badge(pair.verdict),
     ]);
-    const said = rows.length ? "" : ": never measured side by side";
-    fill(document.getElementById("of-servers"), `${head} against ${base}, ${run.name}${said}`, rows);
+    const note = rows.length ? "" : ": no block has both";
+    fill(document.getElementById("of-servers"), `${head} against ${base}, ${run.name}${note}`, rows);
   }
 
   function showRuns(before, after, then, now) {
@@ -145,16 +145,16 @@
     const rows = after.compared.filter((each) => each.ratio && earlier.has(at(each))).map((each) => {
       const old = earlier.get(at(each)), step = between(old, each.ratio);
       return [
-        heading(each.workload), cell("td", String(each.threads), each.threads), beside(each),
+        heading(each.workload), cell("td", String(each.threads), each.threads), serverAndAnchor(each),
         cell("td", change(old), old.ratio), cell("td", change(each.ratio), each.ratio.ratio),
         ...ratio(step, step.low > 1 || step.high < 1),
       ];
     });
-    const said = rows.length ? ": ratios to the anchor" : ": no cell with the same anchor on the same runner in both";
-    fill(document.getElementById("of-runs"), `Run of ${now.name} against that of ${then.name}${said}`, rows);
+    const note = rows.length ? ": ratios to the anchor" : ": no cell in common with the same anchor and runner";
+    fill(document.getElementById("of-runs"), `Run of ${now.name} against that of ${then.name}${note}`, rows);
   }
 
-  // --- choices --------------------------------------------------------------------------------
+  // --- selections -----------------------------------------------------------------------------
 
   function choice(form, label, options) {
     const made = document.createElement("label"), select = document.createElement("select");
@@ -184,16 +184,15 @@
   }
 
   function chooseServers(form, wanted) {
-    const shown = runs.filter(({ servers }) => servers);
-    const run = choice(form, "Run", offered(shown));
+    const run = choice(form, "Run", offered(runs.filter(({ servers }) => servers)));
     const base = choice(form, "First", []), head = choice(form, "Second", []);
     if (byId(wanted.get("run"))) run.value = wanted.get("run");
     const offerServers = (data) => {
       const servers = unique(data.pairs.flatMap((pair) => [pair.base, pair.server]));
-      const begun = base.options.length > 0;
+      const initialised = base.options.length > 0;
       offer(base, asOptions(servers));
       offer(head, asOptions(servers));
-      if (!begun) [base.value, head.value] = [servers[0] ?? "", servers[1] ?? ""];
+      if (!initialised) [base.value, head.value] = [servers[0] ?? "", servers[1] ?? ""];
     };
     const show = (data) => showServers(data, byId(run.value), base.value, head.value);
     form.addEventListener("change", () => load(byId(run.value)).then((data) => {
@@ -211,7 +210,7 @@
 
   function chooseRuns(form, wanted) {
     const now = choice(form, "Second", offered(runs)), then = choice(form, "First", []);
-    form.append(then.parentElement, now.parentElement); // the first is chosen from what fits the second
+    form.append(then.parentElement, now.parentElement); // the second determines the options of the first
     const offerFirst = () => {
       const { runners } = byId(now.value);
       const shared = (run) => run.runners.some((runner) => runners.includes(runner));
@@ -219,7 +218,7 @@
     };
     const show = () => {
       const [first, second] = [byId(then.value), byId(now.value)];
-      if (!first) return fill(document.getElementById("of-runs"), "There is no other run of this runner", []);
+      if (!first) return fill(document.getElementById("of-runs"), "No other run on this runner", []);
       return Promise.all([load(first), load(second)])
         .then(([before, after]) => showRuns(before, after, first, second)).catch(failed(form));
     };

@@ -1,11 +1,11 @@
 "use strict";
-// Shows the values of charts, sorts and filters tables, switches the colour scheme. Pages are complete without it.
+// Chart readouts, table sorting and filters, the colour scheme switch. Pages are complete without it.
 (() => {
   const root = document.documentElement;
 
   const memory = {
     get scheme() { try { return localStorage.getItem("scheme"); } catch { return null; } },
-    set scheme(value) { try { localStorage.setItem("scheme", value); } catch { /* private browsing: not kept */ } },
+    set scheme(value) { try { localStorage.setItem("scheme", value); } catch { /* private browsing: not stored */ } },
   };
   if (memory.scheme) root.dataset.scheme = memory.scheme;
   const systemDark = matchMedia("(prefers-color-scheme: dark)");
@@ -13,7 +13,7 @@
 
   // --- charts ---------------------------------------------------------------------------------
 
-  /** The values at a place of a chart, shown beside the pointer or the focus. */
+  /** Show the values at the pointer or the focus of a chart. */
   function addReadout(chart) {
     const box = document.createElement("output");
     box.className = "readout";
@@ -22,7 +22,7 @@
       const stripe = stripeOf(event);
       if (!stripe) return;
       const title = stripe.querySelector("title");
-      if (title) { // which the browser would show, too
+      if (title) { // the browser would show it as a tooltip, too
         stripe.setAttribute("aria-label", title.textContent);
         title.remove();
       }
@@ -40,7 +40,7 @@
       if (event.key === "Escape") hide();
       if (!next) return;
       event.preventDefault();
-      for (const [each, reached] of [[stripe, -1], [next, 0]]) each.setAttribute("tabindex", reached);
+      for (const [each, index] of [[stripe, -1], [next, 0]]) each.setAttribute("tabindex", index);
       next.setAttribute("role", "img");
       next.focus();
     };
@@ -66,7 +66,7 @@
     const rows = [...table.tBodies[0].rows];
     rows.sort((a, b) => {
       const [x, y] = [a.cells[column], b.cells[column]];
-      return isEmpty(x) - isEmpty(y) || sign * compare(x, y); // what has no figure stays last
+      return isEmpty(x) - isEmpty(y) || sign * compare(x, y); // empty fields stay last
     });
     table.tBodies[0].append(...rows);
   }
@@ -82,9 +82,9 @@
     });
   }
 
-  const FILTERED_MIN = 12; // rows; fewer are seen at a glance
+  const FILTERED_MIN = 12; // rows; shorter tables need no filter
 
-  /** A box above the table, once it is long: rows that lack one of its words are hidden. */
+  /** Add a filter box above a long table; it hides rows that lack any of the typed words. */
   function addFilter(table) {
     const rows = () => [...table.tBodies].flatMap((body) => [...body.rows]).filter((row) => !row.matches(".group"));
     const line = document.createElement("label");
@@ -97,12 +97,12 @@
     const filter = () => {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
       const all = rows();
-      let shown = 0;
+      let matching = 0;
       for (const row of all) {
         row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word));
-        shown += !row.hidden;
+        matching += !row.hidden;
       }
-      count.textContent = words.length ? `${shown} of ${all.length}` : "";
+      count.textContent = words.length ? `${matching} of ${all.length}` : "";
     };
     const offer = () => {
       if (!line.isConnected && rows().length >= FILTERED_MIN) placeAbove(table.closest(".scroll"), line);
@@ -110,11 +110,11 @@
     };
     line.append(input, count);
     input.addEventListener("input", filter);
-    table.addEventListener("filled", offer); // compare.js has put other rows in it
+    table.addEventListener("filled", offer); // sent by compare.js after it replaced the rows
     offer();
   }
 
-  /** Put something above a table; one of a pair keeps its column. */
+  /** Insert an element above a table; a table in a pair stays in its column. */
   function placeAbove(scroll, line) {
     if (!scroll.parentElement.matches(".pair")) { scroll.before(line); return; }
     const column = document.createElement("div");
@@ -124,7 +124,7 @@
 
   // --- page -----------------------------------------------------------------------------------
 
-  /** A heading's text leads to itself, so that its address can be copied. */
+  /** Make a heading's text a link to itself, so that its address can be copied. */
   function addAnchor(heading) {
     const link = document.createElement("a");
     link.className = "anchor";

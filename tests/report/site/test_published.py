@@ -94,7 +94,7 @@ def test_a_table_of_servers_by_threads(tmp_path: Path) -> None:
         "–",
         "295.4 ×32.6",
     ]
-    ours = tables.rows("Measured, transactions/s of oltp_read_write")
+    ours = tables.rows("Measured, transactions/s in oltp_read_write")
     assert ours["server"] == ["1", "64", "4096"]
     assert ours["MySQL 5.0.15 not available here"] == ["not available here"] * 3
     assert ours["MySQL 5.7.4 stand-in: mysql-5.7.22"] == ["error", "error", "not measured"]
@@ -116,7 +116,7 @@ def test_a_table_of_threads_by_servers(tmp_path: Path) -> None:
         "531.07",
         "525.8 −1.0 %",
     ]
-    ours = tables.rows("Measured, transactions/s of oltp_read_write")
+    ours = tables.rows("Measured, transactions/s in oltp_read_write")
     assert ours["threads"][:6] == [
         "4.1 not available here",
         "5.0 not available here",
@@ -239,7 +239,7 @@ def test_claims_and_tables_are_there_for_machines(tmp_path: Path) -> None:
         (each.claim.name, each.outcome) for each in judged
     ]
     assert [table["caption"] for table in value["tables"]] == [
-        "Published, transactions/s", "Measured, transactions/s of oltp_read_write",
+        "Published, transactions/s", "Measured, transactions/s in oltp_read_write",
     ]  # fmt: skip
     with (tmp_path / "published" / "shootout.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
