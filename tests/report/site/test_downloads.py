@@ -1,4 +1,4 @@
-"""JSON and CSV beside pages."""
+"""The JSON and CSV files of pages."""
 
 from __future__ import annotations
 

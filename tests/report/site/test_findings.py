@@ -1,4 +1,4 @@
-"""What a run found."""
+"""A run's findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""File names of pages."""
+"""File names of the site's pages."""
 
 from __future__ import annotations
 

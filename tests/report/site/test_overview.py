@@ -80,7 +80,7 @@ def test_a_change_of_another_figure_is_marked_among_many_servers() -> None:
         text = rendered(Run(document, comparison))["index.html"]
         row = re.findall(r'<tr><th scope="row">1</th>(.*?)</tr>', text, flags=re.DOTALL)[0]
         assert ("+30\u202f%*<i> regressed, 99 % latency</i>" in row) is marked
-        assert ("*: not of throughput" in text) is marked
+        assert ("*: not throughput" in text) is marked
 
 
 def test_likely_causes_and_what_verdicts_are_worth_are_said() -> None:

@@ -169,7 +169,7 @@ def test_claims_stand_with_their_intervals(tmp_path: Path) -> None:
         return 1000.0 if label == "mysql-5.5.34" else 800.0
 
     tables = page(tmp_path, a_repetition("shootout", tps, starts=3, threads="1,32"))
-    claims = tables.rows("What was claimed, and what holds on this machine")
+    claims = tables.rows("Published claims and their outcomes on this machine")
     outcome, factor, figures = claims["With one thread every new version is slower than the one before"]
     assert (outcome, factor) == ("✓ holds", "–")
     assert figures.startswith("5.6.2 over 5.5: −20")
@@ -208,14 +208,14 @@ def test_the_index_says_of_each_comparison_whether_it_was_repeated_and_what_came
     document = a_repetition("shootout", starts=3, threads="1,32")
     built(tmp_path, document)
     listed = Tables((tmp_path / "published" / "index.html").read_text("utf-8"))
-    rows = listed.rows("Each published comparison, and its newest repetition")
+    rows = listed.rows("Published comparisons with their newest repetitions")
     assert rows["comparison"][1:4] == ["✓ holds", "✗ does not hold", "? cannot be told"]
     titles = {name: published.load(name).title for name in NAMES}
     assert set(rows) == {"comparison", *titles.values()}
     judged = claims.evaluate_all(document, document.header.profile.policy)
     counts = [str(sum(each.outcome is outcome for each in judged)) for outcome in Outcome]
     assert rows[titles["shootout"]] == [
-        str(len(judged)), *counts, "20 Nov 2026 at the scale small, cut short", "2011",
+        str(len(judged)), *counts, "20 Nov 2026 scale small, cut short", "2011",
     ]  # fmt: skip
     for name in set(NAMES) - {"shootout"}:
         _, *counts, measured, _ = rows[titles[name]]

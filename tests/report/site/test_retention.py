@@ -16,7 +16,7 @@ from tests.report.site.pages import (
 from tests.report.site.weeks import a_week
 
 
-def test_old_runs_are_in_the_archive_and_the_newest_of_each_runner_is_not(
+def test_old_runs_are_archived_and_the_newest_of_each_runner_is_not(
     weeks: list[JudgedRun], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(retention, "CELLS_MAX", 2 * 8)
@@ -29,7 +29,7 @@ def test_old_runs_are_in_the_archive_and_the_newest_of_each_runner_is_not(
         "badge.svg", "index.csv", "index.html", "index.json", "ratios.js",
     ]  # fmt: skip
     text = " ".join((old / "index.html").read_text("utf-8").split())
-    assert "This run is in the archive" in text
+    assert "This run is archived" in text
     assert text.count('class="badge regressed"') == 2
     assert "mysql-8.0.12 is slower than mysql-5.7.22 in 2 of 4 cells" in text
     for entry in entries_of(out / "feed.xml"):

@@ -20,9 +20,9 @@ from tests.report.site.weeks import a_week
 @pytest.mark.slow
 def test_a_runners_page_has_its_noise_and_its_false_alarms(weekly: Path) -> None:
     text = " ".join((weekly / "runner-5e7c0f2a91d4.html").read_text("utf-8").split())
-    assert "it called 1 of 20 A/A cells changed: a false alarm in 0.9 % to 23.6 % of cells" in text
+    assert "1 false alarm in 20 A/A cells, so the false-alarm rate is between 0.9 % and 23.6 %" in text
     assert "4.2 % of CPU time was stolen by other guests while measuring." in text
-    assert "What it measured" in text
+    assert "Runs on this runner" in text
     assert "noise floor" in text
     rows = csv_rows(weekly / "runner-5e7c0f2a91d4.csv")
     assert [row["verdict"] for row in rows].count("regressed") == 1
@@ -30,7 +30,7 @@ def test_a_runners_page_has_its_noise_and_its_false_alarms(weekly: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("threads", "said"),
+    ("threads", "labels"),
     [
         ([], []),
         ([1], ["quietest: w, 1 thread"]),
@@ -42,7 +42,7 @@ def test_a_runners_page_has_its_noise_and_its_false_alarms(weekly: Path) -> None
     ],
 )
 def test_power_is_drawn_of_kinds_that_differ(
-    weeks: list[JudgedRun], threads: list[int], said: list[str]
+    weeks: list[JudgedRun], threads: list[int], labels: list[str]
 ) -> None:
     entries = tuple(
         LedgerEntry(
@@ -54,7 +54,7 @@ def test_power_is_drawn_of_kinds_that_differ(
     )  # fmt: skip
     run = dataclasses.replace(weeks[0], aa_entries=entries)
     (page,) = runner.pages([run])
-    assert [series.label for series in page.series] == said
+    assert [series.label for series in page.series] == labels
     assert (page.power is None) == (not threads)
     for kind in page.kinds:  # two thirds of what a change must rise above, by the rule of verdicts.py
         bar = 1.96 * kind.noise.spread / math.sqrt(6)

@@ -15,7 +15,7 @@ from tests.report.site.pages import (
 def test_a_server_page_has_its_cells_and_settings(built: Path) -> None:
     page = a_page(built, "server-mysql-8.0.12")
     found = tables(page)
-    assert len(rows_in(found["Figures of each cell"])) == 9
+    assert len(rows_in(found["Figures by cell"])) == 9
     (settings_,) = (table for caption, table in found.items() if caption.startswith("Profile in-memory"))
     rows = {name: cells for name, *cells in rows_in(settings_)}
     assert rows["max_connections"] == ["1024", "214", "1024", "differs"]
@@ -23,4 +23,4 @@ def test_a_server_page_has_its_cells_and_settings(built: Path) -> None:
     text = Document(page.read_text("utf-8")).text
     assert "mysql-8.0.12 is slower than mysql-5.7.22 in 6 of 9 cells" in text
     base = Document(a_page(built, "server-mysql-5.7.22").read_text("utf-8")).text
-    assert "The base: the other servers are compared with it" in base
+    assert "The base, with which the other servers are compared" in base

@@ -18,27 +18,27 @@ from tests.report.site.pages import (
 
 def test_a_workload_page_has_the_classic_tables(built: Path) -> None:
     found = tables(a_page(built, "workload-oltp_read_write"))
-    tps = rows_in(found["Throughput in transactions per second"])
+    tps = rows_in(found["Throughput, transactions per second"])
     assert [row[0] for row in tps] == ["1", "8", "32"]
     assert re.fullmatch(r"6\d\d ± \d+", tps[0][1])
     assert tps[2][2].startswith("error mysql-8.0.12 (pid 4711) died during round 3")
-    peaks = rows_in(found["How fast one thread is, how far throughput goes, and at how many clients"])
-    assert [(row[0], row[4]) for row in peaks] == [("mysql-5.7.22", "8"), ("mysql-8.0.12", "8")]
-    quotient = (
-        "Throughput of oltp_read_only over that of oltp_read_write, at the same threads and of the peaks"
+    peaks = rows_in(
+        found["Throughput with one thread, and peak throughput with the number of threads that reached it"]
     )
+    assert [(row[0], row[4]) for row in peaks] == [("mysql-5.7.22", "8"), ("mysql-8.0.12", "8")]
+    quotient = "Throughput of oltp_read_only divided by that of oltp_read_write, by threads and for the peaks"
     (first, _) = rows_in(found[quotient])
     assert [float(value) for value in first[1:]] == pytest.approx(
         [1020 / 612, 2140 / 1310, 2060 / 1240, 2140 / 1310], abs=0.03
     )
-    latency = rows_in(found["Latency of a transaction in milliseconds"])
+    latency = rows_in(found["Transaction latency, milliseconds"])
     assert len(latency) == 6
     assert all(len(row) == 9 and "–" not in row for row in latency)
-    kinds = rows_in(found["Statements per second while loaded, by what they do"])
+    kinds = rows_in(found["Statements per second under load, by kind"])
     tps_, reads, writes, other, total = (float(text.replace(" ", "")) for text in kinds[0][2:])
     assert (reads / tps_, writes / tps_, other / tps_) == pytest.approx((14, 4, 2), rel=0.01)
     assert total == pytest.approx(reads + writes + other, rel=0.01)
-    work = rows_in(found["Work for each transaction, and how busy the server was while it was loaded"])
+    work = rows_in(found["Work per transaction, and the server's use of CPUs and disk under load"])
     assert work[0][3] == wording.NOT_VISIBLE
     cpu_us, busy = (float(work[0][at].replace(" ", "")) for at in (2, 5))
     assert busy == pytest.approx(cpu_us * tps_ / 1e6, rel=0.02)
