@@ -76,7 +76,7 @@ class ComparePage(Page):
 
     @property
     def path(self) -> str:
-        """At the site's top."""
+        """In the site's root."""
         return "compare.html"
 
     @property
@@ -114,7 +114,7 @@ class ComparePage(Page):
 
     @property
     def choice(self) -> list[dict[str, Any]]:
-        """Every run, and the path of its script from the site's top."""
+        """Every run, and the path of its script from the site's root."""
         return [
             {
                 "run": run.id,

@@ -219,7 +219,7 @@ def test_the_index_says_of_each_comparison_whether_it_was_repeated_and_what_came
     ]  # fmt: skip
     for name in set(NAMES) - {"shootout"}:
         _, *counts, measured, _ = rows[titles[name]]
-        assert measured == f"not yet by shootout run --profile {name} --scale small"
+        assert measured == f"not yet measure with shootout run --profile {name} --scale small"
         assert counts == ["–"] * 3
     check_links(tmp_path)
 
