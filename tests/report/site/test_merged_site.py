@@ -103,12 +103,12 @@ def test_two_runs_compare_where_one_runner_measured_both(judged: JudgedRun, whol
     parts = tuple(replace(part, runner=swapped[part.runner.fingerprint]) for part in whole.header.parts)
     header = replace(whole.header, run="20261127T024100Z-7f3a", parts=parts)
     later = replace(whole, header=header)
-    swapped = judgement_cache.in_memory(later, compare.compare(later))
+    moved = judgement_cache.in_memory(later, compare.compare(later))
     again = replace(header, run="20261128T024100Z-7f3a", parts=whole.header.parts)
     as_before = judgement_cache.in_memory(
         replace(whole, header=again), compare.compare(replace(whole, header=again))
     )
-    for newest, before in ((swapped, None), (as_before, judged)):
+    for newest, before in ((moved, None), (as_before, judged)):
         page = compare_page.ComparePage(runs=(newest, judged), detailed=frozenset(), others=())
         assert page.before is before
     assert len(page.steps) == len([c for c in judged.comparison.cells if c.ratio])
