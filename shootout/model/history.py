@@ -21,7 +21,7 @@ class BaselineServer(Value):
 
 
 class BaselineCell(Value):
-    """A cell's throughput relative to the anchor's, which holds when the machine's own speed changes."""
+    """A cell's throughput relative to the anchor's: comparable even if the machine's speed changes."""
 
     dataset: str  # Dataset.key
     server: str
@@ -104,7 +104,7 @@ class Regression(SeriesKey):
     newest: str  # run
     before: float  # ratio to the anchor of the level that ended with `last_good`
     after: float  # ratio to the anchor of the newest level
-    changed: tuple[str, ...]  # other differences of `first_bad` (builds, settings, work), as sentences
+    changed: tuple[str, ...]  # what else changed in `first_bad` (builds, settings, work), as sentences
     repeat: str  # the command that measures it again
     acknowledged: Acknowledgement | None = None  # in the newest run
 

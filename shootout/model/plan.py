@@ -97,7 +97,7 @@ class Cell(Value, order=True):
 
 
 def block_key(workload: str, threads: int) -> str:
-    """The identifier of a block in a run, where a workload has one dataset."""
+    """The identifier of a block in a run, in which each workload has one dataset."""
     return f"{workload}-t{threads}"
 
 
@@ -167,7 +167,7 @@ class Sampling(Value):
     def isolated(self, *, writes: bool, ours: bool) -> Sampling:
         """Resolve `auto` for one block: pause if the workload writes and we can stop all servers, else share.
 
-        A writing server left running would flush during the others' slices, and so shrink the differences.
+        A server left running after writes would flush during the others' slices and shrink the differences.
         """
         if self.isolation != "auto":
             return self
@@ -273,7 +273,7 @@ class Profile(Value):
     policy: Policy = field(default_factory=Policy)
     container: Container = field(default_factory=Container)
     published: Name | None = None  # the published comparison that it repeats, in fixtures/published
-    # For servers that only exist as local trees: what to measure if the tree is missing. "": nothing; the
+    # By server that exists only as a local tree: the server to measure if the tree is missing. "": none; the
     # cells then report it as not available.
     stand_ins: dict[str, str] = field(default_factory=dict)
     scales: dict[Name, Scale] = field(default_factory=dict)  # --scale NAME

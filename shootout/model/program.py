@@ -9,7 +9,7 @@ from shootout.model.workload import Distribution, Drawn, Repetition, Result, Row
 
 
 class ProgramStatement(Value):
-    """A statement: `pieces` form its text; an int is a parameter's index, or -1 for the table number."""
+    """A statement, its text in `pieces`: an int is a parameter's index, or -1 for the table number."""
 
     kind: int  # index into Program.kinds
     pieces: tuple[str | int, ...]

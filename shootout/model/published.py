@@ -47,7 +47,7 @@ DataPointThreads = Annotated[tuple[Threads, ...], Meta(max_length=2)]
 
 
 class DataPoint(Value):
-    """The position of a throughput in a comparison."""
+    """Identifies one throughput of a comparison."""
 
     server: str  # as published
     threads: DataPointThreads = ()

@@ -25,7 +25,7 @@ class Placement(Value):
 
     client: tuple[int, ...]
     servers: tuple[int, ...]
-    single: int  # shared by client and server if they only take turns: one thread that reads
+    single: int  # for one reading thread: client and server take turns, so they share a CPU
 
     def of(self, threads: int, *, writes: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The client's and the servers' CPUs in a block."""
@@ -33,8 +33,8 @@ class Placement(Value):
             return self.client, self.servers
         if not writes:
             return (self.single,), (self.single,)
-        # A background thread writes the server's log: it needs a CPU besides the one connection's, and not
-        # the client's.
+        # The server's log is written by a background thread, which needs a CPU apart from the connection's
+        # and the client's.
         return self.client, tuple(cpu for cpu in self.servers if cpu not in self.client) or self.servers
 
 
@@ -170,7 +170,7 @@ class Part(Value):
 
     run: str
     started: str  # ISO, UTC
-    finished: str  # this and the next two: from its EndRecord; without one empty, 0 and true
+    finished: str  # this and the next two: from its EndRecord; without one: empty, 0, true
     elapsed_s: float
     interrupted: bool
     seed: int
@@ -219,13 +219,13 @@ class StartRecord(Value, tag="start", tag_field="record"):
     start: int
     order: tuple[tuple[int, ...], ...]  # for each round, the block's servers in the order of their slices
     samples: tuple[Samples, ...]  # in the block's order
-    confirming: bool = False  # made to confirm a change that earlier starts showed
+    confirming: bool = False  # made to confirm a change seen in earlier starts
     aa_control: Samples | None = field(default=None, name="twin")  # a second instance of the base
     spent_s: float | None = None  # budget spent by the end of this start; None: before format 4
 
 
 class FailureRecord(Value, tag="failure", tag_field="record"):
-    """Why a cell could not be measured, or not any further; a result like any other."""
+    """Why measuring a cell failed, at once or partway; failures are results, too."""
 
     cell: Cell
     start: int

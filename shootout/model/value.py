@@ -12,7 +12,7 @@ Seconds = Annotated[float, Meta(gt=0)]
 RATE_MAX = 10_000_000.0  # transactions/s
 THINK_MAX_S = 60.0
 Share = Annotated[float, Meta(gt=0, lt=1)]
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")]  # $ would let a line break end it
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")]  # $ would accept a final line break
 Size = Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,15}[KMG]?\Z")]  # bytes: 512M, 8G
 Protocol = Literal["text", "prepared"]
 Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
@@ -22,7 +22,7 @@ Version = tuple[int, int, int]
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 class _ValueMeta(StructMeta):
-    """Applies to every value the options that msgspec (and mypy) expect on each class."""
+    """Sets the options that msgspec (and mypy) expect on each class."""
 
     def __new__(
         mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any

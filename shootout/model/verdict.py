@@ -76,7 +76,7 @@ class MetricComparison(Value):
     head: float
     difference: Interval  # head - base
     ratio: Interval | None  # head / base; None: one of them is 0 in some start
-    p_value: float  # of no difference; Holm-adjusted over the cell's metrics
+    p_value: float  # null hypothesis: no difference; Holm-adjusted over the cell's metrics
 
 
 class StatementTime(Value):
@@ -114,12 +114,12 @@ class Acknowledgement(Value):
 
 
 class MetricVerdict(Value):
-    """A metric that a verdict is about, held against its bar."""
+    """A judged metric, compared with its bar."""
 
     metric: Metric
     verdict: Verdict
     ratio: Interval  # head / base, over all starts
-    p_value: float  # of no difference; Holm-adjusted over all judged cells and metrics
+    p_value: float  # null hypothesis: no difference; Holm-adjusted over all judged cells and metrics
     margin: float
     spread: float  # standard deviation of log-ratios over starts
     floor: float | None  # A/A noise floor of the log-ratio; None: not known
@@ -136,16 +136,16 @@ class CellComparison(Value):
     verdict: Verdict
     figures: CellFigures | None  # None: nothing was measured
     ratio: Interval | None  # None: nothing to compare with, or the base itself
-    p_value: float | None  # of no difference; Holm-adjusted over the comparison's cells
+    p_value: float | None  # null hypothesis: no difference; Holm-adjusted over the comparison's cells
     per_start: tuple[float, ...]  # ratio of each start
     reason: str  # one sentence: why this verdict
     warnings: tuple[Warning, ...]
-    judged: tuple[MetricVerdict, ...] = ()  # what the verdict is about, the metric that decided it first
+    judged: tuple[MetricVerdict, ...] = ()  # the metric that decided the verdict comes first
     metrics: tuple[MetricComparison, ...] = ()
-    statements: tuple[StatementTime, ...] = ()  # where a transaction's time goes, the largest change first
-    # Of a regression or an improvement; else what changed without a verdict on throughput. The largest first.
+    statements: tuple[StatementTime, ...] = ()  # where a transaction's time goes; largest change first
+    # Largest first. Of a regression or improvement; without one, the work that changed.
     causes: tuple[Cause, ...] = ()
-    acknowledged: Acknowledgement | None = None  # makes its regression fail nothing
+    acknowledged: Acknowledgement | None = None  # if set, the regression fails nothing
 
 
 class ScalingLaw(Value):
@@ -170,8 +170,8 @@ class CurveComparison(Value):
     base: str
     threads: tuple[int, ...]
     level: Interval  # over all threads
-    tilt: Interval  # ratio at the most threads / ratio at the fewest, on the line fitted to all
-    p_value: float  # of neither level nor tilt; Holm-adjusted over the run's curves
+    tilt: Interval  # on the line fitted to all ratios: value at most threads / value at fewest
+    p_value: float  # null hypothesis: no change in level or tilt; Holm-adjusted over the run's curves
 
 
 class FalseAlarms(Value):
