@@ -13,13 +13,13 @@ from shootout.model.run import RunHeader, Runner, ServerRecord
 
 QUOTE_MAX = 60  # characters of a quoted value
 
-# RunHeader fields that define what is measured and how. The profile has the servers' references.
+# RunHeader fields that define what is measured and how; the profile includes the server references.
 _PLAN_FIELDS = ("shootout", "profile_name", "profile", "workloads", "digests", "given")
 _SENT_FIELDS = ("protocol", "options", "distribution")  # WorkloadRecord fields that define what is sent
 
 
 def plans(then: RunHeader, now: RunHeader, ignored: Collection[str] = ()) -> Iterator[str]:
-    """Differences between the plans of two runs; `ignored`: options that do not count."""
+    """Differences between the plans of two runs; `ignored`: options to disregard."""
     for name in _PLAN_FIELDS:
         one, other = getattr(then, name), getattr(now, name)
         if name == "given":
@@ -38,7 +38,7 @@ def runners(then: Runner, now: Runner) -> Iterator[str]:
 def servers(then: ServerRecord, now: ServerRecord, *, effective: bool = True) -> Iterator[str]:
     """Differences between two records of one server, as far as both are known.
 
-    `effective`: compare effective settings, too, not only requested ones.
+    `effective`: compare effective settings as well as requested ones.
     """
     identity = "build" if then.build and now.build else "version"
     one, other = ({"reference": each.reference, identity: getattr(each, identity)} for each in (then, now))
@@ -54,7 +54,7 @@ def servers(then: ServerRecord, now: ServerRecord, *, effective: bool = True) ->
 
 
 def baselines(then: Baseline, now: Baseline) -> Iterator[str]:
-    """Differences between two baselines of one workload; of the builds only the anchor's counts."""
+    """Differences between two baselines of one workload; builds are compared for the anchor only."""
     yield from _machines((then.runner, then.machine), (now.runner, now.machine))
     yield from _differences("anchor", then.anchor, now.anchor)
     yield from _differences("load", _plain(then.load), _plain(now.load))

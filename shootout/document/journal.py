@@ -4,8 +4,8 @@ A RunHeader comes first, then StartRecords and FailureRecords, last an EndRecord
 lacks the EndRecord, and perhaps the end of its last line; if it is resumed, a ResumeRecord precedes the later
 records.
 
-Every line ends with a digest of itself and all lines before it, so that lines changed, moved or removed by
-anything but `Writer` do not pass as measurements.
+Every line ends with a digest of itself and all lines before it, which reveals lines that were changed, moved
+or removed by anything but `Writer`.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ class Writer:
 class Journal:
     """Buffers a run's records until the journal is opened, then writes each at once.
 
-    `opening` returns the first record to write: the header, or a ResumeRecord. Nothing is written until the
-    journal is open and has a record besides it.
+    `opening` returns the first record to write: the header, or a ResumeRecord. It is written only with the
+    next record, once the journal is open.
     """
 
     def __init__(self, writer: Writer, opening: Callable[[], RunHeader | ResumeRecord]) -> None:
@@ -207,9 +207,9 @@ def read(path: Path) -> RunDocument:
 
 
 def lines(path: Path) -> Iterator[Line]:
-    """The complete lines of the document at `path`, unchanged; the header converted to the current format.
+    """The complete lines of the document at `path`; the header is converted to the current format.
 
-    Raises InputError if there is none, and for a line that is not as it was written.
+    Raises InputError if there is none, and for a line that was altered.
     """
     digest, offset = b"", 0
     try:
@@ -261,9 +261,9 @@ def find(folder: Path) -> tuple[Path, ...]:
 
 
 def _append(file: int, line: bytes, at: int) -> None:
-    """Append a line at offset `at` and sync it to disk, or remove whatever part of it was written.
+    """Append a line at offset `at` and sync it to disk, or remove the part that was written.
 
-    Anything beyond `at` was torn by a crash.
+    First removes anything beyond `at`: a line torn by a crash.
     """
     try:
         os.ftruncate(file, at)

@@ -60,8 +60,8 @@ def merge(paths: Sequence[Path], results: Path, skip: Callable[[str], None]) -> 
 
 def missing(header: RunHeader) -> tuple[Block, ...]:
     """The blocks of a merged run that are in none of its documents."""
-    there = {key for part in header.parts for key in part.blocks}
-    return tuple(block for block in header.blocks if block.key not in there)
+    measured = {key for part in header.parts for key in part.blocks}
+    return tuple(block for block in header.blocks if block.key not in measured)
 
 
 def superseded(parts: Mapping[str, Collection[str]]) -> frozenset[str]:
@@ -69,11 +69,11 @@ def superseded(parts: Mapping[str, Collection[str]]) -> frozenset[str]:
 
     `parts`: by run, the runs that it was merged from; empty for a run that is not merged.
     """
-    merged = [set(of) for of in parts.values() if of]
+    merged = [set(sources) for sources in parts.values() if sources]
     found = set()
-    for run, of in parts.items():
-        own = set(of) or {run}
-        if any(own < other or (own == other and not of) for other in merged):
+    for run, sources in parts.items():
+        own = set(sources) or {run}
+        if any(own < other or (own == other and not sources) for other in merged):
             found.add(run)
     return frozenset(found)
 
@@ -199,7 +199,7 @@ class _Whole:
             for server in part.servers:
                 known = self._servers.setdefault(server.label, server)
                 self._require(source, compatibility.servers(known, server, effective=False))
-            self._own(source.path, part)
+            self._claim_blocks(source.path, part)
         # Headers are large, and all match the first.
         self._sources.append(source._replace(header=self.first.header, parts=()))
 
@@ -209,7 +209,7 @@ class _Whole:
         for block in self.blocks:
             if block.key in self._owners:
                 blocks.setdefault(self._owners[block.key][0], []).append(block.key)
-        return tuple(structs.replace(self._parts[part], blocks=tuple(of)) for part, of in blocks.items())
+        return tuple(structs.replace(self._parts[part], blocks=tuple(keys)) for part, keys in blocks.items())
 
     def records(self) -> Iterator[bytes]:
         """Every record once, by block and start. Raises InputError if two records of one start differ."""
@@ -234,8 +234,8 @@ class _Whole:
                     )
                 last = block, start, failure_digest
 
-    def _own(self, path: Path, part: Part) -> None:
-        """Claim a part's blocks for it. Raises InputError if another part already has one of them."""
+    def _claim_blocks(self, path: Path, part: Part) -> None:
+        """Make the part the owner of its blocks. Raises InputError if one already belongs to another."""
         identity = _digest(structs.replace(part, blocks=()))
         self._parts.setdefault(identity, part)
         for key in part.blocks:
@@ -251,7 +251,7 @@ class _Whole:
 
 
 class _Reader(contextlib.AbstractContextManager["_Reader"]):
-    """Reads records from their files; it keeps one file open, as consecutive records mostly share it."""
+    """Reads records from their files; keeps one file open, as consecutive records mostly share it."""
 
     def __init__(self) -> None:
         self._path: Path | None = None
@@ -321,7 +321,7 @@ def _server(records: Sequence[ServerRecord]) -> ServerRecord:
 
 
 def _end(header: RunHeader, parts: Sequence[Part]) -> EndRecord:
-    """The merged run's end: from first start to last finish; interrupted if any part is so, or missing."""
+    """The merged run's end, from first start to last finish; interrupted if any part was, or is missing."""
     finished = max((part.finished for part in parts if part.finished), key=_time, default=header.started)
     return EndRecord(
         finished=finished,

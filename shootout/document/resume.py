@@ -30,12 +30,12 @@ def find(results: Path, shard: str | None, skip: Callable[[str], None]) -> tuple
 
 
 def is_finished(document: RunDocument) -> bool:
-    """Whether a run was measured to its end."""
+    """Whether a run is complete."""
     return document.end is not None and not document.end.interrupted
 
 
 def is_same(then: RunHeader, now: RunHeader) -> bool:
-    """Whether both runs have the same plan, on whatever machine."""
+    """Whether both runs have the same plan, even on different machines."""
     return then.blocks == now.blocks and not any(compatibility.plans(then, now))
 
 
