@@ -50,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one item per cell of the function's workload, or of the user's own workloads if it names none.
+    """Make one item per cell of the function's workload; without one, per cell of the user's own workloads.
 
     Functions with a `claim` get one item per claim of the published comparison that the run repeats.
     """
@@ -60,23 +60,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("claim", found, ids=[claim.name for claim in found], indirect=True)
     if "cell" not in metafunc.fixturenames:
         return
-    named = metafunc.definition.get_closest_marker("workload")
+    marker = metafunc.definition.get_closest_marker("workload")
     shipped = workload.shipped()
     cells = [
         cell
         for cell in metafunc.config.stash[REQUEST].plan.cells
-        if (workload.without_protocol(cell.workload) == named.args[0] if named else _own(cell, shipped))
+        if (workload.without_protocol(cell.workload) == marker.args[0] if marker else _is_own(cell, shipped))
     ]
-    ids = [_id(cell, own=named is None) for cell in cells]
+    ids = [_id(cell, own=marker is None) for cell in cells]
     metafunc.parametrize("cell", cells, ids=ids, indirect=True)
 
 
-def _own(cell: Cell, shipped: frozenset[str]) -> bool:
+def _is_own(cell: Cell, shipped: frozenset[str]) -> bool:
     return workload.without_protocol(cell.workload) not in shipped
 
 
 def _id(cell: Cell, *, own: bool) -> str:
-    """The item's id: what the function's name does not tell about the cell."""
+    """The item's id: the parts of the cell that the function's name lacks."""
     protocol = cell.workload.removeprefix(workload.without_protocol(cell.workload)).removeprefix(".")
     return "-".join(filter(None, (cell.workload if own else protocol, cell.server, f"t{cell.threads}")))
 

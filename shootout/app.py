@@ -93,7 +93,7 @@ def plan(selection: Selection) -> Plan:
 
 
 def run(request: Request, observe: Observe, skip: Skip, cells: Collection[Cell] | None = None) -> Conclusion:
-    """Measure, judge and publish a request: the architecture from top to bottom.
+    """Measure, judge and publish a request, through all layers of the architecture.
 
     `cells` selects some of the plan's cells. Raises InputError and MeasureError.
     """
@@ -132,12 +132,12 @@ def merged(documents: Sequence[Path], out: Path, acknowledged: Path, skip: Skip)
 
 
 def judge(path: Path, acknowledged: Path, base: str | None = None) -> Comparison:
-    """Judge a run document, given the runner's earlier A/A cells."""
+    """Judge a run document, using the runner's earlier A/A cells."""
     return _judged(journal.read(path), path.parent, acknowledgements.load(acknowledged), base)
 
 
 def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **places: str) -> bytes:
-    """A comparison for machines; `places` are its files."""
+    """Encode a comparison as JSON; `places`: its files, by key."""
     found = {
         "run": comparison.header.run,
         **places,
@@ -252,8 +252,8 @@ def _all_judged(
         except InputError as error:
             skip(str(error))
     parts = {run: [part.run for part in each.header.parts] for run, each in runs.items()}
-    hidden = merge.superseded(parts)
-    return [each for run, each in runs.items() if run not in hidden]
+    superseded = merge.superseded(parts)
+    return [each for run, each in runs.items() if run not in superseded]
 
 
 def _skipping(skip: Skip) -> Callable[[InputError], None]:

@@ -257,7 +257,7 @@ class _Parser(argparse.ArgumentParser):
         raise InputError(f"{message}\n`{self.prog} --help` lists the options.")
 
     def reject(self, unknown: Sequence[str]) -> NoReturn:
-        """Report arguments that the command does not take, with the nearest option that it does."""
+        """Raise InputError for unknown arguments; suggests the nearest known option."""
         known = [option for action in self._actions for option in action.option_strings]
         near = hint(unknown[0].partition("=")[0], known) if unknown[0].startswith("-") else ""
         self.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
@@ -285,7 +285,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_measuring(commands: Commands[_Parser]) -> None:
     run = _command(commands, "run", _run, "measure servers and publish the report")
-    _take(run, MEASURING, type=str)
+    _add_options(run, MEASURING, type=str)
     gate = _command(commands, "gate", _gate, "measure one pair of servers; exit with 1 if the head is slower")
     gate.add_argument("--base", metavar="REF", required=True, help="the server to compare with")
     gate.add_argument("--head", metavar="REF", required=True, help="the server that may be slower")
@@ -293,16 +293,16 @@ def _add_measuring(commands: Commands[_Parser]) -> None:
     calibrate = "first find the quietest CPU placement, then measure this server against itself"
     doctor.add_argument("--calibrate", metavar="SERVER", nargs="?", const="mysql-8.0.12", help=calibrate)
     for each in (gate, doctor):
-        _take(each, (option for option in MEASURING if option.name != "servers"), type=str)
+        _add_options(each, (option for option in MEASURING if option.name != "servers"), type=str)
         each.set_defaults(servers=None, profile="gate")
     for each in (run, gate, doctor):
-        _take(each, (ACKNOWLEDGED, OUT, MARKDOWN, JUNIT_XML))
+        _add_options(each, (ACKNOWLEDGED, OUT, MARKDOWN, JUNIT_XML))
 
 
 def _add_judging(commands: Commands[_Parser]) -> None:
     merge = _command(commands, "merge", _merge, "join the documents of a run's shards and publish the report")
     merge.add_argument("documents", metavar="DOC", type=Path, nargs="+")
-    _take(merge, (OUT,))
+    _add_options(merge, (OUT,))
 
     compare_ = _command(commands, "compare", _compare, "judge run documents again")
     compare_.add_argument("documents", metavar="DOC", type=Path, nargs="+")
@@ -328,11 +328,11 @@ def _add_judging(commands: Commands[_Parser]) -> None:
         "--out", metavar="DIR", type=Path, default=REPORTS / "site", help="folder for the pages"
     )
     for each in (history, site):
-        _take(each, (RESULTS,))
+        _add_options(each, (RESULTS,))
     for each in (accept, history):
-        _take(each, (ANCHOR,))
+        _add_options(each, (ANCHOR,))
     for each in (merge, compare_, site):
-        _take(each, (ACKNOWLEDGED,))
+        _add_options(each, (ACKNOWLEDGED,))
 
 
 def _add_reporting(commands: Commands[_Parser]) -> None:
@@ -346,13 +346,13 @@ def _add_reporting(commands: Commands[_Parser]) -> None:
     measured = "the commit that was measured; a newer one gets no comment"
     comment.add_argument("--sha", metavar="SHA", required=True, help=measured)
     issues_ = _command(steps, "issues", _github_issues, "open, update and close the issues about regressions")
-    _take(issues_, (RESULTS, ANCHOR))
+    _add_options(issues_, (RESULTS, ANCHOR))
     for each in (notify, annotate, comment):
         each.add_argument("documents", metavar="DOC", type=Path, nargs="+")
     for each in (notify, comment, issues_):
-        _take(each, (LINK,))
+        _add_options(each, (LINK,))
     for each in (notify, annotate, comment, issues_):
-        _take(each, (ACKNOWLEDGED,))
+        _add_options(each, (ACKNOWLEDGED,))
 
 
 def _add_cache(actions: Commands[_Parser]) -> None:
@@ -371,7 +371,7 @@ def _add_servers(actions: Commands[_Parser]) -> None:
     start.add_argument("--port", metavar="N", type=int, help="TCP port on 127.0.0.1 (default: a free one)")
 
 
-def _take(command: _Parser, options: Iterable[Option], **changes: Any) -> None:
+def _add_options(command: _Parser, options: Iterable[Option], **changes: Any) -> None:
     for option in options:
         option.add_to(command.add_argument, **(changes if option.metavar else {}))
 
@@ -386,7 +386,7 @@ def _command(
 ) -> _Parser:
     command = commands.add_parser(name, help=help, description=help, allow_abbrev=False)
     command.set_defaults(run=run, parser=command)
-    _take(command, (JSON,))
+    _add_options(command, (JSON,))
     return command
 
 

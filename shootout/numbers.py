@@ -9,7 +9,7 @@ SPACE = "\N{NARROW NO-BREAK SPACE}"  # between groups of digits, and before a un
 
 
 def decimals(half_width: float) -> int:
-    """The decimal places that a number of this uncertainty deserves; negative: round to tens, hundreds, …"""
+    """Decimal places for a number with this uncertainty; negative: round to tens, hundreds, …"""
     return -math.floor(math.log10(half_width / 2))
 
 
@@ -37,7 +37,7 @@ def percents(part: float) -> str:
 
 
 def plain_percent(part: float) -> str:
-    """The same with plain spaces, for the sentences of a comparison."""
+    """A fraction in percent, with a plain space, for the sentences of a comparison."""
     return f"{100 * part:.1f} %"
 
 
