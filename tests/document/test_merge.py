@@ -23,7 +23,7 @@ from shootout.model.run import EndRecord, FailureRecord, RunDocument, RunHeader,
 from shootout.model.verdict import Interval, Verdict
 from tests import builders
 from tests.document.test_journal import GOLDEN_3, a_start
-from tests.document.test_resume import a_sample
+from tests.measure.test_campaign import a_sample
 
 BASE, HEAD = builders.BASE, builders.HEAD
 WORKLOADS, THREADS = ("oltp_point_select", "oltp_read_write"), (1, 2, 4)

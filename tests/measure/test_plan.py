@@ -6,22 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shootout import app
 from shootout.errors import InputError
 from shootout.inputs import workload
-from shootout.inputs.options import Selection
-from shootout.measure.plan import Plan
-from shootout.model.plan import Block, Container, Load
-from shootout.model.program import Open
-from shootout.model.workload import Gaussian, Special
 from shootout.paths import FIXTURES
-
-BASE, HEAD = "mysql-5.7.22", "mysql-8.0.12"
-DATASET = "sbtest-4x25000-innodb-seed1"
-
-
-def planned(**given: str | bool) -> Plan:
-    return app.plan(Selection.read(**given))
+from tests.builders import BASE, HEAD
+from tests.plans import SLOTS, planned, slots
 
 
 def test_the_quick_profile_is_the_default() -> None:
@@ -36,71 +25,6 @@ def test_the_quick_profile_is_the_default() -> None:
     assert made.programs.keys() == {"oltp_point_select", "oltp_read_only", "oltp_read_write"}
     assert made.port is None
     assert made.profile_name == "quick"
-
-
-def test_options_win_over_the_profile() -> None:
-    made = app.plan(
-        Selection.read(
-            servers=f"{HEAD}, {HEAD}@defaults",
-            workloads="oltp_read_only",
-            threads="16, 2",
-            seed="5",
-            port="20000",
-        )
-    )
-    labels = (HEAD, f"{HEAD}@defaults")
-    assert tuple(made.servers) == labels
-    assert made.blocks == tuple(
-        Block(workload="oltp_read_only", dataset=DATASET, threads=threads, servers=labels)
-        for threads in (16, 2)
-    )
-    assert (made.seed, made.port) == (5, 20000)
-    assert made.profile.servers == (HEAD, f"{HEAD}@defaults")
-    assert made.profile.workloads == ("oltp_read_only",)
-    assert made.profile.threads == (16, 2)
-    assert made.profile.sampling == planned().profile.sampling
-
-
-def test_the_load_and_the_scale_win_over_the_profile_too(tmp_path: Path) -> None:
-    profile = tmp_path / "mine.toml"
-    profile.write_text(
-        f"description = 'd'\nworkloads = ['oltp_read_only']\nthreads = [1]\nservers = ['{HEAD}']\n"
-        "options = { range_size = 9, point_selects = 2 }\ndistribution = { type = 'gaussian' }\n"
-        "[load]\nrate = 50\nreconnect = true\n[dataset]\nrows = 7\n"
-    )
-    as_written = planned(profile=str(profile))
-    assert as_written.profile.load == Load(rate=50, reconnect=True)
-    assert as_written.programs["oltp_read_only"].pace == Open(rate=50)
-    assert as_written.workloads["oltp_read_only"].options["point_selects"] == 2
-    assert as_written.workloads["oltp_read_only"].distribution == Gaussian()
-    made = app.plan(
-        Selection.read(
-            profile=str(profile),
-            tables="3",
-            engine="MyISAM",
-            option="range_size=5",
-            rand_type="special:hot_percent=50,iterations=3",
-            protocol="prepared",
-            rate="0",
-            think="exponential:0.25",
-        )
-    )
-    assert made.profile.load == Load(protocol="prepared", think="exponential", think_s=0.25, reconnect=True)
-    assert made.datasets["oltp_read_only"].key == "sbtest-3x7-myisam-seed1"
-    (record,) = made.records
-    assert (record.name, record.written, record.protocol) == ("oltp_read_only",) * 2 + ("prepared",)
-    assert (record.options["range_size"], record.options["point_selects"]) == (5, 2)
-    assert record.distribution == Special(hot_percent=50, iterations=3)
-    assert made.given == {
-        "--profile": str(profile),
-        "--tables": "3",
-        "--engine": "MyISAM",
-        "--option": "range_size=5",
-        "--rand-type": "special:hot_percent=50,iterations=3",
-        "--protocol": "prepared",
-        "--rate": "0",
-        "--think": "exponential:0.25",
-    }
 
 
 def test_a_profiles_options_may_be_of_workloads_left_out(tmp_path: Path) -> None:
@@ -136,26 +60,6 @@ def test_a_workload_may_name_its_protocol() -> None:
 
 
 # --- servers that may be missing, and smaller scales ----------------------------------------------
-
-SLOTS = """
-description = 'd'
-workloads = ['oltp_read_only']
-threads = [1, 64]
-servers = ['path:{folder}/mysql-5.0', 'path:{folder}/mysql-5.7@defaults', '{head}', 'path:{folder}/mysql-8.0']
-[stand_ins]
-'path:{folder}/mysql-5.0' = ''
-'path:{folder}/mysql-5.7@defaults' = '{base}@defaults'
-'path:{folder}/mysql-8.0' = '{head}'
-[scales.small]
-threads = [1]
-rows = 10
-"""
-
-
-def slots(folder: Path, text: str = SLOTS) -> str:
-    profile = folder / "mine.toml"
-    profile.write_text(text.format(folder=folder, base=BASE, head=HEAD))
-    return str(profile)
 
 
 def test_what_is_not_here_is_absent_or_stood_in_for(tmp_path: Path) -> None:
@@ -228,17 +132,6 @@ def test_slots_and_scales_that_do_not_fit(tmp_path: Path, wrong: str, message: s
     with pytest.raises(InputError) as caught:
         planned(profile=slots(tmp_path, SLOTS.replace(wrong, instead[wrong])))
     assert message in str(caught.value)
-
-
-def test_a_scale_is_recorded_and_options_win_over_it(tmp_path: Path) -> None:
-    made = planned(profile=slots(tmp_path), scale="small")
-    assert (made.profile.threads, made.profile.dataset.rows) == ((1,), 10)
-    assert made.given["--scale"] == "small"
-    assert made.profile.scales == {}
-    made = planned(profile=slots(tmp_path), scale="small", threads="8", table_size="20")
-    assert (made.profile.threads, made.profile.dataset.rows) == ((8,), 20)
-    with pytest.raises(InputError, match=r"^--scale: the profile has no scale 'tiny'; known: small$"):
-        planned(profile=slots(tmp_path), scale="tiny")
 
 
 @pytest.mark.parametrize("name", ["scaling", "engines", "history", "flavours", "shootout", "thread-pool"])
@@ -366,25 +259,6 @@ def test_some_cells_need_their_blocks_and_servers_only() -> None:
 def test_all_cells_are_the_whole() -> None:
     made = planned(seed="1")
     assert made.only(made.cells) == made
-
-
-def test_where_data_lies_and_what_is_around_containers(tmp_path: Path) -> None:
-    as_shipped = planned()
-    assert (as_shipped.data, as_shipped.profile.container) == (None, Container())
-    profile = tmp_path / "mine.toml"
-    profile.write_text(
-        "description = 'd'\nworkloads = ['oltp_read_only']\nthreads = [1]\nservers = ['image:mysql:8.4']\n"
-        "[container]\nnetwork = 'bridge'\nmemory = '512M'\n"
-    )
-    written = planned(profile=str(profile), data=str(tmp_path))
-    assert written.data == tmp_path
-    assert written.profile.container == Container(network="bridge", memory="512M")
-    assert written.profile.container.memory_bytes == 512 * 2**20
-    assert written.given["--data"] == str(tmp_path)
-    given = planned(profile=str(profile), container_network="host", container_memory="8g")
-    assert given.profile.container == Container(network="host", memory="8G")
-    assert Container(memory="1000").memory_bytes == 1000
-    assert Container().memory_bytes is None
 
 
 @pytest.mark.parametrize(

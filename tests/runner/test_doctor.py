@@ -1,13 +1,12 @@
 import json
 import math
 import re
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from shootout import app, cli, numbers
+from shootout import cli, numbers
 from shootout.analysis import ledger
 from shootout.model.plan import Policy
 from shootout.model.run import Calibration, Trial
@@ -40,27 +39,6 @@ def test_noise_is_told_for_each_kind_of_cell() -> None:
     assert [four.spread, eight.spread] == pytest.approx([0.01, 0.03])
     assert four.power["0.05"] > eight.power["0.05"]
     assert [*four.power.values()] == sorted(four.power.values())
-
-
-def test_the_budget_is_used_up_by_runs_of_the_usual_length() -> None:
-    given: list[float] = []
-
-    def run(budget_s: float) -> int:
-        given.append(budget_s)
-        time.sleep(0.1)
-        return 3 if budget_s == 9 else len(given) % 2
-
-    app.repeated(run, 0.35, 0.2)
-    assert 2 <= len(given) <= 3  # each takes a tenth of a second, or longer on a busy machine
-    assert given[0] == 0.2
-    assert given[-1] < 0.2
-    given.clear()
-    assert app.repeated(run, 60, 9) == 3
-    assert given == [9]
-    given.clear()
-    assert app.repeated(run, 0.01, 600) == 1  # one at least
-    assert len(given) == 1
-    assert 0 < given[0] <= 0.01
 
 
 @pytest.fixture

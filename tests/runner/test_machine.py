@@ -15,8 +15,6 @@ from shootout.model.run import Calibration, Trial
 from shootout.runner import calibration, machine
 from tests.runner.recorded import a_host
 
-VDA = "sys/devices/pci0000:00/0000:00:02.0/virtio1/block/vda"
-
 
 def test_the_fingerprint_stays_and_says_what_machine_it_is(tmp_path: Path) -> None:
     one, two = machine.inspect(tmp_path), machine.inspect(tmp_path / "not" / "yet" / "there")

@@ -1,0 +1,301 @@
+"""Runs that are cut short and go on: on servers that need no time, at every moment; and once for real."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+from typing import Any, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import structs
+
+from shootout import app
+from shootout._engine import Histogram
+from shootout.analysis import compare
+from shootout.document import journal, resume
+from shootout.inputs.options import Selection
+from shootout.measure import campaign, plan
+from shootout.model.plan import Block
+from shootout.model.run import EndRecord, RunDocument, Samples, StartRecord
+from shootout.model.verdict import CellComparison
+from shootout.servers.running import Running
+from tests import builders
+from tests.runs import BASE, HEAD, SHOOTOUT, Lab, document_in, until
+
+pytest_plugins = ["tests.runs"]
+
+RUN = "20261120T024100Z-7f3a00"
+PROFILE = """
+description = "three blocks, of which one changes"
+servers = ["mysql-5.7.22", "mysql-8.0.12"]
+workloads = ["oltp_point_select", "oltp_read_write"]
+threads = [1, 2]
+[sampling]
+starts_min = 3
+starts_max = 5
+[policy]
+confirm_starts = 2
+"""
+ONE = Histogram()
+ONE.record(1_000_000)
+
+
+def a_plan(folder: Path, **options: Any) -> plan.Plan:
+    profile = folder / "profile.toml"
+    profile.write_text(PROFILE)
+    return app.plan(Selection.read(profile=str(profile), seed="7", **options))
+
+
+# --- at every moment ------------------------------------------------------------------------------
+
+
+class Stopped(BaseException):
+    """As a process is by kill -9: nothing is done afterwards."""
+
+
+@dataclass
+class Instance:
+    """A server that is there, and no more."""
+
+    label: str
+
+    def alive(self) -> bool:
+        return True
+
+    def kill(self) -> None:
+        pass
+
+
+@dataclass
+class Rehearsal(campaign._Campaign):
+    """A run whose starts take no time, of servers that are noted instead of started.
+
+    It is stopped before its `stops`th block; a head that `dies` does so in that start of its last block.
+    """
+
+    stops: int = 10**6
+    dies: int = 0
+    taken: list[tuple[str, int]] = field(default_factory=list)
+    restarted: list[str] = field(default_factory=list)
+
+    def prepare(self) -> None:
+        for label in self.plan.servers:
+            self._record_server(builders.a_server(label))
+            self.ready[label] = cast(Any, (None, None))
+
+    def _start_server(self, label: str, start: int) -> Running | None:
+        self.restarted.append(label)
+        return cast(Running, Instance(label))
+
+    def _one_block(
+        self, block: Block, start: int, instances: Mapping[str, Running], generator: Random
+    ) -> StartRecord | None:
+        if len(self.taken) == self.stops:
+            raise Stopped
+        self.taken.append((block.key, start))
+        if start == self.dies and block == self.plan.blocks[-1] and HEAD in instances:
+            self._fail_cell(block.cell(HEAD), start, "it died")
+            instances = {BASE: instances[BASE]}
+        samples = tuple(a_sample(block, start, label) for label in instances)
+        return StartRecord(block=block.key, start=start, order=((0, 1),) * 8, samples=samples)
+
+
+def a_sample(block: Block, start: int, label: str) -> Samples:
+    """As block, start and server want it: the head is slower in one block, and noisy in another."""
+    dice = Random(f"{block.key}/{start}/{label}")
+    noise = 0.08 if block.key == "oltp_read_write-t1" else 0.002
+    change = 0.2 if label == HEAD and block.key == "oltp_point_select-t2" else 0.0
+    level = 100 * (1 - change) * (1 + dice.gauss(0, noise))
+    return Samples(
+        server=label,
+        steady=True,
+        warmup_rounds=16,
+        drift=0.0,
+        transactions=tuple(level * (1 + dice.gauss(0, 0.01)) for _ in range(8)),
+        window_s=(0.1,) * 8,
+        server_cpu_s=None,
+        client_cpu_s=(0.01,) * 8,
+        completed=(100,) * 8,
+        latencies=ONE.encode(),
+        statements={},
+        reads=800,
+        writes=0,
+        other=0,
+        errors={},
+        counters={},
+    )
+
+
+def rehearsed(results: Path, planned: plan.Plan, **fields: Any) -> list[tuple[str, int]]:
+    """Run until it is over or stopped, as measure() does, going on with what there is; what was measured."""
+    found = resume.find(results, None, pytest.fail)
+    resumed = found is not None
+    if found is not None and resume.is_finished(found[1]):
+        return []
+    writer = journal.Writer(results, RUN, resumed=resumed)
+    rehearsal = Rehearsal(
+        planned, builders.a_runner(), RUN, results, cast(Any, None), lambda progress: None, **fields
+    )
+    rehearsal.journal = journal.Journal(writer, campaign._resumed if resumed else rehearsal.header)
+    if resumed:
+        rehearsal.continue_(journal.read(writer.path))
+    rehearsal.prepare()
+    try:
+        rehearsal.measure()
+    except Stopped:
+        return rehearsal.taken
+    rehearsal.journal.end(EndRecord(finished="2026-11-20T03:00:00Z", elapsed_s=1.0, interrupted=False))
+    return rehearsal.taken
+
+
+def timeless(starts: Sequence[StartRecord]) -> dict[tuple[str, int], StartRecord]:
+    """Without what only a clock knows."""
+    return {(each.block, each.start): structs.replace(each, spent_s=None) for each in starts}
+
+
+def concluded(read: RunDocument) -> tuple[CellComparison, ...]:
+    return compare.compare(read).cells
+
+
+@pytest.mark.slow
+@settings(max_examples=10, deadline=None)
+@given(st.lists(st.integers(0, 9), max_size=6), st.sampled_from([0, 1, 2, 4]))
+def test_a_run_that_is_stopped_again_and_again_measures_the_same(stops: list[int], dies: int) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        planned = a_plan(folder)
+        rehearsed(folder / "one", planned, dies=dies)
+        measured = [
+            each
+            for count in (*stops, 10**6)
+            for each in rehearsed(folder / "other", planned, dies=dies, stops=count)
+        ]
+        (one,), (other,) = (journal.find(folder / which) for which in ("one", "other"))
+        undisturbed, resumed = journal.read(one), journal.read(other)
+    assert len(measured) == len(set(measured))
+    assert timeless(resumed.starts) == timeless(undisturbed.starts)
+    assert sorted(measured) == sorted(timeless(resumed.starts))
+    assert set(resumed.failures) == set(undisturbed.failures)
+    assert resumed.end is not None
+    assert not resumed.end.interrupted
+    assert concluded(resumed) == concluded(undisturbed)
+
+
+def test_neither_server_is_always_started_last(tmp_path: Path) -> None:
+    started: list[str] = []
+    rehearsed(tmp_path, a_plan(tmp_path), restarted=started)
+    orders = {*zip(started[::2], started[1::2], strict=True)}
+    assert orders == {(BASE, HEAD), (HEAD, BASE)}
+
+
+def test_the_rehearsed_run_needs_all_that_a_run_can_need(tmp_path: Path) -> None:
+    """Blocks with few and many starts, an A/A cell or none, a change that is confirmed, a cell that fails."""
+    rehearsed(tmp_path, a_plan(tmp_path), dies=2)
+    (path,) = journal.find(tmp_path)
+    found = journal.read(path)
+    starts = {block.key: [s for s in found.starts if s.block == block.key] for block in found.header.blocks}
+    assert {block: len(of) for block, of in starts.items()} == {
+        "oltp_point_select-t1": 3,
+        "oltp_point_select-t2": 5,
+        "oltp_read_write-t1": 5,
+        "oltp_read_write-t2": 3,
+    }
+    assert [start.confirming for start in starts["oltp_point_select-t2"]] == [False] * 3 + [True] * 2
+    assert [failure.start for failure in found.failures] == [2]
+
+
+def test_what_was_spent_before_the_break_counts(tmp_path: Path) -> None:
+    """The start that had begun is ended, and there is no budget for another one."""
+    planned = a_plan(tmp_path)
+    rehearsed(tmp_path / "cut", planned, stops=6)
+    (path,) = journal.find(tmp_path / "cut")
+    cut = journal.read(path)
+    writer = journal.Writer(tmp_path / "late", RUN)
+    writer.append(cut.header)
+    for record in cut.starts:
+        writer.append(structs.replace(record, spent_s=planned.profile.sampling.budget_s))
+    assert len(rehearsed(tmp_path / "late", planned, stops=2)) == 2
+    starts = [(start.block, start.start) for start in journal.read(writer.path).starts]
+    assert sorted(starts) == [(block.key, start) for block in planned.blocks for start in (1, 2)]
+    more = rehearsed(tmp_path / "late", planned)
+    assert all(
+        start.confirming for start in journal.read(writer.path).starts if (start.block, start.start) in more
+    )
+
+
+def test_a_run_that_is_over_is_the_same_where_the_same_was_asked_for(tmp_path: Path) -> None:
+    """On another machine, too: it is only judged again."""
+    then = builders.a_header()
+    assert resume.is_same(then, structs.replace(then, runner=builders.a_runner(fingerprint="f")))
+    assert not resume.is_same(then, structs.replace(then, given={"--seed": "5"}))
+    assert not resume.is_same(then, structs.replace(then, blocks=then.blocks[:1]))
+    planned = a_plan(tmp_path)
+    rehearsed(tmp_path, planned)
+    said: list[str] = []
+    (path,) = journal.find(tmp_path)
+    over = campaign.measure(replace(planned, resume=True), tmp_path, lambda step: said.append(step.detail))
+    assert over == path
+    assert said == [f"run {RUN} is over: without --resume a new one begins"]
+
+
+# --- for real -------------------------------------------------------------------------------------
+
+
+@pytest.mark.real
+def test_a_real_run_goes_on_after_sigterm_and_kill_9(lab: Lab, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = [SHOOTOUT, "run", "--profile", str(lab.profile), "--workloads", "oltp_point_select"]
+    command += ["--resume", "--out", str(out)]
+
+    def run_until(words: str, how: signal.Signals) -> RunDocument:
+        folder = tmp_path / how.name
+        folder.mkdir()
+        with lab.running(*command, folder=folder) as run:
+            run.said(words)
+            run.process.send_signal(how)
+            code = run.ended()
+        assert code == (130 if how is signal.SIGTERM else -how)
+        until(lambda: not lab.servers(), 5)
+        return journal.read(document_in(out))
+
+    ended = run_until("start 2: oltp_point_select", signal.SIGTERM)
+    assert ended.end is not None
+    assert ended.end.interrupted
+    assert {start.start for start in ended.starts} == {1}
+
+    other = lab.run(*command, "--seed", "5")
+    assert other.returncode == 2
+    assert f"run {ended.header.run} cannot be resumed: given --seed none, now" in other.stderr
+    assert journal.read(document_in(out)) == ended
+
+    first = run_until("start 2: oltp_point_select", signal.SIGKILL)
+    assert first.starts == ended.starts
+    with document_in(out).open("ab") as file:
+        file.write(b'{"record":"start","bl')  # as a crash leaves it
+
+    done = lab.run(*command)
+    assert done.returncode in (0, 1), done.stderr
+    assert f"going on with {ended.header.run}\n" in done.stderr
+    whole = journal.read(document_in(out))
+    assert whole.header == ended.header
+    assert whole.starts[: len(first.starts)] == first.starts
+    assert sorted((start.block, start.start) for start in whole.starts) == [
+        (block.key, number) for block in whole.header.blocks for number in (1, 2)
+    ]
+    assert whole.failures == ()
+    assert whole.end is not None
+    assert not whole.end.interrupted
+    assert whole.end.elapsed_s > ended.end.elapsed_s
+
+    again = lab.run(*command)
+    assert again.returncode == done.returncode
+    assert f"run {ended.header.run} is over: without --resume a new one begins\n" in again.stderr
+    assert again.stdout == done.stdout
+    assert journal.read(document_in(out)) == whole
+    assert lab.left() == ([], [])
