@@ -123,7 +123,7 @@ def cell(
     """
     compared = next(each for each in run.comparison.cells if each.cell == request.param)
     request.node.user_properties.extend(wording.properties(compared).items())
-    if compared.verdict is Verdict.REGRESSED and (why := wording.excuse(compared, run.comparison)):
+    if compared.verdict is Verdict.REGRESSED and (why := wording.gate_exemption(compared, run.comparison)):
         request.applymarker(pytest.mark.xfail(reason=why, strict=False))
     clock.durations_s = _transaction_s(run.document, request.param)
     if clock.durations_s:

@@ -182,7 +182,7 @@ def open_regressions(
     comparisons = _all_judged(results, anchor, acknowledgements.load(acknowledged), skip)
     if not comparisons:
         raise _nothing_in(results, anchor)
-    return regressions.standing(history.series(comparisons), comparisons)
+    return regressions.unrecovered(history.series(comparisons), comparisons)
 
 
 def fetch(server: ServerReference, report: Callable[[str], None]) -> Fetched:

@@ -140,13 +140,13 @@ def _site(args: argparse.Namespace) -> int:
 
 
 def _notify(args: argparse.Namespace) -> int:
-    address, link = http.checked("--webhook", args.webhook), _link(args)
+    address, link = http.checked_url("--webhook", args.webhook), _link(args)
     webhook.post(address, webhook.message(_judged(args), link))
     return _print_lines(args, "done", ["sent"])
 
 
 def _github_annotate(args: argparse.Namespace) -> int:
-    return _print_lines(args, "done", [line for each in _judged(args) for line in markdown.marks(each)])
+    return _print_lines(args, "done", [line for each in _judged(args) for line in markdown.annotate(each)])
 
 
 def _github_comment(args: argparse.Namespace) -> int:
@@ -162,7 +162,7 @@ def _github_comment(args: argparse.Namespace) -> int:
 def _github_issues(args: argparse.Namespace) -> int:
     repository, link = Repository.of(os.environ), _link(args)
     found = app.open_regressions(args.results, args.anchor, args.acknowledged, _left_out)
-    return _print_lines(args, "done", list(issues.keep(repository, found, link)))
+    return _print_lines(args, "done", list(issues.sync(repository, found, link)))
 
 
 def _cache_list(args: argparse.Namespace) -> int:
@@ -207,7 +207,7 @@ def _judged(args: argparse.Namespace, base: str | None = None) -> list[Compariso
 
 
 def _link(args: argparse.Namespace) -> str | None:
-    return None if args.link is None else http.checked("--link", args.link)
+    return None if args.link is None else http.checked_url("--link", args.link)
 
 
 # --- output ---------------------------------------------------------------------------------------

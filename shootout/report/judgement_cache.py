@@ -1,8 +1,8 @@
-"""A cache of judged runs beside their documents, so that a site of many years judges each run once.
+"""A cache of judged runs beside their documents, so that a site with years of runs judges each run once.
 
-`FOLDER` holds a file for each run, of three lines: its sources, its summary, and the whole judgement. An old
-run needs the first two only. A file is valid while the document, the earlier A/A cells and this library are
-unchanged; otherwise the run is judged again. Acknowledgements are applied on reading, so a new one is cheap.
+`FOLDER` holds one file per run, with three lines: the sources, the summary, and all verdicts. Old runs need
+only the first two. A file is valid while the document, the earlier A/A cells and this library are unchanged;
+otherwise the run is judged again. Acknowledgements are applied on reading, so adding one is cheap.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, 
 from shootout.paths import PACKAGE
 
 FOLDER = "judged"  # beside the run documents
-_SUFFIX = ".judged"  # unlike a document's
-_ENDS_BYTES = 65_536  # of a document's start and end; with its length they identify it
+_SUFFIX = ".judged"  # distinct from a run document's
+_ENDS_BYTES = 65_536  # read from the document's start and end, which identify it together with its length
 
 
 class Whole(NamedTuple):
@@ -47,16 +47,16 @@ class Whole(NamedTuple):
 
 @dataclass(frozen=True)
 class JudgedRun:
-    """A judged run: the summary at hand, the whole on demand."""
+    """A judged run: the summary in memory, the whole on demand."""
 
-    key: str  # changes whenever anything about the run does
+    key: str  # changes with anything that affects the run's pages
     comparison: Comparison  # verdicts and main figures; no settings, counters or tests
     aa_entries: tuple[LedgerEntry, ...]
     whole: Callable[[], Whole]
 
     @property
     def id(self) -> str:
-        """Unique, sorts by time."""
+        """Unique; sorts by time."""
         return self.comparison.header.run
 
     @cached_property
@@ -66,7 +66,7 @@ class JudgedRun:
 
 
 class Summary(Value):
-    """The part of a comparison that lists, histories, feeds and summary pages need."""
+    """The part of a comparison that is needed for lists, histories, feeds and summary pages."""
 
     comparison: Comparison
     aa_entries: tuple[LedgerEntry, ...]
@@ -100,26 +100,26 @@ def in_memory(
 
 
 def run(path: Path, acknowledged: Sequence[Acknowledgement] = ()) -> JudgedRun:
-    """A document's run, judged by its runner's earlier A/A cells. Raises InputError."""
+    """The run in a document, judged with its runner's earlier A/A cells. Raises InputError."""
     return _run(path, _Ledgers(path.parent / ledger.FOLDER), acknowledged)
 
 
 def runs(
-    results: Path, left_out: Callable[[InputError], None], acknowledged: Sequence[Acknowledgement] = ()
+    results: Path, skipped: Callable[[InputError], None], acknowledged: Sequence[Acknowledgement] = ()
 ) -> list[JudgedRun]:
-    """The runs of all documents in a folder, newest last; `left_out` gets an error for each unreadable."""
+    """The runs of all documents in a folder, newest last; calls `skipped` for each unreadable document."""
     ledgers = _Ledgers(results / ledger.FOLDER)
     paths = journal.find(results)
-    for orphan in {*(results / FOLDER).glob(f"*{_SUFFIX}")} - {*map(_file, paths)}:
+    for orphan in {*(results / FOLDER).glob(f"*{_SUFFIX}")} - {*map(_cache_file, paths)}:
         with suppress(OSError):
             orphan.unlink()
     found = []
-    with uncollected():
+    with gc_disabled():
         for path in paths:
             try:
                 found.append(_run(path, ledgers, acknowledged))
             except InputError as error:
-                left_out(error)
+                skipped(error)
     hidden = merge.superseded(
         {each.id: tuple(part.run for part in each.comparison.header.parts) for each in found}
     )
@@ -127,7 +127,7 @@ def runs(
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def gc_disabled() -> Iterator[None]:
     """Disable garbage collection: everything allocated here survives."""
     collecting = gc.isenabled()
     gc.disable()
@@ -139,14 +139,14 @@ def uncollected() -> Iterator[None]:
 
 
 def store(path: Path, whole: Whole, ledgers: _Ledgers | None = None) -> tuple[_Sources, Summary]:
-    """Cache a judged run if its folder can be written; returns the first two lines."""
+    """Cache a judged run if its folder is writable; returns the file's first two lines."""
     ledgers = ledgers or _Ledgers(path.parent / ledger.FOLDER)
     header = whole.comparison.header
     fingerprints = (runner.fingerprint for runner in header.runners)
     sources = _sources(path, header.run, fingerprints, ledgers)
     summary = Summary.of(whole.comparison)
     lines = [msgspec.json.encode(each) for each in (sources, summary, (whole.comparison, whole.others))]
-    file = _file(path)
+    file = _cache_file(path)
     with suppress(OSError):
         files.replace(file, b"\n".join(lines))
     return sources, summary
@@ -166,15 +166,15 @@ class _Sources(Value):
 def _sources(path: Path, run: str, runners: Iterable[str], ledgers: _Ledgers) -> _Sources:
     runners = tuple(sorted(runners))
     before = (ledgers.digest_before(run, runner) for runner in runners)
-    return _Sources(run=run, runners=runners, digests=(_ends(path), library(), *before))
+    return _Sources(run=run, runners=runners, digests=(_document_digest(path), library(), *before))
 
 
 class _Ledgers:
-    """The A/A entries of each runner; reads each file once."""
+    """The A/A entries of all runners; reads each file once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._of = cache(self._read)
+        self._entries = cache(self._read)
 
     def before(self, header: RunHeader) -> tuple[LedgerEntry, ...]:
         """The entries of earlier runs, except a merged run's own parts."""
@@ -182,13 +182,13 @@ class _Ledgers:
         return tuple(
             entry
             for runner in sorted(runner.fingerprint for runner in header.runners)
-            for entry in self._of(runner)[0]
+            for entry in self._entries(runner)[0]
             if entry.run < header.run and entry.run not in parts
         )
 
     def digest_before(self, run: str, runner: str) -> str:
         """A digest of the runner's entries of earlier runs."""
-        entries, digests = self._of(runner)
+        entries, digests = self._entries(runner)
         return digests[bisect_left(entries, run, key=lambda entry: entry.run)]
 
     def _read(self, runner: str) -> tuple[list[LedgerEntry], list[str]]:
@@ -213,9 +213,9 @@ def _run(path: Path, ledgers: _Ledgers, acknowledged: Sequence[Acknowledgement])
 
 
 def _cached(path: Path, ledgers: _Ledgers) -> tuple[_Sources, Summary] | None:
-    """The first two lines, if the run would be judged from the same."""
+    """The file's first two lines, if the run's sources are unchanged."""
     try:
-        with _file(path).open("rb") as file:
+        with _cache_file(path).open("rb") as file:
             sources = msgspec.json.decode(file.readline(), type=_Sources)
             if sources == _sources(path, sources.run, sources.runners, ledgers):
                 return sources, msgspec.json.decode(file.readline(), type=Summary)
@@ -226,7 +226,7 @@ def _cached(path: Path, ledgers: _Ledgers) -> tuple[_Sources, Summary] | None:
 
 def _whole(path: Path, ledgers: _Ledgers, acknowledged: Sequence[Acknowledgement]) -> Whole:
     try:
-        line = _file(path).read_bytes().split(b"\n", 2)[2]
+        line = _cache_file(path).read_bytes().split(b"\n", 2)[2]
         comparison, others = msgspec.json.decode(line, type=tuple[Comparison, tuple[CellComparison, ...]])
         whole = Whole(journal.read(path), comparison, others)
     except (OSError, IndexError, msgspec.DecodeError):
@@ -247,13 +247,13 @@ def _acknowledged(comparison: Comparison, acknowledged: Sequence[Acknowledgement
     return structs.replace(comparison, cells=cells)
 
 
-def _file(path: Path) -> Path:
+def _cache_file(path: Path) -> Path:
     """The cache file of a document."""
     return path.parent / FOLDER / f"{path.stem}{_SUFFIX}"
 
 
-def _ends(path: Path) -> str:
-    """A digest of a document's length and both its ends. Raises InputError."""
+def _document_digest(path: Path) -> str:
+    """A digest of a document's length, start and end. Raises InputError."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)
@@ -283,7 +283,7 @@ def digest(*parts: bytes) -> str:
 
 def _slim(cell: CellComparison) -> CellComparison:
     figures = cell.figures and structs.replace(cell.figures, errors={}, counters={}, statements={})
-    # Regressions are acknowledged metric by metric, and pages name the decisive metric.
+    # Acknowledgements apply to single metrics, and pages name the decisive metric.
     plain = not cell.judged or (cell.verdict is not Verdict.REGRESSED and cell.judged[0].metric == THROUGHPUT)
     return structs.replace(
         cell, figures=figures, judged=() if plain else cell.judged,

@@ -37,14 +37,14 @@ STYLES = {
 }
 OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "bold red", Outcome.INCONCLUSIVE: "dim"}
 OFFER_STYLES = {"ready": "green", "fetchable": "", "unavailable": "yellow"}
-BAR_CELLS = 28
+BAR_WIDTH = 28  # characters
 LOG_WIDTH = 132  # columns, if the output is not a terminal
-PRINTED_WARNINGS = ("not-restarted", "not-visible")  # of servers: what the table cannot show
+PRINTED_WARNINGS = ("not-restarted", "not-visible")  # about servers, which the table has no room for
 WIDTH_MAX = 1000  # columns of a table; wider than any terminal
 
 
 class Display:
-    """Shows a run's progress: one live line on a terminal, plain lines for each start and block elsewhere."""
+    """A run's progress: a live line on a terminal; elsewhere a plain line for each start and block."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -65,7 +65,7 @@ class Display:
             self._live.stop()
 
     def show(self, progress: Progress) -> None:
-        """Show where the run is now; messages about an earlier run stay on the screen."""
+        """Show the current progress; messages about a resumed run remain on the screen."""
         if self._live is not None and progress.stage != "resume":
             self._live.update(_line(progress))
         elif (line := wording.visible(_event(progress))) != self._printed:
@@ -80,21 +80,21 @@ def _line(progress: Progress) -> Text:
     if progress.stage == "start":
         line.append(f"starting {wording.visible(progress.detail)}", style="default not bold")
     else:
-        done = round(BAR_CELLS * progress.round / progress.rounds) if progress.rounds else 0
-        line.append("━" * done, style="cyan").append("─" * (BAR_CELLS - done), style="dim")
+        done = round(BAR_WIDTH * progress.round / progress.rounds) if progress.rounds else 0
+        line.append("━" * done, style="cyan").append("─" * (BAR_WIDTH - done), style="dim")
         where = f" {wording.visible(progress.block)} ({progress.block_number}/{progress.blocks}) "
         line.append(where, style="default not bold")
         rounds = (
             f"round {progress.round}/{progress.rounds}" if progress.rounds else f"warm-up {progress.round}"
         )
-        line.append(f"{rounds} {_known(progress)}", style="dim")
+        line.append(f"{rounds} {_precision(progress)}", style="dim")
     if progress.left_s is not None:
         line.append(f" ≤ {wording.duration(progress.left_s)} left", style="dim")
     return line
 
 
 def _event(progress: Progress) -> str:
-    """A line for a log: a start, or a block in it."""
+    """The log line for a start, or for a block in it."""
     match progress.stage:
         case "resume":
             return progress.detail
@@ -104,15 +104,15 @@ def _event(progress: Progress) -> str:
             return f"start {progress.start}: {progress.detail}"
         case _:
             where = f"{progress.block} ({progress.block_number}/{progress.blocks})"
-            return f"start {progress.start}: {where} {_known(progress)}".rstrip()
+            return f"start {progress.start}: {where} {_precision(progress)}".rstrip()
 
 
-def _known(progress: Progress) -> str:
+def _precision(progress: Progress) -> str:
     return "" if progress.half_width is None else f"± {numbers.plain_percent(progress.half_width)} so far"
 
 
 def verdict_table(comparison: Comparison) -> Table:
-    """Every cell that has a base, block by block, beside the base's throughput."""
+    """All cells that have a base, by block, with the base's throughput."""
     table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
     for name, justify in (
         ("workload", "left"),
@@ -127,7 +127,7 @@ def verdict_table(comparison: Comparison) -> Table:
     ):
         table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     figures = {each.cell: each.figures for each in comparison.cells}
-    absent = {server.label for server in comparison.header.servers if server.absent}  # named in a headline
+    absent = {server.label for server in comparison.header.servers if server.absent}  # a headline names them
     for each in comparison.cells:
         if each.cell.server in absent:
             continue
@@ -156,7 +156,7 @@ def console(file: TextIO) -> Console:
 def print_conclusion(
     console: Console, comparison: Comparison, claims: Sequence[ClaimResult], document: Path, page: Path
 ) -> None:
-    """Print the verdicts and claims, and where the run document and the report are."""
+    """Print the verdicts, the claims, and the locations of the run document and report."""
     print_verdicts(console, comparison)
     print_claims(console, claims)
     console.print(f"run document  {document}", highlight=False, soft_wrap=True)
@@ -164,7 +164,7 @@ def print_conclusion(
 
 
 def print_claims(console: Console, results: Sequence[ClaimResult]) -> None:
-    """Print the result of each claim of the comparison that the run repeats."""
+    """Print the result of each claim of the published comparison that the run repeats."""
     for each in results:
         line = f"{wording.OUTCOME_SYMBOLS[each.outcome]} {wording.finding(each)}"
         console.print(Text(wording.visible(line), style=OUTCOME_STYLES[each.outcome]), soft_wrap=True)
@@ -173,7 +173,7 @@ def print_claims(console: Console, results: Sequence[ClaimResult]) -> None:
 
 
 def print_history(console: Console, found: Sequence[HistorySeries]) -> None:
-    """Print a line for each series, and one for each of its changes."""
+    """Print a line for each series and each of its further change points."""
     table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
     for name in ("workload", "threads", "server", "anchor", "runs", "first", "newest", "change"):
         table.add_column(
@@ -207,7 +207,7 @@ def _change_point(change: ChangePoint) -> Text:
 
 @contextmanager
 def fetching(console: Console) -> Iterator[Callable[[str], None]]:
-    """Show what is being fetched, and for how long, in one line on a terminal; elsewhere nothing."""
+    """Show what is being fetched and the elapsed time on a terminal; nothing elsewhere."""
     if not console.is_terminal:
         yield lambda now: None
         return
@@ -222,7 +222,7 @@ def fetching(console: Console) -> Iterator[Callable[[str], None]]:
 
 
 def server_table(offers: Sequence[Offer]) -> Table:
-    """Every entry of the catalogue, and how to get it."""
+    """All catalogue entries, with their availability."""
     table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
     for name in ("server", "released", "edition", "state", "note"):
         table.add_column(name, no_wrap=True)
@@ -246,7 +246,7 @@ def print_fetched(console: Console, fetched: Fetched) -> None:
 
 
 def _state(offer: Offer) -> str:
-    """Ready, or the client that fetches it, or what is missing for that."""
+    """`ready`, the client that can fetch the server, or what that requires."""
     if offer.state == "ready":
         return "ready"
     if offer.state == "fetchable":
@@ -259,7 +259,7 @@ def _state(offer: Offer) -> str:
 
 
 def print_doctor(console: Console, report: Report) -> None:
-    """Print the findings, the noise of A/A cells, and the losses that a run would detect."""
+    """Print the findings, the noise of A/A cells, and the power to detect losses."""
     table = Table(box=None, pad_edge=False, show_header=False)
     for finding in report.findings:
         sign = Text("✓", style="green") if finding.fit else Text("!", style="yellow")
@@ -270,17 +270,26 @@ def print_doctor(console: Console, report: Report) -> None:
             table.add_row("", "", Text(f"$ {wording.visible(finding.mend)}", style="cyan"))
     _print_whole(console, table)
     fingerprint = report.runner.fingerprint
-    console.print(f"\nrunner {fingerprint}; nothing was changed: run the commands yourself", highlight=False)
+    console.print(
+        f"\nrunner {fingerprint}; doctor changes nothing: run the commands yourself", highlight=False
+    )
     if report.calibration is not None:
         _print_calibration(console, report.calibration)
     console.print()
     if not report.noise or report.false_alarms is None:
-        console.print("no A/A cell was measured here yet: run shootout doctor --calibrate, or any larger run")
+        console.print(
+            "no A/A cells measured on this runner yet: run shootout doctor --calibrate or any larger run"
+        )
         return
     losses = tuple(report.noise[0].power)
     noise = Table(box=None, pad_edge=False, header_style="dim")
     noise.add_column("A/A cell")
-    for name in ("threads", "runs", "one start, ±", *(f"sees −{100 * float(loss):g} %" for loss in losses)):
+    for name in (
+        "threads",
+        "runs",
+        "spread per start",
+        *(f"detects −{100 * float(loss):g} %" for loss in losses),
+    ):
         noise.add_column(name, justify="right")
     for each in report.noise:
         power = [f"{100 * each.power[loss]:.0f} %" for loss in losses]
@@ -290,10 +299,11 @@ def print_doctor(console: Console, report: Report) -> None:
     known = report.false_alarms
     share = f"{numbers.percents(known.share.low)} to {numbers.percents(known.share.high)}"
     console.print(
-        f"\nfalse alarms: {known.alarms} in {known.cells} A/A cells, {share} of cells", highlight=False
+        f"\nfalse alarms: {known.alarms} in {known.cells} A/A cells (rate: {share})", highlight=False
     )
     if wanting := report.aa_cells_wanting:
-        console.print(f"a gate's verdicts count after {wanting} more without a false alarm", highlight=False)
+        cells = "1 more A/A cell" if wanting == 1 else f"{wanting} more A/A cells"
+        console.print(f"gate verdicts remain advisory until {cells} show no false alarm", highlight=False)
 
 
 def _print_calibration(console: Console, calibration: Calibration) -> None:
@@ -321,14 +331,14 @@ def _print_calibration(console: Console, calibration: Calibration) -> None:
 
 
 def cache_table(contents: Contents) -> Table:
-    """Every entry, most recently used first."""
+    """All entries, most recently used first."""
     table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
     for name in ("kind", "content", "size", "last used", "state"):
         table.add_column(name, justify="right" if name == "size" else "left", no_wrap=True)
     for entry in contents.entries:
         moment = wording.moment(entry.used.isoformat())
         size = wording.size(entry.size_bytes)
-        table.add_row(entry.kind, Text(wording.visible(_what(entry))), size, moment, entry.state)
+        table.add_row(entry.kind, Text(wording.visible(_content(entry))), size, moment, entry.state)
     return table
 
 
@@ -341,10 +351,10 @@ def print_cache(console: Console, contents: Contents) -> None:
 
 
 def print_cleared(console: Console, cleared: Cleared) -> None:
-    """Print what stayed, and how much was freed."""
+    """Print the entries still in use, and how much space was freed."""
     for entry in cleared.kept:
         console.print(
-            Text(wording.visible(f"kept, because it is in use: {entry.kind} {_what(entry)}")), soft_wrap=True
+            Text(wording.visible(f"in use, not removed: {entry.kind} {_content(entry)}")), soft_wrap=True
         )
     count = len(cleared.removed)
     entries = "1 entry" if count == 1 else f"{count} entries"
@@ -352,9 +362,9 @@ def print_cleared(console: Console, cleared: Cleared) -> None:
 
 
 def print_access(console: Console, server: str, access: Endpoint) -> None:
-    """Print how to reach a running server."""
+    """Print how to connect to a running server."""
     lines = {
-        f"{server} runs": f"version {access.version}, until Ctrl-C",
+        "server": f"{server}, version {access.version}, running until Ctrl-C",
         "client": access.command,
         "socket": access.socket,
         "address": f"{access.host}:{access.port}",
@@ -367,13 +377,13 @@ def print_access(console: Console, server: str, access: Endpoint) -> None:
         console.print(Text(wording.visible(f"{name:{width}}  {value}")), soft_wrap=True)
 
 
-def _what(entry: Entry) -> str:
-    """What an entry holds; its name if that is unknown."""
+def _content(entry: Entry) -> str:
+    """An entry's content; its name if the content is unknown."""
     return f"{entry.server}: {', '.join(entry.datasets)}" if entry.datasets else entry.name
 
 
 def _print_whole(console: Console, table: Table) -> None:
-    """Print a table at its full width: a wrapped line is readable, a truncated number misleads."""
+    """Print a table at full width: wrapped lines are readable, truncated numbers mislead."""
     table.width = Measurement.get(console, console.options.update(max_width=WIDTH_MAX), table).maximum
     console.print(table, crop=False)
 

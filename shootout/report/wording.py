@@ -1,11 +1,11 @@
-"""Verdicts, figures and sentences in words, the same on pages, terminals and in comments."""
+"""The text of verdicts, figures and sentences, shared by pages, terminal output and comments."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -39,15 +39,15 @@ SYMBOLS = {
     Verdict.UNJUDGED: "○",
 }
 MEANINGS = {
-    Verdict.REGRESSED: "Slower than the base, beyond reasonable doubt: the whole interval lies below zero, "
-    "and the change is at least as large as the margin.",
-    Verdict.IMPROVED: "Faster than the base, by the same standard of proof.",
+    Verdict.REGRESSED: "Significantly slower than the base: the whole interval lies below zero, "
+    "and the change is at least the margin.",
+    Verdict.IMPROVED: "Significantly faster than the base, by the same criteria.",
     Verdict.EQUIVALENT: "As fast as the base: the whole interval lies within the margin around zero.",
-    Verdict.INCONCLUSIVE: "The measurement was too noisy, or the change too small, to say. "
-    "It is neither a pass nor a failure: the interval shows what is still possible.",
-    Verdict.FAILED: "There is no verdict: the server did not start, died, or reported an error. "
-    "The cell's page quotes it.",
-    Verdict.UNJUDGED: "There is nothing to compare with. The base itself is always unjudged.",
+    Verdict.INCONCLUSIVE: "The measurement is too noisy or the change too small for a verdict. "
+    "This is neither a pass nor a failure: the interval shows which changes remain possible.",
+    Verdict.FAILED: "No result: the server did not start, crashed, or reported an error. "
+    "The cell's page quotes the error.",
+    Verdict.UNJUDGED: "Nothing to compare with. The base itself is always unjudged.",
 }
 OUTCOME_SYMBOLS = {Outcome.HOLDS: "✓", Outcome.FAILS: "✗", Outcome.INCONCLUSIVE: "?"}
 WORST_FIRST = (
@@ -60,7 +60,7 @@ WORST_FIRST = (
 )
 
 
-# Control characters, including bidirectional ones, change how the text around them reads.
+# Control characters, including bidirectional ones, alter the display of the text around them.
 _VISIBLE = (
     {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
     | {0x7F: 0x2421}
@@ -71,17 +71,17 @@ _VISIBLE = (
     }
     | dict.fromkeys((0xFFFE, 0xFFFF), "\N{REPLACEMENT CHARACTER}")  # not characters, and not allowed in XML
 )
-_ACTING = re.compile(f"[{''.join(re.escape(chr(code)) for code in _VISIBLE)}]")
-TEXT_MAX = 20_000  # characters; the end of a server's log is shorter
+_CONTROL = re.compile(f"[{''.join(re.escape(chr(code)) for code in _VISIBLE)}]")
+TEXT_MAX = 20_000  # characters; quoted ends of server logs are shorter
 
 
 def visible(text: str) -> str:
-    """`text` cut to TEXT_MAX, with a visible replacement for each character that would control a display."""
+    """`text` truncated to TEXT_MAX, with a visible replacement for each control character."""
     if len(text) > TEXT_MAX:
         text = f"{text[:TEXT_MAX]}… and {number(len(text) - TEXT_MAX, 0)} more characters"
-    if text.isprintable():  # a shortcut: most texts are
+    if text.isprintable():  # fast path: most texts are
         return text
-    return text.translate(_VISIBLE) if _ACTING.search(text) else text
+    return text.translate(_VISIBLE) if _CONTROL.search(text) else text
 
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ def estimate(interval: Interval) -> str:
 
 
 def half_width(interval: Interval) -> str:
-    """Half the interval's width, `± 12`; empty for a single start, which has no width."""
+    """Half the interval's width, `± 12`; empty for a single start, whose interval has none."""
     half = (interval.high - interval.low) / 2
     return f"±{SPACE}{number(half, decimals(half))}" if half > 0 else ""
 
@@ -109,7 +109,7 @@ def percent(ratio: float, places: int | None = None) -> str:
     return _percent(round(change, places), places) if change else f"0{SPACE}%"
 
 
-@lru_cache(4096)  # a site shows a hundred thousand changes, mostly the same few
+@lru_cache(4096)  # a site has a hundred thousand changes, with few distinct values
 def _percent(rounded: float, places: int) -> str:
     sign = "+" if rounded > 0 else ""
     return f"{sign}{grouped(rounded, places)}{SPACE}%"
@@ -153,19 +153,19 @@ def cpu_us(server_cpu_s: float | None) -> str:
 
 
 def p_value(p: float) -> str:
-    """A p-value; all below 0.001 look the same."""
+    """A p-value to three decimals; `< 0.001` below that."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def moment(iso: str) -> str:
-    """An ISO time to the minute, for people; any other text unchanged."""
+    """An ISO time in readable form, to the minute; any other text unchanged."""
     try:
         return f"{datetime.fromisoformat(iso):%-d %B %Y, %H:%M} UTC"
     except ValueError:
         return iso
 
 
-@lru_cache(1024)  # every history page shows the same runs
+@lru_cache(1024)  # all history pages list the same runs
 def day(iso: str) -> str:
     """The day of an ISO time; any other text unchanged."""
     try:
@@ -175,7 +175,7 @@ def day(iso: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A duration for people."""
+    """A duration as hours and minutes, or minutes and seconds."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
@@ -267,10 +267,10 @@ class Headline:
 
 
 def conditions(header: RunHeader, workload: str | None = None) -> str:
-    """How the load, of a workload or of the whole run, differs from the defaults."""
+    """Non-default load conditions of a workload, or of the whole run."""
     profile, load = header.profile, header.profile.load
-    of = {record.name: record for record in header.workloads}
-    record = of.get(workload) if workload is not None else None
+    records = {record.name: record for record in header.workloads}
+    record = records.get(workload) if workload is not None else None
     parts = []
     if (record.protocol if record else load.protocol) == "prepared":
         parts.append("prepared statements")
@@ -293,24 +293,24 @@ def _pace(load: Load) -> list[str]:
 
 
 def advice(comparison: Comparison) -> str:
-    """Why the run's verdicts only advise; empty if they can fail a gate."""
+    """Why the run's verdicts are advisory; empty if they can fail a gate."""
     known, policy = comparison.false_alarms, comparison.policy
     more = ledger.cells_needed(known, policy)
     if not more or not heads(comparison):
         return ""
-    rate, cells = "this runner's rate of false alarms is unknown", _counted(more, "A/A cell")
+    rate, cells = "this runner's false-alarm rate is unknown", _counted(more, "A/A cell")
     if known is not None:
         alarms = f"{known.alarms or 'none'} of {_counted(known.cells, 'A/A cell')}"
         most = percents(known.share.high)
-        rate = f"{alarms} on this runner gave a false alarm, so the rate may be up to {most}"
-        cells += " more"
+        rate = f"{alarms} on this runner gave a false alarm, so the false-alarm rate may be up to {most}"
+        cells = _counted(more, "more A/A cell")
     return (
-        f"These verdicts only advise: {rate}. {cells} without a false alarm would show that it is at most "
+        f"These verdicts are advisory: {rate}. {cells} without a false alarm would show that it is at most "
         f"{share(policy.false_alarms_max)}; shootout doctor --calibrate measures A/A cells"
     )
 
 
-def excuse(c: CellComparison, comparison: Comparison) -> str:
+def gate_exemption(c: CellComparison, comparison: Comparison) -> str:
     """Why a regression does not fail the gate; empty if it does."""
     if (known := c.acknowledged) is not None:
         return f"acknowledged by {known.owner} until {known.expires}: {known.reason}"
@@ -318,7 +318,7 @@ def excuse(c: CellComparison, comparison: Comparison) -> str:
 
 
 def properties(c: CellComparison) -> dict[str, str]:
-    """A cell's properties for a test report, passed or not; the detectable loss says what a pass is worth."""
+    """A cell's properties for a test report; `detectable` qualifies a pass."""
     found = {
         "verdict": verdict(c),
         "change": decided_change(c) if c.cell != c.base else "",
@@ -347,18 +347,18 @@ def causes_title(c: CellComparison) -> str:
     """The title above a cell's causes."""
     if c.verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
         return "Likely causes"
-    return "Changed, without a verdict on throughput"
+    return "Changes without a verdict on throughput"
 
 
 def cause(each: Cause) -> str:
-    """What changed for each transaction, and about which share of its time."""
+    """What changed per transaction, and its approximate share of the transaction's time."""
     metric = metrics.BY_NAME.get(each.name) if each.kind == "work" else None
     title, unit = (metric.title, metric.unit) if metric else (each.name, "s")
     base, head = amount(each.base, unit), amount(each.head, unit)
     change = f" ({percent(each.head / each.base)})" if each.base else ""
-    link, weight = ("of", "about") if each.kind == "statement" else ("for", "roughly")
+    about = "about" if each.kind == "statement" else "roughly"
     part = f"{_signed(100 * each.share, 1)}{SPACE}%"
-    return f"{title}: {head} {link} each transaction instead of {base}{change}, {weight} {part} of its time"
+    return f"{title}: {head} per transaction instead of {base}{change}, {about} {part} of transaction time"
 
 
 def heads(comparison: Comparison) -> tuple[str, ...]:
@@ -367,7 +367,7 @@ def heads(comparison: Comparison) -> tuple[str, ...]:
 
 
 def worst_first(cells: Sequence[CellComparison]) -> tuple[CellComparison, ...]:
-    """By verdict, then from the slowest to the fastest."""
+    """Sort cells by verdict, then from the slowest to the fastest."""
 
     def rank(c: CellComparison) -> tuple[int, float]:
         found = decisive(c)
@@ -384,7 +384,7 @@ def decisive(c: CellComparison) -> tuple[str, Interval] | None:
 
 
 def worsening(metric: str, ratio: float) -> float:
-    """How much worse a metric became, as a share of the base; negative: better."""
+    """How much worse a metric is than the base's, as a fraction; negative: better."""
     return 1 - ratio if metric == THROUGHPUT else ratio - 1
 
 
@@ -395,9 +395,9 @@ def overall(comparison: Comparison) -> Headline:
         return headlines(comparison)[0]
     (base, _), *_ = Counter(c.base.server for c in comparison.cells if c.cell != c.base).most_common(1)
     compared = [c for c in comparison.cells if c.cell.server in found]
-    of = {verdict: [c for c in compared if c.verdict is verdict] for verdict in Verdict}
-    slower, faster = worst_first(of[Verdict.REGRESSED]), worst_first(of[Verdict.IMPROVED])
-    failed = f"{_cells(len(of[Verdict.FAILED]))} failed" if of[Verdict.FAILED] else ""
+    by_verdict = {verdict: [c for c in compared if c.verdict is verdict] for verdict in Verdict}
+    slower, faster = worst_first(by_verdict[Verdict.REGRESSED]), worst_first(by_verdict[Verdict.IMPROVED])
+    failed = f"{_cells(len(by_verdict[Verdict.FAILED]))} failed" if by_verdict[Verdict.FAILED] else ""
     if slower or faster:
         word, changed = (_worse(slower), slower) if slower else (_better(faster), faster)
         servers = len({c.cell.server for c in changed})
@@ -412,15 +412,14 @@ def overall(comparison: Comparison) -> Headline:
             of_all = "" if slower else f" of {_cells(len(compared))}"
             details.append(f"{also} {len(faster)}{of_all}, best {_place(faster[-1], named=True)}")
         return Headline(claim=claim, detail="; ".join([*details, *([failed] if failed else [])]))
-    if len(of[Verdict.EQUIVALENT]) == len(compared):
+    if len(by_verdict[Verdict.EQUIVALENT]) == len(compared):
         claim = f"All {len(found)} servers are as fast as {base}"
         detail = f"{_cells(len(compared))} within ±{share(comparison.policy.margin)}"
         return Headline(claim=claim, detail=detail)
-    if len(of[Verdict.FAILED]) == len(compared):
-        return Headline(claim=f"None of {len(found)} servers could be measured", detail=failed)
-    counts = ", ".join(f"{len(of[v])} {v}" for v in WORST_FIRST if of[v])
-    claim = f"No significant difference between {len(found)} servers and {base}"
-    return Headline(claim=claim, detail=f"of {_cells(len(compared))}, {counts}")
+    if len(by_verdict[Verdict.FAILED]) == len(compared):
+        return Headline(claim=f"None of the {len(found)} servers could be measured", detail=failed)
+    claim = f"No significant difference between {base} and the other {len(found)} servers"
+    return Headline(claim=claim, detail=_counts(by_verdict, _cells(len(compared))))
 
 
 def headlines(comparison: Comparison) -> tuple[Headline, ...]:
@@ -438,9 +437,9 @@ def _headline(cells: Sequence[CellComparison], comparison: Comparison) -> Headli
     head = cells[0].cell.server
     (base, _), *_ = Counter(c.base.server for c in cells if c.cell != c.base).most_common(1)
     total = _cells(len(cells))
-    of = {verdict: [c for c in cells if c.verdict is verdict] for verdict in Verdict}
-    slower, faster = worst_first(of[Verdict.REGRESSED]), worst_first(of[Verdict.IMPROVED])
-    equal, failed = len(of[Verdict.EQUIVALENT]), len(of[Verdict.FAILED])
+    by_verdict = {verdict: [c for c in cells if c.verdict is verdict] for verdict in Verdict}
+    slower, faster = worst_first(by_verdict[Verdict.REGRESSED]), worst_first(by_verdict[Verdict.IMPROVED])
+    equal, failed = len(by_verdict[Verdict.EQUIVALENT]), len(by_verdict[Verdict.FAILED])
     lost = f"; {_cells(failed)} failed" if failed else ""
     if slower:
         claim = f"{head} is {_worse(slower)} than {base} in {len(slower)} of {total}"
@@ -458,10 +457,14 @@ def _headline(cells: Sequence[CellComparison], comparison: Comparison) -> Headli
         return Headline(claim=f"{head} was not measured", detail=cells[0].reason)
     if failed == len(cells):
         return Headline(claim=f"{head} could not be measured", detail=f"{failed} of {total} failed")
-    counts = ", ".join(f"{len(of[v])} {v}" for v in WORST_FIRST if of[v])
-    return Headline(
-        claim=f"No significant difference between {head} and {base}", detail=f"of {total}, {counts}"
-    )
+    claim = f"No significant difference between {head} and {base}"
+    return Headline(claim=claim, detail=_counts(by_verdict, total))
+
+
+def _counts(by_verdict: Mapping[Verdict, Sequence[CellComparison]], total: str) -> str:
+    """`87 of 112 cells inconclusive, 25 equivalent`."""
+    (worst, cells), *others = [(v, by_verdict[v]) for v in WORST_FIRST if by_verdict[v]]
+    return ", ".join([f"{len(cells)} of {total} {worst}", *(f"{len(cells)} {v}" for v, cells in others)])
 
 
 def _cells(count: int) -> str:
@@ -469,15 +472,15 @@ def _cells(count: int) -> str:
 
 
 def _worse(cells: Sequence[CellComparison]) -> str:
-    return "slower" if all(_of_time(c) for c in cells) else "worse"
+    return "slower" if all(_is_speed(c) for c in cells) else "worse"
 
 
 def _better(cells: Sequence[CellComparison]) -> str:
-    return "faster" if all(_of_time(c) for c in cells) else "better"
+    return "faster" if all(_is_speed(c) for c in cells) else "better"
 
 
-def _of_time(c: CellComparison) -> bool:
-    """Whether a metric of speed decided the verdict."""
+def _is_speed(c: CellComparison) -> bool:
+    """Whether throughput or a latency decided the verdict."""
     found = decisive(c)
     return found is None or found[0] == THROUGHPUT or found[0].startswith("latency")
 
@@ -524,9 +527,9 @@ def sentence(c: CellComparison, policy: Policy) -> str:
     if c.cell == c.base and c.verdict is Verdict.UNJUDGED:
         return "This is the base: the other servers are compared with it"
     if c.verdict is Verdict.FAILED:
-        return "Measured in part only" if c.figures else "Could not be measured"
+        return "Only partly measured" if c.figures else "Could not be measured"
     if (found := decisive(c)) is None:
-        return "Measured; nothing to compare it with"
+        return "Measured, with nothing to compare it with"
     metric, ratio = found
     size = change(ratio).lstrip(f"+{MINUS}")
     margin = share(c.judged[0].margin if c.judged else policy.margin)
@@ -536,14 +539,16 @@ def sentence(c: CellComparison, policy: Policy) -> str:
             Verdict.IMPROVED: f"{size} more transactions per second than {base}",
             Verdict.EQUIVALENT: f"As fast as {base}, within ±{margin}",
         }
-        undecided = f"Undecided: the difference from {base} lies anywhere from {change_range(ratio)}"
+        undecided = f"Inconclusive: the difference from {base} may be anywhere from {change_range(ratio)}"
     else:
         title = metrics.TITLES[metric]
         titled = title[0].upper() + title[1:]
         decided = {
-            Verdict.REGRESSED: f"{titled} {size} higher than that of {base}",
-            Verdict.IMPROVED: f"{titled} {size} lower than that of {base}",
-            Verdict.EQUIVALENT: f"{titled} the same as that of {base}, within ±{margin}",
+            Verdict.REGRESSED: f"{titled} {size} higher than on {base}",
+            Verdict.IMPROVED: f"{titled} {size} lower than on {base}",
+            Verdict.EQUIVALENT: f"{titled} the same as on {base}, within ±{margin}",
         }
-        undecided = f"Undecided: {title} against {base} lies anywhere from {change_range(ratio)}"
+        undecided = (
+            f"Inconclusive: the difference in {title} from {base} may be anywhere from {change_range(ratio)}"
+        )
     return decided.get(c.verdict, undecided)

@@ -206,7 +206,7 @@ reason = "bug 1"
     ("most", "known", "code", "said"),
     [
         (1.0, "", 1, ""),
-        (0.05, "", 0, "These verdicts only advise"),
+        (0.05, "", 0, "These verdicts are advisory"),
         (1.0, KNOWN, 0, "acknowledged by ann until 2030-01-01: bug 1"),
     ],
     ids=["counts", "advises", "acknowledged"],

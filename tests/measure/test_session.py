@@ -50,7 +50,7 @@ def test_the_endpoint_is_printed(lab: Lab, tmp_path: Path) -> None:
     with lab.running(SHOOTOUT, "servers", "start", BASE, *settings, folder=tmp_path) as command:
         until(lambda: "error log" in command.out.read_text())
         lines = dict(re.split(r"  +", line, maxsplit=1) for line in command.out.read_text().splitlines())
-        assert lines[f"{BASE} runs"] == "version 5.7.22, until Ctrl-C"
+        assert lines["server"] == f"{BASE}, version 5.7.22, running until Ctrl-C"
         assert lines["client"].startswith("mysql --defaults-file=")
         command.process.send_signal(signal.SIGINT)
         assert command.ended() == 0

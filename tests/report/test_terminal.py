@@ -122,7 +122,7 @@ def test_a_row_has_the_change_that_decided_its_verdict() -> None:
     assert [text.replace(numbers.SPACE, " ") for text in one[5:7]] == ["99 % latency +30 %", "+28 to +32 %"]
 
 
-def test_likely_causes_stand_below_and_whether_the_verdicts_advise() -> None:
+def test_likely_causes_stand_below_and_whether_the_verdicts_are_advisory() -> None:
     policies = (None, Policy(false_alarms_max=0.05))
     counted, advising = (printed(compare.compare(a_document(), policy), 400) for policy in policies)
     causes = [line for line in counted if line.startswith("Likely causes, oltp_point_select, ")]
@@ -130,9 +130,9 @@ def test_likely_causes_stand_below_and_whether_the_verdicts_advise() -> None:
         f"1 thread, {HEAD}",
         f"8 threads, {HEAD}",
     ]
-    assert all(" of its time" in line for line in causes)
+    assert all(" of transaction time" in line for line in causes)
     assert set(advising) - set(counted) == {
-        line for line in advising if line.startswith("These verdicts only advise")
+        line for line in advising if line.startswith("These verdicts are advisory")
     }
     assert len(advising) == len(counted) + 1
 

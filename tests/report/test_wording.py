@@ -117,7 +117,7 @@ R, G, E, Q, F = (
          "1 cell failed"),
         ([(E, 1.0)], "HEAD is as fast as BASE in its only cell: within ±2 %"),
         ([(E, 1.0), (Q, 0.98)],
-         "No significant difference between HEAD and BASE: of 2 cells, 1 inconclusive, 1 equivalent"),
+         "No significant difference between HEAD and BASE: 1 of 2 cells inconclusive, 1 equivalent"),
         ([(F, None), (F, None)], "HEAD could not be measured: 2 of 2 cells failed"),
     ],
 )  # fmt: skip
@@ -131,11 +131,11 @@ def test_headlines(verdicts: list[tuple[Verdict, float | None]], expected: str) 
     ("verdict", "metric", "ratio", "expected"),
     [
         (R, "throughput", 0.9, "10 % fewer transactions per second than BASE"),
-        (R, "latency_p99", 1.3, "99 % latency 30 % higher than that of BASE"),
-        (G, "server_cpu", 0.8, "Server CPU 20 % lower than that of BASE"),
-        (E, "latency_p50", 1.0, "Median latency the same as that of BASE, within ±10 %"),
+        (R, "latency_p99", 1.3, "99 % latency 30 % higher than on BASE"),
+        (G, "server_cpu", 0.8, "Server CPU 20 % lower than on BASE"),
+        (E, "latency_p50", 1.0, "Median latency the same as on BASE, within ±10 %"),
         (Q, "fsyncs", 1.05,
-         "Undecided: fsyncs against BASE lies anywhere from +3 to +7 %"),
+         "Inconclusive: the difference in fsyncs from BASE may be anywhere from +3 to +7 %"),
     ],
 )  # fmt: skip
 def test_a_verdict_names_the_metric_that_decided_it(
@@ -177,9 +177,9 @@ def test_a_headline_names_the_metric_and_ranks_by_it() -> None:
         ({"a": G, "b": G},
          "2 of 2 servers are faster than BASE: in 2 of 2 cells, best +10 % (b, oltp_read_only, 1 thread)"),
         ({"a": E, "b": E}, "All 2 servers are as fast as BASE: 2 cells within ±2 %"),
-        ({"a": F, "b": F}, "None of 2 servers could be measured: 2 cells failed"),
-        ({"a": Q, "b": E}, "No significant difference between 2 servers and BASE: of 2 cells, 1 inconclusive, "  # noqa: E501
-         "1 equivalent"),
+        ({"a": F, "b": F}, "None of the 2 servers could be measured: 2 cells failed"),
+        ({"a": Q, "b": E}, "No significant difference between BASE and the other 2 servers: "
+         "1 of 2 cells inconclusive, 1 equivalent"),
     ],
 )  # fmt: skip
 def test_a_run_with_many_servers_has_one_headline(verdicts: dict[str, Verdict], expected: str) -> None:
@@ -243,20 +243,21 @@ def test_conditions_are_said_where_they_are_not_the_usual(
 def test_advice_says_how_many_more_cells_it_takes() -> None:
     comparison = builders.a_comparison()
     said = plain(wording.advice(msgspec.structs.replace(comparison, policy=Policy(false_alarms_max=0.05))))
-    assert said.startswith("These verdicts only advise: this runner's rate of false alarms is unknown")
+    assert said.startswith("These verdicts are advisory: this runner's false-alarm rate is unknown")
     assert (
         "73 A/A cells without a false alarm would show that it is at most 5 %; shootout doctor --calibrate"
         in said
     )
-    assert wording.advice(comparison) == ""  # a policy that never advises
+    assert wording.advice(comparison) == ""  # under this policy verdicts are never advisory
     share = Interval(estimate=0.05, low=0.01, high=0.236)
     known = FalseAlarms(alarms=1, cells=20, share=share)
     gate = Policy(false_alarms_max=0.05)
     said = wording.advice(msgspec.structs.replace(comparison, policy=gate, false_alarms=known))
-    assert "1 of 20 A/A cells on this runner gave a false alarm, so the rate may be up to 23.6 %" in plain(
-        said
+    assert (
+        "1 of 20 A/A cells on this runner gave a false alarm, so the false-alarm rate may be up to 23.6 %"
+        in plain(said)
     )
-    assert "90 A/A cells more without a false alarm" in plain(said)
+    assert "90 more A/A cells without a false alarm" in plain(said)
     alone = builders.a_comparison(builders.a_run(builders.a_header([builders.BASE])))
     assert wording.advice(msgspec.structs.replace(alone, policy=Policy(false_alarms_max=0.05))) == ""
 
@@ -266,13 +267,13 @@ def test_a_regression_that_fails_nothing_says_why() -> None:
     gate = msgspec.structs.replace(comparison, policy=Policy(false_alarms_max=0.05))
     cell = wording.worst_first(comparison.cells)[0]
     assert cell.verdict is Verdict.REGRESSED
-    assert wording.excuse(cell, comparison) == ""
-    assert wording.excuse(cell, gate) == wording.advice(gate) != ""
+    assert wording.gate_exemption(cell, comparison) == ""
+    assert wording.gate_exemption(cell, gate) == wording.advice(gate) != ""
     known = Acknowledgement(
         workload="*", server="*", at_most=0.5, expires=date(2027, 3, 31), owner="ann", reason="bug 1"
     )
     acknowledged = msgspec.structs.replace(cell, acknowledged=known)
-    assert wording.excuse(acknowledged, comparison) == "acknowledged by ann until 2027-03-31: bug 1"
+    assert wording.gate_exemption(acknowledged, comparison) == "acknowledged by ann until 2027-03-31: bug 1"
 
 
 def test_a_test_report_has_what_the_table_has() -> None:
@@ -288,16 +289,17 @@ def test_a_test_report_has_what_the_table_has() -> None:
     ("name", "base", "head", "share", "expected"),
     [
         ("update", 0.0006, 0.00093, 0.21,
-         "update: 930 µs of each transaction instead of 600 µs (+55.0 %), about +21.0 % of its time"),
+         "update: 930 µs per transaction instead of 600 µs (+55.0 %), about +21.0 % of transaction time"),
         ("sum_range", 0.004, 0.002, -0.1,
-         "sum_range: 2.00 ms of each transaction instead of 4.00 ms (-50.0 %), about -10.0 % of its time"),
+         "sum_range: 2.00 ms per transaction instead of 4.00 ms (-50.0 %), "
+         "about -10.0 % of transaction time"),
         ("fsyncs", 0.0112, 0.0213, 0.002,
-         "fsyncs: 0.0213 for each transaction instead of 0.0112 (+90.2 %), roughly +0.2 % of its time"),
+         "fsyncs: 0.0213 per transaction instead of 0.0112 (+90.2 %), roughly +0.2 % of transaction time"),
         ("disk_written", 604.0, 906.0, 0.02,
-         "bytes written: 906 bytes for each transaction instead of 604 bytes (+50.0 %), "
-         "roughly +2.0 % of its time"),
+         "bytes written: 906 bytes per transaction instead of 604 bytes (+50.0 %), "
+         "roughly +2.0 % of transaction time"),
         ("lock_waits", 0.0, 0.5, 0.3,
-         "row lock waits: 0.500 for each transaction instead of 0, roughly +30.0 % of its time"),
+         "row lock waits: 0.500 per transaction instead of 0, roughly +30.0 % of transaction time"),
     ],
 )  # fmt: skip
 def test_a_cause_is_said_with_both_figures(
@@ -312,7 +314,7 @@ def test_a_cause_is_said_with_both_figures(
 def test_causes_have_a_title_that_claims_no_more_than_the_verdict() -> None:
     regressed, equal = (a_comparison_of((verdict, 1.0)).cells[1] for verdict in (R, E))
     assert wording.causes_title(regressed) == "Likely causes"
-    assert wording.causes_title(equal) == "Changed, without a verdict on throughput"
+    assert wording.causes_title(equal) == "Changes without a verdict on throughput"
 
 
 def test_a_lone_server_has_nothing_to_compare_with() -> None:

@@ -53,15 +53,15 @@ def test_the_doctor_tells_of_machine_and_noise(tmp_path: Path, capsys: pytest.Ca
     assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path)]) == 0
     text = capsys.readouterr().out
     assert "processor" in text
-    assert "no A/A cell was measured here yet" in text
+    assert "no A/A cells measured on this runner yet" in text
     ledger.append(
         tmp_path / "results" / ledger.FOLDER, machine.inspect(tmp_path).fingerprint, [an_entry(), an_entry()]
     )
     assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path)]) == 0
     text = capsys.readouterr().out
     assert "false alarms: 0 in 2 A/A cells" in text
-    assert "a gate's verdicts count after 71 more without a false alarm" in text
-    assert "sees −5 %" in text
+    assert "gate verdicts remain advisory until 71 more A/A cells show no false alarm" in text
+    assert "detects −5 %" in text
     assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["noise"][0]["workload"] == "reads"

@@ -226,8 +226,8 @@ def test_clearing_keeps_what_is_in_use_and_says_so(
         assert cli.main(["cache", "clear"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert set(said[:-1]) == {
-        "kept, because it is in use: template mysql 8.0.12: sbtest-1x10-innodb-seed1, tpcc-1w-innodb-seed1",
-        "kept, because it is in use: server mysql-x",
+        "in use, not removed: template mysql 8.0.12: sbtest-1x10-innodb-seed1, tpcc-1w-innodb-seed1",
+        "in use, not removed: server mysql-x",
     }
     assert said[-1] == "removed 1 entry, 2.10\N{NARROW NO-BREAK SPACE}MB freed"
     assert set(names(cache_dir)) == {"used", "mysql-x"}

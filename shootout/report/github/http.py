@@ -1,4 +1,4 @@
-"""HTTP requests: an answer, or one sentence that says why there is none."""
+"""HTTP requests that return the response or raise a one-line error."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from urllib.parse import urlsplit
 from shootout.errors import InputError, MeasureError
 
 TIMEOUT_S = 30
-ANSWER_MAX = 16 << 20  # bytes
+RESPONSE_MAX = 16 << 20  # bytes
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
-class _Stay(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect: a request's token is meant for its own address only."""
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Follow no redirects: the request's token is only for its own address."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
-        """None, so that the redirect itself is the answer."""
+        """Return None, so that the redirect itself is the response."""
 
 
-def checked(option: str, url: str) -> str:
-    """Check an address: https, or http to this machine. Raises InputError, which never shows the address."""
+def checked_url(option: str, url: str) -> str:
+    """Return `url` if it is https, or http to this machine. Raises InputError, which never quotes it."""
     try:
         parts = urlsplit(url)
         secure = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
@@ -35,11 +35,11 @@ def checked(option: str, url: str) -> str:
 
 
 def send(what: str, request: urllib.request.Request) -> bytes:
-    """Send a request. Raises MeasureError, which names `what` but never the address."""
-    opener = urllib.request.build_opener(_Stay)
+    """Send a request and return the body. Raises MeasureError, which names `what` but never the address."""
+    opener = urllib.request.build_opener(_NoRedirects)
     try:
-        with opener.open(request, timeout=TIMEOUT_S) as answer:
-            content: bytes = answer.read(ANSWER_MAX + 1)
+        with opener.open(request, timeout=TIMEOUT_S) as response:
+            content: bytes = response.read(RESPONSE_MAX + 1)
     except HTTPError as error:
         with error:
             raise MeasureError(f"{what}: HTTP {error.code} {error.reason}") from None
@@ -47,6 +47,6 @@ def send(what: str, request: urllib.request.Request) -> bytes:
         raise MeasureError(f"{what}: {error.reason}") from None
     except (OSError, HTTPException) as error:
         raise MeasureError(f"{what}: {error or type(error).__name__}") from None
-    if len(content) > ANSWER_MAX:
-        raise MeasureError(f"{what}: the answer is larger than {ANSWER_MAX >> 20} MiB")
+    if len(content) > RESPONSE_MAX:
+        raise MeasureError(f"{what}: the response is larger than {RESPONSE_MAX >> 20} MiB")
     return content

@@ -1,4 +1,4 @@
-"""Issues about regressions: one for each server and workload of a runner, kept in step with the history."""
+"""Issues about regressions: one per runner, server and workload, in sync with the history."""
 
 from __future__ import annotations
 
@@ -12,46 +12,46 @@ from shootout.report.github import markdown
 from shootout.report.github.repository import Repository, Text
 
 LABEL = "performance regression"
-MARKER = "<!-- shootout: regression "  # then the key, and the comment's end
+MARKER = "<!-- shootout: regression "  # followed by the key and " -->"
 TITLE_MAX = 200  # characters; GitHub takes 256
 OPENED_MAX = 20  # at once: a changed runner is one problem, not hundreds
 
 
 @dataclass(frozen=True)
 class Issue:
-    """An issue as it should be."""
+    """The intended state of an issue."""
 
-    key: str  # identifies the subject; stable across runs
+    key: str  # identifies the regression; stable across runs
     title: str
     body: str
 
 
 def of(regressions: Iterable[Regression], link: str | None = None) -> tuple[Issue, ...]:
-    """One issue for each runner, server and workload, over all its thread counts; worst first."""
+    """One issue per runner, server and workload, with all its thread counts; worst first."""
     groups: dict[str, list[Regression]] = {}
     for each in sorted(regressions, key=_remaining):
         groups.setdefault(_key(each), []).append(each)
     return tuple(_issue(key, group, link) for key, group in groups.items())
 
 
-def keep(repository: Repository, regressions: Iterable[Regression], link: str | None = None) -> Iterator[str]:
-    """Open, update and close the repository's issues; yields a line for each.
+def sync(repository: Repository, regressions: Iterable[Regression], link: str | None = None) -> Iterator[str]:
+    """Open, update and close the repository's issues; yields a line for each change.
 
-    An acknowledged regression has its issue closed. The worst `OPENED_MAX` are opened, the others by later
-    calls. Raises MeasureError as Repository does.
+    Issues about acknowledged regressions are closed. At most `OPENED_MAX` are opened, worst first; later
+    calls open the rest. Raises MeasureError as Repository does.
     """
     found = tuple(regressions)
     wanted = {each.key: each for each in of([each for each in found if each.acknowledged is None], link)}
     known = {_key(each) for each in found}
-    there: dict[str, Text] = {}
+    existing: dict[str, Text] = {}
     for issue in repository.issues(LABEL, MARKER):
-        there.setdefault((issue.body or "").removeprefix(MARKER).partition(" ")[0], issue)
-    unknown = [new for key, new in wanted.items() if key not in there]
-    for new in unknown[:OPENED_MAX]:
+        existing.setdefault((issue.body or "").removeprefix(MARKER).partition(" ")[0], issue)
+    missing = [new for key, new in wanted.items() if key not in existing]
+    for new in missing[:OPENED_MAX]:
         yield f"opened {repository.open(new.title, new.body, LABEL)}"
-    if len(unknown) > OPENED_MAX:
-        yield f"not opened: {len(unknown) - OPENED_MAX} more"
-    for key, old in there.items():
+    if len(missing) > OPENED_MAX:
+        yield f"not opened yet: {len(missing) - OPENED_MAX} more"
+    for key, old in existing.items():
         if key not in wanted:
             yield _closed(repository, old, known=key in known)
         elif (old.title, _lines(old.body)) != (wanted[key].title, _lines(wanted[key].body)):
@@ -73,7 +73,7 @@ def _key(each: Regression) -> str:
 
 
 def _lines(body: str | None) -> list[str]:
-    """GitHub changes line endings."""
+    """The lines without their endings, which GitHub changes."""
     return (body or "").splitlines()
 
 
@@ -94,19 +94,19 @@ def _remaining(each: Regression) -> float:
 
 
 def _body(cells: Sequence[Regression], worst: Regression, link: str | None) -> Iterator[str]:
-    shown = markdown.escaped
-    names = [shown(name) for name in (worst.server, worst.workload, worst.anchor)]
-    yield "**{} has become slower than before in {}, relative to {}.**".format(*names)
+    escaped = markdown.escaped
+    names = [escaped(name) for name in (worst.server, worst.workload, worst.anchor)]
+    yield "**{} has become slower in {}, relative to {}.**".format(*names)
     yield ""
     yield "| threads | change | before, relative to the anchor | now | last good run | first bad run |"
     yield "|--:|--:|--:|--:|---|---|"
     for each in cells:
         levels = (wording.percent(level) for level in (_remaining(each), each.before, each.after))
-        runs = (shown(each.last_good), shown(each.first_bad))
+        runs = (escaped(each.last_good), escaped(each.first_bad))
         yield f"| {' | '.join((str(each.threads), *levels, *runs))} |"
     yield ""
     yield from _causes(cells)
-    yield f"On runner {shown(worst.runner)}, dataset {shown(worst.dataset)}. To repeat it there:"
+    yield f"On runner {escaped(worst.runner)}, dataset {escaped(worst.dataset)}. To reproduce it there:"
     yield ""
     yield from markdown.code(worst.repeat)
     yield ""
@@ -114,18 +114,18 @@ def _body(cells: Sequence[Regression], worst: Regression, link: str | None) -> I
         yield f"[The report]({link})"
         yield ""
     yield (
-        f"The newest run is {shown(worst.newest)}. shootout keeps this issue up to date and closes it "
-        "when the loss is gone. To accept the loss, add it to `fixtures/acknowledged.toml`, or to the "
-        "file that the workflow's input names."
+        f"The newest run is {escaped(worst.newest)}. shootout keeps this issue up to date and closes it "
+        "once the regression has recovered. To acknowledge it, add it to `fixtures/acknowledged.toml`, or to "
+        "the file that the workflow's input names."
     )
 
 
 def _causes(cells: Sequence[Regression]) -> Iterator[str]:
-    """What else changed where the loss began; each change is listed once for all its thread counts."""
+    """Other changes at the start of the regression, each listed once for all its thread counts."""
     changes = dict.fromkeys(change for each in cells for change in each.changed)
     if not changes:
         return
-    yield "What else changed between the last good and the first bad run:"
+    yield "Other changes between the last good and the first bad run:"
     yield ""
     for change in changes:
         of = [str(each.threads) for each in cells if change in each.changed]

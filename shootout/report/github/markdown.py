@@ -1,4 +1,4 @@
-"""A run on GitHub: its verdicts in Markdown, for a step summary or a comment, and annotations."""
+"""Verdicts on GitHub: Markdown for step summaries and comments, and annotations."""
 
 from __future__ import annotations
 
@@ -11,38 +11,40 @@ from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.report import wording
 
 # Characters that could start markup, a mention or an issue reference, and the bar of tables.
-_ACTIVE = re.compile(r"([\\`*_{}\[\]<>()#!|~@&:$^])")
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#!|~@&:$^])")
 
 MARKER = "<!-- shootout: verdicts -->"  # starts the one comment of a pull request
 COMMENT_MAX = 60_000  # characters; GitHub takes 65 536
-ANNOTATIONS_MAX = 10  # for each step: GitHub shows no more
-_MARKED = (Verdict.REGRESSED, Verdict.FAILED)
+ANNOTATIONS_MAX = 10  # per step: GitHub shows no more
+_ANNOTATED = (Verdict.REGRESSED, Verdict.FAILED)
 
 
 def escaped(text: str) -> str:
-    """Any text on one line, with nothing in it that acts as markup, a link or a mention."""
+    """Any text on one line, escaped so that it cannot form markup, links or mentions."""
     one_line = " ".join(wording.visible(text).split())
-    return _ACTIVE.sub(lambda found: f"&#{ord(found[1])};", one_line)
+    return _MARKUP.sub(lambda found: f"&#{ord(found[1])};", one_line)
 
 
 def summary(comparison: Comparison) -> str:
-    """The headlines, a table of every cell that has a base, and the reasons of failures and regressions."""
+    """The headlines, a table of all cells that have a base, and the reasons for failures and regressions."""
     return "\n".join(_lines(comparison)) + "\n"
 
 
 def comment(comparisons: Sequence[Comparison], link: str | None = None) -> str:
-    """A pull request's comment: each run's summary, cut to GitHub's limit; `link`: the report."""
+    """A pull request's comment: all runs' summaries, truncated to GitHub's limit; `link`: the report."""
     text = "\n".join([MARKER, *(summary(each) for each in comparisons)])
     if len(text) > COMMENT_MAX:
-        text = text[: text.rindex("\n", 0, COMMENT_MAX)] + "\n\n… cut: a comment has no room for more.\n"
+        text = (
+            text[: text.rindex("\n", 0, COMMENT_MAX)] + "\n\n… truncated to the length that GitHub allows.\n"
+        )
     return text if link is None else f"{text}\n[The full report]({link})\n"
 
 
-def marks(comparison: Comparison) -> Iterator[str]:
+def annotate(comparison: Comparison) -> Iterator[str]:
     """Workflow commands that annotate regressions and failures, worst first."""
     regressed = "warning" if compare.advisory(comparison) else "error"
-    marked = [each for each in wording.worst_first(comparison.cells) if each.verdict in _MARKED]
-    for each in marked[:ANNOTATIONS_MAX]:
+    annotated = [each for each in wording.worst_first(comparison.cells) if each.verdict in _ANNOTATED]
+    for each in annotated[:ANNOTATIONS_MAX]:
         failed = each.verdict is Verdict.FAILED
         level = "notice" if each.acknowledged else "error" if failed else regressed
         title = f"{wording.verdict(each)}: {each.cell.workload}, {wording.threads(each.cell.threads)}"
@@ -51,15 +53,15 @@ def marks(comparison: Comparison) -> Iterator[str]:
 
 
 def code(text: str) -> Iterator[str]:
-    """A code block that nothing in `text` can close."""
+    """A code block that `text` cannot close."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     yield from (fence, wording.visible(text), fence)
 
 
 def _data(text: str) -> str:
     """The message of a workflow command, escaped as runners expect."""
-    shown = wording.visible(text.replace("\n", " ⏎ "))
-    return shown.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    line = wording.visible(text.replace("\n", " ⏎ "))
+    return line.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:
@@ -76,8 +78,8 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     yield "| workload | threads | server | base, tps | tps | change | interval | detectable | verdict |"
     yield "|---|--:|---|--:|--:|--:|---|--:|---|"
     figures = {each.cell: each.figures for each in comparison.cells}
-    shown = [each for each in comparison.cells if each.cell != each.base or each.verdict is Verdict.FAILED]
-    for each in wording.worst_first(shown):
+    compared = [each for each in comparison.cells if each.cell != each.base or each.verdict is Verdict.FAILED]
+    for each in wording.worst_first(compared):
         base = figures.get(each.base)
         cells = (
             escaped(each.cell.workload),
@@ -94,7 +96,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     yield ""
     for curve in wording.curves(comparison):
         yield f"- {escaped(curve)}"
-    for each in wording.worst_first(shown):
+    for each in wording.worst_first(compared):
         if each.verdict in (Verdict.REGRESSED, Verdict.FAILED):
             yield f"- {_place(each)}: {escaped(each.reason)}"
             for cause in each.causes[:3] if each.verdict is Verdict.REGRESSED else ():

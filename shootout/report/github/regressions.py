@@ -1,4 +1,4 @@
-"""Losses that persist: what changed together with them, and the command that repeats them."""
+"""Regressions that persist, with what else changed and the command that reproduces them."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from shootout.model.run import Part, RunHeader, ServerRecord
 from shootout.model.verdict import CellComparison, Comparison
 from shootout.report import wording
 
-WORK_MIN = math.log(1.05)  # smaller changes of work per transaction are not listed
+WORK_MIN = math.log(1.05)  # smaller changes in work per transaction are omitted
 WORK_MAX = 3  # lines
 SETTINGS_MAX = 5  # lines
 
 
-def standing(found: Iterable[HistorySeries], comparisons: Iterable[Comparison]) -> tuple[Regression, ...]:
-    """The losses in `found` that have not recovered; `comparisons` are the runs behind `found`.
+def unrecovered(found: Iterable[HistorySeries], comparisons: Iterable[Comparison]) -> tuple[Regression, ...]:
+    """The regressions in `found` that have not recovered; `comparisons` are the runs behind `found`.
 
-    A loss is a confirmed change of at least the newest run's margin. It ends when a later confirmed level
-    lies within the margin of the level before the loss.
+    A regression is a confirmed loss of at least the newest run's margin. It has recovered when a later
+    confirmed level is within the margin of the level before it.
     """
     runs = {each.header.run: each for each in comparisons}
-    return tuple(each for series in found for each in _standing(series, runs))
+    return tuple(each for series in found for each in _unrecovered(series, runs))
 
 
-def _standing(series: HistorySeries, runs: Mapping[str, Comparison]) -> Iterator[Regression]:
+def _unrecovered(series: HistorySeries, runs: Mapping[str, Comparison]) -> Iterator[Regression]:
     newest = runs[series.points[-1].run]
-    kept = 1 - newest.policy.margin_of(THROUGHPUT, series.workload)
+    threshold = 1 - newest.policy.margin_of(THROUGHPUT, series.workload)
     loss: ChangePoint | None = None
     after = 1.0
     for change in series.changes:
         if not change.confirmed:
             continue
         after = change.after
-        if loss is None and change.after <= kept * change.before:
+        if loss is None and change.after <= threshold * change.before:
             loss = change
-        elif loss is not None and change.after > kept * loss.before:
+        elif loss is not None and change.after > threshold * loss.before:
             loss = None
     if loss is None:
         return
@@ -67,35 +67,35 @@ def _cell(comparison: Comparison, cell: Cell) -> CellComparison:
 
 
 def _conditions(good: Part | RunHeader, bad: Part | RunHeader, labels: Iterable[str]) -> Iterator[str]:
-    """Differences between the servers and kernels of two runs."""
+    """Differences in servers and kernel between two runs."""
     for label in labels:
         then, now = (_record(part.servers, label) for part in (good, bad))
         if then is None or now is None:
             continue
         if then.version != now.version:
-            yield f"{label}: version {then.version}, then {now.version}"
+            yield f"{label}: version {then.version}, now {now.version}"
         elif then.build != now.build:
-            yield f"{label}: another build of {now.version}"
+            yield f"{label}: different build of {now.version}"
         yield from _settings(then, now)
     if good.runner.kernel != bad.runner.kernel:
-        yield f"kernel {good.runner.kernel}, then {bad.runner.kernel}"
+        yield f"kernel {good.runner.kernel}, now {bad.runner.kernel}"
 
 
 def _settings(then: ServerRecord, now: ServerRecord) -> Iterator[str]:
     old, new = ({each.name: each.effective for each in record.settings} for record in (then, now))
     different = [name for name in old.keys() | new.keys() if old.get(name) != new.get(name)]
     for name in sorted(different)[:SETTINGS_MAX]:
-        yield f"{now.label}: {name} {old.get(name) or wording.NONE}, then {new.get(name) or wording.NONE}"
+        yield f"{now.label}: {name} {old.get(name) or wording.NONE}, now {new.get(name) or wording.NONE}"
 
 
 def _work(then: CellComparison, now: CellComparison) -> Iterator[str]:
-    """The figures per transaction whose ratio to the anchor's changed most between two runs."""
+    """The figures per transaction whose ratio to the anchor changed most between two runs."""
     old, new = _ratios(then), _ratios(now)
     changes = {what: math.log(new[what] / old[what]) for what in new if what in old}
     largest = sorted(changes, key=lambda what: -abs(changes[what]))[:WORK_MAX]
     for what in largest:
         if abs(changes[what]) >= WORK_MIN:
-            yield f"{what}: {wording.percent(math.exp(changes[what]))} for each transaction"
+            yield f"{what}: {wording.percent(math.exp(changes[what]))} per transaction"
 
 
 def _ratios(cell: CellComparison) -> dict[str, float]:
@@ -109,18 +109,16 @@ def _record(servers: Iterable[ServerRecord], label: str) -> ServerRecord | None:
 
 
 def _command(header: RunHeader, cell: Cell, anchor: str) -> str:
-    """The command that measures the cell and its anchor with the run's own options."""
-    written = {record.label: record.reference for record in header.part(cell).servers}
+    """The command that measures the cell and its anchor with the run's options."""
+    references = {record.label: record.reference for record in header.part(cell).servers}
     workloads = {record.name: record.written for record in header.workloads}
     chosen = {
-        "--base": written.get(anchor, anchor),
-        "--head": written.get(cell.server, cell.server),
+        "--base": references.get(anchor, anchor),
+        "--head": references.get(cell.server, cell.server),
         "--profile": header.profile_name,
         "--workloads": workloads.get(cell.workload, cell.workload),
         "--threads": str(cell.threads),
     }
-    left_out = ("--servers", "--seed", "--port", "--data", "--budget", "--shard", "--resume", *chosen)
-    given = [
-        f"{flag}={text}" if text else flag for flag, text in header.given.items() if flag not in left_out
-    ]
+    omitted = ("--servers", "--seed", "--port", "--data", "--budget", "--shard", "--resume", *chosen)
+    given = [f"{flag}={text}" if text else flag for flag, text in header.given.items() if flag not in omitted]
     return shlex.join(["shootout", "gate", *(f"{flag}={text}" for flag, text in chosen.items()), *given])

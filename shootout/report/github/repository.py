@@ -43,14 +43,14 @@ class Text(msgspec.Struct):
     user: _Account | None = None
     pull_request: dict[str, Any] | None = None  # lists of issues contain pull requests
 
-    def ours(self, marker: str) -> bool:
-        """Whether a bot wrote it under that marker: anybody can write the marker."""
-        by_machine = self.user is not None and self.user.type == "Bot"
-        return by_machine and (self.body or "").startswith(marker)
+    def is_ours(self, marker: str) -> bool:
+        """Whether a bot wrote it under `marker`; the marker alone proves nothing, as anybody can write it."""
+        by_bot = self.user is not None and self.user.type == "Bot"
+        return by_bot and (self.body or "").startswith(marker)
 
 
 class Repository:
-    """One repository and the token for it."""
+    """A repository, accessed with a token."""
 
     def __init__(self, name: str, token: str, api: str) -> None:
         self._name = name
@@ -59,7 +59,7 @@ class Repository:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Self:
-        """The repository of a workflow's environment. Raises InputError if a variable is missing or wrong."""
+        """The repository in a workflow's environment. Raises InputError if a variable is unset or invalid."""
         found = {
             key: environment.get(key, "") for key in ("GITHUB_REPOSITORY", "GITHUB_TOKEN", "GITHUB_API_URL")
         }
@@ -69,7 +69,7 @@ class Repository:
         name, token, api = found.values()
         if _NAME.fullmatch(name) is None:
             raise InputError(f"GITHUB_REPOSITORY {name!r}: expected OWNER/NAME")
-        return cls(name, token, http.checked("GITHUB_API_URL", api))
+        return cls(name, token, http.checked_url("GITHUB_API_URL", api))
 
     def pull(self, branch: str, sha: str) -> int | None:
         """The open pull request of `branch` (OWNER:NAME) whose newest commit is `sha`."""
@@ -79,32 +79,32 @@ class Repository:
     def comment(self, number: int, marker: str, body: str) -> str:
         """Create or replace the one comment under `marker`; returns its address."""
         comments = self._list(f"issues/{number}/comments", Text)
-        known = next((each for each in comments if each.ours(marker)), None)
+        known = next((each for each in comments if each.is_ours(marker)), None)
         if known is None:
-            return self._ask("POST", f"issues/{number}/comments", Text, body=body).html_url
-        return self._ask("PATCH", f"issues/comments/{known.id}", Text, body=body).html_url
+            return self._request("POST", f"issues/{number}/comments", Text, body=body).html_url
+        return self._request("PATCH", f"issues/comments/{known.id}", Text, body=body).html_url
 
     def issues(self, label: str, marker: str) -> tuple[Text, ...]:
         """The open issues with this label that were written under `marker`."""
         found = self._list("issues", Text, state="open", labels=label)
-        return tuple(each for each in found if each.pull_request is None and each.ours(marker))
+        return tuple(each for each in found if each.pull_request is None and each.is_ours(marker))
 
     def open(self, title: str, body: str, label: str) -> str:
         """Open an issue; returns its address."""
-        return self._ask("POST", "issues", Text, title=title, body=body, labels=[label]).html_url
+        return self._request("POST", "issues", Text, title=title, body=body, labels=[label]).html_url
 
     def update(self, number: int, title: str, body: str) -> None:
         """Replace an issue's title and body."""
-        self._ask("PATCH", f"issues/{number}", Text, title=title, body=body)
+        self._request("PATCH", f"issues/{number}", Text, title=title, body=body)
 
     def close(self, number: int, reason: str, comment: str) -> None:
         """Close an issue with a comment; `reason`: completed or not_planned."""
-        self._ask("POST", f"issues/{number}/comments", Text, body=comment)
-        self._ask("PATCH", f"issues/{number}", Text, state="closed", state_reason=reason)
+        self._request("POST", f"issues/{number}/comments", Text, body=comment)
+        self._request("PATCH", f"issues/{number}", Text, state="closed", state_reason=reason)
 
     def _list(self, path: str, type_: type[_T], **query: str) -> Iterator[_T]:
         for page in range(1, PAGES_MAX + 1):
-            found = self._ask(
+            found = self._request(
                 "GET",
                 f"{path}?{urlencode({**query, 'per_page': PAGE, 'page': page})}",
                 list[type_],  # type: ignore[valid-type]
@@ -113,8 +113,8 @@ class Repository:
             if len(found) < PAGE:
                 return
 
-    def _ask(self, method: str, path: str, type_: type[_T], **content: Any) -> _T:
-        """Send one request. Raises MeasureError if GitHub refuses it or gives an unexpected answer."""
+    def _request(self, method: str, path: str, type_: type[_T], **content: Any) -> _T:
+        """Send a request. Raises MeasureError if GitHub refuses it or the response is unexpected."""
         request = urllib.request.Request(
             f"{self._api}/repos/{self._name}/{path}",
             data=msgspec.json.encode(content) if content else None,
@@ -123,8 +123,8 @@ class Repository:
         )
         request.add_header("Authorization", f"Bearer {self._token}")
         what = f"GitHub: {method} {path.partition('?')[0]}"
-        answer = http.send(what, request)
+        response = http.send(what, request)
         try:
-            return msgspec.json.decode(answer, type=type_)
+            return msgspec.json.decode(response, type=type_)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise MeasureError(f"{what}: unexpected answer: {error}") from None
+            raise MeasureError(f"{what}: unexpected response: {error}") from None

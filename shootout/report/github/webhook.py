@@ -1,4 +1,4 @@
-"""Messages to a chat room, in the JSON of Slack's incoming webhooks, which others accept too."""
+"""Chat messages in the JSON of Slack's incoming webhooks, which other services also accept."""
 
 from __future__ import annotations
 
@@ -17,26 +17,24 @@ TEXT_MAX = 3000  # characters
 
 
 class Message(Value):
-    """The body of a request."""
+    """The request body."""
 
     text: str
 
 
 def message(comparisons: Sequence[Comparison], link: str | None = None) -> Message:
-    """The headlines of runs and a link to the report; no text in it can act as a mention or a link."""
+    """The headlines of runs and a link to the report; their text cannot form mentions or links."""
     lines = []
     for comparison in comparisons:
         lines += [_plain(each.text) for each in wording.headlines(comparison)]
         if compare.advisory(comparison):
-            lines.append(
-                "The verdicts only advise: this runner's rate of false alarms is too high or unknown."
-            )
+            lines.append("The verdicts are advisory: this runner's false-alarm rate is too high or unknown.")
     text = "\n".join(lines)[:TEXT_MAX]
     return Message(text=text if link is None else f"{text}\n<{link}|The report>")
 
 
 def post(url: str, body: Message) -> None:
-    """Send it. Raises MeasureError, which never shows the address: the address is the credential."""
+    """Post the message. Raises MeasureError, which never shows the address: it is the credential."""
     headers = {"Content-Type": "application/json"}
     http.send("webhook", urllib.request.Request(url, msgspec.json.encode(body), headers))
 

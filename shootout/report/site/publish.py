@@ -67,7 +67,7 @@ def update(runs: Sequence[JudgedRun], out: Path, acknowledged: Sequence[Acknowle
     newest_first = sorted(runs, key=lambda run: run.id, reverse=True)
     site = _Site(tuple(newest_first), tuple(acknowledged))
     try:
-        with judgement_cache.uncollected():
+        with judgement_cache.gc_disabled():
             incremental.update(out, list(site.groups()))
     except OSError as error:
         raise InputError(f"{out}: cannot write the site: {error.strerror or error}") from error

@@ -21,61 +21,61 @@ def a_loss(**changes: object) -> Regression:
     return structs.replace(lost(), **changes)
 
 
-def kept(hub: GitHub, *losses: Regression) -> list[str]:
+def synced(hub: GitHub, *losses: Regression) -> list[str]:
     repository = Repository.of(hub.environment)
-    return [line.split()[0] for line in issues.keep(repository, losses)]
+    return [line.split()[0] for line in issues.sync(repository, losses)]
 
 
 def test_one_issue_speaks_of_all_thread_counts() -> None:
     few = a_loss(threads=1)
-    many = a_loss(threads=64, before=1.0, after=0.8, changed=("kernel 6.1, then 6.12",))
+    many = a_loss(threads=64, before=1.0, after=0.8, changed=("kernel 6.1, now 6.12",))
     (issue,) = issues.of([many, few], "https://example.org/site")
     assert issue.title == f"{few.server}: {few.workload} −20.0{PERCENT} at 64 threads"
     rows = [line for line in issue.body.splitlines() if re.match(r"\| \d", line)]
     assert [row.split(" | ")[0] for row in rows] == ["| 1", "| 64"]
     assert all("r008 | r009" in row for row in rows)
-    assert "- kernel 6.1, then 6.12 (threads: 64)" in issue.body
+    assert "- kernel 6.1, now 6.12 (threads: 64)" in issue.body
     assert f"```\n{many.repeat}\n```" in issue.body
     assert "[The report](https://example.org/site)" in issue.body
 
 
 def test_an_issue_is_opened_updated_and_closed(hub: GitHub) -> None:
     hub.open("A person's", f"{issues.MARKER}theirs -->", [issues.LABEL], user={"type": "User"})
-    assert kept(hub, a_loss()) == ["opened"]
-    assert kept(hub, a_loss()) == []  # nothing new, nothing said
-    assert kept(hub, a_loss(after=0.7)) == ["updated"]
-    assert kept(hub) == ["closed"]
+    assert synced(hub, a_loss()) == ["opened"]
+    assert synced(hub, a_loss()) == []  # nothing new
+    assert synced(hub, a_loss(after=0.7)) == ["updated"]
+    assert synced(hub) == ["closed"]
     theirs, ours = hub.issues
     assert theirs["state"] == "open"
     assert (ours["state"], ours["state_reason"]) == ("closed", "completed")
     assert [each["body"] for each in hub.comments] == [
         "Recovered: the newest runs are back within the margin."
     ]
-    assert kept(hub, a_loss()) == ["opened"]  # it came back
+    assert synced(hub, a_loss()) == ["opened"]  # it came back
 
 
 def test_what_is_acknowledged_has_no_issue(hub: GitHub) -> None:
     known = Acknowledgement(
         workload="*", server="*", at_most=0.2, expires=date(2030, 1, 1), owner="us", reason="accepted"
     )
-    assert kept(hub, a_loss(acknowledged=known)) == []
-    assert kept(hub, a_loss()) == ["opened"]
-    assert kept(hub, a_loss(acknowledged=known)) == ["closed"]
+    assert synced(hub, a_loss(acknowledged=known)) == []
+    assert synced(hub, a_loss()) == ["opened"]
+    assert synced(hub, a_loss(acknowledged=known)) == ["closed"]
     assert hub.issues[0]["state_reason"] == "not_planned"
 
 
 def test_other_runners_servers_and_workloads_have_issues_of_their_own(hub: GitHub) -> None:
     losses = [a_loss(), a_loss(runner="g"), a_loss(server="s"), a_loss(workload="w")]
-    assert kept(hub, *losses) == ["opened"] * 4
-    assert kept(hub, *losses) == []
-    assert kept(hub, *losses[1:]) == ["closed"]
+    assert synced(hub, *losses) == ["opened"] * 4
+    assert synced(hub, *losses) == []
+    assert synced(hub, *losses[1:]) == ["closed"]
 
 
 def test_not_more_issues_are_opened_at_once_than_anybody_reads(hub: GitHub) -> None:
     losses = [a_loss(server=f"s{number}", after=0.99 - number / 1000) for number in range(30)]
-    assert kept(hub, *losses) == [*["opened"] * issues.OPENED_MAX, "not"]
+    assert synced(hub, *losses) == [*["opened"] * issues.OPENED_MAX, "not"]
     assert hub.issues[0]["title"].startswith("s29: ")  # the worst
-    assert kept(hub, *losses) == ["opened"] * 10
+    assert synced(hub, *losses) == ["opened"] * 10
 
 
 def test_nothing_in_an_issue_is_markup_or_a_mention() -> None:

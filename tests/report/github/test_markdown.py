@@ -56,7 +56,7 @@ def test_a_comment_has_every_run_and_the_link() -> None:
 def test_a_comment_is_never_longer_than_github_takes() -> None:
     text = markdown.comment([a_comparison(reason="x" * 9_000)], "https://example.org/run")
     assert 50_000 < len(text) < 65_536
-    assert "a comment has no room for more" in text
+    assert "truncated to the length that GitHub allows" in text
     assert text.endswith("(https://example.org/run)\n")
 
 
@@ -80,7 +80,7 @@ def test_nothing_in_a_comment_is_markup_or_a_mention(text: str) -> None:
 
 
 def test_annotations_are_the_worst_first_and_not_more_than_are_shown() -> None:
-    lines = list(markdown.marks(made()))
+    lines = list(markdown.annotate(made()))
     assert all(line.startswith("::error title=") for line in lines)
     assert lines[0].startswith(
         "::error title=▼ regressed%3A oltp_point_select%2C 1 thread::mysql-8.0.12: -24"
@@ -88,13 +88,13 @@ def test_annotations_are_the_worst_first_and_not_more_than_are_shown() -> None:
     assert any(line.startswith("::error title=✕ failed%3A oltp_read_write%2C 32 threads::") for line in lines)
     many = a_comparison()
     worse = tuple(structs.replace(each, verdict=Verdict.REGRESSED) for each in many.cells)
-    assert len(list(markdown.marks(structs.replace(many, cells=worse)))) == markdown.ANNOTATIONS_MAX
+    assert len(list(markdown.annotate(structs.replace(many, cells=worse)))) == markdown.ANNOTATIONS_MAX
 
 
 @settings(deadline=None)
 @given(st.text(max_size=80))
 def test_an_annotation_is_one_command(text: str) -> None:
-    for line in markdown.marks(a_comparison(reason=text, workload=text)):
+    for line in markdown.annotate(a_comparison(reason=text, workload=text)):
         assert line.splitlines() == [line]
         level, title, said = line.removeprefix("::").partition(" title=")[0], *_parts(line)
         assert level == "error"

@@ -29,7 +29,7 @@ def measured() -> tuple[Comparison, ...]:
 
 @functools.cache
 def lost() -> Regression:
-    (found,) = regressions.standing(history.series(measured()), measured())
+    (found,) = regressions.unrecovered(history.series(measured()), measured())
     return found
 
 
@@ -43,11 +43,11 @@ def a_change(first_bad: int, before: float, after: float, *, confirmed: bool = T
     )
 
 
-def standing(comparisons: Sequence[Comparison], *changes: ChangePoint) -> tuple[Regression, ...]:
-    """What stands where the history of some runs has changed so."""
+def unrecovered(comparisons: Sequence[Comparison], *changes: ChangePoint) -> tuple[Regression, ...]:
+    """The regressions left by these changes in the runs' history."""
     (series,) = history.series(comparisons[:1])
     points = tuple(structs.replace(series.points[0], run=each.header.run) for each in comparisons)
-    return regressions.standing([structs.replace(series, points=points, changes=changes)], comparisons)
+    return regressions.unrecovered([structs.replace(series, points=points, changes=changes)], comparisons)
 
 
 def test_a_loss_in_the_history_stands() -> None:
@@ -74,7 +74,7 @@ def test_a_loss_in_the_history_stands() -> None:
 def test_a_loss_stands_until_a_confirmed_level_makes_up_for_it(
     changes: list[ChangePoint], expected: tuple[str, float, float] | None
 ) -> None:
-    found = [(each.first_bad, each.before, each.after) for each in standing(measured(), *changes)]
+    found = [(each.first_bad, each.before, each.after) for each in unrecovered(measured(), *changes)]
     assert found == ([] if expected is None else [expected])
 
 
@@ -90,17 +90,17 @@ def test_what_changed_with_it_is_named() -> None:
     settings = builders.a_server().settings
     for changes, expected in (
         ({}, ()),
-        ({"build": "f" * 64}, ("b: another build of b",)),
-        ({"build": "f" * 64, "version": "9"}, ("b: version b, then 9",)),
-        ({"settings": settings[1:]}, ("b: buffer_pool_bytes 536870912, then –",)),
+        ({"build": "f" * 64}, ("b: different build of b",)),
+        ({"build": "f" * 64, "version": "9"}, ("b: version b, now 9",)),
+        ({"settings": settings[1:]}, ("b: buffer_pool_bytes 536870912, now –",)),
     ):
         made = [*(built(each) for each in good), *(built(each, **changes) for each in bad)]
-        (loss,) = standing(made, change)
+        (loss,) = unrecovered(made, change)
         assert loss.changed == expected
 
 
 def fsyncing(comparison: Comparison, base: float, head: float) -> Comparison:
-    """The same run with so many fsyncs for each transaction of the two servers."""
+    """The same run with these fsyncs per transaction on the two servers."""
     none = Interval(estimate=0.0, low=0.0, high=0.0)
     figure = MetricComparison(name="fsyncs", base=base, head=head, difference=none, ratio=None, p_value=1.0)
     cells = tuple(structs.replace(each, metrics=(figure,)) for each in comparison.cells)
@@ -110,9 +110,9 @@ def fsyncing(comparison: Comparison, base: float, head: float) -> Comparison:
 def test_the_work_that_changed_is_held_against_the_anchors() -> None:
     change = a_change(9, 1.0, 0.9)
     same = [fsyncing(each, 1.0 + number, 2.0 + 2 * number) for number, each in enumerate(measured())]
-    assert standing(same, change)[0].changed == ()
+    assert unrecovered(same, change)[0].changed == ()
     more = [*same[:8], *(fsyncing(each, 5.0, 20.0) for each in measured()[8:])]
-    assert standing(more, change)[0].changed == (f"fsyncs: +100{PERCENT} for each transaction",)
+    assert unrecovered(more, change)[0].changed == (f"fsyncs: +100{PERCENT} per transaction",)
 
 
 def test_the_command_repeats_the_cell() -> None:

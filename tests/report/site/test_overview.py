@@ -96,7 +96,7 @@ def test_likely_causes_and_what_verdicts_are_worth_are_said() -> None:
         return " ".join(text.split())
 
     assert as_shown(wording.advice(run.comparison)) in overview
-    assert "These verdicts only advise" in overview
+    assert "These verdicts are advisory" in overview
     assert f"likely cause: {as_shown(causes[0])}" in overview
     assert as_shown(f"Likely causes {' '.join(causes)}") in cell
 
