@@ -34,7 +34,7 @@ from shootout.paths import PACKAGE
 
 FOLDER = "judged"  # beside the run documents
 _SUFFIX = ".judged"  # distinct from a run document's
-_ENDS_BYTES = 65_536  # read from the document's start and end, which identify it together with its length
+_ENDS_BYTES = 65_536  # read from each end of a document; with its length they identify it
 
 
 class Whole(NamedTuple):
@@ -49,7 +49,7 @@ class Whole(NamedTuple):
 class JudgedRun:
     """A judged run: the summary in memory, the whole on demand."""
 
-    key: str  # changes with anything that affects the run's pages
+    key: str  # changes with the document, its verdicts and acknowledgements
     comparison: Comparison  # verdicts and main figures; no settings, counters or tests
     aa_entries: tuple[LedgerEntry, ...]
     whole: Callable[[], Whole]

@@ -73,23 +73,23 @@ def _conditions(good: Part | RunHeader, bad: Part | RunHeader, labels: Iterable[
         if then is None or now is None:
             continue
         if then.version != now.version:
-            yield f"{label}: version {then.version}, now {now.version}"
+            yield f"{label}: version {then.version} → {now.version}"
         elif then.build != now.build:
             yield f"{label}: different build of {now.version}"
         yield from _settings(then, now)
     if good.runner.kernel != bad.runner.kernel:
-        yield f"kernel {good.runner.kernel}, now {bad.runner.kernel}"
+        yield f"kernel {good.runner.kernel} → {bad.runner.kernel}"
 
 
 def _settings(then: ServerRecord, now: ServerRecord) -> Iterator[str]:
     old, new = ({each.name: each.effective for each in record.settings} for record in (then, now))
     different = [name for name in old.keys() | new.keys() if old.get(name) != new.get(name)]
     for name in sorted(different)[:SETTINGS_MAX]:
-        yield f"{now.label}: {name} {old.get(name) or wording.NONE}, now {new.get(name) or wording.NONE}"
+        yield f"{now.label}: {name} {old.get(name) or wording.NONE} → {new.get(name) or wording.NONE}"
 
 
 def _work(then: CellComparison, now: CellComparison) -> Iterator[str]:
-    """The figures per transaction whose ratio to the anchor changed most between two runs."""
+    """The figures per transaction whose ratio to the anchor's changed most between two runs."""
     old, new = _ratios(then), _ratios(now)
     changes = {what: math.log(new[what] / old[what]) for what in new if what in old}
     largest = sorted(changes, key=lambda what: -abs(changes[what]))[:WORK_MAX]

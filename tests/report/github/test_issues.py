@@ -28,13 +28,13 @@ def synced(hub: GitHub, *losses: Regression) -> list[str]:
 
 def test_one_issue_speaks_of_all_thread_counts() -> None:
     few = a_loss(threads=1)
-    many = a_loss(threads=64, before=1.0, after=0.8, changed=("kernel 6.1, now 6.12",))
+    many = a_loss(threads=64, before=1.0, after=0.8, changed=("kernel 6.1 → 6.12",))
     (issue,) = issues.of([many, few], "https://example.org/site")
     assert issue.title == f"{few.server}: {few.workload} −20.0{PERCENT} at 64 threads"
     rows = [line for line in issue.body.splitlines() if re.match(r"\| \d", line)]
     assert [row.split(" | ")[0] for row in rows] == ["| 1", "| 64"]
     assert all("r008 | r009" in row for row in rows)
-    assert "- kernel 6.1, now 6.12 (threads: 64)" in issue.body
+    assert "- kernel 6.1 → 6.12 (threads: 64)" in issue.body
     assert f"```\n{many.repeat}\n```" in issue.body
     assert "[The report](https://example.org/site)" in issue.body
 

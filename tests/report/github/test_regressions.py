@@ -91,8 +91,8 @@ def test_what_changed_with_it_is_named() -> None:
     for changes, expected in (
         ({}, ()),
         ({"build": "f" * 64}, ("b: different build of b",)),
-        ({"build": "f" * 64, "version": "9"}, ("b: version b, now 9",)),
-        ({"settings": settings[1:]}, ("b: buffer_pool_bytes 536870912, now –",)),
+        ({"build": "f" * 64, "version": "9"}, ("b: version b → 9",)),
+        ({"settings": settings[1:]}, ("b: buffer_pool_bytes 536870912 → –",)),
     ):
         made = [*(built(each) for each in good), *(built(each, **changes) for each in bad)]
         (loss,) = unrecovered(made, change)
