@@ -1,24 +1,48 @@
-import time
+from __future__ import annotations
+
+import pytest
 
 from shootout import app
 
 
-def test_the_budget_is_used_up_by_runs_of_the_usual_length() -> None:
-    given: list[float] = []
+class Clock:
+    """Stands in for `time`; advances only by `advance`."""
 
-    def run(budget_s: float) -> int:
-        given.append(budget_s)
-        time.sleep(0.1)
-        return 3 if budget_s == 9 else len(given) % 2
+    def __init__(self) -> None:
+        self.now_s = 100.0
 
-    app.repeated(run, 0.35, 0.2)
-    assert 2 <= len(given) <= 3  # each takes a tenth of a second, or longer on a busy machine
-    assert given[0] == 0.2
-    assert given[-1] < 0.2
-    given.clear()
-    assert app.repeated(run, 60, 9) == 3
-    assert given == [9]
-    given.clear()
-    assert app.repeated(run, 0.01, 600) == 1  # one at least
-    assert len(given) == 1
-    assert 0 < given[0] <= 0.01
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def advance(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
+@pytest.mark.parametrize(
+    ("budget_s", "each_max_s", "takes_s", "given"),
+    [
+        (35.0, 20.0, 10.0, [20.0, 20.0, 15.0]),  # a fourth run does not fit
+        (35.0, 20.0, 12.0, [20.0, 20.0]),
+        (1.0, 600.0, 10.0, [1.0]),  # one at least
+    ],
+)
+def test_runs_repeat_while_another_one_fits_the_budget(
+    monkeypatch: pytest.MonkeyPatch, budget_s: float, each_max_s: float, takes_s: float, given: list[float]
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(app, "time", clock)
+    budgets: list[float] = []
+
+    def run(budget: float) -> int:
+        budgets.append(budget)
+        clock.advance(takes_s)
+        return len(budgets) % 2
+
+    assert app.repeated(run, budget_s, each_max_s) == len(given) % 2
+    assert budgets == given
+
+
+def test_a_run_that_fails_is_the_last() -> None:
+    codes = iter([0, 1, 3, 0])
+    assert app.repeated(lambda _: next(codes), 60, 9) == 3
+    assert next(codes) == 0

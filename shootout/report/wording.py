@@ -67,7 +67,7 @@ _VISIBLE = (
     | dict.fromkeys(range(0x80, 0xA0), "\N{REPLACEMENT CHARACTER}")
     | {
         code: f"[U+{code:04X}]"
-        for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+        for code in (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
     }
     | dict.fromkeys((0xFFFE, 0xFFFF), "\N{REPLACEMENT CHARACTER}")  # not characters, and not allowed in XML
 )

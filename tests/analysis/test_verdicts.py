@@ -292,13 +292,6 @@ def test_a_metric_that_cannot_be_judged_passes_nothing(
         assert refused is (verdict is Verdict.INCONCLUSIVE and not change)
 
 
-def test_margins_are_the_metrics_and_the_workloads() -> None:
-    policy = Policy(margin=0.02, margins={"latency_p99": 0.1}, workloads={"reads": {"throughput": 0.05}})
-    assert policy.margin_of("throughput", "reads") == 0.05
-    assert policy.margin_of("throughput", "writes") == 0.02
-    assert policy.margin_of("latency_p99", "reads") == 0.1
-
-
 def test_at_a_fixed_rate_the_latency_is_judged() -> None:
     document = a_document(starts_of(0, latencies=histogram(2, 4, 6, 8)))
     profile = msgspec.structs.replace(document.header.profile, load=Load(rate=100.0))

@@ -350,23 +350,6 @@ def test_servers_that_share_the_machine_are_never_stopped() -> None:
     assert processes.asked == 0
 
 
-@pytest.mark.parametrize(
-    ("asked", "writes", "ours", "expected"),
-    [
-        ("auto", True, True, "pause"),
-        ("auto", True, False, "share"),
-        ("auto", False, True, "share"),
-        ("share", True, True, "share"),
-        ("exclusive", False, True, "exclusive"),
-    ],
-)
-def test_auto_stops_servers_that_write_and_are_ours(
-    asked: Isolation, writes: bool, ours: bool, expected: Isolation
-) -> None:
-    sampling = structs.replace(SAMPLING, isolation=asked)
-    assert sampling.isolated(writes=writes, ours=ours) == structs.replace(SAMPLING, isolation=expected)
-
-
 def test_a_server_that_fails_is_not_left_stopped() -> None:
     processes = Processes()
     sampling = structs.replace(SAMPLING, isolation="pause")

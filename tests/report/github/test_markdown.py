@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
@@ -93,6 +93,7 @@ def test_annotations_are_the_worst_first_and_not_more_than_are_shown() -> None:
 
 @settings(deadline=None)
 @given(st.text(max_size=80))
+@example("\u2028\u2029")
 def test_an_annotation_is_one_command(text: str) -> None:
     for line in markdown.annotate(a_comparison(reason=text, workload=text)):
         assert line.splitlines() == [line]

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shootout import harness
+from shootout.app import Request
+from shootout.inputs.options import Selection
+
+
+@pytest.fixture
+def reporter() -> harness._Reporter:
+    return harness._Reporter(Request(Selection.read(), Path("out")))
+
+
+@pytest.mark.parametrize(
+    ("code", "ours"),
+    [
+        (pytest.ExitCode.OK, 0),
+        (pytest.ExitCode.TESTS_FAILED, 1),
+        (pytest.ExitCode.USAGE_ERROR, 2),
+        (pytest.ExitCode.INTERNAL_ERROR, 3),
+        (pytest.ExitCode.NO_TESTS_COLLECTED, 3),
+        (2, 2),  # what pytest.exit was given
+    ],
+)
+def test_pytests_exit_code_gets_our_meaning(reporter: harness._Reporter, code: int, ours: int) -> None:
+    assert reporter.exit_code(code) == ours
+
+
+def test_an_interruption_is_told_and_is_no_usage_error(
+    reporter: harness._Reporter, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(pytest.exit.Exception) as stopped:
+        pytest.exit("it died")
+    reporter.pytest_keyboard_interrupt(stopped)
+    assert (reporter.exit_code(3), capsys.readouterr().err) == (3, "shootout: it died\n")
+    with pytest.raises(KeyboardInterrupt) as interrupted:
+        raise KeyboardInterrupt
+    reporter.pytest_keyboard_interrupt(interrupted)
+    assert reporter.exit_code(pytest.ExitCode.INTERRUPTED) == harness.INTERRUPTED
+    assert capsys.readouterr().err == "shootout: interrupted; all servers are stopped\n"
+
+
+def test_only_what_is_no_failed_cell_is_shown_and_means_that_measuring_failed(
+    reporter: harness._Reporter, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def report(when: str) -> pytest.TestReport:
+        return pytest.TestReport("a", ("f", 1, "a"), {}, "failed", f"why {when}", when)  # type: ignore[arg-type]
+
+    reporter.pytest_runtest_logreport(report("call"))
+    assert (reporter.exit_code(1), capsys.readouterr().err) == (1, "")
+    reporter.pytest_runtest_logreport(report("setup"))
+    assert (reporter.exit_code(1), capsys.readouterr().err) == (3, "why setup\n")
+
+
+def test_what_cannot_be_collected_is_shown(
+    reporter: harness._Reporter, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reporter.pytest_collectreport(pytest.CollectReport("a", "passed", None, []))
+    assert (reporter.exit_code(0), capsys.readouterr().err) == (0, "")
+    reporter.pytest_collectreport(pytest.CollectReport("a", "failed", "no such fixture", []))
+    assert (reporter.exit_code(0), capsys.readouterr().err) == (3, "no such fixture\n")

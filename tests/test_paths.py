@@ -1,0 +1,19 @@
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shootout.paths import file_stem
+
+NAMES = st.text(min_size=1, max_size=120) | st.sampled_from(["..", ".", "a/b", "a-b", "a#b", "A:b@c"])
+
+
+@given(st.lists(NAMES, min_size=2, max_size=6, unique=True))
+def test_distinct_names_have_distinct_and_safe_files(found: list[str]) -> None:
+    stems = [file_stem(name) for name in found]
+    assert len(set(stems)) == len(found)
+    assert all(re.fullmatch(r"[A-Za-z0-9._~-]{1,101}", stem) and not stem.startswith(".") for stem in stems)
+
+
+def test_a_safe_name_stays_as_it_is() -> None:
+    assert file_stem("20261120T024100Z-7f3a") == "20261120T024100Z-7f3a"
