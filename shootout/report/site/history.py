@@ -157,7 +157,7 @@ class SeriesPage(Page):
 
     def files(self, render: Render) -> Iterator[File]:
         """The page, its JSON and CSV; fields shared by a series' lines are formatted once."""
-        page, *_ = super().files(render)
+        yield next(super().files(render))
         text = lines([HISTORY_COLUMNS])
         for each in self.series:
             key = (each.runner, each.workload, each.dataset, each.threads, each.server, each.anchor)
@@ -165,7 +165,6 @@ class SeriesPage(Page):
             points = lines([(point.run, point.started, point.ratio, point.tps) for point in each.points])
             text += [f"{start.removesuffix(LINE_END)},{line}" for line in points]
         stem = self.path.removesuffix(".html")
-        yield page
         yield f"{stem}.json", msgspec.json.encode(self.series)
         yield f"{stem}.csv", "".join(text)
 

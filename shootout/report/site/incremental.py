@@ -6,11 +6,14 @@ rebuilt and obsolete files of earlier builds stay.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
+from itertools import chain, count
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -23,13 +26,16 @@ from shootout.report.site.downloads import File
 RECORD = ".shootout.json"
 LAST = "index.html"  # moved into place after everything that it links to
 REMOVING_THREADS = 8  # a disk may block on each removal
+PROCESSES_MAX = 4  # each may load a whole run: some 100 MB
+
+Part = Iterable[File]  # files that one process makes, when it iterates over them
 
 
 class Group(NamedTuple):
-    """Files that are built together."""
+    """Files that are rebuilt together."""
 
     key: str  # digest of their sources: equal keys, equal files
-    files: Callable[[], Iterable[File]]
+    parts: Callable[[], Iterable[Part]]
 
 
 class _Record(Value):
@@ -47,15 +53,44 @@ def update(out: Path, groups: Sequence[Group]) -> None:
         and all((out / path).is_file() for path in paths)
     }
     with tempfile.TemporaryDirectory(prefix=".building-", dir=out) as folder:
-        now = {
-            group.key: unchanged.get(group.key)
-            or tuple(_write(file, Path(folder), out) for file in group.files())
-            for group in groups
-        }
+        changed = [group for group in groups if group.key not in unchanged]
+        built = unchanged | (_build(changed, Path(folder), out) if changed else {})
         _move(Path(folder), out)
+    now = {group.key: built[group.key] for group in groups}
     current = {path for paths in now.values() for path in paths}
     _remove(out, {path for paths in before.groups.values() for path in paths} - current)
     replace(out / RECORD, msgspec.json.encode(_Record(groups=now)))
+
+
+def _build(groups: Sequence[Group], folder: Path, out: Path) -> dict[str, tuple[str, ...]]:
+    """Write the groups' files to `folder`, with a process for each CPU; returns their paths in the site."""
+    processes = min(len(os.sched_getaffinity(0)), PROCESSES_MAX)
+    forking = multiprocessing.get_context("fork")  # groups cannot be pickled
+    with ProcessPoolExecutor(processes, forking, _inherit, (groups,)) as pool:
+        shares = [*pool.map(partial(_build_share, folder, out, processes), range(processes))]
+    return {
+        group.key: tuple(sorted(chain.from_iterable(share[group.key] for share in shares)))
+        for group in groups
+    }
+
+
+_inherited: Sequence[Group] = ()  # what a forked process shares with the others
+
+
+def _inherit(groups: Sequence[Group]) -> None:
+    global _inherited  # noqa: PLW0603
+    _inherited = groups
+
+
+def _build_share(folder: Path, out: Path, step: int, first: int) -> dict[str, list[str]]:
+    """Write every `step`-th part of the inherited groups, beginning with the part number `first`."""
+    numbers = count(step - first)
+    return {
+        group.key: [
+            _write(file, folder, out) for part in group.parts() if next(numbers) % step == 0 for file in part
+        ]
+        for group in _inherited
+    }
 
 
 def _write(file: File, folder: Path, out: Path) -> str:

@@ -35,7 +35,7 @@ from shootout.report.site.cell import CellPage
 from shootout.report.site.compare import ComparePage
 from shootout.report.site.downloads import File
 from shootout.report.site.history import HistoryPage
-from shootout.report.site.incremental import Group
+from shootout.report.site.incremental import Group, Part
 from shootout.report.site.overview import AllCellsPage, FrontPage, OverviewPage, RunsPage, SummaryPage
 from shootout.report.site.page import Page
 from shootout.report.site.render import code_digest, renderer
@@ -113,17 +113,20 @@ class _Site:
         for run in self.runs:
             yield self._group(["run", *self._sources(run)], partial(self._of_run, run))
         yield self._group(["published", *(run.key for run in repeated)], partial(self._published, repeated))
-        yield self._group(["runs", *all_runs], lambda: self._files(RunsPage(self._listed)))
+        yield self._group(["runs", *all_runs], lambda: self._parts(RunsPage(self._listed)))
         for page in self._runners:
             keys = [share.judged.key for share in page.shares]
-            yield self._group(["runner", *keys], partial(self._files, page))
+            yield self._group(["runner", *keys], partial(self._parts, page))
         yield self._group(["fixed"], self._fixed)
 
     # --- files ------------------------------------------------------------------------------------
 
-    def _history(self) -> Iterator[File]:
+    def _history(self) -> Iterator[Part]:
         pages = history_pages.pages(self._series, self._changes)
-        yield from self._files(HistoryPage(pages, self._changes, len(self.runs)), *pages)
+        yield from self._parts(HistoryPage(pages, self._changes, len(self.runs)), *pages)
+        yield self._feed()
+
+    def _feed(self) -> Iterator[File]:
         yield (
             "feed.xml",
             self._render(
@@ -134,7 +137,7 @@ class _Site:
             ),
         )
 
-    def _front(self) -> Iterator[File]:
+    def _front(self) -> Iterator[Part]:
         run, _ = self._load(self.runs[0])
         index = feeds.index(
             [overview.run_value(each) for each in self._listed],
@@ -144,50 +147,51 @@ class _Site:
             badge="badge.svg",
             published=f"{published.FOLDER}/index.json",
         )
-        yield from self._files(FrontPage(run, self._listed, index))
-        yield self._badge("badge.svg", run)
-        for server in run.heads:
-            yield self._badge(f"badge-{file_stem(server)}.svg", run, server)
+        yield from self._parts(FrontPage(run, self._listed, index))
+        yield [self._badge("badge.svg", run)]
+        yield [self._badge(f"badge-{file_stem(server)}.svg", run, server) for server in run.heads]
 
-    def _compare(self) -> Iterator[File]:
+    def _compare(self) -> Iterator[Part]:
         _, others = self._load(self.runs[0])
-        yield from self._files(ComparePage(self.runs, self._detailed, others))
+        yield from self._parts(ComparePage(self.runs, self._detailed, others))
 
-    def _of_run(self, judged: JudgedRun) -> Iterator[File]:
+    def _of_run(self, judged: JudgedRun) -> Iterator[Part]:
         others: tuple[CellComparison, ...] = ()
         if judged.id in self._detailed:
             run, others = self._load(judged)
-            yield from self._files(*run_pages(run))
-            for cells in run.sets:
-                picture = Picture(run, cells)
-                yield f"{run.folder}/{cells.picture}", self._render("picture.svg", picture=picture)
+            yield from self._parts(*run_pages(run))
+            yield self._pictures(run)
         else:
             run = Run.summary(judged)
-            yield from self._files(SummaryPage(run))
-        yield self._badge(f"{run.folder}/badge.svg", run)
-        yield f"{run.folder}/{compare.DATA}", compare.script(run.comparison, others)
+            yield from self._parts(SummaryPage(run))
+        yield [self._badge(f"{run.folder}/badge.svg", run)]
+        yield [(f"{run.folder}/{compare.DATA}", compare.script(run.comparison, others))]
 
-    def _published(self, repeated: Iterable[JudgedRun]) -> Iterator[File]:
+    def _pictures(self, run: Run) -> Iterator[File]:
+        for cells in run.sets:
+            picture = Picture(run, cells)
+            yield f"{run.folder}/{cells.picture}", self._render("picture.svg", picture=picture)
+
+    def _published(self, repeated: Iterable[JudgedRun]) -> Iterator[Part]:
         pages = []
         for judged in repeated:
             run, _ = self._load(judged)
             pages.append(published.page_of(run))
-            yield from self._files(pages[-1])
-        yield from self._files(published_index.page_of(pages))
+            yield from self._parts(pages[-1])
+        yield from self._parts(published_index.page_of(pages))
 
-    def _fixed(self) -> Iterator[File]:
-        yield from self._files(ReadingPage())
-        for name in ASSETS:
-            yield f"assets/{name}", (TEMPLATES / name).read_bytes()
+    def _fixed(self) -> Iterator[Part]:
+        yield from self._parts(ReadingPage())
+        yield [(f"assets/{name}", (TEMPLATES / name).read_bytes()) for name in ASSETS]
 
-    def _files(self, *pages: Page) -> Iterator[File]:
-        return chain.from_iterable(page.files(self._render) for page in pages)
+    def _parts(self, *pages: Page) -> Iterator[Part]:
+        return (page.files(self._render) for page in pages)
 
     def _badge(self, path: str, run: Run, server: str | None = None) -> File:
         return path, self._render("badge.svg", badge=feeds.badge(run.comparison, server))
 
-    def _group(self, sources: Sequence[str], files: Callable[[], Iterable[File]]) -> Group:
-        return Group(judgement_cache.digest(code_digest(), *(each.encode() for each in sources)), files)
+    def _group(self, sources: Sequence[str], parts: Callable[[], Iterable[Part]]) -> Group:
+        return Group(judgement_cache.digest(code_digest(), *(each.encode() for each in sources)), parts)
 
     def _sources(self, run: JudgedRun) -> list[str]:
         """The sources of a run's own pages."""

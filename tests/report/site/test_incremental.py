@@ -13,7 +13,7 @@ from shootout.report.site.incremental import Group
 
 
 def a_group(key: str, *files: File) -> Group:
-    return Group(key, lambda: files)
+    return Group(key, lambda: [[file] for file in files])
 
 
 def inside(out: Path) -> dict[str, str]:
@@ -22,7 +22,7 @@ def inside(out: Path) -> dict[str, str]:
     return {str(path.relative_to(out)): path.read_text() for path in found}
 
 
-def never() -> list[File]:
+def never() -> list[list[File]]:
     raise AssertionError("made again")
 
 
