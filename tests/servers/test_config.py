@@ -67,6 +67,7 @@ def test_it_keeps_to_its_directory_and_to_this_machine(tmp_path: Path) -> None:
         "tmpdir": "/tmp",
         "skip-log-bin": "",
         "max_connections": "7",
+        "net_retry_count": "10",
     }
     found = effective(AnInstallation(), tmp_path, wanted)
     for name in ("bind_address", "admin_address", "mysqlx_bind_address"):
@@ -76,6 +77,7 @@ def test_it_keeps_to_its_directory_and_to_this_machine(tmp_path: Path) -> None:
     assert found["tmpdir"] == f'"{tmp_path}/tmp"'
     assert (tmp_path / "tmp").is_dir()
     assert (found["skip_log_bin"], found["max_connections"]) == ("", "7")
+    assert int(found["net_retry_count"]) > 1e9
     assert found["basedir"] == '"/opt/my sql"'
 
 
