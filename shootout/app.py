@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from shootout.analysis import baseline, claims, compare, history, ledger
+from shootout.analysis import baseline, claims, compare, gate, history, ledger
 from shootout.document import journal, merge
 from shootout.errors import InputError
 from shootout.inputs import acknowledgements, matrix
@@ -78,7 +78,7 @@ class Conclusion:
     @property
     def exit_code(self) -> int:
         """The exit code that docs/cli.md defines."""
-        return compare.exit_code(self.comparison)
+        return gate.exit_code(self.comparison)
 
     @property
     def json(self) -> bytes:
@@ -141,7 +141,8 @@ def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **place
     found = {
         "run": comparison.header.run,
         **places,
-        "advisory": compare.advisory(comparison),
+        "standing": gate.standing(comparison),
+        "failing": [cell.cell for cell in comparison.cells if gate.counts(cell, comparison)],
         "aa_cells_wanting": ledger.cells_needed(comparison.false_alarms, comparison.policy),
         "cells": comparison.cells,
         "curves": comparison.curves,

@@ -14,7 +14,7 @@ import msgspec
 from rich.console import Console
 
 from shootout import __version__, app, harness
-from shootout.analysis import compare
+from shootout.analysis import gate
 from shootout.app import Conclusion, Request
 from shootout.errors import InputError, MeasureError
 from shootout.inputs.options import (
@@ -121,7 +121,7 @@ def _compare(args: argparse.Namespace) -> int:
             print(app.as_json(comparison, document=str(path)).decode())
         else:
             terminal.print_verdicts(_console(), comparison)
-    return max(compare.exit_code(comparison) for comparison in comparisons)
+    return max(gate.exit_code(comparison) for comparison in comparisons)
 
 
 def _baseline_accept(args: argparse.Namespace) -> int:

@@ -407,11 +407,14 @@ def a_cell_comparison(document: RunDocument, cell: Cell, base: Cell, policy: Pol
     )  # fmt: skip
 
 
-def decided_by(cell: CellComparison, metric: Metric, ratio: float) -> CellComparison:
+def decided_by(
+    cell: CellComparison, metric: Metric, ratio: float, confirmed: bool | None = None
+) -> CellComparison:
     """The same cell, judged by that metric alone."""
     judged = MetricVerdict(
         metric=metric, verdict=cell.verdict, p_value=0.001, margin=0.1, spread=0.01, floor=None,
-        detectable=None, confirmed=None, ratio=Interval(estimate=ratio, low=ratio - 0.02, high=ratio + 0.02),
+        ratio=Interval(estimate=ratio, low=ratio - 0.02, high=ratio + 0.02), detectable=None,
+        confirmed=confirmed,
     )  # fmt: skip
     return replace(cell, judged=(judged,))
 

@@ -7,6 +7,7 @@
     bias      idle servers running, stopped, or each alone; and long runs of a single server
     noise     a server against itself where it writes, idle servers running or stopped
     replay    recorded A/A cells with losses added, at their own and at lower noise
+    gate      which of the regressions of aa, paused, power and replay fail the gate of a new runner
 
 Results go to reports/verdict/ as they come and are not measured again: stop and continue as you like.
 Everything takes seven and a half hours, on an otherwise idle machine. Prints Markdown. The published runs are
@@ -43,7 +44,9 @@ RECORDED = REPORTS / "showcase" / "verdict"
 SERVERS = ("mysql-8.0.12", "mysql-5.7.22", "mariadb-10.11")
 LOSSES = (0.01, 0.02, 0.03, 0.05, 0.10)
 STOPPED = 0.005  # the share for which the base is stopped (injector.py)
+WRITTEN = (0.03, 0.05, 0.10, 0.15, 0.25)
 POLICY = Policy()
+NEW_RUNNER = Policy(false_alarms_max=0.05)
 CONFIRMING = 2
 
 AA = """
@@ -140,6 +143,7 @@ def main() -> None:
         "bias": bias,
         "noise": noise,
         "replay": replay,
+        "gate": new_runner,
     }
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -263,8 +267,7 @@ def power(records: Records) -> Iterator[str]:
             loss = LOSSES[place - 1]
             truth = (1 - injected[str(place)]) / (1 - injected["0"])
             for seconds in MEASURED_S:
-                shorter = judging.shorter(gate, seconds / 2 / POWER_STARTS)
-                judged = judging.with_starts(shorter, POWER_STARTS - CONFIRMING, CONFIRMING)
+                judged = _of_length(gate, seconds)
                 found.setdefault((loss, seconds), []).extend(
                     cell.verdict is Verdict.REGRESSED
                     for cell in judging.cells(judged, POLICY, confirming=True)
@@ -328,6 +331,41 @@ def replay(records: Records) -> Iterator[str]:
             ]
             rates.append(share(hits))
         yield row(f"{100 * loss:g} %", *rates)
+
+
+def new_runner(records: Records) -> Iterator[str]:
+    """How many regressions fail the gate of a runner whose false-alarm rate is not known."""
+    yield from head("", "cells", "regressed", "fail the gate")
+    aa = [gate for document in aa_documents(records) for gate in judging.heads(document)]
+    paused = [gate for document in paused_documents(records) for gate in judging.heads(document)]
+    yield _failing("a server against itself", [*map(_confirmed, aa), *map(_confirmed, paused)])
+    for loss in WRITTEN:
+        slower = (_confirmed(judging.slower(gate, loss)) for gate in aa)
+        yield _failing(f"{100 * loss:g} % written into these cells", slower)
+    for place, loss in enumerate(LOSSES, 1):
+        for seconds in MEASURED_S:
+            shorter = (
+                _of_length([*judging.heads(records.run(f"power-{number}", POWER, (), 0))][place - 1], seconds)
+                for number in range(1, POWER_RUNS + 1)
+            )
+            yield _failing(f"{100 * loss:g} % injected, {seconds:g} s", shorter)
+
+
+def _failing(name: str, gates: Iterable[RunDocument]) -> str:
+    gates = list(gates)
+    cells = sum(len(gate.header.blocks) for gate in gates)
+    found = [fails for gate in gates for _, fails in judging.failing(gate, NEW_RUNNER)]
+    return row(name, str(cells), str(len(found)), str(sum(found)))
+
+
+def _confirmed(gate: RunDocument) -> RunDocument:
+    return judging.with_starts(gate, 7 - CONFIRMING, CONFIRMING)
+
+
+def _of_length(gate: RunDocument, seconds: float) -> RunDocument:
+    """A gate of the power runs with so many seconds of measuring for each cell."""
+    shorter = judging.shorter(gate, seconds / 2 / POWER_STARTS)
+    return judging.with_starts(shorter, POWER_STARTS - CONFIRMING, CONFIRMING)
 
 
 # --- against the usual ways -----------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import structs
 
 from shootout._engine import Histogram
-from shootout.analysis import compare, pairs, stats
+from shootout.analysis import compare, gate, pairs, stats
 from shootout.model.plan import Block, Policy
 from shootout.model.run import RunDocument, Samples, StartRecord
 from shootout.model.value import Value
@@ -85,6 +85,14 @@ def cells(document: RunDocument, policy: Policy, *, confirming: bool) -> tuple[C
     return tuple(each for each in compare.compare(document, policy).cells if each.cell != each.base)
 
 
+def failing(document: RunDocument, policy: Policy) -> Iterator[tuple[CellComparison, bool]]:
+    """The regressed cells, and whether each fails the gate of a runner whose noise is not known."""
+    comparison = structs.replace(compare.compare(document, policy), false_alarms=None)
+    for each in comparison.cells:
+        if each.verdict is Verdict.REGRESSED:
+            yield each, gate.counts(each, comparison)
+
+
 def slower(document: RunDocument, loss: float, noise: float | None = None) -> RunDocument:
     """A pair's run with a head that is slower by the share `loss`.
 
@@ -128,9 +136,9 @@ def budget(document: RunDocument, block: Block) -> Budget | None:
 def budgets(gates: Iterable[RunDocument]) -> dict[tuple[str, int], list[Budget]]:
     """The budgets of all blocks, by workload and threads."""
     found: dict[tuple[str, int], list[Budget]] = {}
-    for gate in gates:
-        for block in gate.header.blocks:
-            if (each := budget(gate, block)) is not None:
+    for document in gates:
+        for block in document.header.blocks:
+            if (each := budget(document, block)) is not None:
                 found.setdefault((block.workload, block.threads), []).append(each)
     return found
 

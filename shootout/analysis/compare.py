@@ -26,7 +26,7 @@ from shootout.inputs import acknowledgements, toml
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Cell, Policy
 from shootout.model.run import RunDocument, RunHeader, StartRecord
-from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
+from shootout.model.verdict import Acknowledgement, CellComparison, Comparison
 
 EntriesByKind = Mapping[ledger.Kind, Sequence[LedgerEntry]]
 
@@ -126,31 +126,6 @@ def half_width(starts: Sequence[StartRecord], policy: Policy) -> float:
     base, *heads = [pairs.of_server(starts, samples.server) for samples in starts[-1].samples] or [{}]
     effects = [pairs.throughput(base, head, policy) for head in heads]
     return max((_half_width(effect) for effect in effects), default=0.0)
-
-
-def exit_code(comparison: Comparison) -> int:
-    """3 if a cell failed, 1 if one regressed, 4 if one is undecided and the policy fails that; else 0.
-
-    Acknowledged regressions fail nothing, nor does any regression on a runner whose verdicts are `advisory`.
-    """
-    verdicts = {cell.verdict for cell in comparison.cells if cell.acknowledged is None}
-    if Verdict.FAILED in verdicts:
-        return 3
-    if Verdict.REGRESSED in verdicts and not advisory(comparison):
-        return 1
-    undecided = any(
-        cell.verdict is Verdict.INCONCLUSIVE or (cell.verdict is Verdict.UNJUDGED and cell.cell != cell.base)
-        for cell in comparison.cells
-    )
-    return 4 if undecided and comparison.policy.inconclusive_fails else 0
-
-
-def advisory(comparison: Comparison) -> bool:
-    """Whether the runner's false-alarm rate may be above the policy's: the upper bound of its interval is.
-
-    With few A/A cells it always is.
-    """
-    return ledger.cells_needed(comparison.false_alarms, comparison.policy) > 0
 
 
 def _pairs(document: RunDocument, policy: Policy, base: str | None) -> list[Pair]:

@@ -10,7 +10,7 @@ from shootout.analysis.figures import completed
 from shootout.analysis.pairs import Pair, Starts, both_steady, start_log_tps, unsteady
 from shootout.analysis.verdicts import Decision, change_text
 from shootout.model.plan import THROUGHPUT, Cell
-from shootout.model.run import RunDocument, RunHeader, Warning
+from shootout.model.run import REOPENED, RunDocument, RunHeader, Warning
 from shootout.model.verdict import CellFigures, Latency, MetricVerdict, Verdict
 from shootout.numbers import plain_percent
 
@@ -124,6 +124,10 @@ def _load_warnings(header: RunHeader, cell: Cell, starts: Starts, figures: CellF
     if lost := {code: count for code, count in figures.errors.items() if code not in RETRIED}:
         text = f"Connections were lost, or could not be reopened at once ({_codes(lost)})"
         yield Warning(code="lost", text=text)
+    if reopened := sum(samples.counters.get(REOPENED, 0) for samples in starts.values()):
+        times = "once" if reopened == 1 else f"{reopened:.0f} times"
+        text = f"The server closed the suite's own connection {times}; it was opened again"
+        yield Warning(code="reopened", text=text)
     busy = _client_share(header, cell, starts, figures.latency)
     if busy > CLIENT_MAX:
         text = f"The load engine used about {100 * busy:.0f} % of its CPUs: it may be the bottleneck"

@@ -16,7 +16,7 @@ from shootout.measure.dataset import Loaded, Template
 from shootout.measure.plan import Plan
 from shootout.measure.rounds import ServerHandle, reason
 from shootout.model.plan import Container, Dataset, ServerReference
-from shootout.model.run import ABSENT, ServerRecord, Warning
+from shootout.model.run import ABSENT, REOPENED, ServerRecord, Warning
 from shootout.paths import cache_folder
 from shootout.runner import machine
 from shootout.servers import cache, catalogue, instances, native
@@ -218,7 +218,7 @@ def handle(label: str, instance: Running) -> ServerHandle:
 
 def _counters(instance: Running, of_host: Mapping[str, Callable[[], float]]) -> dict[str, float]:
     counted = {name: value for name, value in instance.status().items() if is_counted(name)}
-    return counted | {name: read() for name, read in of_host.items()}
+    return counted | {name: read() for name, read in of_host.items()} | {REOPENED: instance.reopened}
 
 
 def is_counted(name: str) -> bool:

@@ -207,7 +207,8 @@ class Policy(Value):
     trim: Annotated[float, Meta(ge=0, lt=0.5)] = 0.2  # share of rounds cut from each end of a start
     floor_factor: Annotated[float, Meta(ge=0)] = 1.5  # a change must exceed this many A/A noise floors
     confirm_starts: Annotated[int, Meta(ge=0)] = 2  # fresh starts to confirm an apparent change; 0: none
-    # While the runner's false-alarm rate may be higher, verdicts are advisory; 1: never.
+    # While the runner's false-alarm rate may be higher, only a confirmed regression whose whole interval lies
+    # beyond the margin fails a gate; 1: every regression does.
     false_alarms_max: Annotated[float, Meta(gt=0, le=1)] = 1.0
     inconclusive_fails: bool = False  # whether an inconclusive cell fails a gate
 

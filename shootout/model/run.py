@@ -133,6 +133,9 @@ class ServerRecord(Value):
         return next((warning.text for warning in self.warnings if warning.code == ABSENT), "")
 
 
+REOPENED: Final = "connections_reopened"  # a counter: how often the server closed the suite's own connection
+
+
 class Samples(Value):
     """The slices of one server in one start of one block; arrays have one entry per round."""
 

@@ -303,7 +303,10 @@ def print_doctor(console: Console, report: Report) -> None:
     )
     if wanting := report.aa_cells_wanting:
         cells = "1 more A/A cell" if wanting == 1 else f"{wanting} more A/A cells"
-        console.print(f"gate verdicts remain advisory until {cells} show no false alarm", highlight=False)
+        console.print(
+            f"until {cells} show no false alarm, only confirmed regressions beyond the margin fail a gate",
+            highlight=False,
+        )
 
 
 def _print_calibration(console: Console, calibration: Calibration) -> None:
@@ -412,8 +415,8 @@ def print_verdicts(console: Console, comparison: Comparison) -> None:
             causes = "; ".join(map(wording.cause, each.causes[:2]))
             text = f"{wording.causes_title(each)}, {_name(each.cell)}: {causes}"
             console.print(Text(wording.visible(text), style="dim"), soft_wrap=True)
-    if advice := wording.advice(comparison):
-        console.print(Text(wording.visible(advice), style="yellow"), soft_wrap=True)
+    if standing := wording.standing(comparison):
+        console.print(Text(wording.visible(standing), style="yellow"), soft_wrap=True)
     for each in comparison.cells:
         if each.verdict is Verdict.FAILED:
             console.print()

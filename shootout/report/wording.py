@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from msgspec import structs
 
-from shootout.analysis import ledger, metrics
+from shootout.analysis import gate, ledger, metrics
 from shootout.model.plan import THROUGHPUT, Dataset, Load, Policy
 from shootout.model.run import RunHeader
 from shootout.model.verdict import (
@@ -292,29 +292,34 @@ def _pace(load: Load) -> list[str]:
     return [f"{load.think} think time of {load.think_s:g} s"] if load.think_s else []
 
 
-def advice(comparison: Comparison) -> str:
-    """Why the run's verdicts are advisory; empty if they can fail a gate."""
-    known, policy = comparison.false_alarms, comparison.policy
-    more = ledger.cells_needed(known, policy)
-    if not more or not heads(comparison):
+def standing(comparison: Comparison) -> str:
+    """Which regressions fail a gate, and why; empty if all do."""
+    state = gate.standing(comparison)
+    if state == "proven" or not heads(comparison):
         return ""
-    rate, cells = "this runner's false-alarm rate is unknown", _counted(more, "A/A cell")
-    if known is not None:
-        alarms = f"{known.alarms or 'none'} of {_counted(known.cells, 'A/A cell')}"
-        most = percents(known.share.high)
-        rate = f"{alarms} on this runner gave a false alarm, so the false-alarm rate may be up to {most}"
-        cells = _counted(more, "more A/A cell")
-    return (
-        f"These verdicts are advisory: {rate}. {cells} without a false alarm would show that it is at most "
-        f"{share(policy.false_alarms_max)}; shootout doctor --calibrate measures A/A cells"
+    known, policy = comparison.false_alarms, comparison.policy
+    if state == "refuted" and known is not None:
+        alarms = f"{known.alarms} of {_counted(known.cells, 'A/A cell')}"
+        most = share(policy.false_alarms_max)
+        return f"No regression fails the gate: {alarms} on this runner gave a false alarm; {most} are allowed"
+    more = _counted(ledger.cells_needed(known, policy), "more A/A cell" if known else "A/A cell")
+    rule = (
+        f"until {more} without a false alarm are known, only a confirmed regression whose whole interval "
+        "lies beyond the margin does; shootout doctor --calibrate measures A/A cells"
     )
+    regressed = [c for c in comparison.cells if c.verdict is Verdict.REGRESSED and c.acknowledged is None]
+    if not regressed:
+        return f"No regression fails the gate: {rule}"
+    failing = sum(gate.counts(c, comparison) for c in regressed)
+    verb = "fails" if failing == 1 else "fail"
+    return f"{failing or 'None'} of {_counted(len(regressed), 'regression')} {verb} the gate: {rule}"
 
 
 def gate_exemption(c: CellComparison, comparison: Comparison) -> str:
     """Why a regression does not fail the gate; empty if it does."""
     if (known := c.acknowledged) is not None:
         return f"acknowledged by {known.owner} until {known.expires}: {known.reason}"
-    return advice(comparison)
+    return "" if gate.counts(c, comparison) else standing(comparison)
 
 
 def properties(c: CellComparison) -> dict[str, str]:

@@ -42,7 +42,7 @@ def write(
         "tmpdir": quoted(directory / "tmp"),  # a killed server leaves files in it
         "log-error": quoted(directory / "error.log"),
         **dict.fromkeys(("bind-address", *_address_options(settings)), "127.0.0.1"),
-        # Each SIGCONT interrupts the reads of idle connections, and 5.5 closes one after this many (default 10).
+        # Each SIGCONT interrupts reads of idle connections; 5.5 closes one after this many (default 10).
         "net_retry_count": "4294967295",
         **_own_options(installation.family, installation.version),
     }

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import pymysql
 from pymysql.connections import Connection
-from pymysql.constants.CR import CR_CONNECTION_ERROR
+from pymysql.constants.CR import CR_CONNECTION_ERROR, CR_SERVER_GONE_ERROR, CR_SERVER_LOST
 from pymysql.cursors import Cursor
 
 from shootout.errors import MeasureError
@@ -38,6 +38,7 @@ class Running(ABC):
 
     def __init__(self) -> None:
         self._control: Connection[Cursor] | None = None
+        self.reopened = 0  # times that the server closed the connection for queries, and lived
 
     def __enter__(self) -> Self:
         return self
@@ -91,20 +92,28 @@ class Running(ABC):
     def query(self, sql: str, timeout_s: float | None = None) -> tuple[tuple[Any, ...], ...]:
         """The rows of `sql`; bytes are decoded as UTF-8.
 
-        Raises MeasureError with the server's message if it fails or takes longer than `timeout_s`
-        (None: QUERY_TIMEOUT_S).
+        Opens the connection again, once, if a server of ours has closed it and lives. Raises MeasureError
+        with the server's message if the statement fails or takes longer than `timeout_s` (None:
+        QUERY_TIMEOUT_S).
         """
         timeout_s = QUERY_TIMEOUT_S if timeout_s is None else timeout_s
+        known = self._control is not None
         try:
-            if self._control is None:
-                self._control = self.connect(read_timeout=min(timeout_s, QUERY_TIMEOUT_S))
-            wait_for(self._control, timeout_s)
-            with self._control.cursor() as cursor:
-                cursor.execute(sql)
-                return tuple(tuple(map(_text, row)) for row in cursor.fetchall())
+            return self._rows(sql, timeout_s)
         except pymysql.Error as error:
             self._control = None
+            if known and self.ours and _closed_before(sql, error) and self.alive():
+                self.reopened += 1
+                return self.query(sql, timeout_s)
             raise MeasureError(f"{sql}: {error}{self.post_mortem()}") from error
+
+    def _rows(self, sql: str, timeout_s: float) -> tuple[tuple[Any, ...], ...]:
+        if self._control is None:
+            self._control = self.connect(read_timeout=min(timeout_s, QUERY_TIMEOUT_S))
+        wait_for(self._control, timeout_s)
+        with self._control.cursor() as cursor:
+            cursor.execute(sql)
+            return tuple(tuple(map(_text, row)) for row in cursor.fetchall())
 
     def status(self) -> dict[str, float]:
         """The server's numeric global status counters."""
@@ -157,6 +166,14 @@ def version_of(connection: Connection[Cursor]) -> str:
         cursor.execute("SELECT VERSION()")
         ((version,),) = cursor.fetchall()
     return str(version)
+
+
+def _closed_before(sql: str, error: pymysql.Error) -> bool:
+    """Whether the server had closed the connection, so that the statement can be sent again."""
+    code, message = error.args[0], str(error)
+    if code == CR_SERVER_LOST and "timed out" not in message:
+        return sql.startswith(("SELECT", "SHOW"))  # it may have been executed
+    return bool(code == CR_SERVER_GONE_ERROR)
 
 
 def _text(value: Any) -> Any:

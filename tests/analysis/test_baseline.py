@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from shootout.analysis import baseline, compare, stats
+from shootout.analysis import baseline, compare, gate, stats
 from shootout.errors import InputError
 from shootout.model.plan import Block
 from shootout.model.run import RunDocument, SettingRecord, StartRecord, WorkloadRecord
@@ -57,8 +57,8 @@ def test_a_run_is_held_against_the_one_that_was_accepted(tmp_path: Path) -> None
     assert cell.ratio.estimate == pytest.approx(math.exp(-0.1), abs=0.002)
     assert cell.reason.startswith("9.5 % slower")
     assert cell.reason.endswith("; as a ratio to a")
-    assert compare.exit_code(worse) == 1
-    assert compare.exit_code(against_baseline(tmp_path, a_run(20, "r2"))) == 0
+    assert gate.exit_code(worse) == 1
+    assert gate.exit_code(against_baseline(tmp_path, a_run(20, "r2"))) == 0
 
 
 def test_a_machine_that_got_slower_for_everyone_is_no_regression(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_without_a_baseline_nothing_is_judged_and_nothing_fails(tmp_path: Path) 
     assert found.cells[1].reason.startswith(
         "no baseline for reads on this runner yet; accept one with `shootout"
     )
-    assert compare.exit_code(found) == 0
+    assert gate.exit_code(found) == 0
 
 
 def test_an_incompatible_baseline_is_refused_and_the_difference_named(tmp_path: Path) -> None:
@@ -219,10 +219,10 @@ def test_what_is_said_beside_the_anchor_is_not_said_of_a_baseline(tmp_path: Path
     now = a_run(-10, "r2")
     found = judged(now)
     cell = found.cells[1]
-    assert (cell.verdict, cell.acknowledged, compare.exit_code(found)) == (Verdict.REGRESSED, None, 1)
+    assert (cell.verdict, cell.acknowledged, gate.exit_code(found)) == (Verdict.REGRESSED, None, 1)
     assert (cell.causes, cell.metrics, cell.statements) == ((), (), ())
     assert [warning.code for warning in cell.warnings] == ["noise-floor-unknown", "not-confirmed"]
-    assert compare.exit_code(judged(now, known)) == 0
+    assert gate.exit_code(judged(now, known)) == 0
     assert judged(now, structs.replace(known, at_most=0.05)).cells[1].acknowledged is None
     accepted(tmp_path, a_run(-10))
     same = judged(now).cells[1]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from shootout.analysis import compare, ledger
+from shootout.analysis import compare, gate, ledger
 from shootout.errors import InputError
 from shootout.model.plan import Policy
 from shootout.model.run import StartRecord
@@ -77,25 +77,7 @@ def test_a_false_alarm_is_counted() -> None:
     assert found.aa_controls[0].verdict is Verdict.REGRESSED
     assert found.false_alarms is not None
     assert (found.false_alarms.alarms, found.false_alarms.cells) == (2, 3)
-    assert compare.exit_code(found) == 0  # nothing was done to a server
-
-
-def test_until_false_alarms_are_known_to_be_rare_a_gate_advises() -> None:
-    """Wilson's upper bound falls to 5 % with 73 A/A cells; and with a false alarm among them, with 110."""
-    document, policy = a_document(starts_of(-10)), Policy(false_alarms_max=0.05)
-    for alarms, cells, code in ((0, 0, 0), (0, 72, 0), (0, 73, 1), (1, 109, 0), (1, 110, 1)):
-        kinds = [Verdict.IMPROVED] * alarms + [Verdict.EQUIVALENT] * (cells - alarms)
-        history = [an_entry(0.001, verdict=kind) for kind in kinds]
-        found = compare.compare(document, policy, ledger_entries=history)
-        assert found.cells[1].verdict is Verdict.REGRESSED
-        assert (compare.exit_code(found), compare.advisory(found)) == (code, not code)
-        assert ledger.cells_needed(found.false_alarms, policy) == max(0, (110 if alarms else 73) - cells)
-    assert compare.exit_code(compare.compare(document, Policy())) == 1  # a run is no gate
-
-
-def test_a_failed_cell_fails_a_gate_that_merely_advises() -> None:
-    found = compare.compare(a_document(starts_of(-10), a_failure("b")), Policy(false_alarms_max=0.05))
-    assert (compare.advisory(found), compare.exit_code(found)) == (True, 3)
+    assert gate.exit_code(found) == 0  # nothing was done to a server
 
 
 def test_a_server_that_is_named_twice_is_an_a_a_cell_too() -> None:
@@ -151,24 +133,6 @@ def test_with_one_server_left_there_is_nothing_to_narrow() -> None:
     died = [*starts_of(0)[:1], a_start(2, a_sample("a"))]
     assert compare.half_width(died, Policy()) == 0
     assert compare.half_width([a_start(1)], Policy()) == 0
-
-
-def test_exit_codes() -> None:
-    def code(*documents: tuple[float, bool]) -> int:
-        cells = tuple(
-            cell
-            for change, failed in documents
-            for cell in compare.compare(
-                a_document(starts_of(change), *([a_failure("b")] if failed else []))
-            ).cells
-        )
-        return compare.exit_code(
-            msgspec.structs.replace(compare.compare(a_document(starts_of(0))), cells=cells)
-        )
-
-    assert code((0, False), (10, False)) == 0
-    assert code((0, False), (-10, False)) == 1
-    assert code((0, True), (-10, False)) == 3
 
 
 def test_a_comparison_survives_json() -> None:

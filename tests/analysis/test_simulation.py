@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shootout.analysis import stats, verdicts
+from shootout.analysis import gate, stats, verdicts
 from shootout.analysis.pairs import Change
 from shootout.inputs import matrix
 from shootout.model.plan import THROUGHPUT, Cell, Policy, Sampling
@@ -152,6 +152,14 @@ def test_a_gate_of_a_server_against_itself_rarely_alarms(profile: str, spread: f
     )
     assert before <= 0.09
     assert after <= 0.025
+
+
+@pytest.mark.parametrize(
+    ("spread", "noise"), [(0.04, normal), (0.08, normal), (0.08, two_modes), (0.08, wild)]
+)
+def test_on_a_new_runner_hardly_any_gate_fails_by_chance(spread: float, noise: Noise) -> None:
+    found = list(gates(400, [0.0] * CELLS, spread, noise))
+    assert share([any(map(gate.beyond_doubt, each.after)) for each in found]) <= 0.0125
 
 
 @pytest.mark.parametrize(("profile", "most"), [("gate", 0.045), ("quick", 0.025)])

@@ -14,7 +14,7 @@ import pytest
 from msgspec import structs
 
 from shootout import cli, numbers, paths
-from shootout.analysis import compare
+from shootout.analysis import compare, gate
 from shootout.document import journal
 from shootout.inputs import workload
 from shootout.model.plan import Block, Policy
@@ -114,7 +114,7 @@ def test_samples_reach_pytest_benchmark(lab: Lab, tmp_path: Path) -> None:
         *options, storage, "--benchmark-save=first", f"--benchmark-json={exported}", f"--out={out}"
     )
     run = journal.read(document_in(out))
-    assert first.returncode == compare.exit_code(compare.compare(run)) in (0, 1), first.stdout
+    assert first.returncode == gate.exit_code(compare.compare(run)) in (0, 1), first.stdout
     assert (
         "2 passed" if first.returncode == 0 else "1 failed, 1 passed"
     ) in first.stdout  # what has regressed
@@ -206,7 +206,7 @@ reason = "bug 1"
     ("most", "known", "code", "said"),
     [
         (1.0, "", 1, ""),
-        (0.05, "", 0, "These verdicts are advisory"),
+        (0.05, "", 0, "the gate: until 73 A/A cells"),
         (1.0, KNOWN, 0, "acknowledged by ann until 2030-01-01: bug 1"),
     ],
     ids=["counts", "advises", "acknowledged"],

@@ -5,7 +5,7 @@ import pytest
 from msgspec import structs
 
 from shootout import paths
-from shootout.analysis import compare
+from shootout.analysis import compare, gate
 from shootout.errors import InputError
 from shootout.inputs import acknowledgements
 from shootout.model.plan import Policy
@@ -41,8 +41,8 @@ def test_a_known_regression_is_one_that_fails_nothing() -> None:
     comparison, head = judged(slower(), known())
     assert head.verdict is Verdict.REGRESSED
     assert head.acknowledged == known()
-    assert compare.exit_code(comparison) == 0
-    assert compare.exit_code(compare.compare(slower())) == 1
+    assert gate.exit_code(comparison) == 0
+    assert gate.exit_code(compare.compare(slower())) == 1
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_known_regression_is_one_that_fails_nothing() -> None:
 def test_it_fires_again_beyond_its_bounds(entry: Acknowledgement, code: str, expected: str) -> None:
     comparison, head = judged(slower(), entry)
     assert head.acknowledged is None
-    assert compare.exit_code(comparison) == 1
+    assert gate.exit_code(comparison) == 1
     (text,) = (warning.text for warning in head.warnings if warning.code == code)
     assert expected in text
 
@@ -77,7 +77,7 @@ def test_it_fires_again_beyond_its_bounds(entry: Acknowledgement, code: str, exp
 def test_another_cell_is_not_meant(entry: Acknowledgement) -> None:
     comparison, head = judged(slower(), entry)
     assert head.acknowledged is None
-    assert compare.exit_code(comparison) == 1
+    assert gate.exit_code(comparison) == 1
 
 
 def test_one_of_several_entries_will_do() -> None:

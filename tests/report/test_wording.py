@@ -230,26 +230,33 @@ def test_conditions_are_said_where_they_are_not_the_usual(
     assert wording.conditions(header, workload) == expected
 
 
-def test_advice_says_how_many_more_cells_it_takes() -> None:
-    comparison = builders.a_comparison()
-    said = plain(wording.advice(msgspec.structs.replace(comparison, policy=Policy(false_alarms_max=0.05))))
-    assert said.startswith("These verdicts are advisory: this runner's false-alarm rate is unknown")
-    assert (
-        "73 A/A cells without a false alarm would show that it is at most 5 %; shootout doctor --calibrate"
-        in said
-    )
-    assert wording.advice(comparison) == ""  # under this policy verdicts are never advisory
-    share = Interval(estimate=0.05, low=0.01, high=0.236)
-    known = FalseAlarms(alarms=1, cells=20, share=share)
+def test_it_is_said_which_regressions_fail_the_gate() -> None:
     gate = Policy(false_alarms_max=0.05)
-    said = wording.advice(msgspec.structs.replace(comparison, policy=gate, false_alarms=known))
-    assert (
-        "1 of 20 A/A cells on this runner gave a false alarm, so the false-alarm rate may be up to 23.6 %"
-        in plain(said)
+    comparison = builders.a_comparison()
+    assert wording.standing(comparison) == ""  # under this policy every regression does
+    unknown = msgspec.structs.replace(comparison, policy=gate)
+    assert plain(wording.standing(unknown)) == (
+        "None of 6 regressions fail the gate: until 73 A/A cells without a false alarm are known, only a "
+        "confirmed regression whose whole interval lies beyond the margin does; "
+        "shootout doctor --calibrate measures A/A cells"
     )
-    assert "90 more A/A cells without a false alarm" in plain(said)
+    share = Interval(estimate=0.05, low=0.01, high=0.236)
+    few = msgspec.structs.replace(unknown, false_alarms=FalseAlarms(alarms=1, cells=20, share=share))
+    assert "until 90 more A/A cells without" in plain(wording.standing(few))
+    worst, *others = wording.worst_first(comparison.cells)
+    confirmed = builders.decided_by(worst, "latency_p99", 1.3, confirmed=True)
+    cells = (confirmed, *others)
+    doubtless = msgspec.structs.replace(few, cells=cells)
+    assert plain(wording.standing(doubtless)).startswith("1 of 6 regressions fails the gate: until 90 more")
+    assert wording.gate_exemption(cells[0], doubtless) == ""
+    assert wording.gate_exemption(cells[1], doubtless) == wording.standing(doubtless)
+    share = Interval(estimate=0.25, low=0.11, high=0.47)
+    many = msgspec.structs.replace(unknown, false_alarms=FalseAlarms(alarms=5, cells=20, share=share))
+    assert plain(wording.standing(many)) == (
+        "No regression fails the gate: 5 of 20 A/A cells on this runner gave a false alarm; 5 % are allowed"
+    )
     alone = builders.a_comparison(builders.a_run(builders.a_header([builders.BASE])))
-    assert wording.advice(msgspec.structs.replace(alone, policy=Policy(false_alarms_max=0.05))) == ""
+    assert wording.standing(msgspec.structs.replace(alone, policy=gate)) == ""
 
 
 def test_a_regression_that_fails_nothing_says_why() -> None:
@@ -258,7 +265,7 @@ def test_a_regression_that_fails_nothing_says_why() -> None:
     cell = wording.worst_first(comparison.cells)[0]
     assert cell.verdict is Verdict.REGRESSED
     assert wording.gate_exemption(cell, comparison) == ""
-    assert wording.gate_exemption(cell, gate) == wording.advice(gate) != ""
+    assert wording.gate_exemption(cell, gate) == wording.standing(gate) != ""
     known = Acknowledgement(
         workload="*", server="*", at_most=0.5, expires=date(2027, 3, 31), owner="ann", reason="bug 1"
     )

@@ -60,7 +60,7 @@ def test_the_doctor_tells_of_machine_and_noise(tmp_path: Path, capsys: pytest.Ca
     assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path)]) == 0
     text = capsys.readouterr().out
     assert "false alarms: 0 in 2 A/A cells" in text
-    assert "gate verdicts remain advisory until 71 more A/A cells show no false alarm" in text
+    assert "until 71 more A/A cells show no false alarm, only confirmed regressions" in text
     assert "detects −5 %" in text
     assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

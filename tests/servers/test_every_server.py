@@ -13,19 +13,25 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 import pymysql
 import pytest
+from msgspec import structs
 
+from shootout import app
 from shootout._engine import Engine
+from shootout.document import journal
 from shootout.inputs import workload
-from shootout.measure import dataset, managed
+from shootout.inputs.options import Selection
+from shootout.measure import campaign, dataset, managed
 from shootout.measure.dataset import SCHEMAS, Template
 from shootout.model.plan import Dataset, Load
+from shootout.model.run import REOPENED
 from shootout.model.value import Protocol
+from shootout.runner import machine
 from shootout.servers import catalogue, instances, reference
 from shootout.servers.accounts import LOAD_USER
 from shootout.servers.native import Tree
@@ -34,8 +40,24 @@ from tests.runs import until
 
 pytestmark = pytest.mark.real
 
-# Small downloads, and of every way to initialise and to be run one.
-IN_EVERY_RUN = ("mysql-5.6.24", "mysql-5.7.22", "mysql-8.0.12", "mariadb-10.1.23", "mariadb-10.11")
+# Of every generation, and of every way to initialise and to be run, one.
+GENERATIONS = (
+    "mysql-5.5.34",
+    "mysql-5.6.24",
+    "mysql-5.7.22",
+    "mysql-8.0.12",
+    "mariadb-10.1.23",
+    "mariadb-10.11",
+)
+IN_EVERY_RUN = (
+    "mysql-5.5.34",
+    "mysql-5.6.24",
+    "mysql-5.7.22",
+    "mysql-8.0.12",
+    "mariadb-10.1.23",
+    "mariadb-10.11",
+)
+PROFILES = ("quick", "engines", "flavours", "history", "scaling", "shootout")  # of every settings profile one
 TREES = [f"path:{each}" for each in os.environ.get("SHOOTOUT_TEST_TREES", "").split(":") if each]
 SBTEST, TPCC = Dataset(tables=2, rows=5_007, seed=5), Dataset(kind="tpcc")
 OWN_ACCOUNTS = {  # that versions make for themselves: nobody can log in with them
@@ -47,6 +69,7 @@ OWN_ACCOUNTS = {  # that versions make for themselves: nobody can log in with th
 LISTENING = "0A"
 UNCLEAN = re.compile(r"(?i)not shut ?down normally|crash recovery|apply batch|recovering after a crash")
 SLICE_S, TIMEOUT_S = 0.5, 30.0
+ROUNDS = 40
 CHECKSUM = pytest.StashKey[str]()
 
 
@@ -152,6 +175,23 @@ def test_it_runs_from_a_copy_of_its_template(server: Server, home: Path) -> None
     assert UNCLEAN.search((home / "error.log").read_text(errors="replace")[before:]) is None
 
 
+def test_idle_connections_outlive_stops(server: Server, home: Path) -> None:
+    """MySQL 5.5 closes a connection whose read is interrupted ten times, unless told otherwise."""
+    with instances.start(server.installation, home, server.options) as instance:
+        instance.status()
+        program = workload.compile_program("w", workload.load("oltp_read_only"), SBTEST, Load())
+        engine = Engine(msgspec.json.encode(program), 1, 1)
+        managed.connect(engine, instance, SCHEMAS["sbtest"], 4)
+        for _ in range(ROUNDS):
+            machine.stop(instance.pid, True)
+            machine.stop(instance.pid, False)
+            time.sleep(0.002)  # for reads to be interrupted
+        taken = engine.slice(0, 0.0, SLICE_S, TIMEOUT_S)
+        assert (taken.completed > 0, taken.errors) == (True, {})
+        assert instance.status()
+        assert instance.reopened == 0
+
+
 def test_nobody_gets_in_without_a_password(server: Server, home: Path) -> None:
     with instances.start(server.installation, home, server.options) as instance:
         accounts = set(instance.query("SELECT User, Host FROM mysql.user"))
@@ -201,3 +241,36 @@ time.sleep(60)
     assert time.monotonic() - began_s < 5
     with instances.start(server.installation, home, server.options) as instance:
         assert instance.query(f"SELECT COUNT(*) FROM {SCHEMAS['sbtest']}.sbtest2") == ((SBTEST.rows,),)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("threads", [1, 32])
+@pytest.mark.parametrize("profile", PROFILES)
+def test_all_keep_their_connections_side_by_side(profile: str, threads: int, tmp_path: Path) -> None:
+    """Each is stopped and resumed every round where the workload writes."""
+    servers = [*catalogue.load(), *TREES]
+    asked = Selection.read(
+        profile=profile,
+        servers=",".join(servers),
+        workloads="oltp_read_only,oltp_read_write",
+        threads=str(threads),
+        table_size="10000",
+    )
+    made = app.plan(asked)
+    slices_s = 0.02 if threads == 1 else 0.4  # as long as they become by themselves
+    sampling = structs.replace(
+        made.profile.sampling,
+        starts_min=1,
+        starts_max=1,
+        slice_s=0.02,
+        measure_s=ROUNDS * slices_s,
+        budget_s=3600.0,
+        calibrated=False,
+    )
+    made = replace(made, profile=structs.replace(made.profile, sampling=sampling))
+    document = journal.read(campaign.measure(made, tmp_path, lambda progress: None))
+    assert document.failures == ()
+    samples = [each for start in document.starts for each in start.samples]
+    assert [each.server for each in samples if len(each.window_s) < ROUNDS] == []
+    assert len(samples) == 2 * len(servers)
+    assert {each.server: each.counters[REOPENED] for each in samples if each.counters[REOPENED]} == {}

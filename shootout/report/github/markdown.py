@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from shootout import numbers
-from shootout.analysis import compare
+from shootout.analysis import gate
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.report import wording
 
@@ -42,11 +42,10 @@ def comment(comparisons: Sequence[Comparison], link: str | None = None) -> str:
 
 def annotate(comparison: Comparison) -> Iterator[str]:
     """Workflow commands that annotate regressions and failures, worst first."""
-    regressed = "warning" if compare.advisory(comparison) else "error"
     annotated = [each for each in wording.worst_first(comparison.cells) if each.verdict in _ANNOTATED]
     for each in annotated[:ANNOTATIONS_MAX]:
-        failed = each.verdict is Verdict.FAILED
-        level = "notice" if each.acknowledged else "error" if failed else regressed
+        fails = each.verdict is Verdict.FAILED or gate.counts(each, comparison)
+        level = "notice" if each.acknowledged else "error" if fails else "warning"
         title = f"{wording.verdict(each)}: {each.cell.workload}, {wording.threads(each.cell.threads)}"
         text = f"{each.cell.server}: {each.reason}"
         yield f"::{level} title={_property(title)}::{_data(text)}"
@@ -72,8 +71,8 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     for headline in wording.headlines(comparison):
         yield f"**{escaped(headline.text)}**"
         yield ""
-    if advice := wording.advice(comparison):
-        yield escaped(advice)
+    if standing := wording.standing(comparison):
+        yield escaped(standing)
         yield ""
     yield "| workload | threads | server | base, tps | tps | change | interval | detectable | verdict |"
     yield "|---|--:|---|--:|--:|--:|---|--:|---|"

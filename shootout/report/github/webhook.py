@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from shootout.analysis import compare
 from shootout.model.value import Value
 from shootout.model.verdict import Comparison
 from shootout.report import wording
@@ -27,8 +26,8 @@ def message(comparisons: Sequence[Comparison], link: str | None = None) -> Messa
     lines = []
     for comparison in comparisons:
         lines += [_plain(each.text) for each in wording.headlines(comparison)]
-        if compare.advisory(comparison):
-            lines.append("The verdicts are advisory: this runner's false-alarm rate is too high or unknown.")
+        if standing := wording.standing(comparison):
+            lines.append(_plain(standing))
     text = "\n".join(lines)[:TEXT_MAX]
     return Message(text=text if link is None else f"{text}\n<{link}|The report>")
 

@@ -48,7 +48,7 @@ def renderer() -> Render:
     )
     environment.policies |= {"json.dumps_function": _json, "json.dumps_kwargs": {}}
     environment.filters |= {
-        "advice": wording.advice,
+        "standing": wording.standing,
         "breakable": markup.breakable,
         "busy_cpus": workload.busy_cpus,
         "cause": wording.cause,

@@ -95,8 +95,8 @@ def test_likely_causes_and_what_verdicts_are_worth_are_said() -> None:
     def as_shown(text: str) -> str:
         return " ".join(text.split())
 
-    assert as_shown(wording.advice(run.comparison)) in overview
-    assert "These verdicts are advisory" in overview
+    assert as_shown(wording.standing(run.comparison)) in overview
+    assert "fail the gate: until" in overview
     assert f"likely cause: {as_shown(causes[0])}" in overview
     assert as_shown(f"Likely causes {' '.join(causes)}") in cell
 

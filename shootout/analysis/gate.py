@@ -1,0 +1,56 @@
+"""What fails a gate: the exit code, and which regressions count while a runner's noise is not known."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from shootout.analysis import ledger
+from shootout.model.plan import THROUGHPUT
+from shootout.model.verdict import CellComparison, Comparison, MetricVerdict, Verdict
+
+Standing = Literal["proven", "provisional", "refuted"]
+
+
+def exit_code(comparison: Comparison) -> int:
+    """3: a cell failed; 1: a regression counts; 4: a cell is undecided and the policy fails that; else 0."""
+    if any(cell.verdict is Verdict.FAILED and cell.acknowledged is None for cell in comparison.cells):
+        return 3
+    if any(counts(cell, comparison) for cell in comparison.cells):
+        return 1
+    undecided = any(
+        cell.verdict is Verdict.INCONCLUSIVE or (cell.verdict is Verdict.UNJUDGED and cell.cell != cell.base)
+        for cell in comparison.cells
+    )
+    return 4 if undecided and comparison.policy.inconclusive_fails else 0
+
+
+def standing(comparison: Comparison) -> Standing:
+    """What the runner's A/A cells say of its false-alarm rate.
+
+    Proven: it is at most the policy's, as the upper end of its interval is. Refuted: it is higher, as the
+    lower end is. Provisional: they cannot tell yet.
+    """
+    known, policy = comparison.false_alarms, comparison.policy
+    if ledger.cells_needed(known, policy) == 0:
+        return "proven"
+    return "refuted" if known is not None and known.share.low > policy.false_alarms_max else "provisional"
+
+
+def counts(cell: CellComparison, comparison: Comparison) -> bool:
+    """Whether a cell's regression fails the gate.
+
+    Every one does on a proven runner, none on a refuted one; until then those that are beyond doubt. An
+    acknowledged one never does.
+    """
+    if cell.verdict is not Verdict.REGRESSED or cell.acknowledged is not None:
+        return False
+    state = standing(comparison)
+    return state == "proven" or (state == "provisional" and any(map(beyond_doubt, cell.judged)))
+
+
+def beyond_doubt(metric: MetricVerdict) -> bool:
+    """Whether a regression was confirmed, and its whole interval lies beyond the margin."""
+    if metric.verdict is not Verdict.REGRESSED or metric.confirmed is not True:
+        return False
+    loss = 1 / metric.ratio.high if metric.metric == THROUGHPUT else metric.ratio.low
+    return loss > 1 + metric.margin

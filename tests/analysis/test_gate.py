@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from shootout.analysis import compare, gate, ledger
+from shootout.model.plan import Policy
+from shootout.model.run import StartRecord
+from shootout.model.verdict import Verdict
+from tests.analysis.builders import a_document, a_failure, an_entry, confirming, starts_of
+
+GATE = Policy(false_alarms_max=0.05)
+
+
+def test_exit_codes() -> None:
+    def code(*documents: tuple[float, bool]) -> int:
+        cells = tuple(
+            cell
+            for change, failed in documents
+            for cell in compare.compare(
+                a_document(starts_of(change), *([a_failure("b")] if failed else []))
+            ).cells
+        )
+        return gate.exit_code(msgspec.structs.replace(compare.compare(a_document(starts_of(0))), cells=cells))
+
+    assert code((0, False), (10, False)) == 0
+    assert code((0, False), (-10, False)) == 1
+    assert code((0, True), (-10, False)) == 3
+
+
+def test_every_regression_counts_once_false_alarms_are_known_to_be_rare() -> None:
+    """Wilson's upper bound falls to 5 % with 73 A/A cells; and with a false alarm among them, with 110."""
+    document = a_document(starts_of(-10))
+    for alarms, cells, code in ((0, 0, 0), (0, 72, 0), (0, 73, 1), (1, 109, 0), (1, 110, 1)):
+        kinds = [Verdict.IMPROVED] * alarms + [Verdict.EQUIVALENT] * (cells - alarms)
+        history = [an_entry(0.001, verdict=kind) for kind in kinds]
+        found = compare.compare(document, GATE, ledger_entries=history)
+        assert found.cells[1].verdict is Verdict.REGRESSED
+        assert (gate.exit_code(found), gate.standing(found)) == (code, "proven" if code else "provisional")
+        assert ledger.cells_needed(found.false_alarms, GATE) == max(0, (110 if alarms else 73) - cells)
+    assert gate.exit_code(compare.compare(document, Policy())) == 1  # a run is no gate
+
+
+@pytest.mark.parametrize(
+    ("starts", "code"),
+    [
+        ([*starts_of(-10), *confirming(starts_of(-10))], 1),
+        (starts_of(-10), 0),  # nothing confirmed it
+        ([*starts_of(-2.3), *confirming(starts_of(-2.3))], 0),  # the interval reaches into the margin
+        ([*starts_of(-3), *confirming(starts_of(-3))], 1),
+    ],
+    ids=["large", "unconfirmed", "near the margin", "beyond it"],
+)
+def test_on_a_new_runner_a_regression_beyond_doubt_counts(starts: list[StartRecord], code: int) -> None:
+    found = compare.compare(a_document(starts), GATE)
+    assert found.cells[1].verdict is Verdict.REGRESSED
+    assert (gate.standing(found), gate.exit_code(found)) == ("provisional", code)
+
+
+def test_no_regression_counts_on_a_runner_that_raises_false_alarms() -> None:
+    history = [an_entry(0.001, verdict=Verdict.REGRESSED)] * 5
+    document = a_document([*starts_of(-10), *confirming(starts_of(-10))])
+    found = compare.compare(document, GATE, ledger_entries=history)
+    assert found.cells[1].verdict is Verdict.REGRESSED
+    assert (gate.standing(found), gate.exit_code(found)) == ("refuted", 0)
+
+
+def test_a_failed_cell_fails_a_gate_on_a_new_runner() -> None:
+    found = compare.compare(a_document(starts_of(-10), a_failure("b")), GATE)
+    assert (gate.standing(found), gate.exit_code(found)) == ("provisional", 3)
