@@ -108,7 +108,7 @@ def load(name_or_file: str) -> SettingsProfile:
         file = toml.find(name_or_file, DIRECTORY, "settings profile")
         written = toml.load(file, SettingsFile)
     if {"buffer_pool_bytes", "buffer_pool_of_data"} <= written.settings.keys():
-        raise InputError(f"{file}: settings.buffer_pool_bytes and buffer_pool_of_data exclude each other")
+        raise InputError(f"{file}: settings: buffer_pool_bytes and buffer_pool_of_data exclude each other")
     for name, why in written.lacking.items():
         if name not in written.settings:
             raise InputError(f"{file}: lacking: {name!r} is not among its settings")
