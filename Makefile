@@ -5,15 +5,19 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 ENGINE := $(wildcard engine/src/*) engine/Cargo.toml engine/Cargo.lock
 
-need = command -v $(1) >/dev/null || { echo "shootout: $(1) is missing; install it with: $(2)" >&2; exit 2; }
+# What a target needs beside Python and Rust; checked at once, before anything is built.
+bench bench-gate bench-storm test-servers: NEEDS = mvn
+bench-engine bench-verdict: NEEDS = sysbench
+bench-site: NEEDS = chromium
+test-bare: NEEDS = mmdebstrap git
+test: NEEDS = mvn npm chromium sysbench fio go
 
-.PHONY: bench check clean demo-site fuzz lint test test-servers tools wheel
+.PHONY: bench check clean demo-site fuzz lint test test-bare test-servers tools wheel
 .PHONY: bench-engine bench-gate bench-merge bench-method bench-site bench-storm bench-verdict
 
 # Exit code 1 means that something regressed: here a result, not an error.
 bench: $(INSTALLED)
-	@$(call need,mvn,apt-get install maven)
-	@$(BIN)/shootout run --profile quick || [ $$? -eq 1 ]
+	@$(BIN)/shootout run --profile quick $(ARGS) || [ $$? -eq 1 ]
 
 # Build the report of recorded runs without measuring anything.
 demo-site: $(INSTALLED)
@@ -33,11 +37,6 @@ lint: $(INSTALLED)
 	cargo fmt --manifest-path engine/Cargo.toml --check
 
 test: lint $(BIN)/actionlint
-	@$(call need,mvn,apt-get install maven)
-	@$(call need,npm,apt-get install npm)
-	@$(call need,chromium,apt-get install chromium)
-	@$(call need,sysbench,apt-get install sysbench)
-	@$(call need,fio,apt-get install fio)
 	$(BIN)/zizmor --offline --quiet --strict-collection .github
 	$(BIN)/actionlint -config-file .github/actionlint.yaml .github/workflows/*.yml
 	cargo clippy --manifest-path engine/Cargo.toml --locked --all-targets --features python -- -D warnings
@@ -48,13 +47,15 @@ test: lint $(BIN)/actionlint
 # Fetch (about 2 GB), start and stop every server of the catalogue. Other trees, too:
 # make test-servers TREES=DIR:DIR
 test-servers: $(INSTALLED)
-	@$(call need,mvn,apt-get install maven)
 	SHOOTOUT_TEST_TREES=$(TREES) $(BIN)/pytest -W error tests/servers/test_every_server.py -m real
+
+# The README's first commands on bare Debian systems, as an ordinary user. Takes root and half an hour.
+test-bare: wheel
+	$(BIN)/pytest -W error tests/end_to_end/test_bare.py -m real
 
 # Compare the engine with sysbench, interleaved on one server: throughput, CPU, memory, loading. Takes 40 minutes;
 # for less: make bench-engine ARGS="--workloads oltp_point_select --connections 16 --costs ''"
 bench-engine: $(INSTALLED)
-	@$(call need,sysbench,apt-get install sysbench)
 	@$(BIN)/python -m benchmarks.engine $(ARGS)
 
 # Fuzz each of the engine's protocol parsers with INPUTS streams; stable Rust suffices. The corpus is kept in
@@ -62,8 +63,7 @@ bench-engine: $(INSTALLED)
 INPUTS ?= 10000000
 FUZZED := $(patsubst engine/fuzz/targets/%.rs,%,$(wildcard engine/fuzz/targets/*.rs))
 fuzz:
-	@$(call need,cargo,curl --proto '=https' -sSf https://sh.rustup.rs | sh)
-	@$(call need,c++,apt-get install build-essential)
+	@.ci/needs $(PYTHON)
 	@cd engine/fuzz && cargo build --profile fuzz --locked
 	@cd engine/target/fuzz && for target in $(FUZZED); do \
 		mkdir -p corpus/$$target && \
@@ -74,7 +74,6 @@ fuzz:
 # Reproduce the verdict figures of docs/validation.md: false alarms, power, comparison with usual methods, bias. Takes
 # six hours and resumes after an interruption; for some parts: make bench-verdict ARGS="--parts aa,replay"
 bench-verdict: $(INSTALLED)
-	@$(call need,sysbench,apt-get install sysbench)
 	@$(BIN)/python -m benchmarks.verdicts $(ARGS)
 
 # For users without Rust: the engine, built for any recent Linux, and the files that a checkout has next to the
@@ -93,7 +92,6 @@ bench-method: $(INSTALLED)
 
 # Break down a gate's ten minutes; fails if more than a fifth is overhead.
 bench-gate: $(INSTALLED)
-	@$(call need,mvn,apt-get install maven)
 	@$(BIN)/python -m benchmarks.gate $(ARGS)
 
 # Merge a thousand generated shards of a hundred cells each: time and memory.
@@ -102,13 +100,11 @@ bench-merge: $(INSTALLED)
 
 # Compare a run that is killed and resumed twenty times with an undisturbed one. Takes eight minutes.
 bench-storm: $(INSTALLED)
-	@$(call need,mvn,apt-get install maven)
 	@$(BIN)/python -m benchmarks.storm
 
 # Build the site of three years of weekly runs, 78 000 results: time, memory, page sizes. Takes ten minutes, mostly to
 # generate the runs.
 bench-site: $(INSTALLED)
-	@$(call need,chromium,apt-get install chromium)
 	@$(BIN)/python -m benchmarks.site $(ARGS)
 
 $(INSTALLED): requirements.lock pyproject.toml $(ENGINE) | tools
@@ -120,18 +116,11 @@ $(INSTALLED): requirements.lock pyproject.toml $(ENGINE) | tools
 # Checks the workflows; Go verifies the download with its checksum database.
 ACTIONLINT := 1.7.12
 $(BIN)/actionlint: Makefile | $(INSTALLED)
-	@$(call need,go,https://go.dev/doc/install or apt-get install golang)
 	GOBIN="$(CURDIR)/$(BIN)" GOFLAGS= go install github.com/rhysd/actionlint/cmd/actionlint@v$(ACTIONLINT)
 	@touch $@
 
 tools:
-	@$(call need,$(PYTHON),apt-get install python3)
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo "shootout: $(PYTHON) is older than 3.11; name a newer one with: make PYTHON=python3.12 …" >&2; exit 2; }
-	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
-		{ echo "shootout: Python's venv is missing; install it with: apt-get install python3-venv" >&2; exit 2; }
-	@$(call need,cargo,curl --proto '=https' -sSf https://sh.rustup.rs | sh)
-	@$(call need,cc,apt-get install build-essential)
+	@.ci/needs $(PYTHON) $(NEEDS)
 
 clean:
 	rm -rf .venv engine/target shootout/_engine*.so

@@ -21,9 +21,11 @@ from shootout.paths import cache_folder
 from shootout.runner import machine
 from shootout.servers import cache, catalogue, instances, native
 from shootout.servers.container import Image
+from shootout.servers.fetch import companions
 from shootout.servers.fetch.packages import Progress, no_progress
 from shootout.servers.installation import Installation
 from shootout.servers.instances import Instance
+from shootout.servers.libraries import MissingLibrariesError
 from shootout.servers.native import Tree
 from shootout.servers.running import Running
 from shootout.settings import profiles, readback
@@ -178,7 +180,14 @@ def program_of(
         raise InputError(f"{reference.text}: already running; there is nothing to fetch or to start")
     if reference.source == "image":
         return Image.inspect(reference.target, container or Container(), report)
-    return Tree.inspect(catalogue.fetch(reference, cache_folder(), held, report))
+    directory = catalogue.fetch(reference, cache_folder(), held, report)
+    try:
+        return Tree.inspect(directory)
+    except MissingLibrariesError as error:
+        beside = companions.fetch(error.names, cache_folder(), held, report)
+        if beside is None:
+            raise
+        return Tree.inspect(directory, beside)
 
 
 def connect(engine: Engine, instance: Running, schema: str, connections: int) -> int:

@@ -31,12 +31,13 @@ class Npm(Packed, tag="npm"):
 
 
 class Debian(Value, tag="debian"):
-    """Packages of a Debian release, with loader and libc; apt picks the newest ones and verifies them."""
+    """Packages of a release of Debian or Ubuntu; apt picks the newest ones and verifies them."""
 
     series: str  # code name
-    packages: Annotated[tuple[str, ...], Meta(min_length=1)]  # fetched with their dependencies
+    packages: tuple[str, ...] = ()  # fetched with their dependencies, down to loader and libc
     alone: tuple[str, ...] = ()  # fetched without dependencies
     keep: tuple[str, ...] = ()  # as in Packed
+    distribution: Literal["debian", "ubuntu"] = "debian"
 
 
 class Archive(Packed, tag="archive"):
@@ -60,3 +61,4 @@ class CatalogueEntry(Value):
     edition: str
     sources: Annotated[tuple[Source, ...], Meta(min_length=1)]  # in order of preference
     note: str = ""  # peculiarities
+    libraries: tuple[str, ...] = ()  # sonames that its sources lack, other than Debian's

@@ -13,7 +13,7 @@ from shootout.model.catalogue import CatalogueEntry, Source
 from shootout.model.plan import ServerReference
 from shootout.model.value import Value
 from shootout.paths import FIXTURES
-from shootout.servers.fetch import archive, packages
+from shootout.servers.fetch import archive, companions, packages
 from shootout.servers.fetch.clients import Missing
 
 FILE = FIXTURES / "servers.toml"
@@ -81,7 +81,10 @@ def fetch(
 ) -> Path:
     """The directory of a server's files, fetched if missing. Raises like packages.fetch."""
     if reference.source == "catalogue":
-        return packages.fetch(reference.target, load()[reference.target], cache, held, progress)
+        entry = load()[reference.target]
+        if absent := companions.lacking(entry.libraries):
+            companions.require(absent, reference.target)  # before anything is downloaded
+        return packages.fetch(reference.target, entry, cache, held, progress)
     if archive.is_url(reference.target):
         source = archive.read(reference.target)
         return packages.fetch_archive(source.url, source.sha256, cache, held, progress)

@@ -11,20 +11,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shootout.errors import InputError
-
-# Debian's packages of libraries that servers need and minimal systems lack.
-DEBIAN_PACKAGES = {
-    "libaio.so.1": "libaio1",
-    "libcrypt.so.1": "libcrypt1",
-    "libjemalloc.so.2": "libjemalloc2",
-    "libnuma.so.1": "libnuma1",
-    "liburing.so.2": "liburing2",
-}
+from shootout.servers.fetch import companions
 
 _LOADERS = ("lib*/ld-linux*.so.*", "lib/*/ld-linux*.so.*", "lib/*/ld-2*.so")
 _LIBRARIES = ("libs", "lib", "lib64", "lib/private", "lib/mysql", "lib/mysql/private", "lib/*-linux-gnu")
 _ELF = b"\x7fELF"
 _ELF_32, _ELF_CLASS_AT = 1, 4
+
+
+class MissingLibrariesError(InputError):
+    """A binary needs libraries that are neither on the system nor in its tree."""
+
+    def __init__(self, binary: Path, names: Sequence[str]) -> None:
+        super().__init__(f"{binary}: {companions.message(names)}")
+        self.names = tuple(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,11 @@ class Launch:
         return {**os.environ, **self.variables}
 
 
-def find(binary: Path, top: Path) -> Launch:
+def find(binary: Path, top: Path, beside: Path | None = None) -> Launch:
     """How to start `binary` of the tree at `top` on this machine.
 
-    It uses the tree's loader if there is one; otherwise the system's, with those of the tree's libraries that
-    the system lacks. Raises InputError that names missing libraries.
+    It uses the tree's loader if there is one; otherwise the system's, with those of the tree's libraries, and
+    of the folder `beside`, that the system lacks. Raises MissingLibrariesError.
     """
     loader = next(_inside(top, _LOADERS), None)
     if loader is not None:
@@ -55,11 +55,12 @@ def find(binary: Path, top: Path) -> Launch:
         launch = Launch()
         missing = _missing(["ldd", str(binary)], launch)
         brought = {folder: None for name in missing for folder in _library_folders(binary, top, name)}
+        brought |= {} if beside is None else {beside: None}
         if brought:
             launch = Launch(variables={"LD_LIBRARY_PATH": ":".join(map(str, brought))})
             missing = _missing(["ldd", str(binary)], launch)
     if missing:
-        raise InputError(_missing_message(binary, missing))
+        raise MissingLibrariesError(binary, missing)
     return launch
 
 
@@ -99,12 +100,6 @@ def _missing(command: Sequence[str], launch: Launch) -> list[str]:
         command, env=launch.environment, capture_output=True, text=True, errors="replace", check=False
     ).stdout
     return sorted(set(re.findall(r"(\S+) => not found", listing)))
-
-
-def _missing_message(binary: Path, missing: Sequence[str]) -> str:
-    message = f"{binary}: missing shared libraries: {', '.join(missing)}"
-    packages = [DEBIAN_PACKAGES[name] for name in missing if name in DEBIAN_PACKAGES]
-    return message + (f"\nOn Debian: apt-get install {' '.join(packages)}" if packages else "")
 
 
 def _reason(binary: Path, error: OSError) -> str:

@@ -43,10 +43,13 @@ class Tree:
     digest: str  # sha256 of the server binary
 
     @classmethod
-    def inspect(cls, directory: Path) -> Tree:
-        """Find the server in `directory`. Raises InputError if there is none that runs here."""
+    def inspect(cls, directory: Path, beside: Path | None = None) -> Tree:
+        """Find the server in `directory`; `beside` has libraries for it that the system may lack.
+
+        Raises InputError if there is no server that runs here, MissingLibrariesError if it needs others.
+        """
         found = layout.find(directory.absolute())
-        launch = libraries.find(found.mysqld, found.top)
+        launch = libraries.find(found.mysqld, found.top, beside)
         result = libraries.run(found.mysqld, launch, "--no-defaults", "--version")
         parsed = parse(result.stdout)
         if result.returncode != 0 or parsed is None:

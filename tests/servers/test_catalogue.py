@@ -97,8 +97,7 @@ def test_what_names_no_server_or_several_is_said(written: str, said: str) -> Non
     [
         ("type = 'rpm'", "mine.sources[0].type: unknown 'rpm'; did you mean 'npm'?"),
         ("type = 'npm'\nsha256 = 'f'", "mine.sources[0].sha256: expected str matching regex"),
-        ("type = 'debian'\nseries = 'sid'", "key 'mine.sources[0].packages' is missing"),
-        ("type = 'debian'\nseries = 'sid'\npackages = []", "mine.sources[0].packages: expected array of"),
+        ("type = 'debian'", "key 'mine.sources[0].series' is missing"),
         ("type = 'maven'\nurl = ''", "unknown key 'mine.sources[0].url'"),
     ],
 )

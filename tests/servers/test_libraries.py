@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shootout.errors import InputError
-from shootout.servers import libraries
+from shootout.servers.fetch import companions
 from shootout.servers.native import Tree
 from tests.runs import HEAD, a_tree
 
@@ -23,7 +23,7 @@ def test_missing_libraries_are_named_with_what_brings_them(
         library.unlink()
     with pytest.raises(InputError, match=r"missing shared libraries: libssl\.so\.1\.0\.0$"):
         Tree.inspect(torn)
-    monkeypatch.setitem(libraries.DEBIAN_PACKAGES, "libssl.so.1.0.0", "libssl-of-old")
+    monkeypatch.setitem(companions.PACKAGES, "libssl.so.1.0.0", "libssl-of-old")
     with pytest.raises(InputError, match="apt-get install libssl-of-old"):
         Tree.inspect(torn)
 

@@ -1,4 +1,4 @@
-"""Packages of any Debian release, unpacked into a tree with their own loader and libc.
+"""Packages of any release of Debian or Ubuntu, unpacked into a tree.
 
 The host's apt downloads them from the host's own mirror, with separate lists, status and cache: the host's
 packages are neither read nor changed, and root is not needed.
@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 from pathlib import Path, PurePosixPath
+from typing import Literal, NamedTuple
 
 from shootout.errors import MeasureError
 from shootout.model.catalogue import Debian
@@ -18,9 +19,24 @@ from shootout.servers.fetch.clients import Missing
 from shootout.servers.fetch.unpack import ArchiveError, Destination, unpack_stream
 
 CLIENT = "apt-get"
-KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 SYSTEM = Path("/etc/os-release")
 ARCHITECTURE = "amd64"
+
+Name = Literal["debian", "ubuntu"]
+
+
+class Distribution(NamedTuple):
+    """Where apt finds a distribution's archive."""
+
+    origin: str  # in the archive's own words
+    keyring: Path
+    components: str
+
+
+DISTRIBUTIONS: dict[Name, Distribution] = {
+    "debian": Distribution("Debian", Path("/usr/share/keyrings/debian-archive-keyring.gpg"), "main"),
+    "ubuntu": Distribution("Ubuntu", Path("/usr/share/keyrings/ubuntu-archive-keyring.gpg"), "main universe"),
+}
 
 # Merged with the folders of the same name in usr/: older releases keep libc in them.
 _MERGED = ("bin", "lib", "lib64", "sbin")
@@ -59,26 +75,37 @@ class Root(Destination):
         return os.path.relpath("/".join(self.renamed(parts)), PurePosixPath(where).parent)
 
 
-def missing() -> Missing | None:
+def system() -> tuple[Name | None, str]:
+    """The distribution of this system and the code name of its release; None for another distribution."""
+    fields = dict(re.findall(r'^(ID|VERSION_CODENAME)="?([\w.-]+)"?$', SYSTEM.read_text(), re.MULTILINE))
+    name = next((name for name in DISTRIBUTIONS if name == fields.get("ID")), None)
+    return name, fields.get("VERSION_CODENAME", "")
+
+
+def missing(distribution: Name = "debian") -> Missing | None:
     """What it needs and this machine lacks."""
     for command, package in ((CLIENT, "apt"), ("dpkg-deb", "dpkg")):
         if absent := clients.missing(command, package):
             return absent
-    if not KEYRING.is_file():
-        return Missing(what=str(KEYRING), install="apt-get install debian-archive-keyring")
-    return None if mirror() else Missing(what="a Debian mirror among this system's apt sources")
+    origin, keyring, _ = DISTRIBUTIONS[distribution]
+    if not keyring.is_file():
+        return Missing(what=str(keyring), install=f"apt-get install {keyring.stem}")
+    if mirror(distribution) is None:
+        return Missing(what=f"a mirror of {origin} among this system's apt sources")
+    return None
 
 
-def mirror() -> str | None:
-    """The URI of the first of the host's apt sources that is Debian's own archive; None if there is none."""
+def mirror(distribution: Name = "debian") -> str | None:
+    """The URI of the first of the host's apt sources that is the distribution's own archive, if any."""
     code, output = clients.run([CLIENT, "indextargets", "--format", _TARGETS, "Created-By: Packages"])
     if code != 0:
         return None
-    is_debian = re.search(r"^ID=\"?debian\"?$", SYSTEM.read_text(), re.MULTILINE) is not None
+    name, _ = system()
+    expected = DISTRIBUTIONS[distribution].origin
     for line in output.splitlines():
         uri, release, component, origin = line.split("\t")
         # Before the first `apt-get update`, apt does not know an archive's origin.
-        is_archive = is_debian if origin == _UNKNOWN else origin == "Debian"
+        is_archive = name == distribution if origin == _UNKNOWN else origin == expected
         # Releases with a hyphen (bookworm-security) are updates, from mirrors of their own.
         if is_archive and component == "main" and "-" not in release:
             return uri
@@ -90,16 +117,22 @@ def download(source: Debian, root: Path) -> list[Path]:
 
     Raises MeasureError with apt's message.
     """
-    uri = mirror()
+    uri = mirror(source.distribution)
     assert uri is not None  # checked by `missing`
     environment = _configure(source, uri, root)
     _apt(["update"], root, environment, source)
-    wanted = ["install", "--download-only", "--yes", *source.packages]
-    _apt(wanted, root, environment, source)
+    if source.packages:
+        _apt(["install", "--download-only", "--yes", *source.packages], root, environment, source)
     debs = root / "cache" / "archives"
     if source.alone:
         _apt(["download", *source.alone], debs, environment, source)
     return sorted(debs.glob("*.deb"))
+
+
+def describe(source: Debian) -> str:
+    """The packages and their release."""
+    origin = DISTRIBUTIONS[source.distribution].origin
+    return f"{' '.join(source.packages or source.alone)} of {origin} {source.series}"
 
 
 def unpack(debs: list[Path], source: Debian, directory: Path) -> None:
@@ -120,7 +153,7 @@ def unpack(debs: list[Path], source: Debian, directory: Path) -> None:
     try:
         destination.finish()
     except ArchiveError as error:
-        raise MeasureError(f"packages of Debian {source.series}: {error}") from None
+        raise MeasureError(f"{describe(source)}: {error}") from None
 
 
 def _configure(source: Debian, uri: str, root: Path) -> dict[str, str]:
@@ -128,7 +161,8 @@ def _configure(source: Debian, uri: str, root: Path) -> dict[str, str]:
     for folder in ("state/lists/partial", "cache/archives/partial", "log"):
         (root / folder).mkdir(parents=True)
     (root / "status").touch()
-    line = f"deb [arch={ARCHITECTURE} signed-by={KEYRING}] {uri} {source.series} main\n"
+    _, keyring, components = DISTRIBUTIONS[source.distribution]
+    line = f"deb [arch={ARCHITECTURE} signed-by={keyring}] {uri} {source.series} {components}\n"
     (root / "sources.list").write_text(line)
     _, output = clients.run(["apt-config", "dump"])
     # How the host reaches its mirror: proxies, timeouts. Not what it fetches besides packages.
@@ -144,8 +178,7 @@ def _configure(source: Debian, uri: str, root: Path) -> dict[str, str]:
 def _apt(arguments: list[str], folder: Path, environment: dict[str, str], source: Debian) -> None:
     code, output = clients.run([CLIENT, "--quiet", *arguments], folder, environment)
     if code != 0:
-        what = " ".join(source.packages)
-        raise MeasureError(f"cannot download {what} of Debian {source.series}: {_reason(output)}")
+        raise MeasureError(f"cannot download {describe(source)}: {_reason(output)}")
 
 
 def _reason(output: str) -> str:

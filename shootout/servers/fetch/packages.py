@@ -58,7 +58,14 @@ def fetch_archive(
 ) -> Path:
     """Like `fetch`, for an archive."""
     source = Archive(url=url, sha256=sha256)
-    return _cached(source, target(archive.name(url), source, cache), held, progress)
+    return fetch_source(archive.name(url), source, cache, held, progress)
+
+
+def fetch_source(
+    name: str, source: Source, cache: Path, held: ExitStack | None = None, progress: Progress = no_progress
+) -> Path:
+    """Like `fetch`, for one source."""
+    return _cached(source, target(name, source, cache), held, progress)
 
 
 def target(name: str, source: Source, cache: Path) -> Path:
@@ -86,7 +93,7 @@ def describe(source: Source) -> str:
         case Npm():
             return source.package
         case Debian():
-            return f"{' '.join(source.packages)} of Debian {source.series}"
+            return debian.describe(source)
         case Archive():
             return source.url
 

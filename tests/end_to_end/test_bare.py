@@ -1,0 +1,138 @@
+"""The README's first commands on a bare Debian, as an ordinary user; run by `make test-bare`, as root."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from shootout.paths import ROOT
+from shootout.servers.fetch import clients, debian
+
+pytestmark = [pytest.mark.real, pytest.mark.large]
+
+RELEASES = ("bookworm", "trixie")
+WHEEL = ("python3", "python3-venv")  # what the README names for the wheel, and for the checkout
+CHECKOUT = (*WHEEL, "build-essential", "cargo", "git", "maven")
+TOOLCHAIN = Path("/opt/rust")  # stands for rustup's, where the release's own Rust is too old
+# How the clients of this machine reach their registries.
+FORWARDED = ("PIP_CERT", "SSL_CERT_FILE", "CARGO_HTTP_CAINFO", "http_proxy", "https_proxy", "no_proxy")
+AUTHORITIES = Path("/usr/local/share/ca-certificates")
+VERDICTS = ("oltp_point_select", "oltp_read_only", "oltp_read_write")
+QUICK = "--budget 0.5 --table-size 1000"
+
+
+class Bare:
+    """A root file system with an ordinary user."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home" / "user"
+
+    def run(self, script: str, user: str = "user") -> subprocess.CompletedProcess[str]:
+        """Run a script with the user's login shell, in a mount namespace of its own."""
+        root = str(self.root)
+        mounts = [f"-t proc proc {root}/proc", f"--rbind /dev {root}/dev", f"--rbind /sys {root}/sys"]
+        if (self.root / TOOLCHAIN.relative_to("/")).is_dir():
+            mounts.append(f"--bind {_sysroot()} {root}{TOOLCHAIN}")
+        mounting = "".join(f"mount {each}; " for each in mounts)
+        outside = [
+            "unshare",
+            "--mount",
+            "--propagation",
+            "private",
+            "bash",
+            "-ec",
+            f'{mounting}exec "$@"',
+            "-",
+        ]
+        inside = ["chroot", f"--userspec={user}", root, "env", "-i", *self._environment(user)]
+        return subprocess.run(
+            [*outside, *inside, "bash", "-ec", f"cd; {script}"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+
+    def _environment(self, user: str) -> Iterator[str]:
+        home = "/root" if user == "root" else f"/home/{user}"
+        yield from (f"HOME={home}", f"PATH={TOOLCHAIN}/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
+        yield from (f"{name}={os.environ[name]}" for name in FORWARDED if name in os.environ)
+
+
+def _sysroot() -> str:
+    return subprocess.check_output(["rustc", "--print", "sysroot"], text=True).strip()
+
+
+def bootstrapped(root: Path, release: str, packages: Sequence[str]) -> Bare:
+    """A minimal Debian with these packages, from this machine's mirror."""
+    mirror = debian.mirror()
+    assert mirror is not None
+    _, dump = clients.run(["apt-config", "dump"])
+    options = [line for line in dump.splitlines() if line.startswith("Acquire::")]
+    command = ["mmdebstrap", "--variant=minbase", f"--include={','.join(('ca-certificates', *packages))}"]
+    command += [f"--aptopt={line}" for line in options]
+    subprocess.run([*command, release, root, f"deb {mirror} {release} main"], check=True)
+    if AUTHORITIES.is_dir():
+        shutil.copytree(AUTHORITIES, root / AUTHORITIES.relative_to("/"), dirs_exist_ok=True)
+    if release == "bookworm" and "cargo" in packages:
+        (root / TOOLCHAIN.relative_to("/")).mkdir()
+    bare = Bare(root)
+    done = bare.run("update-ca-certificates && useradd --create-home user", "root")
+    assert done.returncode == 0, done.stdout
+    return bare
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path
+    shutil.rmtree(tmp_path)  # a gigabyte
+
+
+def assert_verdicts(done: subprocess.CompletedProcess[str]) -> None:
+    assert done.returncode in (0, 1), done.stdout
+    for workload in VERDICTS:
+        assert workload in done.stdout
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_wheel_needs_nothing_but_python(release: str, folder: Path) -> None:
+    (wheel,) = (ROOT / "dist").glob("*.whl")
+    bare = bootstrapped(folder / "root", release, WHEEL)
+    shutil.copy(wheel, bare.home)
+    assert_verdicts(
+        bare.run(
+            f"python3 -m venv .venv && .venv/bin/pip install --quiet {wheel.name} && "
+            f".venv/bin/shootout run --servers mariadb-10.11,mariadb-11.8 {QUICK}"
+        )
+    )
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_make_bench_runs_from_a_clone(release: str, folder: Path) -> None:
+    bare = bootstrapped(folder / "root", release, CHECKOUT)
+    subprocess.run(["git", "clone", "--quiet", "--no-local", ROOT, bare.home / "shootout"], check=True)
+    done = bare.run("chown -R user /home/user/shootout", "root")
+    assert done.returncode == 0, done.stdout
+    done = bare.run(f"cd shootout && make bench ARGS='{QUICK}'")
+    assert_verdicts(done)
+    assert "libaio1" in done.stdout  # brought, not asked for
+
+
+def test_all_that_is_missing_is_named_at_once(folder: Path) -> None:
+    bare = bootstrapped(folder / "root", "trixie", ("make", "python3"))
+    shutil.copytree(
+        ROOT, bare.home / "shootout", ignore=shutil.ignore_patterns(".git", ".venv", "target", "reports")
+    )
+    done = bare.run("cd shootout && make bench")
+    assert done.returncode == 2
+    assert "shootout: missing: Python's venv, cc, mvn, Rust 1.85 or later" in done.stdout
+    assert "On Debian: apt-get install python3-venv build-essential maven" in done.stdout
