@@ -97,19 +97,25 @@ def missing(distribution: Name = "debian") -> Missing | None:
 
 def mirror(distribution: Name = "debian") -> str | None:
     """The URI of the first of the host's apt sources that is the distribution's own archive, if any."""
-    code, output = clients.run([CLIENT, "indextargets", "--format", _TARGETS, "Created-By: Packages"])
-    if code != 0:
-        return None
     name, _ = system()
     expected = DISTRIBUTIONS[distribution].origin
-    for line in output.splitlines():
+    for line in _targets():
         uri, release, component, origin = line.split("\t")
-        # Before the first `apt-get update`, apt does not know an archive's origin.
         is_archive = name == distribution if origin == _UNKNOWN else origin == expected
         # Releases with a hyphen (bookworm-security) are updates, from mirrors of their own.
         if is_archive and component == "main" and "-" not in release:
             return uri
     return None
+
+
+def _targets() -> list[str]:
+    """The host's package lists; before the first `apt-get update` without their origin."""
+    command = [CLIENT, "indextargets", "--format", _TARGETS, "Created-By: Packages"]
+    for option in ([], ["--no-release-info"]):
+        code, output = clients.run([*command, *option])
+        if code == 0 and output.strip():
+            return output.splitlines()
+    return []
 
 
 def download(source: Debian, root: Path) -> list[Path]:
