@@ -42,7 +42,7 @@ test: lint $(BIN)/actionlint
 	cargo clippy --manifest-path engine/Cargo.toml --locked --all-targets --features python -- -D warnings
 	cargo test --manifest-path engine/Cargo.toml --locked
 	$(BIN)/pytest -W error -m "alone and not large"
-	$(BIN)/pytest -W error -m "not alone and not large" --numprocesses auto --maxprocesses 4 --dist loadfile --benchmark-disable
+	$(BIN)/pytest -W error -m "not alone and not large" --numprocesses 3 --dist loadfile --benchmark-disable
 
 # Fetch (about 2 GB), start and stop every server of the catalogue. Other trees, too:
 # make test-servers TREES=DIR:DIR

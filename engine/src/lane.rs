@@ -283,9 +283,8 @@ impl Lane {
                 next = self.timers.peek().map(|&Reverse((due, _))| due);
             }
         }
-        while self.pending < PENDING_MAX
-            && let Some(index) = self.down.pop_front()
-        {
+        while self.pending < PENDING_MAX {
+            let Some(index) = self.down.pop_front() else { break };
             let now = slice.now();
             match self.connections[index].open(slice.task.target, now) {
                 Ok(true) => {

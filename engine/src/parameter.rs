@@ -277,17 +277,16 @@ pub fn check(parameters: &[Parameter]) -> Result<(), String> {
         if let Source::RangeEnd { size: ..=0, .. } = parameter.source {
             return Err(format!("parameter {index}: size is not positive"));
         }
-        if let Source::Integer { min, max }
-        | Source::Nurand { min, max, .. }
-        | Source::Remote { min, max, .. } = parameter.source
-            && min > max
-        {
-            return Err(format!("parameter {index}: min is greater than max"));
-        }
-        if let Source::Nurand { a, .. } = parameter.source
-            && a < 0
-        {
-            return Err(format!("parameter {index}: a is less than 0"));
+        match parameter.source {
+            Source::Integer { min, max }
+            | Source::Nurand { min, max, .. }
+            | Source::Remote { min, max, .. }
+                if min > max =>
+            {
+                return Err(format!("parameter {index}: min is greater than max"));
+            }
+            Source::Nurand { a: ..0, .. } => return Err(format!("parameter {index}: a is less than 0")),
+            _ => {}
         }
     }
     Ok(())

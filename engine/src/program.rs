@@ -405,10 +405,11 @@ impl Layout<'_> {
         if step.statements.is_empty() {
             return Err("a step without statements".into());
         }
-        if let Some(index) = step.repeat_of
-            && self.parameter(index)?.per == Per::Repetition
-        {
-            return Err(format!("parameter {index} counts repetitions, but is drawn in each of them"));
+        match step.repeat_of {
+            Some(index) if self.parameter(index)?.per == Per::Repetition => {
+                return Err(format!("parameter {index} counts repetitions, but is drawn in each of them"));
+            }
+            _ => {}
         }
         let statements = step
             .statements
