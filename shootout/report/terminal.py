@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,20 +39,23 @@ STYLES = {
 OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "bold red", Outcome.INCONCLUSIVE: "dim"}
 OFFER_STYLES = {"ready": "green", "fetchable": "", "unavailable": "yellow"}
 BAR_WIDTH = 28  # characters
+LOG_EVERY_S = 10.0  # between two lines of progress in a log, at least
 LOG_WIDTH = 132  # columns, if the output is not a terminal
 PRINTED_WARNINGS = ("not-restarted", "not-visible")  # about servers, which the table has no room for
 WIDTH_MAX = 1000  # columns of a table; wider than any terminal
 
 
 class Display:
-    """A run's progress: a live line on a terminal; elsewhere a plain line for each start and block."""
+    """A run's progress: one live line on a terminal; elsewhere at most one line every LOG_EVERY_S."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console
+        self._clock = clock
+        self._began_s = clock()
+        self._next_s = self._began_s
         self._live = (
             Live(console=console, refresh_per_second=8, transient=True) if console.is_terminal else None
         )
-        self._printed = ""
 
     def __enter__(self) -> Self:
         if self._live is not None:
@@ -66,49 +70,36 @@ class Display:
 
     def show(self, progress: Progress) -> None:
         """Show the current progress; messages about a resumed run remain on the screen."""
-        if self._live is not None and progress.stage != "resume":
-            self._live.update(_line(progress))
-        elif (line := wording.visible(_event(progress))) != self._printed:
-            self._printed = line
-            self._console.print(line, highlight=False, markup=False, soft_wrap=True)
+        now_s = self._clock()
+        if progress.stage == "resume":
+            self._console.print(Text(wording.visible(progress.detail)), soft_wrap=True)
+        elif self._live is not None:
+            self._live.update(_line(progress, now_s - self._began_s, BAR_WIDTH))
+        elif now_s >= self._next_s:
+            self._next_s = now_s + LOG_EVERY_S
+            self._console.print(_line(progress, now_s - self._began_s).plain.strip(), soft_wrap=True)
 
 
-def _line(progress: Progress) -> Text:
-    if progress.stage == "prepare":
+def _line(progress: Progress, elapsed_s: float, bar_width: int = 0) -> Text:
+    """How much of the whole run is done and left, and what is being measured."""
+    if progress.left_s is None:
         return Text(f"preparing {wording.visible(progress.detail)} …")
-    line = Text(f"start {progress.start} of ≥ {progress.starts} ", style="bold")
-    if progress.stage == "start":
-        line.append(f"starting {wording.visible(progress.detail)}", style="default not bold")
-    else:
-        done = round(BAR_WIDTH * progress.round / progress.rounds) if progress.rounds else 0
-        line.append("━" * done, style="cyan").append("─" * (BAR_WIDTH - done), style="dim")
-        where = f" {wording.visible(progress.block)} ({progress.block_number}/{progress.blocks}) "
-        line.append(where, style="default not bold")
-        rounds = (
-            f"round {progress.round}/{progress.rounds}" if progress.rounds else f"warm-up {progress.round}"
-        )
-        line.append(f"{rounds} {_precision(progress)}", style="dim")
-    if progress.left_s is not None:
-        line.append(f" ≤ {wording.duration(progress.left_s)} left", style="dim")
+    done = elapsed_s / max(elapsed_s + progress.left_s, 1e-9)
+    filled = round(bar_width * done)
+    line = Text("━" * filled, style="cyan").append("─" * (bar_width - filled), style="dim")
+    line.append(f" {done:.0%}, ≤ {wording.duration(progress.left_s)} left ", style="default")
+    line.append(f" start {progress.start}: {wording.visible(_activity(progress))}", style="dim")
     return line
 
 
-def _event(progress: Progress) -> str:
-    """The log line for a start, or for a block in it."""
-    match progress.stage:
-        case "resume":
-            return progress.detail
-        case "prepare":
-            return f"preparing {progress.detail}"
-        case "start":
-            return f"start {progress.start}: {progress.detail}"
-        case _:
-            where = f"{progress.block} ({progress.block_number}/{progress.blocks})"
-            return f"start {progress.start}: {where} {_precision(progress)}".rstrip()
-
-
-def _precision(progress: Progress) -> str:
-    return "" if progress.half_width is None else f"± {numbers.plain_percent(progress.half_width)} so far"
+def _activity(progress: Progress) -> str:
+    if not progress.block:
+        return f"starting {progress.detail}"
+    where = f"{progress.block} ({progress.block_number}/{progress.blocks})"
+    what = f"round {progress.round}/{progress.rounds}" if progress.rounds else f"warm-up {progress.round}"
+    known = progress.half_width
+    precision = "" if known is None else f", ± {numbers.plain_percent(known)} so far"
+    return f"{where}, {what}{precision}"
 
 
 def verdict_table(comparison: Comparison) -> Table:

@@ -67,6 +67,29 @@ def test_what_is_said_of_a_run_before_stays_above_the_line_that_changes() -> Non
         assert screen.count("run 1 is over\n") == 1
 
 
+def test_one_line_tells_of_the_whole_run() -> None:
+    line = terminal._line(a_step("measure", 5, 20), elapsed_s=29.0, bar_width=10).plain
+    assert line == (
+        "━━━─────── 29%, ≤ 1 min 11 s left  start 3: oltp_read_only-t8 (2/9), round 5/20, ± 2.4 % so far"
+    )
+    line = terminal._line(a_step("warm-up", 4, half_width=None), elapsed_s=0.0).plain
+    assert line == " 0%, ≤ 1 min 11 s left  start 3: oltp_read_only-t8 (2/9), warm-up 4"
+    starting = a_step("start", detail="mysql-8.0.12", block="", half_width=None)
+    line = terminal._line(starting, elapsed_s=71.0).plain
+    assert line == " 50%, ≤ 1 min 11 s left  start 3: starting mysql-8.0.12"
+    assert terminal._line(Progress(stage="prepare", detail="a"), 9.0).plain == "preparing a …"
+
+
+def test_a_log_gets_a_line_in_ten_seconds() -> None:
+    screen, now = io.StringIO(), [0.0]
+    with terminal.Display(Console(file=screen, width=200), lambda: now[0]) as display:
+        for second in range(31):
+            now[0] = float(second)
+            display.show(a_step("measure", second, 40))
+    lines = screen.getvalue().splitlines()
+    assert [line.partition("round ")[2].partition("/")[0] for line in lines] == ["0", "10", "20", "30"]
+
+
 # --- published comparisons ------------------------------------------------------------------------
 
 
