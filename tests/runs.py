@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,13 @@ from shootout.servers.native import Tree
 
 BASE, HEAD = "mysql-5.7.22", "mysql-8.0.12"
 SHOOTOUT = str(Path(sys.executable).with_name("shootout"))
+# `shootout`, with every step of its progress in the log instead of one in ten seconds.
+EVERY_STEP = (
+    sys.executable,
+    "-c",
+    "import sys; from shootout import cli; from shootout.report import terminal\n"
+    "terminal.LOG_EVERY_S = 0.0; sys.exit(cli.main())",
+)
 PYTEST = [str(Path(sys.executable).with_name("pytest")), "-p", "no:cacheprovider"]
 PATIENCE_S = 120.0  # of a busy machine; nothing here takes that long on an idle one
 
@@ -98,7 +106,11 @@ class Lab:
 
     @contextmanager
     def running(self, *command: str, folder: Path) -> Iterator[Running]:
-        """A command that runs beside the test, as the leader of a process group, like a terminal's."""
+        """A command that runs beside the test, as the leader of a process group, like a terminal's.
+
+        Its log has every step, so that the test sees where it is.
+        """
+        command = tuple(chain.from_iterable(EVERY_STEP if part == SHOOTOUT else (part,) for part in command))
         out, err = folder / "stdout", folder / "stderr"
         with out.open("w") as stdout, err.open("w") as stderr:
             process = subprocess.Popen(

@@ -74,28 +74,48 @@ class Display:
         if progress.stage == "resume":
             self._console.print(Text(wording.visible(progress.detail)), soft_wrap=True)
         elif self._live is not None:
-            self._live.update(_line(progress, now_s - self._began_s, BAR_WIDTH))
+            self._live.update(_live_line(progress, now_s - self._began_s))
         elif now_s >= self._next_s:
             self._next_s = now_s + LOG_EVERY_S
-            self._console.print(_line(progress, now_s - self._began_s).plain.strip(), soft_wrap=True)
+            self._console.print(Text(_log_line(progress, now_s - self._began_s)), soft_wrap=True)
 
 
-def _line(progress: Progress, elapsed_s: float, bar_width: int = 0) -> Text:
+def _live_line(progress: Progress, elapsed_s: float) -> Text:
     """How much of the whole run is done and left, and what is being measured."""
     if progress.left_s is None:
-        return Text(f"preparing {wording.visible(progress.detail)} …")
-    done = elapsed_s / max(elapsed_s + progress.left_s, 1e-9)
-    filled = round(bar_width * done)
-    line = Text("━" * filled, style="cyan").append("─" * (bar_width - filled), style="dim")
-    line.append(f" {done:.0%}, ≤ {wording.duration(progress.left_s)} left ", style="default")
-    line.append(f" start {progress.start}: {wording.visible(_activity(progress))}", style="dim")
-    return line
+        return Text(_activity(progress))
+    filled = round(BAR_WIDTH * _done(elapsed_s, progress.left_s))
+    line = Text("━" * filled, style="cyan", no_wrap=True, overflow="ellipsis")
+    line.append("─" * (BAR_WIDTH - filled), style="dim")
+    line.append(f" {_extent(elapsed_s, progress.left_s)}  ", style="default")
+    return line.append(_activity(progress), style="dim")
+
+
+def _log_line(progress: Progress, elapsed_s: float) -> str:
+    if progress.left_s is None:
+        return _activity(progress)
+    return f"{_activity(progress)}; {_extent(elapsed_s, progress.left_s)}"
+
+
+def _extent(elapsed_s: float, left_s: float) -> str:
+    return f"{_done(elapsed_s, left_s):.0%} done, ≤ {wording.duration(left_s)} left"
+
+
+def _done(elapsed_s: float, left_s: float) -> float:
+    """The share of the run's time that is over."""
+    return elapsed_s / max(elapsed_s + left_s, 1e-9)
 
 
 def _activity(progress: Progress) -> str:
+    return wording.visible(_activity_of(progress))
+
+
+def _activity_of(progress: Progress) -> str:
+    if not progress.start:
+        return f"preparing {progress.detail}"
     if not progress.block:
-        return f"starting {progress.detail}"
-    where = f"{progress.block} ({progress.block_number}/{progress.blocks})"
+        return f"start {progress.start}: starting {progress.detail}"
+    where = f"start {progress.start}: {progress.block} ({progress.block_number}/{progress.blocks})"
     what = f"round {progress.round}/{progress.rounds}" if progress.rounds else f"warm-up {progress.round}"
     known = progress.half_width
     precision = "" if known is None else f", ± {numbers.plain_percent(known)} so far"
