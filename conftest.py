@@ -42,7 +42,11 @@ def pytest_configure(config: pytest.Config) -> None:
         if REQUEST not in config.stash:
             options = config.option
             config.stash[REQUEST] = Request(
-                Selection.of(options), options.out.resolve(), options.acknowledged, options.markdown
+                Selection.of(options),
+                options.out.resolve(),
+                options.acknowledged,
+                options.markdown,
+                _preparing,
             )
         assert config.stash[REQUEST].plan  # report its errors before anything is measured
     except InputError as error:
@@ -185,6 +189,10 @@ def pytest_terminal_summary(config: pytest.Config) -> None:
             conclusion.path,
             conclusion.page,
         )
+
+
+def _preparing(step: str) -> None:
+    print(f"preparing {step}", file=sys.stderr)
 
 
 def _left_out(reason: str) -> None:

@@ -20,7 +20,6 @@ from shootout.inputs.resolve import resolve
 from shootout.inputs.scaled import Capacity
 from shootout.measure import calibrate, campaign
 from shootout.measure.campaign import Observe
-from shootout.measure.managed import program_of
 from shootout.measure.plan import Plan, bind
 from shootout.model.history import HistorySeries, Regression
 from shootout.model.plan import Cell, ServerReference
@@ -31,8 +30,9 @@ from shootout.report import judgement_cache, site
 from shootout.report.github import markdown, regressions
 from shootout.runner import doctor
 from shootout.runner.doctor import Report
-from shootout.servers import catalogue
+from shootout.servers import catalogue, installations
 from shootout.servers.catalogue import Fetched
+from shootout.servers.fetch.packages import no_progress
 from shootout.servers.native import Tree
 
 Skip = Callable[[str], None]  # receives the reason why a document was left out
@@ -46,12 +46,13 @@ class Request:
     out: Path
     acknowledged: Path = ACKNOWLEDGED.default
     markdown: Path | None = None  # file for the verdicts as Markdown
+    report: Callable[[str], None] = no_progress  # receives what planning fetches
 
     @cached_property
     def plan(self) -> Plan:
         """Everything decided before a server starts. Raises InputError."""
         acknowledgements.load(self.acknowledged)  # report its errors now, not after the run
-        return plan(self.selection)
+        return plan(self.selection, self.report)
 
 
 @dataclass(frozen=True)
@@ -86,10 +87,10 @@ class Conclusion:
         return as_json(self.comparison, self.claims, document=str(self.path), page=str(self.page))
 
 
-def plan(selection: Selection) -> Plan:
+def plan(selection: Selection, report: Callable[[str], None] = no_progress) -> Plan:
     """Resolve the profile on this machine, and check everything that it names. Raises InputError."""
     profile = resolve(matrix.load_profile(selection.profile), selection, _capacity())
-    return bind(profile, selection, os.environ)
+    return bind(profile, selection, os.environ, report)
 
 
 def run(request: Request, observe: Observe, skip: Skip, cells: Collection[Cell] | None = None) -> Conclusion:
@@ -188,7 +189,7 @@ def open_regressions(
 
 def fetch(server: ServerReference, report: Callable[[str], None]) -> Fetched:
     """Fetch a server; returns its location. `report` receives the progress."""
-    program = program_of(server, report=report)
+    program = installations.find(server, report=report)
     version = ".".join(map(str, program.version))
     place = str(catalogue.fetch(server, cache_folder())) if isinstance(program, Tree) else program.digest
     return Fetched(reference=server.text, family=program.family, version=version, directory=place)

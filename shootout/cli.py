@@ -70,7 +70,7 @@ def _gate(args: argparse.Namespace) -> int:
 
 
 def _request(args: argparse.Namespace) -> Request:
-    return Request(Selection.of(args), args.out.resolve(), args.acknowledged, args.markdown)
+    return Request(Selection.of(args), args.out.resolve(), args.acknowledged, args.markdown, _preparing)
 
 
 def _measure(request: Request, args: argparse.Namespace) -> int:
@@ -237,6 +237,10 @@ def _print_lines(args: argparse.Namespace, key: str, lines: Sequence[str]) -> in
 
 def _left_out(reason: str) -> None:
     _warn(f"left out: {reason}")
+
+
+def _preparing(step: str) -> None:
+    print(f"preparing {step}", file=sys.stderr)
 
 
 def _warn(message: str) -> None:

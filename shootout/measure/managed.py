@@ -10,22 +10,20 @@ from pathlib import Path
 from typing import Protocol, Self, TypeVar
 
 from shootout._engine import Engine, LoadError
-from shootout.errors import InputError, MeasureError
+from shootout.errors import MeasureError
 from shootout.measure import dataset
 from shootout.measure.dataset import Loaded, Template
 from shootout.measure.plan import Plan
 from shootout.measure.rounds import ServerHandle, reason
-from shootout.model.plan import Container, Dataset, ServerReference
+from shootout.model.plan import Dataset, ServerReference
 from shootout.model.run import ABSENT, REOPENED, ServerRecord, Warning
 from shootout.paths import cache_folder
 from shootout.runner import machine
-from shootout.servers import cache, catalogue, instances, native
+from shootout.servers import cache, installations, instances, native
 from shootout.servers.container import Image
-from shootout.servers.fetch import companions
 from shootout.servers.fetch.packages import Progress, no_progress
 from shootout.servers.installation import Installation
 from shootout.servers.instances import Instance
-from shootout.servers.libraries import MissingLibrariesError
 from shootout.servers.native import Tree
 from shootout.servers.running import Running
 from shootout.settings import profiles, readback
@@ -93,7 +91,7 @@ class ManagedServer:
         if port is not None:
             instances.require_port(port)  # before anything is fetched or loaded
         reference = plan.servers[label]
-        program = program_of(reference, held, plan.profile.container, report)
+        program = installations.find(reference, held, plan.profile.container, report)
         plugins = program.plugins if isinstance(program, Tree) else frozenset()
         name = reference.settings or plan.profile.settings
         compiled = profiles.compile(
@@ -163,31 +161,6 @@ def absent_record(label: str, reference: ServerReference, settings_name: str) ->
         load_s=None,
         warnings=(Warning(code=ABSENT, text=f"not available here: there is no tree at {reference.target}"),),
     )
-
-
-def program_of(
-    reference: ServerReference,
-    held: ExitStack | None = None,
-    container: Container | None = None,
-    report: Progress = no_progress,
-) -> Installation:
-    """The server's program files, fetched if they are missing. Raises InputError.
-
-    They stay in the cache until `held` is closed; `container` applies to images; `report` receives progress
-    messages.
-    """
-    if reference.source == "dsn":
-        raise InputError(f"{reference.text}: already running; there is nothing to fetch or to start")
-    if reference.source == "image":
-        return Image.inspect(reference.target, container or Container(), report)
-    directory = catalogue.fetch(reference, cache_folder(), held, report)
-    try:
-        return Tree.inspect(directory)
-    except MissingLibrariesError as error:
-        beside = companions.fetch(error.names, cache_folder(), held, report)
-        if beside is None:
-            raise
-        return Tree.inspect(directory, beside)
 
 
 def connect(engine: Engine, instance: Running, schema: str, connections: int) -> int:

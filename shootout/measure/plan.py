@@ -27,7 +27,8 @@ from shootout.model.plan import (
 from shootout.model.program import Program
 from shootout.model.run import WorkloadRecord
 from shootout.model.workload import Workload
-from shootout.servers import cache, reference
+from shootout.servers import cache, installations, reference
+from shootout.servers.fetch.packages import Progress, no_progress
 from shootout.settings import profiles
 
 AA_CONTROL_SLICES = 11  # slices of servers for each slice of an A/A control
@@ -123,12 +124,16 @@ class Plan:
         )
 
 
-def bind(profile: Profile, selection: Selection, environment: Mapping[str, str]) -> Plan:
+def bind(
+    profile: Profile, selection: Selection, environment: Mapping[str, str], report: Progress = no_progress
+) -> Plan:
     """Check a resolved profile against all that it names: servers, settings, workloads.
 
-    `environment` holds passwords and the size of the cache. Raises InputError; touches no server.
+    Servers that are not in the catalogue are asked for their version, which their labels name; `report`
+    receives what has to be fetched for that. `environment` holds passwords and the size of the cache. Raises
+    InputError.
     """
-    servers = _Servers.of(profile, selection, environment)
+    servers = _Servers.of(profile, selection, environment, report)
     written = _workloads(profile)
     loaded = {name: workload.load(file) for name, file in written.items()}
     _check_options(selection, profile, loaded)
@@ -184,7 +189,9 @@ class _Servers:
     passwords: dict[str, str] = field(repr=False)
 
     @classmethod
-    def of(cls, profile: Profile, selection: Selection, environment: Mapping[str, str]) -> Self:
+    def of(
+        cls, profile: Profile, selection: Selection, environment: Mapping[str, str], report: Progress
+    ) -> Self:
         if not profile.servers:
             raise InputError(f"profile {selection.profile} names no servers; expected --servers A,B,…")
         texts, absent = _present(profile)
@@ -194,13 +201,22 @@ class _Servers:
             )
         references = tuple(absent.get(text) or reference.parse(text) for text in texts)
         _check_servers(profile, references)
-        labels = reference.labels(references)
-        passwords = zip(labels, (reference.password(text, environment) for text in texts), strict=True)
+        passwords = [reference.password(text, environment) for text in texts]
+        here = {
+            each: password or ""
+            for each, password, text in zip(references, passwords, texts, strict=True)
+            if text not in absent and each.name is None
+        }
+        labels = reference.labels(references, installations.names(here, profile.container, report))
         return cls(
             written=tuple(map(reference.without_password, texts)),
             references=dict(zip(labels, references, strict=True)),
             absent=frozenset(label for label, text in zip(labels, texts, strict=True) if text in absent),
-            passwords={label: password for label, password in passwords if password is not None},
+            passwords={
+                label: password
+                for label, password in zip(labels, passwords, strict=True)
+                if password is not None
+            },
         )
 
 

@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from shootout.errors import MeasureError
-from shootout.measure import managed
 from shootout.measure.signals import interrupting
 from shootout.model.plan import ServerReference
 from shootout.model.value import Value
 from shootout.paths import cache_folder
-from shootout.servers import accounts, instances
+from shootout.servers import accounts, installations, instances
 from shootout.servers.config import quoted
 from shootout.servers.instances import Instance
 from shootout.servers.leftovers import working_directory
@@ -51,7 +50,7 @@ def running(reference: ServerReference, settings_name: str, port: int | None) ->
     if port is not None:
         instances.require_port(port)
     with interrupting(signal.SIGTERM, signal.SIGHUP), ExitStack() as held:
-        program = managed.program_of(reference, held)
+        program = installations.find(reference, held)
         profile = profiles.load(reference.settings or settings_name)
         options = profiles.compile(profile, program.family, program.version).options
         home = (

@@ -29,10 +29,11 @@ class ServerReference(Value):
     # Catalogue id, directory, archive URL#sha256=HEX, image name, or address without its password.
     target: str
     settings: str | None = None  # name or file of a settings profile; None: the run's
+    name: str | None = None  # the user's own, which becomes the label
 
     @property
     def text(self) -> str:
-        """The reference in its written form."""
+        """The reference in its written form, without the user's name."""
         where = self.target if self.source == "catalogue" else f"{self.source}:{self.target}"
         return where if self.settings is None else f"{where}@{self.settings}"
 

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 
+from msgspec.structs import replace
+
 from shootout.errors import InputError
 from shootout.model.plan import ServerReference
 from shootout.servers import catalogue, dsn, layout
@@ -15,8 +17,9 @@ from shootout.servers.fetch import archive
 
 FORMS = (
     "a catalogue id (mysql-8.0.12), path:DIR, path:URL#sha256=HEX, image:NAME or dsn:mysql://USER@HOST, "
-    "each with @settings or without"
+    "each with @settings or without, and with NAME= before it or without"
 )
+_NAMED = re.compile(r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9._+-]{0,63})\s*=\s*(?P<rest>.*)", re.DOTALL)
 
 # Docker's syntax: host:port/path/name:tag@digest
 _IMAGE = re.compile(
@@ -33,11 +36,17 @@ _DIGEST = re.compile(r"@sha256:([0-9a-f]{12})[0-9a-f]{52}\Z")
 def parse(text: str) -> ServerReference:
     """Read `ID`, `path:DIR`, `path:URL#sha256=HEX`, `image:NAME` or `dsn:ADDRESS`; `@settings` may follow.
 
+    `NAME=` before it gives the server a name of the user's own.
     An id may be abbreviated if it stays unique; directories become absolute; an address loses its password.
     The last `@` begins the settings, unless a directory of the full name exists. In an image's name,
     `@sha256:…` belongs to the name and the next `@` begins the settings.
     Raises InputError for an unknown id, another form, or a directory without a server.
     """
+    name, text = _named(text)
+    return replace(_parse(text), name=name)
+
+
+def _parse(text: str) -> ServerReference:
     kind, colon, rest = text.strip().partition(":")
     if not colon:
         target, settings = _split(kind, text)
@@ -65,6 +74,7 @@ def parse(text: str) -> ServerReference:
 
 def missing(text: str) -> ServerReference | None:
     """The reference of a `path:DIR` whose directory does not exist; otherwise None. Raises InputError."""
+    name, text = _named(text)
     kind, _, rest = text.strip().partition(":")
     if kind != "path" or archive.is_url(rest):
         return None
@@ -75,7 +85,7 @@ def missing(text: str) -> ServerReference | None:
             return None
     except (OSError, ValueError, RuntimeError):  # reported by `parse`
         return None
-    return ServerReference(source="path", target=str(directory), settings=settings)
+    return ServerReference(source="path", target=str(directory), settings=settings, name=name)
 
 
 def parse_list(text: str) -> tuple[ServerReference, ...]:
@@ -88,11 +98,15 @@ def parse_list(text: str) -> tuple[ServerReference, ...]:
 
 def without_password(text: str) -> str:
     """A valid reference in a form that may be displayed and stored."""
-    return parse(text).text if text.strip().startswith("dsn:") else text
+    name, rest = _named(text)
+    if not rest.strip().startswith("dsn:"):
+        return text
+    return f"{'' if name is None else name + '='}{_parse(rest).text}"
 
 
 def password(text: str, environment: Mapping[str, str]) -> str | None:
     """An address's password, or MYSQL_PWD if it has none; None for other references."""
+    _, text = _named(text)
     kind, _, rest = text.strip().partition(":")
     if kind != "dsn":
         return None
@@ -100,34 +114,63 @@ def password(text: str, environment: Mapping[str, str]) -> str | None:
     return environment.get("MYSQL_PWD", "") if found is None else found
 
 
-def labels(references: Sequence[ServerReference]) -> tuple[str, ...]:
+def labels(references: Sequence[ServerReference], names: Mapping[str, str]) -> tuple[str, ...]:
     """A short, unique, readable name for each reference, suitable for pytest ids.
 
-    Directories, images, sockets and settings files are shortened to the last parts that distinguish them, an
-    image's digest to its first digits. A repeated reference is a second instance and gets `#2`.
+    `names`: what servers call themselves, by target. A server without a name of the user's own goes by that
+    name and its source, `mysql-8.0.33 (path)`; among several of the same name and source, by the end of its
+    place that distinguishes it, `mysql-8.0.33 (head-build)`. A repeated reference is a second instance and
+    gets `#2`. Raises InputError for a name that two servers would have.
     """
-    shown = {
-        source: _shortest_tails(_label_path(each) for each in references if each.source == source)
-        for source in ("path", "image")
-    }
-    addresses = {each.target: dsn.parse(each.target).dsn for each in references if each.source == "dsn"}
-    sockets = _shortest_tails(each.socket for each in addresses.values() if each.socket is not None)
     settings = _shortest_tails(each.settings for each in references if each.settings is not None)
+    places = _places(references)
+    alike: dict[tuple[str, str], set[str]] = {}
+    for each in references:
+        if each.name is None:
+            alike.setdefault((each.source, names.get(each.target, "")), set()).add(each.target)
     seen: Counter[str] = Counter()
     result = []
     for each in references:
-        match each.source:
-            case "path" | "image":
-                label = f"{each.source}:{shown[each.source][_label_path(each)]}"
-            case "dsn":
-                label = f"dsn:{_host(addresses[each.target], sockets)}"
-            case _:
-                label = each.target
-        if each.settings is not None:
+        called = names.get(each.target)
+        if each.name is not None:
+            label = each.name
+        elif each.source == "catalogue":
+            label = each.target
+        elif called is None:
+            label = f"{each.source}:{places[each.source, each.target]}"
+        elif len(alike[each.source, called]) == 1:
+            label = f"{called} ({each.source})"
+        else:
+            label = f"{called} ({places[each.source, each.target]})"
+        if each.settings is not None and each.name is None:
             label += f"@{settings[each.settings]}"
         seen[label] += 1
         result.append(label if seen[label] == 1 else f"{label}#{seen[label]}")
+    for each in references:
+        if each.name is not None and seen[each.name] > 1:
+            raise InputError(f"servers: two are named {each.name}; expected a name of its own for each")
     return tuple(result)
+
+
+def _places(references: Sequence[ServerReference]) -> dict[tuple[str, str], str]:
+    """Where each server is, by source and target: the last parts of its place that no other has.
+
+    An image's digest is shortened to its first digits.
+    """
+    found: dict[tuple[str, str], str] = {}
+    for source in ("path", "image"):
+        of_source = [each for each in references if each.source == source]
+        tails = _shortest_tails(map(_label_path, of_source))
+        found |= {(source, each.target): tails[_label_path(each)] for each in of_source}
+    addresses = {each.target: dsn.parse(each.target).dsn for each in references if each.source == "dsn"}
+    sockets = _shortest_tails(each.socket for each in addresses.values() if each.socket is not None)
+    return found | {("dsn", target): _host(address, sockets) for target, address in addresses.items()}
+
+
+def _named(text: str) -> tuple[str | None, str]:
+    """The name before a reference, and the reference."""
+    found = _NAMED.fullmatch(text)
+    return (found["name"], found["rest"]) if found else (None, text)
 
 
 def _host(address: dsn.Dsn, sockets: Mapping[str, str]) -> str:

@@ -129,7 +129,7 @@ def test_one_server_by_its_id_again_and_by_its_path(lab: Lab, tmp_path: Path) ->
     tree = lab.tree(HEAD)
     done = lab.run(*a_run(lab, tmp_path, "--servers", f"{HEAD},{HEAD},path:{tree}", *POINT, "--json"))
     assert done.returncode in (0, 1), done.stderr
-    labels = [HEAD, f"{HEAD}#2", f"path:{tree.name}"]
+    labels = [HEAD, f"{HEAD}#2", f"{HEAD} (path)"]
     found = journal.read(document_in(tmp_path))
     assert [server.label for server in found.header.servers] == labels
     assert [server.reference for server in found.header.servers] == [HEAD, HEAD, f"path:{tree}"]

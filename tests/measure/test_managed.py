@@ -12,13 +12,12 @@ import pytest
 
 from shootout import app
 from shootout._engine import Engine
-from shootout.errors import InputError, MeasureError
+from shootout.errors import MeasureError
 from shootout.inputs import workload
 from shootout.inputs.options import Selection
 from shootout.measure import dataset, managed
 from shootout.measure.managed import ManagedServer, connect
 from shootout.model.plan import Load
-from shootout.servers import reference
 from shootout.servers.instances import Instance
 from tests.runs import HEAD, Lab
 
@@ -78,11 +77,6 @@ def test_gauges_are_not_counters(name: str, counts: bool) -> None:
     assert managed.is_counted(name) is counts
 
 
-def test_an_external_server_has_no_program() -> None:
-    with pytest.raises(InputError, match="already running; there is nothing to fetch or to start"):
-        managed.program_of(reference.parse("dsn:mysql://guest@127.0.0.1:3306"))
-
-
 @pytest.mark.real
 def test_too_many_prepared_statements_are_reported(managed_server: ManagedServer, instance: Instance) -> None:
     instance.query("SET GLOBAL max_prepared_stmt_count = 10")
@@ -115,7 +109,7 @@ from shootout.measure import managed
 from shootout._engine import Engine
 from shootout.servers import native
 from shootout.servers.running import Login
-native.OPEN_FILES = 64
+native.OPEN_FILES = 40  # far fewer than the 50 connections that the server allows
 server = SimpleNamespace(login=Login(*{login!r}), post_mortem=lambda: "")
 try:
     managed.connect(Engine({program(managed_server, "oltp_point_select")!r}, 1), server, {SCHEMA!r}, 200)
@@ -125,4 +119,4 @@ except Exception as error:
     python = [sys.executable, "-c", code]
     done = subprocess.run(python, capture_output=True, text=True, check=False, timeout=60)
     assert " of 200 connections opened: " in done.stdout, done
-    assert done.stdout.endswith("; the limit is this process's 64 open files (ulimit -n)\n")
+    assert done.stdout.endswith("; the limit is this process's 40 open files (ulimit -n)\n")

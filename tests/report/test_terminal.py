@@ -85,9 +85,8 @@ def test_a_log_line_says_what_is_measured_and_how_much_is_left() -> None:
         ),
     )
     for elapsed_s, step, line in steps:
-        screen, now = io.StringIO(), [0.0]
-        with terminal.Display(Console(file=screen, width=200), lambda now=now: now[0]) as display:
-            now[0] = elapsed_s
+        screen, times = io.StringIO(), iter((0.0, elapsed_s))
+        with terminal.Display(Console(file=screen, width=200), times.__next__) as display:
             display.show(step)
         assert screen.getvalue() == line + "\n"
 

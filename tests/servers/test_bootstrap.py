@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from shootout.errors import InputError, MeasureError
-from shootout.measure import managed
-from shootout.servers import accounts, bootstrap, instances, reference
+from shootout.servers import accounts, bootstrap, installations, instances, reference
 from shootout.servers.native import Tree
 
 pytestmark = pytest.mark.real
@@ -22,7 +21,7 @@ OPTIONS = {"innodb-log-file-size": "8M", "skip-log-bin": ""}
 
 @pytest.fixture(scope="module")
 def tree() -> Tree:
-    found = managed.program_of(reference.parse(NAME))
+    found = installations.find(reference.parse(NAME))
     assert isinstance(found, Tree)
     return found
 

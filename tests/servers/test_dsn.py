@@ -109,7 +109,7 @@ def test_labels_tell_addresses_apart() -> None:
         "dsn:mysql://u@?unix_socket=/run/a/mysqld.sock",
         "dsn:mysql://u@?unix_socket=/run/b/mysqld.sock",
     ]
-    assert reference.labels([reference.parse(text) for text in texts]) == (
+    assert reference.labels([reference.parse(text) for text in texts], {}) == (
         "dsn:db1",
         "dsn:db1#2",
         "dsn:db1:3307@fast",

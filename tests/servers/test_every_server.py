@@ -32,7 +32,7 @@ from shootout.model.plan import Dataset, Load
 from shootout.model.run import REOPENED
 from shootout.model.value import Protocol
 from shootout.runner import machine
-from shootout.servers import catalogue, instances, reference
+from shootout.servers import catalogue, installations, instances, reference
 from shootout.servers.accounts import LOAD_USER
 from shootout.servers.native import Tree
 from shootout.servers.version import is_mysql_since
@@ -100,7 +100,7 @@ def options(installation: Tree) -> dict[str, str]:
 
 @pytest.fixture(scope="module", params=names())
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Server:
-    installation = managed.program_of(reference.parse(request.param))
+    installation = installations.find(reference.parse(request.param))
     assert isinstance(installation, Tree)
     chosen = options(installation)
     cache = tmp_path_factory.mktemp("cache")

@@ -127,7 +127,7 @@ def test_labels_are_short_and_tell_servers_apart() -> None:
         a_reference("percona/percona-server:8.4"),
         a_reference("mine/percona-server:8.4"),
     ]
-    assert reference.labels(references) == (
+    assert reference.labels(references, {}) == (
         "mysql-5.7.22",
         "mysql-5.7.22#2",
         "mysql-5.7.22@fast",
@@ -143,10 +143,54 @@ def test_labels_are_short_and_tell_servers_apart() -> None:
     )
 
 
+def test_servers_go_by_what_they_call_themselves() -> None:
+    references = [
+        a_reference("/src/base/build"),
+        a_reference("/src/head/build"),
+        a_reference("/src/head/build", "conf/fast.cnf"),
+        a_reference("/opt/mariadb"),
+        a_reference("/opt/mariadb"),
+        a_reference("mysql:8.4"),
+        ServerReference(source="dsn", target="mysql://me@db1:3307"),
+        ServerReference(source="dsn", target="mysql://me@db2:3306"),
+    ]
+    names = dict.fromkeys(("/src/base/build", "/src/head/build", "mysql:8.4"), "mysql-8.4.3")
+    names |= {"/opt/mariadb": "mariadb-10.1.13", "mysql://me@db1:3307": "percona-8.0.36"}
+    assert reference.labels(references, names) == (
+        "mysql-8.4.3 (base-build)",
+        "mysql-8.4.3 (head-build)",
+        "mysql-8.4.3 (head-build)@fast.cnf",
+        "mariadb-10.1.13 (path)",
+        "mariadb-10.1.13 (path)#2",
+        "mysql-8.4.3 (image)",
+        "percona-8.0.36 (dsn)",
+        "dsn:db2",  # it does not answer
+    )
+
+
+def test_users_name_their_servers() -> None:
+    base, head, other = reference.parse_list("base = mysql-5.7.22, head=mysql-8.0.12@./my.cnf,mysql-5.7.22")
+    assert (base.name, base.target, base.text) == ("base", "mysql-5.7.22", "mysql-5.7.22")
+    assert (head.name, head.settings) == ("head", "./my.cnf")
+    assert reference.labels([base, head, other], {}) == ("base", "head", "mysql-5.7.22")
+    with pytest.raises(InputError, match="servers: two are named base; expected a name of its own for each"):
+        reference.labels([base, base], {})
+    same = reference.parse("mysql-5.7.22=mysql-8.0.12")
+    with pytest.raises(InputError, match=r"two are named mysql-5\.7\.22"):
+        reference.labels([other, same], {})
+    password = "new=dsn:mysql://me:secret@db1"
+    assert reference.without_password(password) == "new=dsn:mysql://me@db1:3306"
+    assert reference.password(password, {}) == "secret"
+    assert reference.without_password("a=path:b") == "a=path:b"
+    for text in ("=mysql-5.7.22", "a b=mysql-5.7.22", "a/b=mysql-5.7.22", "a="):
+        with pytest.raises(InputError):
+            reference.parse(text)
+
+
 def test_archives_go_by_their_names() -> None:
     urls = ["https://host/base/mine.tar.gz", "https://host/head/mine.tar.gz", "file:///other-1.2.3.zip"]
     found = [reference.parse(f"path:{url}#sha256={SHA256}") for url in (*urls, urls[0])]
-    assert reference.labels(found) == (
+    assert reference.labels(found, {}) == (
         "path:base-mine",
         "path:head-mine",
         "path:other-1.2.3",
@@ -154,19 +198,25 @@ def test_archives_go_by_their_names() -> None:
     )
 
 
+targets = st.sampled_from(
+    ["mysql-5.7.22", "mysql-8.0.12", "mysql:8.4", "x/mysql:8.4", "y:1/mysql:8.4"]
+) | st.lists(st.sampled_from(["a", "b", "a-b", "b#2", "ä@x", ":", "a::b"]), max_size=3).map(
+    lambda parts: "/" + "/".join(parts)
+)
 references = st.builds(
     a_reference,
-    st.sampled_from(["mysql-5.7.22", "mysql-8.0.12", "mysql:8.4", "x/mysql:8.4", "y:1/mysql:8.4"])
-    | st.lists(st.sampled_from(["a", "b", "a-b", "b#2", "ä@x", ":", "a::b"]), max_size=3).map(
-        lambda parts: "/" + "/".join(parts)
-    ),
+    targets,
     st.none() | st.sampled_from(["fast", "a/fast.cnf", "b/fast.cnf", "fast#2"]),
 )
 
 
-@given(st.lists(references, max_size=8))
-def test_labels_are_unique_and_begin_alike_for_the_same_server(found: list[ServerReference]) -> None:
-    labels = reference.labels(found)
+@given(
+    st.lists(references, max_size=8), st.dictionaries(targets, st.sampled_from(["mysql-8.4.3", "b-1.2.3"]))
+)
+def test_labels_are_unique_and_begin_alike_for_the_same_server(
+    found: list[ServerReference], names: dict[str, str]
+) -> None:
+    labels = reference.labels(found, names)
     assert len(set(labels)) == len(labels) == len(found)
-    assert labels == reference.labels(found)
-    assert not any(set(label) & set("[]/ ,") or "::" in label for label in labels)
+    assert labels == reference.labels(found, names)
+    assert not any(set(label) & set("[]/,") or "::" in label for label in labels)

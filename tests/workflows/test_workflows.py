@@ -290,8 +290,8 @@ def test_a_gate_measures_what_a_repository_builds(gate: tuple[Hub, dict[str, Job
     (path,) = (artifact / "results").glob("*.jsonl")
     found = journal.read(path)
     assert [each.label for each in found.header.servers] == [
-        "path:base-build@base-my.toml",
-        "path:head-build@head-my.toml",
+        "mysql-5.7.22 (path)@base-my.toml",
+        "mysql-8.0.12 (path)@head-my.toml",
     ]
     assert [each.version.partition("-")[0] for each in found.header.servers] == ["5.7.22", "8.0.12"]
     flushes = [

@@ -1,0 +1,86 @@
+"""From a server reference to its program files, and to what the server says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from functools import partial
+
+from shootout.errors import InputError, MeasureError
+from shootout.model.plan import Container, ServerReference
+from shootout.model.value import Family, Version
+from shootout.paths import cache_folder
+from shootout.servers import catalogue, dsn
+from shootout.servers.container import Image
+from shootout.servers.external import External
+from shootout.servers.fetch import companions
+from shootout.servers.fetch.packages import Progress, no_progress
+from shootout.servers.installation import Installation
+from shootout.servers.libraries import MissingLibrariesError
+from shootout.servers.native import Tree
+from shootout.servers.version import family_of, numbers_of
+
+
+def find(
+    reference: ServerReference,
+    held: ExitStack | None = None,
+    container: Container | None = None,
+    report: Progress = no_progress,
+) -> Installation:
+    """The server's program files, fetched if they are missing. Raises InputError.
+
+    They stay in the cache until `held` is closed; `container` applies to images; `report` receives progress
+    messages.
+    """
+    if reference.source == "dsn":
+        raise InputError(f"{reference.text}: already running; there is nothing to fetch or to start")
+    if reference.source == "image":
+        return Image.inspect(reference.target, container or Container(), report)
+    directory = catalogue.fetch(reference, cache_folder(), held, report)
+    try:
+        return Tree.inspect(directory)
+    except MissingLibrariesError as error:
+        beside = companions.fetch(error.names, cache_folder(), held, report)
+        if beside is None:
+            raise
+        return Tree.inspect(directory, beside)
+
+
+def names(
+    references: Mapping[ServerReference, str], container: Container, report: Progress = no_progress
+) -> dict[str, str]:
+    """What trees, images and running servers call themselves, such as "mysql-8.0.33", by their target.
+
+    `references`: with the passwords of running servers. Archives are fetched and images are pulled. A server
+    that does not answer has no name here; measuring it reports why.
+    """
+    found = {}
+    for reference, password in references.items():
+        if reference.source == "catalogue" or reference.target in found:
+            continue
+        try:
+            steps = partial(_prefixed, reference.text, report)
+            family, version = _identity(reference, password, container, steps)
+        except (InputError, MeasureError):
+            continue
+        found[reference.target] = f"{family}-{'.'.join(map(str, version))}"
+    return found
+
+
+def _prefixed(subject: str, report: Progress, step: str) -> None:
+    report(f"{subject}: {step}")
+
+
+def _identity(
+    reference: ServerReference, password: str, container: Container, report: Progress
+) -> tuple[Family, Version]:
+    if reference.source != "dsn":
+        program = find(reference, container=container, report=report)
+        return program.family, program.version
+    server = External(dsn.parse(reference.target).dsn, password)
+    try:
+        server.identify()
+        comment = server.variables().get("version_comment", "")
+    finally:
+        server.hang_up()
+    return family_of(f"{server.version} {comment}"), numbers_of(server.version)
