@@ -225,6 +225,9 @@ class _Campaign:
         self._count(lambda record: not record.confirming)
         if changed := self._changed():
             first = confirms or max(start, newest + 1)
+            elapsed_s, measured = time.monotonic() - self.began_s, max(start - 1, 1)
+            share = len(changed) / len(self.plan.blocks)
+            self.ends_s = time.monotonic() + confirming * share * elapsed_s / measured
             for number in range(first, first + confirming):
                 self._one_start(number, changed, confirming=True)
 
@@ -293,8 +296,11 @@ class _Campaign:
         """Estimated time to the end: the starts still due at the pace so far, within the budget."""
         sampling = self.plan.profile.sampling
         left_s = sampling.budget_s - elapsed_s
+        if not done:
+            return left_s
         narrow = all(self.half_widths.get(b.key, math.inf) <= sampling.half_width for b in self.plan.blocks)
-        return min(left_s, elapsed_s / done * (sampling.starts_min - done)) if done and narrow else left_s
+        due = (sampling.starts_min if narrow else sampling.starts_max) - done
+        return min(left_s, elapsed_s / done * max(due, 1))
 
     def _spent_s(self) -> float:
         """What a continued run had spent of its budget, as far as that is recorded."""

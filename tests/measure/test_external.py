@@ -134,7 +134,7 @@ def test_a_server_that_runs_beside_one_that_is_started(lab: Lab, server: Instanc
     found = journal.read(document_in(tmp_path))
     assert found.failures == ()
     visited, own = found.header.servers
-    assert (visited.label, own.label) == (f"dsn:{server.socket.name}", BASE)
+    assert (visited.label, own.label) == (f"{BASE} (dsn)", BASE)
     assert visited.reference == f"dsn:mysql://guest@localhost?unix_socket={server.socket}"
     assert visited.checksum == own.checksum != ""
     assert (visited.version, visited.family, visited.build) == ("5.7.22-log", "mysql", "")
@@ -206,9 +206,9 @@ def test_the_same_server_several_times_and_by_two_ways(lab: Lab, server: Instanc
     found = journal.read(document_in(tmp_path))
     name = server.socket.name
     assert [each.label for each in found.header.servers] == [
-        f"dsn:{name}",
-        f"dsn:{name}#2",
-        f"dsn:127.0.0.1:{server.port}",
+        f"{BASE} ({name})",
+        f"{BASE} ({name})#2",
+        f"{BASE} (127.0.0.1:{server.port})",
     ]
     assert len({each.checksum for each in found.header.servers}) == 1
     assert found.failures == ()
@@ -261,7 +261,7 @@ def test_what_is_not_visible_is_reported(lab: Lab, server: Instance, tmp_path: P
             "disk_written_bytes",
         }
         assert of_visited.counters["Bytes_sent"] > 0
-    pages = [page.read_text() for page in tmp_path.rglob(f"oltp_point_select-t1-{BASE}*.html")]
+    pages = [page.read_text() for page in tmp_path.rglob(f"oltp_point_select-t1-{BASE}~*.html")]
     assert len(pages) == 1
     assert "base not visible" in pages[0]
     assert pages[0].count("not visible") >= 4  # the warning, the server's CPU, and both counters
@@ -328,7 +328,7 @@ def test_a_server_that_goes_away_fails_its_cells(lab: Lab, tmp_path: Path) -> No
             assert run.ended() == 3, run.err.read_text()
     found = journal.read(document_in(tmp_path / "out"))
     assert found.failures, run.out.read_text()
-    assert {failure.cell.server for failure in found.failures} == {"dsn:mysqld.sock"}
+    assert {failure.cell.server for failure in found.failures} == {f"{BASE} (dsn)"}
     assert all("mysqld.sock" in failure.reason for failure in found.failures)
     assert "s3cret" not in run.err.read_text() + run.out.read_text()
 

@@ -358,7 +358,7 @@ def test_a_run_of_an_image_beside_its_tree(engine: docker.DockerClient, lab: Lab
     assert done.returncode in (0, 1), done.stderr
     found = journal.read(document_in(tmp_path / "out"))
     assert found.failures == ()
-    labels = [f"image:{reference.partition('/')[2]}", f"path:{tree.name}"]
+    labels = [f"{HEAD} (image)", f"{HEAD} (path)"]
     assert [server.label for server in found.header.servers] == labels
     contained, native = found.header.servers
     assert contained.reference == f"image:{reference}"

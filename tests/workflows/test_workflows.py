@@ -568,6 +568,17 @@ def ci(hub_of: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
     return actions.run(replace(hub_of, folder=tmp_path_factory.mktemp("ci")), WORKFLOWS / "ci.yml")
 
 
+@pytest.fixture(scope="module")
+def bare(hub_of: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
+    """The weekly test on bare systems, of the same repository."""
+    return actions.run(replace(hub_of, folder=tmp_path_factory.mktemp("bare")), WORKFLOWS / "bare.yml")
+
+
+def test_bare_systems_are_tested_every_week(bare: dict[str, Job]) -> None:
+    assert bare["test"].result == "success", bare["test"].log
+    assert "everything is tested" in bare["test"].log
+
+
 def test_a_push_is_tested(ci: dict[str, Job]) -> None:
     assert ci["test"].result == "success", ci["test"].log
     assert "everything is tested" in ci["test"].log
@@ -580,7 +591,7 @@ def test_a_push_is_tested(ci: dict[str, Job]) -> None:
 @pytest.mark.real
 def test_every_script_runs_here_or_says_that_it_needs_github(request: pytest.FixtureRequest) -> None:
     ran: set[str] = set()
-    for name in ("gate", "catalogue_gate", "comment", "weekly", "release", "ci"):
+    for name in ("gate", "catalogue_gate", "comment", "weekly", "release", "ci", "bare"):
         over = request.getfixturevalue(name)
         jobs: dict[str, Job] = over[-1] if isinstance(over, tuple) else over
         ran |= {script for job in jobs.values() for script in job.scripts}
