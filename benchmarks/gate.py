@@ -28,6 +28,7 @@ from shootout.measure.managed import ManagedServer
 from shootout.measure.rounds import RAMP_CYCLES, WARMUP_SLICE_SHARE, WINDOW_CYCLES
 from shootout.model.run import RunDocument
 from shootout.report import judgement_cache, wording
+from tests.runs import EVERY_STEP
 
 SERVER = "mysql-8.0.12"
 THREADS = "1,4,16"
@@ -70,16 +71,18 @@ def warm() -> None:
 
 def gate(out: Path, budget_min: float) -> tuple[dict[str, float], RunDocument]:
     """Run a gate; returns the seconds of each part, which add up to the wall time, and the run document."""
-    command = [sys.executable, "-m", "shootout.cli", "gate", f"--base={SERVER}", f"--head={SERVER}"]
+    command = [*EVERY_STEP, "gate", f"--base={SERVER}", f"--head={SERVER}"]
     command += [f"--threads={THREADS}", f"--budget={budget_min:g}", f"--out={out}"]
     spent_s = dict.fromkeys(("measuring", "warm-up", "preparing", "starts", "blocks"), 0.0)
     # File times mark the ends of the last parts, so use their clock.
     since, stage = time.time(), "preparing"
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
+        block = ""
         for line in process.stderr:
-            sys.stderr.write(line)
-            if line.startswith("start "):
+            if line.startswith("start ") and line.partition(",")[0] != block:
+                block = line.partition(",")[0]
+                sys.stderr.write(f"{block}\n")
                 spent_s[stage] += time.time() - since
                 since, stage = time.time(), "blocks" if BLOCK.match(line) else "starts"
     assert process.returncode in (0, 1), process.returncode
