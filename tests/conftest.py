@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -17,6 +18,8 @@ settings.load_profile("shared machine")
 
 # Runs that a test starts are no part of how the tests themselves are spread over processes.
 os.environ.pop("PYTEST_XDIST_WORKER", None)
+# A shell's background jobs ignore SIGINT, and so would every program that a test starts and interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ARGUMENTS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
