@@ -151,18 +151,25 @@ def _github_annotate(args: argparse.Namespace) -> int:
 
 def _github_comment(args: argparse.Namespace) -> int:
     repository, link = Repository.of(os.environ), _link(args)
-    body = markdown.comment(_judged(args), link)
     number = repository.pull(args.branch, args.sha)
     if number is None:
         missing = f"no open pull request of {args.branch} is at {args.sha}: nothing written"
         return _print_lines(args, "done", [missing])
+    if repository.changes_workflows(number):
+        body = markdown.refusal(link)
+    else:
+        body = markdown.comment(_judged(args), link)
     return _print_lines(args, "done", [repository.comment(number, markdown.MARKER, body)])
 
 
 def _github_issues(args: argparse.Namespace) -> int:
     repository, link = Repository.of(os.environ), _link(args)
-    found = app.open_regressions(args.results, args.anchor, args.acknowledged, _left_out)
-    return _print_lines(args, "done", list(issues.sync(repository, found, link)))
+    unread: list[str] = []
+    found = app.open_regressions(args.results, args.anchor, args.acknowledged, unread.append)
+    for reason in unread:
+        _left_out(reason)
+    done = issues.sync(repository, found, link, complete=not unread)
+    return _print_lines(args, "done", list(done))
 
 
 def _cache_list(args: argparse.Namespace) -> int:

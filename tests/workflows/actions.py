@@ -74,7 +74,7 @@ def run(hub: Hub, workflow: Path, inputs: Mapping[str, Any] | None = None) -> di
     given = _inputs(found, inputs or {})
     done: dict[str, Job] = {}
     for name in _in_order(jobs):
-        job = jobs[name]
+        job = _with_shell(jobs[name], found)
         needs = {each: done[each] for each in _listed(job.get("needs"))}
         before = [each.result for each in needs.values()]
         context: dict[str, Any] = {
@@ -85,7 +85,7 @@ def run(hub: Hub, workflow: Path, inputs: Mapping[str, Any] | None = None) -> di
                 key: {"result": value.result, "outputs": value.outputs} for key, value in needs.items()
             },
             "runner": {"tool_cache": str(hub.tools)},
-            "secrets": hub.secrets,
+            "secrets": _secrets(found, hub, called=inputs is not None),
             "vars": hub.variables,
         }
         context["env"] |= _filled(found.get("env", {}), context)
@@ -206,6 +206,12 @@ def _wanted(condition: Any, context: Mapping[str, Any], *, failed: bool) -> bool
     expression = inner[1] if inner else text
     explicit = any(f"{word}(" in expression for word in ("always", "cancelled", "failure", "success"))
     return (explicit or not failed) and bool(evaluated(expression, context, failed=failed))
+
+
+def _with_shell(job: Mapping[str, Any], workflow: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The job with the workflow's default shell in its steps."""
+    steps = [workflow.get("defaults", {}).get("run", {}) | step for step in job.get("steps", ())]
+    return {**job, "steps": steps}
 
 
 def _job(hub: Hub, where: str, number: int, job: Mapping[str, Any], context: dict[str, Any]) -> Job:
@@ -372,6 +378,21 @@ def _inputs(workflow: Mapping[Any, Any], given: Mapping[str, Any]) -> dict[str, 
     known = (triggers(workflow).get("workflow_call") or {}).get("inputs", {})
     _check_inputs("workflow", given, known)
     return {key: each.get("default") for key, each in known.items()} | dict(given) if given else {}
+
+
+def _secrets(workflow: Mapping[Any, Any], hub: Hub, *, called: bool) -> Mapping[str, str]:
+    """A called workflow gets the secrets that it declares, of those that its caller passes on."""
+    if not called:
+        return hub.secrets
+    declared = (triggers(workflow).get("workflow_call") or {}).get("secrets", {})
+    return {name: value for name, value in hub.secrets.items() if name in declared}
+
+
+def concurrency(workflow: Path, hub: Hub, inputs: Mapping[str, Any]) -> str:
+    """The concurrency group of a run of the workflow."""
+    found = _load(workflow)
+    context = {"inputs": _inputs(found, inputs), "github": _github(hub)}
+    return _text(filled(found["concurrency"]["group"], context))
 
 
 def _in_order(jobs: Mapping[str, Any]) -> list[str]:

@@ -135,7 +135,7 @@ def hub_of(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Hub:
         repository=REPOSITORY,
         sha=sha,
         tools=folder / "tools",
-        environment=lab.environment,
+        environment=lab.environment | {"SHOOTOUT_LOCK": str(folder / "lock")},
     )
 
 
@@ -218,10 +218,25 @@ def test_every_job_has_a_limit_and_no_more_than_it_needs(workflow: Path) -> None
     for job in found["jobs"].values():
         if "uses" in job:
             continue
-        assert job["timeout-minutes"] <= 1440
+        limit = job["timeout-minutes"]
+        assert limit == "${{ fromJSON(inputs.timeout || '180') }}" or limit <= 1440
         labels = job["runs-on"]
         if "self-hosted" in labels:  # jobs that run measured code get no token that can write
             assert job["permissions"] == {"contents": "read"}
+
+
+@pytest.mark.parametrize("workflow", sorted(WORKFLOWS.glob("*.yml")), ids=lambda path: path.stem)
+def test_a_failure_inside_a_pipe_fails_its_step(workflow: Path) -> None:
+    found = yaml.safe_load(workflow.read_text())
+    if any("run" in step for job in found["jobs"].values() for step in job.get("steps", ())):
+        assert found["defaults"] == {"run": {"shell": "bash"}}  # which has pipefail; no shell at all has not
+
+
+def test_several_gates_of_one_workflow_run_side_by_side(hub_of: Hub) -> None:
+    gate = WORKFLOWS / "gate.yml"
+    inputs = {"base": "a", "head": "b"}
+    groups = [actions.concurrency(gate, hub_of, inputs | {"name": name}) for name in ("build", "upgrade")]
+    assert len({*groups, actions.concurrency(gate, hub_of, inputs)}) == 3
 
 
 def test_a_forks_code_reaches_a_runner_of_ours_by_an_environment_only() -> None:
@@ -353,7 +368,8 @@ def catalogue_gate(
         repository=REPOSITORY,
         sha=sha,
         tools=tools,
-        environment=lab.environment | {"XDG_CACHE_HOME": str(folder / "cache")},
+        environment=lab.environment
+        | {"XDG_CACHE_HOME": str(folder / "cache"), "SHOOTOUT_LOCK": str(folder / "lock")},
         event_name="pull_request",
         event={"pull_request": {"number": 1, "head": {"repo": {"full_name": REPOSITORY}}}},
     )
@@ -409,6 +425,8 @@ def comment(
     pull = {"number": 3, "state": "open", "branch": "someone:$(touch injected)", "labels": []}
     shutil.copytree(measured.artifacts / "shootout-gate", folder / "artifacts" / "shootout-gate")
     (folder / "artifacts" / "shootout-gate" / "summary.md").write_text("@everyone trust me")
+    for ledger in (folder / "artifacts" / "shootout-gate" / "results" / "ledger").glob("*.jsonl"):
+        ledger.write_text("no ledger\n")
     with github_server.running() as state:
         state.pulls.append(pull | {"head": {"sha": measured.sha}})
         environment = {**measured.environment, "GITHUB_API_URL": state.url}
@@ -428,6 +446,8 @@ def test_a_comment_comes_of_the_gates_document_alone(comment: tuple[Hub, GitHub,
     assert "https://example.org/runs/1" in posted["body"]
     assert "trust me" not in posted["body"]
     assert list(hub.folder.rglob("injected")) == []
+    (document,) = hub.folder.rglob("documents/0/*")  # judged without the artifact's ledger
+    assert document.suffix == ".jsonl"
 
 
 # --- every week -----------------------------------------------------------------------------------
@@ -461,6 +481,8 @@ def weekly(
             "servers": f"{BASE},{HEAD}",
             "accept": True,
             "acknowledged": "known.toml",
+            "build": "echo built > built",
+            "publish": True,
         }
         jobs = actions.run(hub, WORKFLOWS / "weekly.yml", inputs)
     return hub, state, jobs
@@ -476,6 +498,7 @@ def test_the_weekly_matrix_is_measured_in_shards_merged_and_kept(
     for name in (*measured, "merge", "keep", "issues", "notify", "publish/build"):
         assert jobs[name].result == "success", f"{name}: {jobs[name].log}"
     assert jobs["publish/deploy"].steps["Deploy"] == "skipped"  # it needs GitHub
+    assert len(list(hub.folder.glob("weekly-measure-*/workspace/built"))) == 3
     assert [request.split()[0] for request in state.asked] == ["GET"]  # nothing has regressed
     (message,) = state.said
     assert HEAD in message["text"]
@@ -489,6 +512,7 @@ def test_the_weekly_matrix_is_measured_in_shards_merged_and_kept(
     assert len(merged.header.parts) == 3
     assert len({part.seed for part in merged.header.parts}) == 1
     assert not (kept / "site").exists()
+    assert not (kept / "results" / "judged").exists()
     assert (kept / "acknowledged.toml").read_text() == KNOWN
     assert (hub.artifacts / "site" / "index.html").exists()
 
@@ -664,6 +688,7 @@ def stub(tmp_path: Path) -> dict[str, str]:
         "PATH": "/usr/bin:/bin",
         "RUNNER_TEMP": str(tmp_path / "temp"),
         "RUNNER_TOOL_CACHE": str(tmp_path),
+        "SHOOTOUT_LOCK": str(tmp_path / "lock"),
     }
     for name in ("OUTPUT", "STEP_SUMMARY"):
         (tmp_path / name).touch()
@@ -719,6 +744,48 @@ def test_a_runner_is_calibrated_and_every_judging_command_gets_the_acknowledgeme
     assert lines[1:4] == ["run", "--profile=p", "--acknowledged=a b.toml"]
     assert lines[-4:-2] == ["github", "annotate"]
     assert lines[-1] == "--acknowledged=a b.toml"
+
+
+def test_a_machine_measures_for_one_runner_at_a_time(stub: dict[str, str], tmp_path: Path) -> None:
+    """Each runner has a tool cache of its own; the lock is the machine's."""
+    log = tmp_path / "log"
+    Path(stub["SHOOTOUT"]).write_text(
+        f'#!/bin/sh\n[ "$1" = github ] || {{ echo begin; sleep 0.5; echo end; }} >>{log}\n'
+    )
+    script, running = str(ACTIONS / "measure" / "measure"), []
+    for number in ("1", "2"):
+        own = {"RUNNER_TOOL_CACHE": str(tmp_path / number), "RUNNER_TEMP": str(tmp_path / number)}
+        (tmp_path / number).mkdir()
+        running.append(
+            subprocess.Popen([script], env=stub | own | {"PROFILE": "p"}, stdout=subprocess.DEVNULL)
+        )
+    assert [process.wait(30) for process in running] == [0, 0]
+    assert log.read_text().split() == ["begin", "end"] * 2
+
+
+def test_a_push_to_the_data_branch_comes_after_those_made_meanwhile(tmp_path: Path) -> None:
+    action = yaml.safe_load((ACTIONS / "data" / "action.yml").read_text())
+    (push,) = (step["run"] for step in action["runs"]["steps"] if step["name"] == "Push")
+    git(tmp_path, "init", "--quiet", "--bare", "origin")
+    for name in ("first", "second"):
+        git(tmp_path, "clone", "--quiet", "origin", name)
+        git(tmp_path / name, "checkout", "--quiet", "-B", "shootout-data")
+        if name == "first":
+            git(tmp_path / name, "commit", "--quiet", "--allow-empty", "--message=Begin")
+            git(tmp_path / name, "push", "--quiet", "origin", "HEAD")
+        else:
+            git(tmp_path / name, "reset", "--quiet", "--hard", "origin/shootout-data")
+    for name in ("first", "second"):
+        (tmp_path / name / name).touch()
+        done = subprocess.run(
+            ["bash", "-eo", "pipefail", "-c", push],
+            cwd=tmp_path / name,
+            env=os.environ | {"MESSAGE": name},
+            check=False,
+        )
+        assert done.returncode == 0
+    subjects = git(tmp_path / "origin", "log", "--format=%s", "shootout-data")
+    assert subjects.split() == ["second", "first", "Begin"]
 
 
 def test_servers_must_be_named(stub: dict[str, str]) -> None:

@@ -34,10 +34,17 @@ def of(regressions: Iterable[Regression], link: str | None = None) -> tuple[Issu
     return tuple(_issue(key, group, link) for key, group in groups.items())
 
 
-def sync(repository: Repository, regressions: Iterable[Regression], link: str | None = None) -> Iterator[str]:
+def sync(
+    repository: Repository,
+    regressions: Iterable[Regression],
+    link: str | None = None,
+    *,
+    complete: bool = True,
+) -> Iterator[str]:
     """Open, update and close the repository's issues; yields a line for each change.
 
-    Issues about acknowledged regressions are closed. At most `OPENED_MAX` are opened, worst first; later
+    Issues about acknowledged regressions are closed. Unless the run documents are `complete`, no other issue
+    is closed: its regression may be in a missing one. At most `OPENED_MAX` are opened, worst first; later
     calls open the rest. Raises MeasureError as Repository does.
     """
     found = tuple(regressions)
@@ -53,7 +60,10 @@ def sync(repository: Repository, regressions: Iterable[Regression], link: str | 
         yield f"not opened yet: {len(missing) - OPENED_MAX} more"
     for key, old in existing.items():
         if key not in wanted:
-            yield _closed(repository, old, known=key in known)
+            if complete or key in known:
+                yield _closed(repository, old, known=key in known)
+            else:
+                yield f"left open, as a run document is missing: {old.html_url}"
         elif (old.title, _lines(old.body)) != (wanted[key].title, _lines(wanted[key].body)):
             repository.update(old.number, wanted[key].title, wanted[key].body)
             yield f"updated {old.html_url}"

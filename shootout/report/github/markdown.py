@@ -43,12 +43,25 @@ def comment(comparisons: Sequence[Comparison], link: str | None = None) -> str:
 def annotate(comparison: Comparison) -> Iterator[str]:
     """Workflow commands that annotate regressions and failures, worst first."""
     annotated = [each for each in wording.worst_first(comparison.cells) if each.verdict in _ANNOTATED]
-    for each in annotated[:ANNOTATIONS_MAX]:
+    shown = annotated if len(annotated) <= ANNOTATIONS_MAX else annotated[: ANNOTATIONS_MAX - 1]
+    for each in shown:
         fails = each.verdict is Verdict.FAILED or gate.counts(each, comparison)
         level = "notice" if each.acknowledged else "error" if fails else "warning"
         title = f"{wording.verdict(each)}: {each.cell.workload}, {wording.threads(each.cell.threads)}"
         text = f"{each.cell.server}: {each.reason}"
         yield f"::{level} title={_property(title)}::{_data(text)}"
+    if more := len(annotated) - len(shown):
+        yield f"::warning title={more} more cells::The job's summary lists all that regressed or failed."
+
+
+def refusal(link: str | None = None) -> str:
+    """The comment on a pull request that changes workflows, in place of its verdicts."""
+    text = (
+        f"{MARKER}\n**No verdicts are shown here: this pull request changes files under `.github`.** "
+        "So its gate may not be the one of the default branch, and its run document may be forged. "
+        "Reviewers find what it measured in the run.\n"
+    )
+    return text if link is None else f"{text}\n[The run]({link})\n"
 
 
 def code(text: str) -> Iterator[str]:

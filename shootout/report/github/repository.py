@@ -27,6 +27,11 @@ class _Commit(msgspec.Struct):
     sha: str
 
 
+class _File(msgspec.Struct):
+    filename: str
+    previous_filename: str = ""
+
+
 class _Pull(msgspec.Struct):
     number: int
     head: _Commit
@@ -75,6 +80,12 @@ class Repository:
         """The open pull request of `branch` (OWNER:NAME) whose newest commit is `sha`."""
         pulls = self._list("pulls", _Pull, state="open", head=branch)
         return next((pull.number for pull in pulls if pull.head.sha == sha), None)
+
+    def changes_workflows(self, number: int) -> bool:
+        """Whether a pull request adds, changes, moves or removes files under .github."""
+        files = self._list(f"pulls/{number}/files", _File)
+        names = (name for file in files for name in (file.filename, file.previous_filename))
+        return any(name.startswith(".github/") for name in names)
 
     def comment(self, number: int, marker: str, body: str) -> str:
         """Create or replace the one comment under `marker`; returns its address."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -59,12 +59,14 @@ class GitHub:
         self.comments.append(comment | {"html_url": f"{self.url}/{number}#{comment['id']}"})
         return self.comments[-1]
 
-    def answer(self, method: str, path: str, query: dict[str, str], content: Record) -> Any:
+    def answer(self, method: str, path: str, query: dict[str, str], content: Record) -> Any:  # noqa: PLR0911
         """What GitHub answers; None where there is no such thing."""
         number = int((re.findall(r"/(\d+)", path) or ["0"])[0])
         match method, re.sub(r"\d+", "N", path):
             case "GET", "pulls":
                 return [each for each in self.pulls if _matches(each, query)]
+            case "GET", "pulls/N/files":
+                return next(each.get("files", []) for each in self.pulls if each["number"] == number)
             case "GET", "issues":
                 return [each for each in self.issues if _matches(each, query)]
             case "GET", "issues/N/comments":
@@ -157,10 +159,9 @@ def hub() -> Iterator[GitHub]:
         yield state
 
 
-def a_pull(hub: GitHub, number: int = 7, sha: str = SHA) -> None:
-    hub.pulls.append(
-        {"number": number, "state": "open", "branch": BRANCH, "labels": [], "head": {"sha": sha}}
-    )
+def a_pull(hub: GitHub, number: int = 7, sha: str = SHA, files: Sequence[str] = ()) -> None:
+    pull = {"number": number, "state": "open", "branch": BRANCH, "labels": [], "head": {"sha": sha}}
+    hub.pulls.append(pull | {"files": [{"filename": name} for name in files]})
 
 
 @pytest.fixture

@@ -54,6 +54,14 @@ def test_an_issue_is_opened_updated_and_closed(hub: GitHub) -> None:
     assert synced(hub, a_loss()) == ["opened"]  # it came back
 
 
+def test_no_issue_is_closed_while_a_run_is_missing(hub: GitHub) -> None:
+    repository = Repository.of(hub.environment)
+    assert [line.split()[0] for line in issues.sync(repository, [a_loss()])] == ["opened"]
+    (line,) = issues.sync(repository, [], complete=False)
+    assert line.startswith("left open, as a run document is missing: http")
+    assert hub.issues[0]["state"] == "open"
+
+
 def test_what_is_acknowledged_has_no_issue(hub: GitHub) -> None:
     known = Acknowledgement(
         workload="*", server="*", at_most=0.2, expires=date(2030, 1, 1), owner="us", reason="accepted"

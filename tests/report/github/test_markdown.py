@@ -88,7 +88,11 @@ def test_annotations_are_the_worst_first_and_not_more_than_are_shown() -> None:
     assert any(line.startswith("::error title=✕ failed%3A oltp_read_write%2C 32 threads::") for line in lines)
     many = a_comparison()
     worse = tuple(structs.replace(each, verdict=Verdict.REGRESSED) for each in many.cells)
-    assert len(list(markdown.annotate(structs.replace(many, cells=worse)))) == markdown.ANNOTATIONS_MAX
+    several = structs.replace(many, cells=worse[: markdown.ANNOTATIONS_MAX])
+    assert len(list(markdown.annotate(several))) == markdown.ANNOTATIONS_MAX
+    *shown, last = markdown.annotate(structs.replace(many, cells=worse))
+    assert len(shown) == markdown.ANNOTATIONS_MAX - 1
+    assert last.startswith(f"::warning title={len(worse) - len(shown)} more cells::")
 
 
 @settings(deadline=None)

@@ -49,6 +49,20 @@ def test_what_a_newer_push_has_superseded_is_not_written(
     assert "nothing written" in capsys.readouterr().out
 
 
+def test_a_pull_request_that_changes_workflows_shows_no_verdicts(at: GitHub, tmp_path: Path) -> None:
+    a_pull(at, files=["sql/sql_parse.cc", ".github/workflows/gate.yml"])
+    at.say(7, f"{markdown.MARKER}\nverdicts of an earlier push")
+    assert comment(saved(a_document(), tmp_path), "--link=https://example.org/runs/1") == 0
+    (posted,) = at.comments
+    assert posted["body"].startswith(markdown.MARKER)
+    assert "No verdicts are shown here" in posted["body"]
+    assert "https://example.org/runs/1" in posted["body"]
+    assert "oltp" not in posted["body"]
+    at.pulls[0]["files"] = [{"filename": "a.yml", "previous_filename": ".github/workflows/gate.yml"}]
+    assert comment(saved(a_document(), tmp_path)) == 0
+    assert "No verdicts are shown here" in at.comments[0]["body"]
+
+
 @pytest.mark.parametrize(
     ("fingerprint", "said"),
     [("../../etc/passwd", "runner.fingerprint: expected letters and digits"), ("", "runner.fingerprint")],
