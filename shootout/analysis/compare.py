@@ -183,7 +183,7 @@ def _comparison(
     figures_ = figures.of_cell(pair.starts, policy) if pair.starts else None
     compared = pair.failure is None and pair.base_failure is None and pair.cell != pair.base
     steady = pairs.both_steady(pair.base_starts, pair.starts) if compared else ({}, {})
-    work = metrics.compare(*steady, policy.confidence)
+    work = metrics.compare(*steady, policy.trim, policy.confidence)
     statements = metrics.statement_times(*steady, policy.confidence)
     return structs.replace(
         cell,

@@ -1,8 +1,9 @@
 """Metrics beside throughput: latencies, work per transaction, and where a transaction's time goes.
 
 Work per transaction hardly depends on the state of the machine, so a change shows there even where throughput
-is inconclusive. Each start gives one value per metric and server, and intervals are over starts; percentiles
-pool the latencies of all starts (percentiles.py).
+is inconclusive. Each start gives one value per metric and server, and intervals are over starts. Server CPU
+is known by round, too, and its ratio is formed there, as throughput's is. Percentiles pool the latencies of
+all starts (percentiles.py).
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class Metric:
     """A metric: one row of the registry, which all pages, policies and causes are made from. More is worse.
 
     `source` reads one start's value per transaction from its samples, None where it is not visible; or it is
-    a percentile of the latencies. The costs rank causes, so their order of magnitude is enough.
+    a percentile of the latencies. `by_round` reads its values by round, where rounds have it. The costs rank
+    causes, so their order of magnitude is enough.
     """
 
     name: str  # in policies and JSON; model.plan.Metric lists it for those who write policies
@@ -37,12 +39,19 @@ class Metric:
     source: Callable[[Samples], float | None] | float
     cpu_s: float = 0.0  # seconds of CPU that one unit costs
     wait_s: float = 0.0  # seconds that one unit makes a transaction wait
+    by_round: Callable[[Samples], Sequence[float]] | None = None
 
 
 def _server_cpu_s(samples: Samples) -> float | None:
     if samples.server_cpu_s is None:
         return None
     return sum(samples.server_cpu_s) / max(1, sum(samples.completed))
+
+
+def _round_cpu_s(samples: Samples) -> Sequence[float]:
+    return [
+        s / max(0.5, done) for s, done in zip(samples.server_cpu_s or (), samples.completed, strict=False)
+    ]
 
 
 def _counted(names: Iterable[str], samples: Samples) -> float | None:
@@ -62,7 +71,7 @@ METRICS = (
     Metric("latency_p95", "95 % latency", "s", 95.0),
     Metric("latency_p99", "99 % latency", "s", 99.0),
     Metric("latency_p999", "99.9 % latency", "s", 99.9),
-    Metric("server_cpu", "server CPU", "s", _server_cpu_s, cpu_s=1.0),
+    Metric("server_cpu", "server CPU", "s", _server_cpu_s, cpu_s=1.0, by_round=_round_cpu_s),
     Metric("context_switches", "context switches", "", _counter("context_switches"), cpu_s=2e-6),
     Metric("disk_written", "bytes written", "bytes", _counter("disk_written_bytes"), wait_s=5e-9),  # 200 MB/s
     Metric("fsyncs", "fsyncs", "", _counter("Innodb_data_fsyncs"), wait_s=2e-4),  # a flush of an SSD's cache
@@ -74,13 +83,13 @@ BY_NAME = {metric.name: metric for metric in METRICS}
 TITLES = {metric.name: metric.title for metric in METRICS}
 
 
-def compare(base: Starts, head: Starts, confidence: float) -> tuple[MetricComparison, ...]:
+def compare(base: Starts, head: Starts, trim: float, confidence: float) -> tuple[MetricComparison, ...]:
     """All metrics that both servers show, over the starts that both have; none with fewer than two starts.
 
-    Intervals are Student's over starts, of log-ratios where no value is 0. p-values are Holm's over the
-    metrics. Raises ValueError for latencies that cannot be read.
+    Intervals are Student's over starts, of log-ratios where no value is 0; `trim`: of rounds at each end.
+    p-values are Holm's over the metrics. Raises ValueError for latencies that cannot be read.
     """
-    changes = _changes(METRICS, base, head, confidence)
+    changes = _changes(METRICS, base, head, trim, confidence)
     p_values = stats.holm([change.p_value for change in changes.values()])
     return tuple(
         MetricComparison(
@@ -95,13 +104,13 @@ def compare(base: Starts, head: Starts, confidence: float) -> tuple[MetricCompar
     )
 
 
-def log_ratio(name: str, base: Starts, head: Starts, confidence: float) -> stats.Effect | None:
+def log_ratio(name: str, base: Starts, head: Starts, trim: float, confidence: float) -> stats.Effect | None:
     """One metric's log(head / base) over the starts; None if it is 0 or not visible in some start.
 
     Raises ValueError for latencies that cannot be read.
     """
     metric = [BY_NAME[name]] if name in BY_NAME else []
-    change = _changes(metric, base, head, confidence).get(name)
+    change = _changes(metric, base, head, trim, confidence).get(name)
     return None if change is None else change.ratio
 
 
@@ -146,7 +155,9 @@ class _Change(NamedTuple):
         return (self.ratio or self.difference).p_value
 
 
-def _changes(metrics: Iterable[Metric], base: Starts, head: Starts, confidence: float) -> dict[str, _Change]:
+def _changes(
+    metrics: Iterable[Metric], base: Starts, head: Starts, trim: float, confidence: float
+) -> dict[str, _Change]:
     """Metrics that are visible in every common start, and not always 0; none with fewer than two starts."""
     starts = sorted(base.keys() & head.keys())
     if len(starts) < STARTS_MIN:
@@ -160,7 +171,22 @@ def _changes(metrics: Iterable[Metric], base: Starts, head: Starts, confidence: 
             pairs = _pairs(metric.source, of_base, of_head)
             if any(map(any, pairs)):
                 found[metric.name] = _change(pairs, confidence)
+                if metric.by_round and (logs := _round_logs(metric.by_round, of_base, of_head)):
+                    by_rounds = stats.ratio_of_starts(logs, trim, confidence)
+                    found[metric.name] = found[metric.name]._replace(ratio=by_rounds)
     return found
+
+
+def _round_logs(
+    by_round: Callable[[Samples], Sequence[float]], base: Sequence[Samples], head: Sequence[Samples]
+) -> list[list[float]]:
+    """log(head / base) by start and round; none if a round has no value above 0."""
+    values = [
+        [*zip(by_round(one), by_round(other), strict=False)] for one, other in zip(base, head, strict=True)
+    ]
+    if not all(rounds and all(map(all, rounds)) for rounds in values):
+        return []
+    return [[math.log(of_head / of_base) for of_base, of_head in rounds] for rounds in values]
 
 
 def _percentiles(

@@ -213,7 +213,7 @@ def _not_visible(
 def _effect(name: str, base: Starts, head: Starts, policy: Policy) -> stats.Effect | None:
     if name == THROUGHPUT:
         return throughput(base, head, policy)
-    effect = metrics.log_ratio(name, *both_steady(base, head), policy.confidence)
+    effect = metrics.log_ratio(name, *both_steady(base, head), policy.trim, policy.confidence)
     return None if effect is None else stats.mirrored(effect)
 
 

@@ -35,7 +35,7 @@ def server(
 
 
 def compared(base: dict[int, Samples], head: dict[int, Samples]) -> dict[str, MetricComparison]:
-    return {each.name: each for each in metrics.compare(base, head, 0.95)}
+    return {each.name: each for each in metrics.compare(base, head, 0.2, 0.95)}
 
 
 def test_more_work_for_each_transaction_is_seen() -> None:
@@ -51,6 +51,22 @@ def test_more_work_for_each_transaction_is_seen() -> None:
     assert (found["rows_read"].base, found["rows_read"].head) == pytest.approx((100, 200), rel=0.01)
     assert found["fsyncs"].p_value > 0.05
     assert {"lock_waits", "disk_written"}.isdisjoint(found)  # not visible
+
+
+def test_server_cpu_is_compared_round_by_round() -> None:
+    """A round that the machine spoilt on one server weighs no more than any other."""
+    base, head = server(BASE), server(HEAD, cpu_s=0.00055)
+    for start, samples in head.items():
+        spoilt = (9 * samples.server_cpu_s[0], *samples.server_cpu_s[1:]) if samples.server_cpu_s else None
+        head[start] = structs.replace(samples, server_cpu_s=spoilt)
+    cpu = compared(base, head)["server_cpu"]
+    assert cpu.ratio is not None
+    assert 1.08 < cpu.ratio.low < 1.1 < cpu.ratio.high < 1.12
+    idle = {
+        start: structs.replace(s, server_cpu_s=(0.0, *(s.server_cpu_s or ())[1:]))
+        for start, s in base.items()
+    }
+    assert compared(idle, head)["server_cpu"].ratio is not None  # of whole starts
 
 
 def test_latencies_are_compared_by_percentiles() -> None:
@@ -83,12 +99,12 @@ def test_what_cannot_be_seen_in_one_start_is_left_out() -> None:
 
 def test_one_start_says_nothing() -> None:
     one, more = server(BASE, starts=1), server(HEAD)
-    assert metrics.compare(one, more, 0.95) == ()
+    assert metrics.compare(one, more, 0.2, 0.95) == ()
     assert metrics.statement_times(one, more, 0.95) == ()
 
 
 def test_p_values_are_adjusted_for_the_number_of_figures() -> None:
-    found = metrics.compare(server(BASE), server(HEAD), 0.95)
+    found = metrics.compare(server(BASE), server(HEAD), 0.2, 0.95)
     assert len(found) > 4
     assert max(each.p_value for each in found) == 1
 
