@@ -250,7 +250,7 @@ def test_any_metric_can_be_judged() -> None:
         ("server_cpu", Verdict.REGRESSED),
         ("throughput", Verdict.EQUIVALENT),
     ]
-    assert head.reason.startswith("server CPU 24.9 % more, 95 % interval")
+    assert head.reason.startswith("server CPU 24.8 % more, 95 % interval")
     assert head.ratio is not None
     assert head.ratio.estimate == pytest.approx(1, abs=0.01)  # of throughput, whatever decided
     lenient = Policy(judged=("throughput", "server_cpu"), workloads={"reads": {"server_cpu": 0.3}})
