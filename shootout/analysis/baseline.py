@@ -17,6 +17,7 @@ import numpy as np
 from shootout import files
 from shootout.analysis import stats, verdicts, warnings
 from shootout.analysis.pairs import Change
+from shootout.analysis.verdicts import PValues
 from shootout.document import compatibility, fingerprint
 from shootout.errors import InputError
 from shootout.inputs import acknowledgements
@@ -161,8 +162,8 @@ def compare(
             confidence = comparison.policy.confidence
             effect = stats.difference(logs, then.log_ratio, then.error, then.starts, confidence)
             changes[cell.cell] = then, Change(THROUGHPUT, effect, None, effect)
-    adjusted = stats.holm([change.p_value for _, change in changes.values()])
-    p_values = {(cell, THROUGHPUT): p for cell, p in zip(changes, adjusted, strict=True)}
+    adjusted = stats.holm([change.overall.p_value for _, change in changes.values()])
+    p_values = {(cell, THROUGHPUT): PValues(p, p) for cell, p in zip(changes, adjusted, strict=True)}
     cells = []
     for cell in comparison.cells:
         if cell.cell in refusals:
@@ -272,7 +273,7 @@ def _compared(
     then: BaselineCell,
     change: Change,
     policy: Policy,
-    p_values: Mapping[verdicts.CellMetric, float],
+    p_values: Mapping[verdicts.CellMetric, PValues],
 ) -> CellComparison:
     now = next((each.floor for each in cell.judged if each.metric == THROUGHPUT), None)
     floors = [floor for floor in (now, then.floor) if floor is not None]

@@ -20,7 +20,7 @@ from shootout.analysis import (
     warnings,
 )
 from shootout.analysis.pairs import Pair
-from shootout.analysis.verdicts import CellMetric, Decision
+from shootout.analysis.verdicts import CellMetric, Decision, PValues
 from shootout.errors import InputError
 from shootout.inputs import acknowledgements, toml
 from shootout.model.history import LedgerEntry
@@ -140,17 +140,19 @@ def _aa_controls(document: RunDocument, policy: Policy) -> list[Pair]:
     return [aa_control for aa_control in aa_controls if aa_control is not None]
 
 
-def _adjusted(pairs_: Iterable[Pair]) -> dict[CellMetric, float]:
+def _adjusted(pairs_: Iterable[Pair]) -> dict[CellMetric, PValues]:
     """The p-values of all metrics of verdicts, after Holm over all of them."""
-    found = {(pair.cell, each.metric): each.p_value for pair in pairs_ for each in pair.changes}
-    return dict(zip(found, stats.holm([*found.values()]), strict=True))
+    found = {(pair.cell, each.metric): each for pair in pairs_ for each in pair.changes}
+    initial = stats.holm([each.initial.p_value for each in found.values()])
+    overall = stats.holm([each.overall.p_value for each in found.values()])
+    return dict(zip(found, map(PValues, initial, overall), strict=True))
 
 
 def _verdict(
     header: RunHeader,
     policy: Policy,
     pair: Pair,
-    p_values: Mapping[CellMetric, float],
+    p_values: Mapping[CellMetric, PValues],
     entries: EntriesByKind,
 ) -> tuple[CellComparison, Decision]:
     """A cell with its verdict only; `_comparison` adds the rest."""
@@ -175,7 +177,7 @@ def _comparison(
     document: RunDocument,
     policy: Policy,
     pair: Pair,
-    p_values: Mapping[CellMetric, float],
+    p_values: Mapping[CellMetric, PValues],
     entries: EntriesByKind,
 ) -> CellComparison:
     header = document.header

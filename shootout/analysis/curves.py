@@ -70,9 +70,9 @@ def _curves(pairs: Iterable[Pair]) -> Iterator[_Curve]:
 
 def _effects(curve: _Curve, policy: Policy) -> tuple[stats.Effect, stats.Effect] | None:
     """Level and tilt over the starts in which all thread counts were measured and steady; at least two."""
+    by_start = [log_ratios(pair) for pair in curve.pairs.values()]
     ratios = [
-        {start: stats.trimmed_mean(rounds, policy.trim) for start, rounds in log_ratios(pair).items()}
-        for pair in curve.pairs.values()
+        dict(zip(each, stats.contributions([*each.values()], policy.trim), strict=True)) for each in by_start
     ]
     starts = sorted(set.intersection(*(set(each) for each in ratios)))
     if len(starts) < 2:

@@ -33,17 +33,6 @@ class Change(NamedTuple):
     confirmation: stats.Effect | None  # over the confirming starts; None: there were none
     overall: stats.Effect  # over all starts
     confirmation_unsteady: bool = False  # there were confirming starts, but none was steady
-    rounds: stats.Noise | None = None  # noise of `initial` from rounds alone; None: the metric has no rounds
-
-    @property
-    def p_value(self) -> float:
-        """Of no difference: the larger of those by the noise of starts and by the noise of rounds.
-
-        By chance a few starts may lie closer together than the noise of their rounds allows, which would
-        raise false alarms.
-        """
-        by_rounds = 0.0 if self.rounds is None else self.rounds.p_value(self.initial.estimate)
-        return max(self.initial.p_value, by_rounds)
 
 
 class Pair(NamedTuple):
@@ -196,7 +185,6 @@ def _changes(
                 confirmation,
                 overall,
                 confirmation_unsteady=bool(fresh) and not steady,
-                rounds=_rounds_noise(name, base, head, confirming, policy),
             )
 
 
@@ -215,16 +203,6 @@ def _effect(name: str, base: Starts, head: Starts, policy: Policy) -> stats.Effe
         return throughput(base, head, policy)
     effect = metrics.log_ratio(name, *both_steady(base, head), policy.trim, policy.confidence)
     return None if effect is None else stats.mirrored(effect)
-
-
-def _rounds_noise(
-    name: str, base: Starts, head: Starts, confirming: Set[int], policy: Policy
-) -> stats.Noise | None:
-    """Noise of the initial starts from rounds alone; None with one start, which has no other noise."""
-    if name != THROUGHPUT:
-        return None
-    by_start = _log_ratios(_only(base, base.keys() - confirming), head)
-    return stats.rounds_noise([*by_start.values()], policy.trim) if len(by_start) > 1 else None
 
 
 def _only(starts: Starts, numbers: Set[int]) -> Starts:

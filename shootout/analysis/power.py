@@ -8,13 +8,18 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import gammaincinv, ndtr
+from scipy.special import gammaincinv, ndtr, ndtri
 
 from shootout.analysis import stats
 from shootout.model.plan import Policy
 
 POWER = 0.8  # at the detectable change
-_POINTS = 64  # of the distribution of an estimated spread
+# Largest p-values after Holm of an apparent change that is worth confirming, and of a confirmed one, as
+# multiples of the policy's. What is tested at the end may be chosen generously before it.
+WORTH_CONFIRMING, CONFIRMED = 4, 1 / 5
+CONFIRMING_BAR = 1 / 2  # of the bar; fresh starts alone are few
+_POINTS = 32  # of the distribution of an estimated spread
+_SHARES = (np.arange(16) + 0.5) / 16
 
 
 def flagged(
@@ -26,48 +31,43 @@ def flagged(
     *,
     comparisons: int,
     df: float | None = None,
-    rounds: stats.Noise | None = None,
 ) -> float:
     """The share of runs that flag a true `change`, a logarithm; `spread` is the standard deviation of starts.
 
-    A flag takes three things. The estimate passes the bar. Its p-value, by the noise of starts and that of
-    `rounds`, is small enough for the only change among all `comparisons` (for which Holm equals Bonferroni).
-    The mean of the confirming starts passes the bar, too. Start means are assumed to be normal: then estimate
-    and estimated spread are independent, and the power is averaged over the distribution of the estimated
-    spread (a non-central t, with a bar: Johnson, Kotz and Balakrishnan, "Continuous Univariate
-    Distributions", chapter 31). Needs two starts. `df`: degrees of freedom of the estimated spread; by
-    default those of its starts.
+    A flag takes an estimate beyond the bar whose p-value is small enough for the only change among all
+    `comparisons` (for which Holm equals Bonferroni): worth confirming first; then, over all starts, as small
+    as a confirmed change asks. The confirming starts alone must reach `CONFIRMING_BAR`. Start means are
+    assumed to be normal: then estimate and estimated spread are independent, and the power is averaged over
+    the distribution of the estimated spread (a non-central t, with a bar: Johnson, Kotz and Balakrishnan,
+    "Continuous Univariate Distributions", chapter 31). Needs two starts. `df`: degrees of freedom of the
+    estimated spread; by default those of its starts. Each confirming start adds one.
     """
     df = starts - 1 if df is None else df
     if spread == 0:
         return float(change >= bar)
-    error = spread / math.sqrt(starts)
-    among = 1 - (1 - policy.confidence) / comparisons
-    reach = stats.Noise(error, df).reach(among)
-    least = bar if rounds is None else max(bar, rounds.reach(among))
-    found = float(ndtr((change - np.maximum(least, reach * _spread_ratios(df))) / error).mean())
-    if not policy.confirm_starts:
-        return found
-    return found * float(ndtr((change - bar) / (spread / math.sqrt(policy.confirm_starts))))
+    fresh, error = policy.confirm_starts, spread / math.sqrt(starts)
+    chance, ratios = (1 - policy.confidence) / comparisons, _spread_ratios(df)[:, None]
+    seen = min(1.0, WORTH_CONFIRMING * chance) if fresh else chance
+    passing = ndtr((change - np.maximum(bar, stats.Noise(error, df).reach(1 - seen) * ratios)) / error)
+    if not fresh:
+        return float(passing.mean())
+    # First estimates that pass, in equal shares, and what the fresh starts must show beside each.
+    first = change - error * ndtri(passing * _SHARES)
+    overall = stats.Noise(spread / math.sqrt(starts + fresh), df + fresh)
+    least = np.maximum(bar, overall.reach(1 - CONFIRMED * chance) * ratios)
+    needed = np.maximum(CONFIRMING_BAR * bar, ((starts + fresh) * least - starts * first) / fresh)
+    return float((passing * ndtr((change - needed) / (spread / math.sqrt(fresh)))).mean())
 
 
 def detectable(
-    spread: float,
-    starts: int,
-    bar: float,
-    policy: Policy,
-    comparisons: int,
-    *,
-    df: float | None = None,
-    rounds: stats.Noise | None = None,
+    spread: float, starts: int, bar: float, policy: Policy, comparisons: int, *, df: float | None = None
 ) -> float:
     """The smallest change, a logarithm, that the share `POWER` of such runs flag, as in `flagged`."""
     if spread == 0:
         return bar
 
     def surplus(change: float) -> float:
-        share = flagged(change, spread, starts, bar, policy, comparisons=comparisons, df=df, rounds=rounds)
-        return share - POWER
+        return flagged(change, spread, starts, bar, policy, comparisons=comparisons, df=df) - POWER
 
     most, step = bar, spread
     while surplus(most) < 0:

@@ -1,202 +1,171 @@
-"""Variance shrinkage: the heads of one block share what they know of the spread between starts.
+"""Variance shrinkage: what restarts add to the noise of rounds, by a cell's starts and the other blocks.
 
-Two or three starts say little about a head's own variance. The heads of a block are measured in the same
-rounds of the same starts, beside the same base, so their variances are similar; how similar is estimated over
-all blocks of the run, and weighs the others' variances against a head's own (empirical Bayes: Smyth 2004,
-"Linear models and empirical Bayes methods for assessing differential expression in microarray experiments",
-Statistical Applications in Genetics and Molecular Biology 3(1), article 3). Estimates stay what they are;
-errors, intervals and p-values change.
+A start varies by its rounds and by the restart. The rounds themselves show the first part well. A few starts
+hardly show the second, but the run's other blocks, of the same servers on the same machine, show how large it
+usually is. One quantity holds both: the ratio of a start's variance to that of its rounds. It is 1 where
+restarts add nothing, and never less. Its distribution over the run's blocks is estimated from all of them and
+combined with the cell's own starts (empirical Bayes: Efron 2010, "Large-Scale Inference", chapter 1).
+Estimates stay what they are; errors, intervals and p-values change.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.special import fdtri, polygamma, psi
+from scipy.special import fdtrc, stdtr, stdtrit
 
-from shootout.analysis import stats
+from shootout.analysis import ledger, stats
 from shootout.analysis.pairs import Pair
 from shootout.analysis.stats import Effect
 from shootout.model.plan import THROUGHPUT
 
-HEADS_MIN = 2
-SPREAD_MIN = 1e-9  # spread of log-ratios; anything smaller is rounding error
-SHARED_MIN = 1 / 4  # correlation of two heads' variances where the base is as noisy as they are
-BOUND = 0.8  # two-sided confidence of how much heads differ; the upper bound counts
-OUTLYING = 0.9  # confidence that a head is noisier than the others; above it, it keeps its own variance
-
 Values = NDArray[np.float64]
+
+# Variance of a start over that of its rounds. Before anything is known, all magnitudes are equally likely;
+# without rounds this prior gives Student's interval over the starts.
+RATIOS = np.geomspace(1, 1000, 25)
+BROAD = np.full(len(RATIOS), 1 / len(RATIOS))
+RATIO_MAX = 100.0  # of the estimate; above it, rounds say nothing, and Student's interval over starts holds
+PASSES = 20  # over the blocks; by then the distribution hardly changes
+OUTLYING = 0.1  # a cell whose starts differ by more than this share of others would keeps to itself
+
+_LEVELS = (0.05, 0.001)  # p-values at which a mixture and its Student's distribution agree
+_DFS = np.geomspace(0.5, 1e6, 1000)
+_REACHES = stdtrit(_DFS, 1 - _LEVELS[1] / 2) / stdtrit(_DFS, 1 - _LEVELS[0] / 2)
 
 
 def shrunk(
     cells: Sequence[Pair], aa_controls: Sequence[Pair], confidence: float
 ) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
-    """Cells and A/A cells with shrunk variances, each metric by itself over all blocks of the run.
+    """Cells and A/A cells with shrunk variances of throughput, over all blocks of the run.
 
-    An A/A cell counts as a head where there are two others, so that false alarms are counted on verdicts made
-    the same way. A block's only head stays as it is, and so does the A/A cell beside it.
+    A/A cells are treated as cells are, so that false alarms are counted on verdicts made the same way.
     """
     pairs = [*cells, *aa_controls]
-    heads = Counter(pair.base for pair in cells if pair.throughput is not None)
-    blocks = [pair.base if heads[pair.base] >= HEADS_MIN else pair.cell for pair in pairs]
+    blocks = [ledger.kind(pair.cell) for pair in pairs]
     effects = [_effects(pair) for pair in pairs]
-    for name in dict.fromkeys(chain.from_iterable(effects)):
-        having = [number for number, each in enumerate(effects) if name in each]
-        found = over_blocks([effects[i][name] for i in having], [blocks[i] for i in having], confidence)
+    for part in dict.fromkeys(chain.from_iterable(effects)):
+        having = [number for number, each in enumerate(effects) if part in each]
+        found = over_blocks([effects[i][part] for i in having], [blocks[i] for i in having], confidence)
         for number, effect in zip(having, found, strict=True):
-            effects[number][name] = effect
+            effects[number][part] = effect
     done = tuple(map(_with, pairs, effects))
     return done[: len(cells)], done[len(cells) :]
 
 
 def over_blocks(effects: Sequence[Effect], blocks: Sequence[Hashable], confidence: float) -> list[Effect]:
-    """One metric's effects with shrunk variances, in the order given; `blocks` names the block of each.
+    """Effects with shrunk variances, in the order given; `blocks` names the block of each.
 
-    Effects of one start, without spread, or alone in their block stay as they are.
+    The heads of one block share the base's noise, so only other blocks inform a cell. Effects of one start,
+    without rounds, or whose starts differ by far more than their rounds stay as they are.
     """
-    numbers: dict[Hashable, list[int]] = {}
-    for number, (effect, block) in enumerate(zip(effects, blocks, strict=True)):
-        if len(effect.per_start) > 1 and effect.spread > SPREAD_MIN:
-            numbers.setdefault(block, []).append(number)
-    pooled = [each for each in numbers.values() if len(each) >= HEADS_MIN]
-    shrunk_ = list(effects)
-    if not pooled:
-        return shrunk_
-    found = [_block([effects[number] for number in each]) for each in pooled]
-    # A few starts only hint at the base's noise: a block takes the run's mean where that is worse.
-    shared = np.maximum([each.shared for each in found], np.mean([each.shared for each in found]))
-    found = [each._replace(shared=float(of_block)) for each, of_block in zip(found, shared, strict=True)]
-    df = prior_df(found)
-    for each, block in zip(pooled, found, strict=True):
-        variances, dfs = posterior(block, df)
-        for number, variance, of_head in zip(each, variances.tolist(), dfs.tolist(), strict=True):
-            effect = effects[number]
-            error = effect.error * math.sqrt(variance) / effect.spread
-            shrunk_[number] = stats.with_error(effect, error, of_head, confidence)
-    return shrunk_
+    found = list(effects)
+    rows = [number for number, each in enumerate(effects) if 0 < _ratio(each) < RATIO_MAX]
+    if not rows:
+        return found
+    ratios = np.array([_ratio(effects[row]) for row in rows])
+    dfs = np.array([len(effects[row].per_start) - 1.0 for row in rows])
+    rounds = [noise for row in rows if (noise := effects[row].rounds) is not None]
+    errors, of_rounds = np.array([each.error for each in rounds]), np.array([each.df for each in rounds])
+    weights = posterior(ratios, dfs, of_rounds, [blocks[row] for row in rows])
+    shrunk_errors, shrunk_dfs = student(weights, errors[:, None] * np.sqrt(RATIOS), of_rounds)
+    for row, error, df in zip(rows, shrunk_errors.tolist(), shrunk_dfs.tolist(), strict=True):
+        found[row] = stats.with_error(effects[row], error, df, confidence)
+    return found
 
 
-class Block(NamedTuple):
-    """The variances of a block's heads."""
+def posterior(ratios: Values, dfs: Values, of_rounds: Values, blocks: Sequence[Hashable]) -> Values:
+    """Probabilities of `RATIOS` (columns) for each cell (rows).
 
-    variances: Values  # each head's own, of one start's log-ratio
-    dfs: Values  # degrees of freedom of each
-    shared: float  # correlation of two heads' variances; both hold the base's noise
-
-
-def prior_df(blocks: Sequence[Block]) -> float:
-    """Degrees of freedom that one head's true variance is worth as an estimate of another's; inf: any number.
-
-    Smyth's moment equations for log-variances (section 6.2), applied inside blocks. Sample variances differ
-    by trigamma(d / 2), less what all heads of a block have in common; what they differ by beyond that is
-    trigamma(d0 / 2). Log-variances are less correlated than variances, so the correction is too small. An
-    upper bound of the difference counts, because with few cells chance often makes it zero.
+    `ratios`: estimates, with `dfs` degrees of freedom over starts and `of_rounds` over rounds; they vary as
+    the truth times an F. A cell's prior is the mean of the other blocks' posteriors and of `BROAD`, which
+    counts as one block: with few blocks it stays wide. Posteriors follow from priors and priors from
+    posteriors, by iteration (EM: Laird 1978, "Nonparametric maximum likelihood estimation of a mixing
+    distribution"). A cell with a larger estimate than its prior expects of a share `OUTLYING` of cells has
+    the broad prior instead.
     """
-    squares = within = sampling = fourth = 0.0
-    for block in blocks:
-        halves = block.dfs / 2
-        logs = np.log(block.variances) - psi(halves) + np.log(halves)
-        free = len(logs) - 1
-        within += free
-        squares += float(((logs - logs.mean()) ** 2).sum())
-        sampling += free * (1 - block.shared) * float(polygamma(1, halves).mean())
-        fourth += free * float((polygamma(3, halves) / polygamma(1, halves) ** 2).mean())
-    found, sampling, excess = squares / within, sampling / within, fourth / within
-    # Standard error of a sample variance from a distribution with this excess kurtosis.
-    error = max(found, sampling) * math.sqrt((2 + excess) / within)
-    beyond = found + stats.quantile(BOUND) * error - sampling
-    return 2 * inverse_trigamma(beyond) if beyond > 0 else math.inf
+    names = list(dict.fromkeys(blocks))
+    member = np.array([[float(name == block) for block in blocks] for name in names])
+    mean = member / member.sum(axis=1, keepdims=True)
+    scaled = ratios[:, None] / RATIOS
+    likelihood = np.exp(_log_f(scaled, dfs[:, None], of_rounds[:, None]))
+    likelihood /= likelihood.max(axis=1, keepdims=True)
+    prior = np.tile(BROAD, (len(ratios), 1))
+    for _ in range(PASSES if len(names) > 1 else 0):
+        of_blocks = mean @ _normalized(likelihood * prior)
+        prior = member.T @ ((BROAD + of_blocks.sum(axis=0) - of_blocks) / len(names))
+    beyond = (prior * fdtrc(dfs[:, None], of_rounds[:, None], scaled)).sum(axis=1)
+    prior[beyond < OUTLYING] = BROAD
+    return _normalized(likelihood * prior)
 
 
-def inverse_trigamma(value: float) -> float:
-    """The x > 0 with trigamma(x) = value, searched within 1/x < trigamma(x) < 1/x + 1/x**2."""
-    low, high = 1 / value, (1 + math.sqrt(1 + 4 * value)) / (2 * value)
-    return float(brentq(lambda x: float(polygamma(1, x)) - value, low, high, rtol=1e-12))
+def student(weights: Values, errors: Values, dfs: Values) -> tuple[Values, Values]:
+    """Error and degrees of freedom of the Student's distribution most like a mixture of them, row by row.
 
-
-def _block(effects: Sequence[Effect]) -> Block:
-    return Block(
-        variances=np.array([each.spread**2 for each in effects]),
-        dfs=np.array([each.df for each in effects], dtype=float),
-        shared=max(SHARED_MIN, _correlation(effects) ** 2),
-    )
-
-
-def _correlation(effects: Sequence[Effect]) -> float:
-    """Correlation of two heads' log-ratios over their common starts; the base's noise moves both.
-
-    It is the intraclass correlation by analysis of variance (Fisher 1925, "Statistical Methods for Research
-    Workers", chapter 7), with starts as classes and without each head's mean. Variances of normal samples
-    correlate by its square.
+    Row: Student's with `dfs[row]` and the errors `errors[row]`, with probabilities `weights[row]`. Its 95 and
+    99.9 % intervals are the mixture's.
     """
-    starts, heads = min(len(each.per_start) for each in effects), len(effects)
-    values = np.array([each.per_start[:starts] for each in effects])
-    centred = values - values.mean(axis=1, keepdims=True)
-    between = heads * float((centred.mean(axis=0) ** 2).sum())
-    inside = (float((centred**2).sum()) - between) / (heads - 1)
-    whole = between + (heads - 1) * inside
-    return min(1.0, max(0.0, (between - inside) / whole)) if whole > 0 else 1.0
+    near, far = (_reach(weights, errors, dfs, p_value) for p_value in _LEVELS)
+    found = np.interp(-far / near, -_REACHES, _DFS)
+    return near / stdtrit(found, 1 - _LEVELS[0] / 2), found
 
 
-def posterior(block: Block, df: float) -> tuple[Values, Values]:
-    """Each head's shrunk variance and its degrees of freedom.
-
-    The mean of m - 1 variances with d degrees of freedom each and correlation c varies as one variance with
-    (m - 1) d / (1 + (m - 2) c) degrees of freedom. That number, at most `df`, is the prior's weight D beside
-    the head's own d. Own and prior correlate, too, so their weighted mean varies as a variance with (d +
-    D)**2 / (d + D + 2 c D). (This assumes normal starts, where a sample variance's ratio to the truth has the
-    variance 2 / d.) A head that is noisier than the others beyond chance keeps its own variance and leaves
-    the pool. So does a head that would gain no degrees of freedom.
-    """
-    own, of_own = block.variances, block.dfs
-    known, prior = _others(block, np.ones(len(own), dtype=bool))
-    outlying = own > fdtri(of_own, known, OUTLYING) * prior
-    rest, of_rest = _others(block, ~outlying)
-    known, prior = np.where(rest > 0, rest, known), np.where(rest > 0, of_rest, prior)
-    weight = np.minimum(known, df)
-    variances = (of_own * own + weight * prior) / (of_own + weight)
-    dfs = (of_own + weight) ** 2 / (of_own + weight + 2 * block.shared * weight)
-    alone = outlying | (dfs <= of_own)
-    return np.where(alone, own, variances), np.where(alone, of_own, dfs)
+def _reach(weights: Values, errors: Values, dfs: Values, p_value: float) -> Values:
+    """How far from zero each mixture puts an estimate with this two-sided p-value; by bisection."""
+    most = errors[:, -1] * stdtrit(dfs, 1 - p_value / 2)
+    least = np.zeros_like(most)
+    for _ in range(30):
+        middle = (least + most) / 2
+        found = (weights * 2 * stdtr(dfs[:, None], -middle[:, None] / errors)).sum(axis=1)
+        least, most = np.where(found > p_value, middle, least), np.where(found > p_value, most, middle)
+    return most
 
 
-def _others(block: Block, pooled: NDArray[np.bool_]) -> tuple[Values, Values]:
-    """Degrees of freedom and mean of the other pooled heads' variances, for each head; 0 without others."""
-    weights = np.where(pooled, block.dfs, 0.0)
-    sums = weights * block.variances
-    others = pooled.sum() - pooled  # beside each head
-    dfs = (weights.sum() - weights) / (1 + np.maximum(others - 1, 0) * block.shared)
-    means = (sums.sum() - sums) / np.where(others > 0, weights.sum() - weights, 1.0)
-    return np.where(others > 0, dfs, 0.0), means
+def _log_f(values: Values, dfs: Values, of_rounds: Values) -> Values:
+    """Log-density of F at `values`, times `values`, without constants."""
+    found: Values = dfs / 2 * np.log(values) - (dfs + of_rounds) / 2 * np.log1p(dfs * values / of_rounds)
+    return found
 
 
-def _effects(pair: Pair) -> dict[tuple[str, str], Effect]:
-    """A pair's effects by metric and part."""
-    found = {(THROUGHPUT, ""): pair.throughput}
+def _normalized(rows: Values) -> Values:
+    found: Values = rows / rows.sum(axis=1, keepdims=True)
+    return found
+
+
+def _ratio(effect: Effect) -> float:
+    """Estimate of a start's variance over that of its rounds; infinite without rounds that differ."""
+    if effect.rounds is None or len(effect.per_start) < 2 or effect.rounds.error == 0:
+        return math.inf
+    own = effect.spread / math.sqrt(len(effect.per_start)) / effect.rounds.error
+    return max(own**2, 1e-9)
+
+
+def _effects(pair: Pair) -> dict[str, Effect]:
+    """A pair's effects on throughput, by part."""
+    found = {"": pair.throughput}
     for change in pair.changes:
-        parts = {
-            "initial": change.initial,
-            "confirmation": change.confirmation,
-            "overall": change.overall,
-        }
-        found |= {(change.metric, part): effect for part, effect in parts.items()}
-    return {name: effect for name, effect in found.items() if effect is not None}
+        if change.metric == THROUGHPUT:
+            found |= {
+                "initial": change.initial,
+                "confirmation": change.confirmation,
+                "overall": change.overall,
+            }
+    return {part: effect for part, effect in found.items() if effect is not None}
 
 
-def _with(pair: Pair, effects: dict[tuple[str, str], Effect]) -> Pair:
+def _with(pair: Pair, effects: dict[str, Effect]) -> Pair:
     changes = tuple(
         change._replace(
-            initial=effects[change.metric, "initial"],
-            confirmation=effects.get((change.metric, "confirmation")),
-            overall=effects[change.metric, "overall"],
+            initial=effects["initial"],
+            confirmation=effects.get("confirmation"),
+            overall=effects["overall"],
         )
+        if change.metric == THROUGHPUT
+        else change
         for change in pair.changes
     )
-    return pair._replace(throughput=effects.get((THROUGHPUT, "")), changes=changes)
+    return pair._replace(throughput=effects.get(""), changes=changes)

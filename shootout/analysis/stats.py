@@ -17,28 +17,7 @@ STEADY_MIN = 8
 STRICT = 0.99  # that a drift is real
 CLIPPINGS = 3  # outliers pull the fit that identifies them, but less each time
 
-
-class Effect(NamedTuple):
-    """A log-ratio: its estimate, its interval, and the two-sided p-value of no difference."""
-
-    estimate: float
-    low: float
-    high: float
-    p_value: float
-    per_start: tuple[float, ...]  # the estimate of each start alone
-    error: float  # standard error of the estimate
-    df: float  # degrees of freedom of the error
-    spread: float  # standard deviation of one start, estimated from these starts; 0 with one start
-
-    @property
-    def interval(self) -> Interval:
-        """The estimate and its interval, on the log scale."""
-        return Interval(estimate=self.estimate, low=self.low, high=self.high)
-
-    @property
-    def ratio(self) -> Interval:
-        """The estimate and its interval as a ratio."""
-        return Interval(estimate=math.exp(self.estimate), low=math.exp(self.low), high=math.exp(self.high))
+Values = Sequence[float] | NDArray[np.float64]
 
 
 class Noise(NamedTuple):
@@ -58,7 +37,31 @@ class Noise(NamedTuple):
         return quantile(confidence, self.df) * self.error
 
 
-def trimmed_mean(values: Sequence[float], trim: float) -> float:
+class Effect(NamedTuple):
+    """A log-ratio: its estimate, its interval, and the two-sided p-value of no difference."""
+
+    estimate: float
+    low: float
+    high: float
+    p_value: float
+    per_start: tuple[float, ...]  # the estimate of each start alone
+    error: float  # standard error of the estimate
+    df: float  # degrees of freedom of the error
+    spread: float  # standard deviation of one start, estimated from these starts; 0 with one start
+    rounds: Noise | None = None  # noise of the estimate from rounds alone; None: unknown
+
+    @property
+    def interval(self) -> Interval:
+        """The estimate and its interval, on the log scale."""
+        return Interval(estimate=self.estimate, low=self.low, high=self.high)
+
+    @property
+    def ratio(self) -> Interval:
+        """The estimate and its interval as a ratio."""
+        return Interval(estimate=math.exp(self.estimate), low=math.exp(self.low), high=math.exp(self.high))
+
+
+def trimmed_mean(values: Values, trim: float) -> float:
     """The mean without the share `trim` of values at each end, rounded down to whole values.
 
     Tukey and McLaughlin 1963, "Less vulnerable confidence and significance procedures for location".
@@ -77,7 +80,7 @@ def trimmed_standard_error(values: Sequence[float], trim: float) -> float:
     return float(_winsorized(values, trim).std(ddof=1) / ((1 - 2 * trim) * np.sqrt(len(values))))
 
 
-def inefficiency(values: Sequence[float]) -> float:
+def inefficiency(values: Values) -> float:
     """The factor by which autocorrelation inflates the variance of the mean: 1 + 2 * sum of autocorrelations.
 
     The sum runs over Geyer's initial positive sequence: pairs of neighbouring lags as long as their sum is
@@ -124,17 +127,28 @@ def rounds_effect(values: Sequence[float], trim: float, confidence: float) -> Ef
 
 
 def ratio_of_starts(log_ratios: Sequence[Sequence[float]], trim: float, confidence: float) -> Effect:
-    """The mean over starts of the trimmed mean over each start's rounds, on the log scale.
+    """The trimmed mean over the rounds of all starts, on the log scale, with Student's interval over starts.
 
-    Each start's mean has all sources of variance: the effect of the restart, the noise of its rounds, and
-    their autocorrelation. Starts are independent, so the spread of their means is the whole variance of the
-    estimate, without a model of its parts, and Student's interval over them holds (batch means with the start
-    as the batch: Law and Kelton, "Simulation Modeling and Analysis", chapter 9). One start cannot show the
-    effect of a restart: then the interval is that of `rounds_effect`, and too narrow.
+    Each start's contribution has all sources of variance: the effect of the restart, the noise of its rounds,
+    and their autocorrelation. Starts are independent, so the spread of their contributions is the whole
+    variance of the estimate, without a model of its parts (batch means with the start as the batch: Law and
+    Kelton, "Simulation Modeling and Analysis", chapter 9). One start cannot show the effect of a restart:
+    then the interval is that of `rounds_effect`, and too narrow.
     """
     if len(log_ratios) == 1:
         return rounds_effect(log_ratios[0], trim, confidence)
-    return over_starts([trimmed_mean(rounds, trim) for rounds in log_ratios], confidence)
+    linear = _linear(log_ratios, trim)
+    effect = over_starts([float(each.mean()) for each in linear], confidence)
+    return effect._replace(rounds=_rounds_noise(linear, trim))
+
+
+def contributions(log_ratios: Sequence[Sequence[float]], trim: float) -> list[float]:
+    """What each start contributes to the trimmed mean over the rounds of all starts, which is their mean.
+
+    Trimming all starts together takes more rounds from a noisy start than from a quiet one. Starts that
+    differ by much more than their rounds overlap little, and count about alike.
+    """
+    return [float(each.mean()) for each in _linear(log_ratios, trim)]
 
 
 def over_starts(means: Sequence[float], confidence: float) -> Effect:
@@ -142,24 +156,6 @@ def over_starts(means: Sequence[float], confidence: float) -> Effect:
     values = np.asarray(means, dtype=float)
     error = float(values.std(ddof=1) / np.sqrt(len(values)))
     return _effect(float(values.mean()), error, len(values) - 1, confidence, tuple(map(float, values)))
-
-
-def rounds_noise(log_ratios: Sequence[Sequence[float]], trim: float) -> Noise | None:
-    """The noise of `ratio_of_starts` from rounds alone, without the effect of restarts.
-
-    Errors are those of `rounds_effect`, except that autocorrelation is pooled over all starts: from a dozen
-    rounds it would be a guess. Degrees of freedom are Satterthwaite's (1946). None if a start has fewer than
-    two rounds.
-    """
-    if min(map(len, log_ratios)) < 2:
-        return None
-    winsorized = [_winsorized(rounds, trim) for rounds in log_ratios]
-    inflation = inefficiency(np.concatenate([each - each.mean() for each in winsorized]).tolist())
-    squares = inflation * np.array([trimmed_standard_error(rounds, trim) ** 2 for rounds in log_ratios])
-    dfs = np.array([_independent(len(rounds), trim, inflation) for rounds in log_ratios])
-    total = float(squares.sum())
-    df = total**2 / float((squares**2 / dfs).sum()) if total > 0 else float(dfs.sum())
-    return Noise(math.sqrt(total) / len(log_ratios), df)
 
 
 def mirrored(effect: Effect) -> Effect:
@@ -171,7 +167,7 @@ def mirrored(effect: Effect) -> Effect:
 def with_error(effect: Effect, error: float, df: float, confidence: float) -> Effect:
     """The same estimate with an error from more than its own starts."""
     found = _effect(effect.estimate, error, df, confidence, effect.per_start)
-    return found._replace(spread=effect.spread)
+    return found._replace(spread=effect.spread, rounds=effect.rounds)
 
 
 def resampled(
@@ -331,13 +327,42 @@ def _best(residuals: NDArray[np.float64]) -> int:
     return int((residuals**2).sum(axis=1).argmin())
 
 
-def _winsorized(values: Sequence[float], trim: float) -> NDArray[np.float64]:
+def _winsorized(values: Values, trim: float) -> NDArray[np.float64]:
     """The values, with the share `trim` at each end replaced by the nearest value that remains."""
     array = np.asarray(values, dtype=float)
     ordered = np.sort(array)
     cut = int(trim * len(ordered))
     winsorized: NDArray[np.float64] = np.clip(array, ordered[cut], ordered[len(ordered) - 1 - cut])
     return winsorized
+
+
+def _linear(log_ratios: Sequence[Sequence[float]], trim: float) -> list[NDArray[np.float64]]:
+    """Rounds by start, replaced by values whose mean varies as the trimmed mean of all rounds does.
+
+    Value: the trimmed mean plus the round's influence, its winsorized distance from the winsorized mean over
+    the share that is not trimmed (Huber 1981, "Robust Statistics", section 3.3).
+    """
+    pooled = np.concatenate([np.asarray(rounds, dtype=float) for rounds in log_ratios])
+    winsorized = _winsorized(pooled, trim)
+    untrimmed = 1 - 2 * int(trim * len(pooled)) / len(pooled)
+    linear = trimmed_mean(pooled, trim) + (winsorized - winsorized.mean()) / untrimmed
+    return np.split(linear, np.cumsum([len(rounds) for rounds in log_ratios])[:-1])
+
+
+def _rounds_noise(linear: Sequence[NDArray[np.float64]], trim: float) -> Noise | None:
+    """Noise of the mean over starts from rounds alone, without restarts; `linear`: of `_linear`.
+
+    Autocorrelation is pooled over all starts: from a dozen rounds it would be a guess. Degrees of freedom are
+    Satterthwaite's (1946). None if a start has fewer than two rounds.
+    """
+    if min(map(len, linear)) < 2:
+        return None
+    inflation = inefficiency(np.concatenate([each - each.mean() for each in linear]))
+    squares = inflation * np.array([each.var(ddof=1) / len(each) for each in linear])
+    dfs = np.array([_independent(len(each), trim, inflation) for each in linear])
+    total = float(squares.sum())
+    df = total**2 / float((squares**2 / dfs).sum()) if total > 0 else float(dfs.sum())
+    return Noise(math.sqrt(total) / len(linear), df)
 
 
 def _independent(rounds: int, trim: float, inflation: float) -> float:

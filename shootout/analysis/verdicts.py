@@ -26,10 +26,17 @@ class Decision(NamedTuple):
     metrics: tuple[MetricVerdict, ...] = ()
 
 
+class PValues(NamedTuple):
+    """P-values of no change, each adjusted for all cells and metrics of the run."""
+
+    initial: float  # over the starts before confirmation
+    overall: float  # over all starts
+
+
 def of_cell(
-    pair: Pair, policy: Policy, p_values: Mapping[CellMetric, float], spreads: Mapping[str, float]
+    pair: Pair, policy: Policy, p_values: Mapping[CellMetric, PValues], spreads: Mapping[str, float]
 ) -> Decision:
-    """Decide on a cell. `p_values`: adjusted; `spreads`: over starts of A/A cells, by metric."""
+    """Decide on a cell. `spreads`: over starts of A/A cells, by metric."""
     if pair.failure is not None:
         return Decision(Verdict.FAILED, pair.failure)
     if not pair.starts:
@@ -63,18 +70,18 @@ def of_cell(
 
 
 def of_metric(
-    cell: Cell, change: Change, policy: Policy, p_values: Mapping[CellMetric, float], floor: float | None
+    cell: Cell, change: Change, policy: Policy, p_values: Mapping[CellMetric, PValues], floor: float | None
 ) -> tuple[MetricVerdict, str]:
     """Decide on one metric of a cell, and say why. `floor`: its A/A noise floor, None if unknown."""
     margin = policy.margin_of(change.metric, cell.workload)
-    bar = max(math.log1p(margin), policy.floor_factor * (floor or 0.0))
+    bar = _bar(margin, floor, policy)
     criteria = _Criteria(margin, bar, p_values[cell, change.metric], len(p_values))
     verdict, why, confirmed = _rule(change, policy, criteria)
     result = MetricVerdict(
         metric=change.metric,
         verdict=verdict,
         ratio=ratio(change.metric, change.overall),
-        p_value=criteria.p_value,
+        p_value=criteria.p_values.overall,
         margin=margin,
         spread=change.overall.spread,
         floor=floor,
@@ -89,39 +96,56 @@ class _Criteria(NamedTuple):
 
     margin: float
     bar: float  # of the logarithm: the margin, or more if noise alone reaches it
-    p_value: float  # adjusted
+    p_values: PValues
     comparisons: int
+
+
+def worth_confirming(metric: MetricVerdict, policy: Policy) -> bool:
+    """Whether fresh starts should measure a change again: as large as the bar, and perhaps not chance."""
+    likely = metric.p_value < power.WORTH_CONFIRMING * (1 - policy.confidence)
+    return likely and abs(math.log(metric.ratio.estimate)) >= _bar(metric.margin, metric.floor, policy)
+
+
+def _bar(margin: float, floor: float | None, policy: Policy) -> float:
+    return max(math.log1p(margin), policy.floor_factor * (floor or 0.0))
 
 
 def _rule(change: Change, policy: Policy, criteria: _Criteria) -> tuple[Verdict, str, bool | None]:
     """The first verdict that applies, why, and whether it was confirmed."""
     initial, confirmation, overall = change.initial, change.confirmation, change.overall
-    beyond = initial.low > 0 or initial.high < 0
-    margin, margin_text = math.log1p(criteria.margin), _share(criteria.margin)
     if len(initial.per_start) < 2:
         return Verdict.INCONCLUSIVE, "; a verdict needs at least two starts", None
-    if beyond and abs(initial.estimate) >= criteria.bar and criteria.p_value < 1 - policy.confidence:
-        verdict = Verdict.REGRESSED if initial.estimate < 0 else Verdict.IMPROVED
+    chance = 1 - policy.confidence
+    limit = chance if confirmation is None else power.CONFIRMED * chance
+    seen = criteria.p_values.initial < power.WORTH_CONFIRMING * chance
+    side = math.copysign(1.0, initial.estimate)
+    again = confirmation is None or side * confirmation.estimate >= power.CONFIRMING_BAR * criteria.bar
+    size, significant = side * overall.estimate, criteria.p_values.overall < limit
+    if seen and again and significant and size >= criteria.bar:
         if confirmation is None and change.confirmation_unsteady:
             return Verdict.INCONCLUSIVE, ": no confirming start was steady", False
+        verdict = Verdict.REGRESSED if overall.estimate < 0 else Verdict.IMPROVED
         if confirmation is None:
             return verdict, "", None
-        if math.copysign(confirmation.estimate, initial.estimate * confirmation.estimate) >= criteria.bar:
-            return verdict, f", the last {_starts(confirmation)} to confirm it", True
-        seen = change_text(change.metric, confirmation, policy.confidence)
-        return Verdict.INCONCLUSIVE, f": did not hold again after fresh starts ({seen})", False
+        return verdict, f", the last {_starts(confirmation)} to confirm it", True
+    margin, margin_text = math.log1p(criteria.margin), _share(criteria.margin)
     if -margin <= overall.low and overall.high <= margin:
         return Verdict.EQUIVALENT, f", all within the margin of {margin_text}", None
-    if not beyond:
+    if confirmation is not None and seen and not again and abs(initial.estimate) >= criteria.bar:
+        found = change_text(change.metric, confirmation, policy.confidence)
+        return Verdict.INCONCLUSIVE, f": did not hold again after fresh starts ({found})", False
+    if overall.low <= 0 <= overall.high:
         why = f"neither beyond zero nor within the margin of {margin_text}"
-    elif abs(initial.estimate) < margin:
+    elif abs(overall.estimate) < margin:
         why = f"a change, but possibly below the margin of {margin_text}"
-    elif abs(initial.estimate) < criteria.bar:
+    elif abs(overall.estimate) < criteria.bar:
         why = f"not above {policy.floor_factor:g} times the A/A noise floor"
-    else:
-        noise = "" if change.p_value == initial.p_value else " given the noise of its rounds"
+    elif not significant:
         among = f"among {criteria.comparisons} comparisons"
-        why = f"not significant{noise} {among} (p = {criteria.p_value:.2g} after Holm)"
+        asked = "" if confirmation is None else f", {limit:g} is asked of fresh starts"
+        why = f"not significant {among} (p = {criteria.p_values.overall:.2g} after Holm{asked})"
+    else:
+        why = "only fresh starts show it"
     return Verdict.INCONCLUSIVE, f": {why}", None
 
 
@@ -130,7 +154,7 @@ def _floor(change: Change, policy: Policy, spreads: Mapping[str, float]) -> floa
     spread = spreads.get(change.metric)
     if spread is None:
         return None
-    return stats.quantile(policy.confidence) * spread / math.sqrt(len(change.initial.per_start))
+    return stats.quantile(policy.confidence) * spread / math.sqrt(len(change.overall.per_start))
 
 
 def _detectable(change: Change, policy: Policy, bar: float, comparisons: int) -> float | None:
@@ -141,9 +165,8 @@ def _detectable(change: Change, policy: Policy, bar: float, comparisons: int) ->
     if len(change.initial.per_start) < 2:
         return None
     starts, df = len(change.initial.per_start), change.initial.df
-    error = max(change.initial.error, change.rounds.error if change.rounds else 0.0)
-    spread = error * math.sqrt(starts)  # after variance shrinkage
-    found = power.detectable(spread, starts, bar, policy, comparisons, df=df, rounds=change.rounds)
+    spread = change.initial.error * math.sqrt(starts)  # after variance shrinkage
+    found = power.detectable(spread, starts, bar, policy, comparisons, df=df)
     change_ = min(found, DETECTABLE_MAX)
     return -math.expm1(-change_) if change.metric == THROUGHPUT else math.expm1(change_)
 

@@ -24,7 +24,7 @@ from msgspec import structs
 
 from shootout import __version__
 from shootout._engine import Engine
-from shootout.analysis import budget, compare, ledger
+from shootout.analysis import budget, compare, ledger, verdicts
 from shootout.document import journal, resume
 from shootout.errors import InputError, MeasureError
 from shootout.measure.dataset import Loaded
@@ -46,7 +46,6 @@ from shootout.model.run import (
     ServerRecord,
     StartRecord,
 )
-from shootout.model.verdict import Verdict
 from shootout.paths import cache_folder
 from shootout.runner import machine
 from shootout.servers.leftovers import working_directory
@@ -276,7 +275,7 @@ class _Campaign:
         return [block for block in pending if block.key in chosen]
 
     def _changed(self) -> list[Block]:
-        """Blocks in which a cell looks changed so far."""
+        """Blocks in which a cell may have changed so far."""
         starts = tuple(start for every in self.starts.values() for start in every)
         so_far = compare.compare(
             RunDocument(header=self.header(), starts=starts, failures=tuple(self.failures), end=None)
@@ -284,7 +283,7 @@ class _Campaign:
         seen = {
             (cell.cell.workload, cell.cell.threads)
             for cell in (*so_far.cells, *so_far.aa_controls)
-            if cell.verdict in (Verdict.REGRESSED, Verdict.IMPROVED)
+            if any(verdicts.worth_confirming(metric, so_far.policy) for metric in cell.judged)
         }
         return [block for block in self.plan.blocks if (block.workload, block.threads) in seen]
 

@@ -104,9 +104,7 @@ def test_an_unknown_base() -> None:
 
 def test_half_a_width_is_that_of_the_log_ratio() -> None:
     starts = starts_of(-10)
-    assert compare.half_width(starts, Policy()) == pytest.approx(
-        0.01 * 2.7764 * math.sqrt(0.9 / 4 / 5), rel=1e-4
-    )
+    assert compare.half_width(starts, Policy()) == pytest.approx(0.01 * 2.7764 * 0.5 / math.sqrt(5), rel=1e-4)
     assert compare.half_width(starts, Policy(confidence=0.5)) < compare.half_width(starts, Policy())
 
 

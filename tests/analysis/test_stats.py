@@ -46,7 +46,7 @@ def test_students_interval_and_p_value_of_his_sleep_data() -> None:
     assert structs.astuple(stats.mean_interval(SLEEP, 0.95)) == pytest.approx(
         (1.58, 0.7001142, 2.4598858), abs=1e-7
     )
-    effect = stats.ratio_of_starts([[change] for change in SLEEP], trim=0.1, confidence=0.95)
+    effect = stats.over_starts(SLEEP, confidence=0.95)
     assert effect[:3] == pytest.approx((1.58, 0.7001142, 2.4598858), abs=1e-7)
     assert effect.p_value == pytest.approx(0.002833, abs=5e-7)
     assert effect.per_start == SLEEP
@@ -149,14 +149,25 @@ def test_the_noise_of_rounds_is_that_of_their_trimmed_means() -> None:
     """Four times the same start, without memory: half the error of one, four times its degrees of freedom."""
     rounds = (0.1, 0.2, 0.15, 0.05, 0.3, 0.1, 0.25, 0.2, 0.0, 0.1)
     one = stats.rounds_effect(rounds, 0.2, 0.95)
-    four = stats.rounds_noise([rounds] * 4, 0.2)
+    four = stats.ratio_of_starts([rounds] * 4, 0.2, 0.95).rounds
     assert four is not None
     assert four == pytest.approx((one.error / 2, 4 * one.df))
     assert four.p_value(four.reach(0.95)) == pytest.approx(0.05)
-    assert stats.rounds_noise([rounds, (0.1,)], 0.2) is None
-    still = stats.rounds_noise([(0.5, 0.5)] * 3, 0.1)
+    assert stats.ratio_of_starts([rounds, (0.1,)], 0.2, 0.95).rounds is None
+    still = stats.ratio_of_starts([(0.5, 0.5)] * 3, 0.1, 0.95).rounds
     assert still is not None
     assert (still.p_value(0.5), still.p_value(0.0)) == (0.0, 1.0)
+
+
+def test_starts_contribute_to_the_trimmed_mean_of_all_rounds() -> None:
+    """A fifth of fifteen at each end: all but two of the noisy start's rounds, among them its largest."""
+    starts = [(0.1, 0.2, 0.3, 0.2, 0.1), (0.2, 0.3, 0.2, 0.1, 0.2), (-3.0, 0.2, 2.0, -4.0, 0.3)]
+    found = stats.contributions(starts, 0.2)
+    pooled = [each for rounds in starts for each in rounds]
+    assert np.mean(found) == pytest.approx(stats.trimmed_mean(pooled, 0.2))
+    assert np.mean(found) == pytest.approx(1.7 / 9)  # by hand: 0.1 · 2, 0.2 · 6, 0.3
+    # Winsorized: 0.1 at the least and 0.3 at the most; their mean is 2.9 / 15, and 9 of 15 rounds are left.
+    assert found[2] == pytest.approx(1.7 / 9 + (1.0 / 5 - 2.9 / 15) * 15 / 9)
 
 
 def test_a_step_is_a_drift() -> None:
@@ -384,9 +395,9 @@ def test_the_noise_of_rounds_explains_starts_that_differ_by_nothing_else(
     changes = simulated_changes(np.random.default_rng(6), noise, starts=6) - SLOWER
     found = []
     for run in changes.tolist():
-        alone = stats.rounds_noise(run, Policy().trim)
-        assert alone is not None
-        found.append(alone.p_value(stats.ratio_of_starts(run, Policy().trim, 0.95).estimate) < 0.05)
+        effect = stats.ratio_of_starts(run, Policy().trim, 0.95)
+        assert effect.rounds is not None
+        found.append(effect.rounds.p_value(effect.estimate) < 0.05)
     assert 0.03 <= np.mean(found) <= most
 
 

@@ -144,7 +144,7 @@ def test_the_table_has_a_row_for_every_head() -> None:
     space = numbers.SPACE
     assert one == [
         "oltp_point_select", "1", HEAD, f"18{space}899", f"14{space}333", f"−24.2{space}%",
-        f"−25.4 to −22.9{space}%", f"−3.2{space}%", "▼ regressed",
+        f"−25.3 to −23.1{space}%", f"−2.7{space}%", "▼ regressed",
     ]  # fmt: skip
     assert eight[:3] == ["oltp_point_select", "8", HEAD]
 

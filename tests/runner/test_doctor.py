@@ -3,7 +3,6 @@ import math
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from shootout import cli, numbers
@@ -12,20 +11,16 @@ from shootout.model.plan import Policy
 from shootout.model.run import Calibration, Trial
 from shootout.runner import calibration, disk, doctor, interference, machine, preflight
 from tests.analysis.test_ledger import an_entry
+from tests.analysis.test_power import a_share
 
 
 @pytest.mark.parametrize("spread", [0.003, 0.01, 0.03])
 @pytest.mark.parametrize("loss", doctor.CHANGES)
 def test_the_power_is_that_of_the_rule(loss: float, spread: float) -> None:
-    """By simulation of the rule: estimate beyond the bar, interval beyond zero, and again in two starts."""
-    policy, margin, starts = Policy(), 0.02, doctor.STARTS
-    rng = np.random.default_rng(3)
-    logs = rng.normal(math.log1p(-loss), spread, (20_000, starts))
-    means, errors = logs.mean(axis=1), logs.std(axis=1, ddof=1) / math.sqrt(starts)
-    bar = max(math.log1p(margin), 1.5 * 1.96 * spread / math.sqrt(starts))
-    again = rng.normal(math.log1p(-loss), spread, (20_000, policy.confirm_starts)).mean(axis=1)
-    flagged = float(np.mean((means <= -bar) & (means + 2.5706 * errors < 0) & (again <= -bar)))
-    assert doctor.power(loss, spread, margin, policy) == pytest.approx(flagged, abs=0.015)
+    """By simulation of the rule, beside the noise floor of A/A cells with this spread."""
+    bar = max(math.log1p(0.02), 1.5 * 1.96 * spread / math.sqrt(doctor.STARTS))
+    flagged = a_share(-math.log1p(-loss), spread, doctor.STARTS, Policy(), 1, bar=bar)
+    assert doctor.power(loss, spread, 0.02, Policy()) == pytest.approx(flagged, abs=0.03)
 
 
 def test_power_without_noise_is_that_of_the_margin() -> None:
