@@ -46,15 +46,18 @@ def flagged(
     if spread == 0:
         return float(change >= bar)
     fresh, error = policy.confirm_starts, spread / math.sqrt(starts)
-    chance, ratios = (1 - policy.confidence) / comparisons, _spread_ratios(df)[:, None]
+    # Axes: spread estimated by the starts, and by the confirming ones; share of first estimates that pass.
+    chance, ratios = (1 - policy.confidence) / comparisons, _spread_ratios(df)[:, None, None]
     seen = min(1.0, WORTH_CONFIRMING * chance) if fresh else chance
     passing = ndtr((change - np.maximum(bar, stats.Noise(error, df).reach(1 - seen) * ratios)) / error)
     if not fresh:
         return float(passing.mean())
-    # First estimates that pass, in equal shares, and what the fresh starts must show beside each.
+    # What the fresh starts must show beside each.
     first = change - error * ndtri(passing * _SHARES)
     overall = stats.Noise(spread / math.sqrt(starts + fresh), df + fresh)
-    least = np.maximum(bar, overall.reach(1 - CONFIRMED * chance) * ratios)
+    fresh_ratios = _spread_ratios(fresh)[_POINTS // 16 :: _POINTS // 8, None]
+    pooled = np.sqrt((df * ratios**2 + fresh * fresh_ratios**2) / (df + fresh))
+    least = np.maximum(bar, overall.reach(1 - CONFIRMED * chance) * pooled)
     needed = np.maximum(CONFIRMING_BAR * bar, ((starts + fresh) * least - starts * first) / fresh)
     return float((passing * ndtr((change - needed) / (spread / math.sqrt(fresh)))).mean())
 
