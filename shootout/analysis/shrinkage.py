@@ -92,8 +92,8 @@ def posterior(ratios: Values, dfs: Values, of_rounds: Values, blocks: Sequence[H
     member = np.array([[float(name == block) for block in blocks] for name in names])
     mean = member / member.sum(axis=1, keepdims=True)
     scaled = ratios[:, None] / RATIOS
-    likelihood = np.exp(_log_f(scaled, dfs[:, None], of_rounds[:, None]))
-    likelihood /= likelihood.max(axis=1, keepdims=True)
+    logs = _log_f(scaled, dfs[:, None], of_rounds[:, None])
+    likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
     prior = np.tile(BROAD, (len(ratios), 1))
     for _ in range(PASSES if len(names) > 1 else 0):
         of_blocks = mean @ _normalized(likelihood * prior)

@@ -121,7 +121,7 @@ runs = st.lists(st.lists(ratios, min_size=1, max_size=4), min_size=1, max_size=6
 
 
 @settings(deadline=None)
-@given(runs, st.integers(2, 12))
+@given(runs, st.integers(2, 12) | st.just(400))
 def test_no_interval_is_narrower_than_its_rounds_allow(run: list[list[float]], starts: int) -> None:
     effects = [spread_by(ratio, starts) for block in run for ratio in block]
     blocks = [number for number, block in enumerate(run) for _ in block]
