@@ -306,8 +306,9 @@ def test_intervals_cover_and_runs_without_a_change_rarely_alarm(
     truth: Truth, starts: int, blocks: int
 ) -> None:
     """Few starts and few blocks leave the interval too wide rather than too narrow."""
-    found = simulated(truth, starts, blocks)
-    error = math.sqrt(0.05 * 0.95 / 300 / blocks)
+    runs = 900 if blocks == 2 else 300
+    found = simulated(truth, starts, blocks, runs=runs)
+    error = math.sqrt(0.05 * 0.95 / runs / blocks)
     assert 0.94 - 2 * error <= found.covered <= (0.985 if starts * blocks > 20 else 1), found
     assert found.of_first >= (0.8 if truth is one_of_25 and starts < 6 else 0.82), found
     assert found.alarms <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300), found
