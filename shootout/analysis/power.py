@@ -75,7 +75,7 @@ def detectable(
     most, step = bar, spread
     while surplus(most) < 0:
         most, step = most + step, 2 * step
-    return float(brentq(surplus, bar, most, xtol=1e-6))
+    return float(brentq(surplus, bar, most, xtol=1e-3 * spread))
 
 
 @cache

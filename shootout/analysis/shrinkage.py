@@ -31,6 +31,7 @@ RATIOS = np.geomspace(1, 1000, 25)
 BROAD = np.full(len(RATIOS), 1 / len(RATIOS))
 RATIO_MAX = 100.0  # of the estimate; above it, rounds say nothing, and Student's interval over starts holds
 PASSES = 20  # over the blocks; by then the distribution hardly changes
+BISECTIONS = 20  # to a millionth
 OUTLYING = 0.1  # a cell whose starts differ by more than this share of others would keeps to itself
 
 _LEVELS = (0.05, 0.001)  # p-values at which a mixture and its Student's distribution agree
@@ -118,7 +119,7 @@ def _reach(weights: Values, errors: Values, dfs: Values, p_value: float) -> Valu
     """How far from zero each mixture puts an estimate with this two-sided p-value; by bisection."""
     most = errors[:, -1] * stdtrit(dfs, 1 - p_value / 2)
     least = np.zeros_like(most)
-    for _ in range(30):
+    for _ in range(BISECTIONS):
         middle = (least + most) / 2
         found = (weights * 2 * stdtr(dfs[:, None], -middle[:, None] / errors)).sum(axis=1)
         least, most = np.where(found > p_value, middle, least), np.where(found > p_value, most, middle)

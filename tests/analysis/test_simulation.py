@@ -161,14 +161,14 @@ def test_a_gate_of_a_server_against_itself_rarely_alarms(
     profile: str, spread: float, noise: Noise, of_rounds: float
 ) -> None:
     """In 5 of 100 gates before confirmation, as Holm asks, and some more where starts end early by chance."""
-    alarming(list(gates(250, [0.0] * CELLS, spread, noise, profile, of_rounds=of_rounds)))
+    alarming(list(gates(150, [0.0] * CELLS, spread, noise, profile, of_rounds=of_rounds)))
 
 
 @pytest.mark.parametrize("noise", [normal, two_modes])
 @pytest.mark.parametrize("profile", ["gate", "quick"])
 def test_a_restart_effect_in_one_cell_only_rarely_alarms(profile: str, noise: Noise) -> None:
     """Its starts differ by 5 %, of which its rounds explain 1.5; restarts add nothing to the other cells."""
-    alarming(list(gates(400, [0.0] * CELLS, 0.05, noise, profile, of_rounds=[0.3] + [1.0] * (CELLS - 1))))
+    alarming(list(gates(200, [0.0] * CELLS, 0.05, noise, profile, of_rounds=[0.3] + [1.0] * (CELLS - 1))))
 
 
 def alarming(found: Sequence[Gate]) -> None:
@@ -184,7 +184,7 @@ def alarming(found: Sequence[Gate]) -> None:
     ("spread", "noise"), [(0.04, normal), (0.08, normal), (0.08, two_modes), (0.08, wild)]
 )
 def test_on_a_new_runner_hardly_any_gate_fails_by_chance(spread: float, noise: Noise) -> None:
-    found = list(gates(400, [0.0] * CELLS, spread, noise))
+    found = list(gates(240, [0.0] * CELLS, spread, noise))
     assert share([any(map(gate.beyond_doubt, each.after)) for each in found]) <= 0.0125
 
 
@@ -195,7 +195,7 @@ def test_what_rounds_explain_is_found_more_often() -> None:
         share(
             [
                 each.after[0].verdict is Verdict.REGRESSED
-                for each in gates(300, losses, 0.03, profile="quick", of_rounds=rounds)
+                for each in gates(200, losses, 0.03, profile="quick", of_rounds=rounds)
             ]
         )
         for rounds in (0.0, 1.0)
@@ -205,7 +205,7 @@ def test_what_rounds_explain_is_found_more_often() -> None:
 
 @pytest.mark.parametrize("profile", ["gate", "quick"])
 def test_a_known_noise_floor_makes_false_alarms_rarer(profile: str) -> None:
-    found = list(gates(300, [0.0] * CELLS, 0.04, profile=profile, known=True))
+    found = list(gates(200, [0.0] * CELLS, 0.04, profile=profile, known=True))
     assert share([any(cell.verdict in CHANGED for cell in gate.before) for gate in found]) <= 0.04
     assert share([any(cell.verdict in CHANGED for cell in gate.after) for gate in found]) <= 0.01
 
@@ -214,7 +214,7 @@ def test_a_known_noise_floor_makes_false_alarms_rarer(profile: str) -> None:
 def test_a_loss_as_large_as_the_margin_is_rarely_called_equivalent(spread: float) -> None:
     """Starts end as soon as the interval is narrow, so when it can lie within the margin. Asked are 2.5 %."""
     loss = 1 - 1 / (1 + GATE.policy.margin)
-    found = [cell.verdict for gate in gates(200, [loss] * CELLS, spread) for cell in gate.after]
+    found = [cell.verdict for gate in gates(100, [loss] * CELLS, spread) for cell in gate.after]
     assert share([verdict is Verdict.EQUIVALENT for verdict in found]) <= 0.05
 
 
@@ -224,21 +224,21 @@ def test_what_a_gate_says_it_could_have_seen_it_sees(spread: float) -> None:
     passed = [gate.after[0].detectable for gate in gates(40, [0.0] * CELLS, spread)]
     named = float(np.median([each for each in passed if each is not None]))
     losses = [named] + [0.0] * (CELLS - 1)
-    flagged = [gate.after[0].verdict is Verdict.REGRESSED for gate in gates(300, losses, spread)]
+    flagged = [gate.after[0].verdict is Verdict.REGRESSED for gate in gates(200, losses, spread)]
     assert 0.72 <= share(flagged) <= 0.92
 
 
 def test_losses_are_found_as_the_budget_of_the_gate_allows() -> None:
     """Starts that differ by 2 %, as on a shared machine: 5 % in nearly every gate, 3 % in most."""
     for loss, least in ((0.05, 0.98), (0.03, 0.7)):
-        found = [gate.after[0].verdict for gate in gates(300, [loss] + [0.0] * (CELLS - 1), 0.02)]
+        found = [gate.after[0].verdict for gate in gates(200, [loss] + [0.0] * (CELLS - 1), 0.02)]
         assert share([verdict is Verdict.REGRESSED for verdict in found]) >= least
 
 
 @pytest.mark.parametrize(("loss", "spread"), [(0.03, 0.02), (0.05, 0.04)])
 def test_the_interval_of_what_was_flagged_still_covers_the_truth(loss: float, spread: float) -> None:
     """What is flagged was chosen for being large; fresh starts take part of that back."""
-    cells = [gate.after[0] for gate in gates(400, [loss] + [0.0] * (CELLS - 1), spread)]
+    cells = [gate.after[0] for gate in gates(200, [loss] + [0.0] * (CELLS - 1), spread)]
     flagged = [cell.ratio for cell in cells if cell.verdict is Verdict.REGRESSED]
-    assert len(flagged) > 100
+    assert len(flagged) > 50
     assert share([ratio.low <= 1 - loss <= ratio.high for ratio in flagged]) >= 0.9
