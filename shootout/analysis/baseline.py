@@ -162,7 +162,7 @@ def compare(
             confidence = comparison.policy.confidence
             effect = stats.difference(logs, then.log_ratio, then.error, then.starts, confidence)
             changes[cell.cell] = then, Change(THROUGHPUT, effect, None, effect)
-    adjusted = stats.holm([change.overall.p_value for _, change in changes.values()])
+    adjusted = stats.hommel([change.overall.p_value for _, change in changes.values()])
     p_values = {(cell, THROUGHPUT): PValues(p, p) for cell, p in zip(changes, adjusted, strict=True)}
     cells = []
     for cell in comparison.cells:

@@ -141,10 +141,10 @@ def _aa_controls(document: RunDocument, policy: Policy) -> list[Pair]:
 
 
 def _adjusted(pairs_: Iterable[Pair]) -> dict[CellMetric, PValues]:
-    """The p-values of all metrics of verdicts, after Holm over all of them."""
+    """The p-values of all metrics of verdicts, after Hommel over all of them."""
     found = {(pair.cell, each.metric): each for pair in pairs_ for each in pair.changes}
-    initial = stats.holm([each.initial.p_value for each in found.values()])
-    overall = stats.holm([each.overall.p_value for each in found.values()])
+    initial = stats.hommel([each.initial.p_value for each in found.values()])
+    overall = stats.hommel([each.overall.p_value for each in found.values()])
     return dict(zip(found, map(PValues, initial, overall), strict=True))
 
 

@@ -26,11 +26,11 @@ class _Curve(NamedTuple):
 def compare(pairs: Iterable[Pair], policy: Policy) -> tuple[CurveComparison, ...]:
     """Compare every server's curve with its base's, if two starts cover all its thread counts.
 
-    The p-value is that of no difference in level or tilt, after Bonferroni for the two and Holm over the
+    The p-value is that of no difference in level or tilt, after Bonferroni for the two and Hommel over the
     curves.
     """
     found = [(curve, effects) for curve in _curves(pairs) if (effects := _effects(curve, policy)) is not None]
-    p_values = stats.holm([min(1.0, 2 * min(e.p_value for e in effects)) for _, effects in found])
+    p_values = stats.hommel([min(1.0, 2 * min(e.p_value for e in effects)) for _, effects in found])
     return tuple(
         CurveComparison(
             workload=curve.workload,

@@ -87,10 +87,10 @@ def compare(base: Starts, head: Starts, trim: float, confidence: float) -> tuple
     """All metrics that both servers show, over the starts that both have; none with fewer than two starts.
 
     Intervals are Student's over starts, of log-ratios where no value is 0; `trim`: of rounds at each end.
-    p-values are Holm's over the metrics. Raises ValueError for latencies that cannot be read.
+    p-values are Hommel's over the metrics. Raises ValueError for latencies that cannot be read.
     """
     changes = _changes(METRICS, base, head, trim, confidence)
-    p_values = stats.holm([change.p_value for change in changes.values()])
+    p_values = stats.hommel([change.p_value for change in changes.values()])
     return tuple(
         MetricComparison(
             name=name,

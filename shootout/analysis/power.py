@@ -14,7 +14,7 @@ from shootout.analysis import stats
 from shootout.model.plan import Policy
 
 POWER = 0.8  # at the detectable change
-# Largest p-values after Holm of an apparent change that is worth confirming, and of a confirmed one, as
+# Largest p-values after Hommel of an apparent change that is worth confirming, and of a confirmed one, as
 # multiples of the policy's. What is tested at the end may be chosen generously before it.
 WORTH_CONFIRMING, CONFIRMED = 4, 1 / 5
 CONFIRMING_BAR = 1 / 2  # of the bar; fresh starts alone are few
@@ -35,8 +35,8 @@ def flagged(
     """The share of runs that flag a true `change`, a logarithm; `spread` is the standard deviation of starts.
 
     A flag takes an estimate beyond the bar whose p-value is small enough for the only change among all
-    `comparisons` (for which Holm equals Bonferroni): worth confirming first; then, over all starts, as small
-    as a confirmed change asks. The confirming starts alone must reach `CONFIRMING_BAR`. Start means are
+    `comparisons` (for which Bonferroni's bound is used): worth confirming first; then, over all starts, as
+    small as a confirmed change asks. The confirming starts alone must reach `CONFIRMING_BAR`. Start means are
     assumed to be normal: then estimate and estimated spread are independent, and the power is averaged over
     the distribution of the estimated spread (a non-central t, with a bar: Johnson, Kotz and Balakrishnan,
     "Continuous Univariate Distributions", chapter 31). Needs two starts. `df`: degrees of freedom of the

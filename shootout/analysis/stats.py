@@ -235,18 +235,23 @@ def wilson(hits: int, trials: int, confidence: float) -> Interval:
     return Interval(estimate=share, low=max(0.0, centre - half), high=min(1.0, centre + half))
 
 
-def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Adjust p-values for their number (Holm 1979); the order stays.
+def hommel(p_values: Sequence[float]) -> tuple[float, ...]:
+    """Adjust p-values for their number (Hommel 1988); the order stays.
 
-    The i-th smallest of m is multiplied by m - i + 1, but becomes no smaller than the one before it, and no
-    larger than 1.
+    Each becomes the largest p-value that Simes's test (1986) gives any set of hypotheses it belongs to. That
+    takes tests that are independent or positively dependent, as those of cells with a common base are.
     """
     order = np.argsort(p_values, kind="stable")
     ordered = np.asarray(p_values, dtype=float)[order]
-    scaled = np.maximum.accumulate(ordered * np.arange(len(ordered), 0, -1))
+    count, worst = len(ordered), ordered.copy()
+    for size in range(2, count + 1):
+        # Of the sets of this size, the one with the largest others.
+        simes = size * ordered[count - size :] / np.arange(1, size + 1)
+        alone = np.minimum(size * ordered[: count - size], simes[1:].min())
+        worst = np.maximum(worst, np.append(alone, np.full(size, simes.min())))
     adjusted = np.empty_like(ordered)
-    adjusted[order] = np.minimum(scaled, 1.0)
-    return tuple(float(p) for p in adjusted)
+    adjusted[order] = worst
+    return tuple(adjusted.tolist())
 
 
 def drift(values: Sequence[float]) -> tuple[float, float]:

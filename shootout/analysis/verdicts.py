@@ -143,7 +143,7 @@ def _rule(change: Change, policy: Policy, criteria: _Criteria) -> tuple[Verdict,
     elif not significant:
         among = f"among {criteria.comparisons} comparisons"
         asked = "" if confirmation is None else f", {limit:g} is asked of fresh starts"
-        why = f"not significant {among} (p = {criteria.p_values.overall:.2g} after Holm{asked})"
+        why = f"not significant {among} (p = {criteria.p_values.overall:.2g} after Hommel{asked})"
     else:
         why = "only fresh starts show it"
     return Verdict.INCONCLUSIVE, f": {why}", None

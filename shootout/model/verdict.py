@@ -76,7 +76,7 @@ class MetricComparison(Value):
     head: float
     difference: Interval  # head - base
     ratio: Interval | None  # head / base; None: one of them is 0 in some start
-    p_value: float  # null hypothesis: no difference; Holm-adjusted over the cell's metrics
+    p_value: float  # null hypothesis: no difference; Hommel-adjusted over the cell's metrics
 
 
 class StatementTime(Value):
@@ -119,7 +119,7 @@ class MetricVerdict(Value):
     metric: Metric
     verdict: Verdict
     ratio: Interval  # head / base, over all starts
-    p_value: float  # null hypothesis: no difference; Holm-adjusted over all judged cells and metrics
+    p_value: float  # null hypothesis: no difference; Hommel-adjusted over all judged cells and metrics
     margin: float
     spread: float  # standard deviation of log-ratios over starts
     floor: float | None  # A/A noise floor of the log-ratio; None: not known
@@ -136,7 +136,7 @@ class CellComparison(Value):
     verdict: Verdict
     figures: CellFigures | None  # None: nothing was measured
     ratio: Interval | None  # None: nothing to compare with, or the base itself
-    p_value: float | None  # null hypothesis: no difference; Holm-adjusted over the comparison's cells
+    p_value: float | None  # null hypothesis: no difference; Hommel-adjusted over the comparison's cells
     per_start: tuple[float, ...]  # ratio of each start
     reason: str  # one sentence: why this verdict
     warnings: tuple[Warning, ...]
@@ -171,7 +171,7 @@ class CurveComparison(Value):
     threads: tuple[int, ...]
     level: Interval  # over all threads
     tilt: Interval  # on the line fitted to all ratios: value at most threads / value at fewest
-    p_value: float  # null hypothesis: no change in level or tilt; Holm-adjusted over the run's curves
+    p_value: float  # null hypothesis: no change in level or tilt; Hommel-adjusted over the run's curves
 
 
 class FalseAlarms(Value):

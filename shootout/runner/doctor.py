@@ -87,8 +87,8 @@ def noise(entries: Sequence[LedgerEntry], policy: Policy) -> tuple[CellNoise, ..
 def power(loss: float, spread: float, margin: float, policy: Policy, starts: int = STARTS) -> float:
     """The share of runs that flag a loss of throughput when starts differ by `spread`.
 
-    From `power.flagged`, confirmation included, for a run of a single cell: Holm's correction for more cells
-    is not included.
+    From `power.flagged`, confirmation included, for a run of a single cell: no correction for more cells is
+    included.
     """
     floor = policy.floor_factor * stats.quantile(policy.confidence) * spread / math.sqrt(starts)
     bar = max(math.log1p(margin), floor)

@@ -271,7 +271,7 @@ TRUTHS = (nothing, as_much, ten_times, different, one_of_four, one_of_25)
 class Seen(NamedTuple):
     covered: float  # share of cells
     of_first: float  # of the first block's alone
-    alarms: float  # share of runs with a p-value below 5 % after Holm
+    alarms: float  # share of runs with a p-value below 5 % after Hommel
     strict: float  # below 1 %
 
 
@@ -292,7 +292,7 @@ def simulated(
         effects = [an_effect(*both) for both in zip(made, of_rounds.tolist(), strict=True)]
         found = shrinkage.over_blocks(effects, names, SURE)
         covered.append([each.low <= 0 <= each.high for each in found])
-        least = min(stats.holm([each.p_value for each in found]))
+        least = min(stats.hommel([each.p_value for each in found]))
         alarms, strict = alarms + (least < 0.05), strict + (least < 0.01)
     of_blocks = np.array(covered).reshape(runs, blocks, heads)
     return Seen(float(of_blocks.mean()), float(of_blocks[:, 0].mean()), alarms / runs, strict / runs)
@@ -334,7 +334,7 @@ def test_a_block_alone_is_covered_at_least_as_often_as_it_says(truth: Truth, sta
 
 
 def test_many_cells_of_few_starts_tell_more_together() -> None:
-    """What Holm asks of the first of 112 cells, in standard deviations of a start: a fifth."""
+    """What Hommel asks of the first of 112 cells, in standard deviations of a start: a fifth."""
     rng = np.random.default_rng(6)
     effects = [an_effect(starts, 1.0) for starts in rng.normal(0, 1, (112, 3)).tolist()]
     found = shrinkage.over_blocks(effects, [number // 8 for number in range(112)], SURE)

@@ -1,6 +1,6 @@
 """Whole gates in simulation, by the code that judges real ones.
 
-Starts are added until a cell's interval is narrow enough, Holm's correction spans all cells, and what looks
+Starts are added until a cell's interval is narrow enough, Hommel's correction spans all cells, and what looks
 changed is measured again after fresh starts.
 """
 
@@ -117,7 +117,7 @@ def judged(
     keys = [
         Cell(workload="w", dataset="d", server="head", threads=1 + number) for number in range(len(cells))
     ]
-    adjusted = (stats.holm([each.p_value for each in of]) for of in (initial, overall))
+    adjusted = (stats.hommel([each.p_value for each in of]) for of in (initial, overall))
     p_values = {
         (key, THROUGHPUT): PValues(*both) for key, both in zip(keys, zip(*adjusted, strict=True), strict=True)
     }
@@ -160,7 +160,7 @@ def share(hits: Sequence[bool]) -> float:
 def test_a_gate_of_a_server_against_itself_rarely_alarms(
     profile: str, spread: float, noise: Noise, of_rounds: float
 ) -> None:
-    """In 5 of 100 gates before confirmation, as Holm asks, and some more where starts end early by chance."""
+    """In 5 of 100 gates before confirmation, as is asked, and some more where starts end early by chance."""
     alarming(list(gates(150, [0.0] * CELLS, spread, noise, profile, of_rounds=of_rounds)))
 
 

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import combinations
 from random import Random
 
 import numpy as np
@@ -74,9 +75,9 @@ def test_welchs_interval_of_students_sleep_data() -> None:
     assert effect.p_value == pytest.approx(0.07939, abs=5e-6)
 
 
-def test_holms_procedure() -> None:
-    """The usual example: of 0.01, 0.04, 0.03 and 0.005 at 5 %, the first and the last are rejected."""
-    assert stats.holm((0.01, 0.04, 0.03, 0.005)) == pytest.approx((0.03, 0.06, 0.06, 0.02))
+def test_hommels_procedure() -> None:
+    """Where Holm's rejects 0.01 and 0.005 at 5 %, it rejects all four."""
+    assert stats.hommel((0.01, 0.04, 0.03, 0.005)) == pytest.approx((0.03, 0.04, 0.04, 0.02))
 
 
 @pytest.mark.parametrize(
@@ -130,9 +131,10 @@ def test_one_value_is_its_own_interval() -> None:
 
 
 def test_the_ends_of_adjustment() -> None:
-    assert stats.holm(()) == ()
-    assert stats.holm((0.2,)) == (0.2,)
-    assert stats.holm((0.6, 0.9)) == (1.0, 1.0)
+    assert stats.hommel(()) == ()
+    assert stats.hommel((0.2,)) == (0.2,)
+    assert stats.hommel((0.6, 0.9)) == (0.9, 0.9)
+    assert stats.hommel((0.01, 0.9)) == (0.02, 0.9)
 
 
 def test_equal_starts_leave_no_doubt() -> None:
@@ -267,10 +269,22 @@ def test_the_interval_lies_beyond_zero_where_p_is_small_enough(starts: list[list
 
 @given(st.lists(st.floats(0, 1), max_size=30))
 def test_adjustment_keeps_order_and_only_raises(p_values: list[float]) -> None:
-    adjusted = stats.holm(p_values)
+    adjusted = stats.hommel(p_values)
     assert all(p <= a <= 1 for p, a in zip(p_values, adjusted, strict=True))
     ordered = [a for _, a in sorted(zip(p_values, adjusted, strict=True))]
     assert ordered == sorted(ordered)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=7))
+def test_adjustment_is_the_closed_test_of_simes(p_values: list[float]) -> None:
+    def simes(members: Sequence[int]) -> float:
+        ordered = sorted(p_values[member] for member in members)
+        return min(len(ordered) * p / rank for rank, p in enumerate(ordered, start=1))
+
+    every = range(len(p_values))
+    sets = [members for size in every for members in combinations(every, size + 1)]
+    worst = [max(simes(members) for members in sets if number in members) for number in every]
+    assert stats.hommel(p_values) == pytest.approx(worst)
 
 
 # --- simulation -------------------------------------------------------------------------------------

@@ -131,7 +131,7 @@ def test_p_values_are_holms() -> None:
         head_of(a_document(starts_of(-2, APART))).p_value,
         head_of(a_document(starts_of(-8, APART))).p_value,
     ]
-    assert [cells[1].p_value, cells[3].p_value] == pytest.approx(stats.holm([p or 0.0 for p in alone]))
+    assert [cells[1].p_value, cells[3].p_value] == pytest.approx(stats.hommel([p or 0.0 for p in alone]))
 
 
 def test_one_start_is_no_verdict_however_clear() -> None:

@@ -71,7 +71,7 @@ class MetricRow:
     base: float
     here: float
     ratio: Interval | None
-    significant: bool  # after Holm over the cell's figures
+    significant: bool  # after Hommel over the cell's figures
 
 
 @dataclass(frozen=True)
