@@ -124,7 +124,7 @@ def test_starts_that_lie_closer_than_their_rounds_allow_carry_no_verdict() -> No
     assert noisy_.judged[0].detectable > 0.1
 
 
-def test_p_values_are_holms() -> None:
+def test_p_values_are_hommels() -> None:
     starts = starts_of(-2, APART) + starts_of(-8, APART, WRITES)
     cells = compare.compare(a_document(starts, blocks=(READS, WRITES))).cells
     alone = [
