@@ -187,6 +187,7 @@ def _comparison(
     steady = pairs.both_steady(pair.base_starts, pair.starts) if compared else ({}, {})
     work = metrics.compare(*steady, policy.trim, policy.confidence)
     statements = metrics.statement_times(*steady, policy.confidence)
+    place = header.part(pair.cell).runner.placement
     return structs.replace(
         cell,
         figures=figures_,
@@ -201,7 +202,7 @@ def _comparison(
             work,
             statements,
             policy,
-            cpus=len(header.part(pair.cell).runner.placement.servers),
+            cpus=len(place.of(pair.cell.threads, writes=figures_ is not None and figures_.writes > 0)[1]),
             cells=sum(len(block.servers) for block in header.blocks),
         ),
     )

@@ -18,8 +18,11 @@ def facts(runner: Runner) -> dict[str, str]:
     if not runner.facts:
         return {}
     place = runner.placement
-    client, servers = (",".join(map(str, cpus)) for cpus in (place.client, place.servers))
-    return {**runner.facts, "placement": f"load on CPU {client}, servers on {servers}"}
+    client, servers, reading = (
+        ",".join(map(str, cpus)) for cpus in (place.client, place.servers, place.reading)
+    )
+    words = f"load on CPU {client}, servers on {servers}" + (f", reading on {reading}" if reading else "")
+    return {**runner.facts, "placement": words}
 
 
 def difference(then: Mapping[str, str], now: Mapping[str, str]) -> str:

@@ -26,11 +26,12 @@ class Placement(Value):
     client: tuple[int, ...]
     servers: tuple[int, ...]
     single: int  # for one reading thread: client and server take turns, so they share a CPU
+    reading: tuple[int, ...] = ()  # the servers' for several reading threads; (): `servers`
 
     def of(self, threads: int, *, writes: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The client's and the servers' CPUs in a block."""
         if threads > 1:
-            return self.client, self.servers
+            return self.client, self.servers if writes else self.reading or self.servers
         if not writes:
             return (self.single,), (self.single,)
         # The server's log is written by a background thread, which needs a CPU apart from the connection's

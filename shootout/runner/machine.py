@@ -70,31 +70,35 @@ def with_placement(runner: Runner, sampling: Sampling, folder: Path) -> Runner:
     return structs.replace(runner, placement=place, warnings=warnings, calibration=found)
 
 
-def placements(cpus: Sequence[int], first: PlacementName = "apart") -> dict[str, Placement]:
+def placements(cpus: Sequence[int], first: PlacementName = "auto") -> dict[str, Placement]:
     """The ways to divide `cpus` between client and servers, by name, `first` first and without duplicates.
 
-    Apart: about a quarter for the client, the rest for the servers. A client and a server that only take
-    turns share one CPU in all of them: on two, every turn would wake an idle one, which on a virtual machine
-    took two thirds of the time and most of the noise (docs/validation.md).
+    Apart: about a quarter for the client, the rest for the servers. Auto: apart, but where that leaves the
+    servers one CPU, several reading threads get all of them: that halves the intervals
+    (docs/decisions/cpu-placement.md). A client and a server that only take turns share one CPU in all of
+    them: on two, every turn would wake an idle one, which on a virtual machine took two thirds of the time
+    and most of the noise (docs/validation.md).
     The client gets the first CPUs, so pass CPUs of one core side by side (`Host.by_core`).
     """
     quarter, half = max(1, round(len(cpus) / 4)), max(1, len(cpus) // 2)
-    ways = {
-        "apart": (cpus[:quarter], cpus[quarter:] or cpus),
-        "shared": (cpus[:quarter], cpus),
-        "halves": (cpus[:half], cpus[half:] or cpus),
-        "free": (cpus, cpus),
+    rest = cpus[quarter:] or cpus
+    ways: dict[str, tuple[Sequence[int], Sequence[int], Sequence[int]]] = {
+        "auto": (cpus[:quarter], rest, cpus if len(rest) == 1 < len(cpus) else ()),
+        "apart": (cpus[:quarter], rest, ()),
+        "shared": (cpus[:quarter], cpus, ()),
+        "halves": (cpus[:half], cpus[half:] or cpus, ()),
+        "free": (cpus, cpus, ()),
     }
     places: dict[str, Placement] = {}
     for name in dict.fromkeys((first, *ways)):
-        client, servers = ways[name]
-        place = Placement(client=tuple(sorted(client)), servers=tuple(sorted(servers)), single=cpus[-1])
+        client, servers, reading = (tuple(sorted(each)) for each in ways[name])
+        place = Placement(client=client, servers=servers, single=cpus[-1], reading=reading)
         if place not in places.values():
             places[name] = place
     return places
 
 
-def placement(cpus: Sequence[int], name: PlacementName = "apart") -> Placement:
+def placement(cpus: Sequence[int], name: PlacementName = "auto") -> Placement:
     """One of `placements`."""
     return next(iter(placements(cpus, name).values()))
 
@@ -242,9 +246,10 @@ def _kind(disk: Disk | None) -> str:
 
 
 def _shared_cpus(place: Placement) -> tuple[Warning, ...]:
-    if not set(place.client) & set(place.servers):
+    if not set(place.client) & {*place.servers, *place.reading}:
         return ()
-    text = "Load engine and servers share the same CPUs: ratios include some of the engine's work."
+    where = " for workloads that only read" if place.reading else ""
+    text = f"Load engine and servers share CPUs{where}: ratios include some of the engine's work."
     return (Warning(code=SHARED, text=text),)
 
 

@@ -39,7 +39,7 @@ def test_what_makes_a_machine_unfit_is_a_warning(tmp_path: Path) -> None:
     ("cpus", "client", "servers"),
     [
         ((3,), (3,), (3,)),
-        ((0, 1), (0,), (1,)),
+        ((0, 1), (0,), (0, 1)),
         ((0, 1, 2, 3), (0,), (1, 2, 3)),
         (tuple(range(16)), (0, 1, 2, 3), tuple(range(4, 16))),
     ],
@@ -78,19 +78,30 @@ def test_every_placement_is_another_and_the_one_asked_for_is_first(cpus: list[in
 
 
 def test_the_placements_of_two_and_eight() -> None:
-    assert {name: (p.client, p.servers) for name, p in machine.placements((0, 1)).items()} == {
-        "apart": ((0,), (1,)),
-        "shared": ((0,), (0, 1)),
-        "free": ((0, 1), (0, 1)),
+    assert {name: (p.client, p.servers, p.reading) for name, p in machine.placements((0, 1)).items()} == {
+        "auto": ((0,), (1,), (0, 1)),
+        "apart": ((0,), (1,), ()),
+        "shared": ((0,), (0, 1), ()),
+        "free": ((0, 1), (0, 1), ()),
     }
-    assert list(machine.placements((0, 1), "halves")) == ["halves", "shared", "free"]  # on two: apart
+    assert list(machine.placements((0, 1), "halves")) == ["halves", "auto", "shared", "free"]  # on two: apart
     eight = tuple(range(8))
-    assert {name: (p.client, p.servers) for name, p in machine.placements(eight).items()} == {
-        "apart": ((0, 1), eight[2:]),
-        "shared": ((0, 1), eight),
-        "halves": (eight[:4], eight[4:]),
-        "free": (eight, eight),
-    }
+    assert (
+        {name: (p.client, p.servers) for name, p in machine.placements(eight).items()}
+        == {
+            "auto": ((0, 1), eight[2:]),  # apart
+            "shared": ((0, 1), eight),
+            "halves": (eight[:4], eight[4:]),
+            "free": (eight, eight),
+        }
+    )
+
+
+def test_on_two_cpus_reads_use_both_and_writes_do_not() -> None:
+    place = machine.placement((0, 1))
+    assert place.of(8, writes=False) == ((0,), (0, 1))
+    assert place.of(8, writes=True) == ((0,), (1,))
+    assert machine.placement((0, 1), "apart").of(8, writes=False) == ((0,), (1,))
 
 
 def test_a_calibration_is_used(tmp_path: Path) -> None:
@@ -116,7 +127,7 @@ def test_a_calibration_is_used(tmp_path: Path) -> None:
     assert used.calibration == made
     assert used.sampling(Sampling(measure_s=3.0)) == Sampling(measure_s=3.0, slice_s=0.25)
     assert machine.with_placement(runner, Sampling(calibrated=False), tmp_path) == runner
-    shares = bool(set(used.placement.client) & set(used.placement.servers))
+    shares = bool(set(used.placement.client) & {*used.placement.servers, *used.placement.reading})
     assert ("shared-cpu" in {warning.code for warning in used.warnings}) == shares
 
 
