@@ -10,7 +10,7 @@ bench bench-gate bench-storm test-servers: NEEDS = mvn
 bench-engine bench-verdict: NEEDS = sysbench
 bench-site: NEEDS = chromium
 test-bare: NEEDS = mmdebstrap git
-test: NEEDS = mvn npm chromium sysbench fio go
+test: NEEDS = mvn npm chromium sysbench fio go perf
 
 .PHONY: bench check clean demo-site fuzz lint test test-bare test-servers tools wheel
 .PHONY: bench-engine bench-gate bench-merge bench-method bench-site bench-storm bench-verdict

@@ -18,7 +18,7 @@ from shootout.app import Conclusion, Request
 from shootout.errors import InputError, MeasureError
 from shootout.harness import CONCLUSION, REQUEST
 from shootout.inputs import published, workload
-from shootout.inputs.options import ACKNOWLEDGED, JSON, MARKDOWN, MEASURING, OUT, Selection
+from shootout.inputs.options import ACKNOWLEDGED, EXPLAIN, JSON, MARKDOWN, MEASURING, OUT, Selection
 from shootout.model.plan import Cell
 from shootout.model.published import Claim
 from shootout.model.run import RunDocument
@@ -31,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("shootout", "performance suites (pytest suites …)")
     for option in MEASURING:
         option.add_to(group.addoption, **({"type": str} if option.metavar else {}))
-    for option in (OUT, MARKDOWN, ACKNOWLEDGED, JSON):
+    for option in (OUT, MARKDOWN, ACKNOWLEDGED, EXPLAIN, JSON):
         option.add_to(group.addoption)
 
 
@@ -46,6 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
                 options.out.resolve(),
                 options.acknowledged,
                 options.markdown,
+                options.explain,
                 _preparing,
             )
         assert config.stash[REQUEST].plan  # report its errors before anything is measured

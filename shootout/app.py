@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import msgspec
 
-from shootout.analysis import baseline, claims, compare, gate, history, ledger
+from shootout.analysis import baseline, claims, compare, explained, gate, history, ledger
+from shootout.analysis.explained import Explained
+from shootout.document import explanations as explanations_
 from shootout.document import journal, merge
-from shootout.errors import InputError
+from shootout.errors import InputError, MeasureError
 from shootout.inputs import acknowledgements, matrix
 from shootout.inputs.options import ACKNOWLEDGED, Selection
 from shootout.inputs.resolve import resolve
 from shootout.inputs.scaled import Capacity
 from shootout.measure import calibrate, campaign
+from shootout.measure import explain as explain_
 from shootout.measure.campaign import Observe
+from shootout.measure.explain import Question
 from shootout.measure.plan import Plan, bind
 from shootout.model.history import HistorySeries, Regression
 from shootout.model.plan import Cell, ServerReference
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Acknowledgement, ClaimResult, Comparison, Verdict
 from shootout.paths import cache_folder
-from shootout.report import judgement_cache, site
+from shootout.report import explanation, judgement_cache, site, wording
 from shootout.report.github import markdown, regressions
 from shootout.runner import doctor
 from shootout.runner.doctor import Report
@@ -34,6 +38,8 @@ from shootout.servers import catalogue, installations
 from shootout.servers.catalogue import Fetched
 from shootout.servers.fetch.packages import no_progress
 from shootout.servers.native import Tree
+
+EXPLAIN_MIN = 1.5  # minutes for a cell at least: three starts of two servers
 
 Skip = Callable[[str], None]  # receives the reason why a document was left out
 
@@ -46,6 +52,7 @@ class Request:
     out: Path
     acknowledged: Path = ACKNOWLEDGED.default
     markdown: Path | None = None  # file for the verdicts as Markdown
+    explain_min: float | None = None  # minutes to find out why cells changed; None: nobody asked
     report: Callable[[str], None] = no_progress  # receives what planning fetches
 
     @cached_property
@@ -64,6 +71,7 @@ class Conclusion:
     claims: tuple[ClaimResult, ...]
     path: Path
     page: Path
+    explained: tuple[Explained, ...] = ()
 
     @property
     def unmeasured(self) -> list[Cell]:
@@ -101,8 +109,10 @@ def run(request: Request, observe: Observe, skip: Skip, cells: Collection[Cell] 
     planned = request.plan if cells is None else request.plan.only(cells)
     path = campaign.measure(planned, request.out / "results", observe)
     conclusion = conclude(path, request.out / "site", request.acknowledged, skip)
+    if request.explain_min is not None and _explain_changes(conclusion, request.explain_min, observe, skip):
+        conclusion = conclude(path, request.out / "site", request.acknowledged, skip)
     if request.markdown is not None:
-        _write(request.markdown, markdown.summary(conclusion.comparison))
+        _write(request.markdown, markdown.summary(conclusion.comparison, conclusion.explained))
     return conclusion
 
 
@@ -113,7 +123,7 @@ def conclude(path: Path, out: Path, acknowledged: Path, skip: Skip) -> Conclusio
     page = publish(path.parent, out, acknowledged, skip)
     whole = judged.whole()
     found = claims.evaluate_all(whole.document, whole.comparison.policy)
-    return Conclusion(whole.document, whole.comparison, tuple(found), path, page)
+    return Conclusion(whole.document, whole.comparison, tuple(found), path, page, whole.explained)
 
 
 def publish(results: Path, out: Path, acknowledged: Path, skip: Skip) -> Path:
@@ -185,6 +195,84 @@ def open_regressions(
     if not comparisons:
         raise _nothing_in(results, anchor)
     return regressions.unrecovered(history.series(comparisons), comparisons)
+
+
+def explain(
+    run: str, cell: str, out: Path, acknowledged: Path, skip: Skip,
+    *, trial: str, budget_min: float, observe: Observe,
+) -> tuple[Explained, Path]:  # fmt: skip
+    """Find out why a cell changed, and publish it; returns the evaluated explanation and the report's page.
+
+    `run`: a run document or its id; `cell`: WORKLOAD-tTHREADS, and -SERVER if the run has several heads.
+    """
+    path = _document(run, out / "results")
+    document = journal.read(path)
+    question = Question(document, _cell(document, cell), path.parent, trial)
+    file = explain_.explain(question, explain_.plan(question, 60 * budget_min, os.environ), observe)
+    return explained.read(file), publish(path.parent, out / "site", acknowledged, skip)
+
+
+def explanations(documents: Iterable[Path]) -> list[Explained]:
+    """The evaluated explanations beside run documents. Raises InputError."""
+    return [
+        explained.read(file)
+        for path in documents
+        for file in explanations_.find(path.parent, journal.read(path).header.run)
+    ]
+
+
+def explanation_as_json(found: Explained, page: Path) -> bytes:
+    """Encode an explanation as JSON."""
+    return msgspec.json.encode({"page": str(page), **explanation.value(found)})
+
+
+def _explain_changes(conclusion: Conclusion, budget_min: float, observe: Observe, skip: Skip) -> bool:
+    """Explain what regressed, then what improved; returns whether anything was explained."""
+    cells = wording.worst_first(conclusion.comparison.cells)
+    changed = [
+        each.cell
+        for verdict in (Verdict.REGRESSED, Verdict.IMPROVED)
+        for each in cells
+        if each.verdict is verdict
+    ]
+    wanted = changed[: max(1, int(budget_min // EXPLAIN_MIN))]
+    for left_out in changed[len(wanted) :]:
+        skip(f"explanation of {_cell_name(left_out)}: the budget allows {len(wanted)} cells")
+    for cell in wanted:
+        try:
+            question = Question(conclusion.document, cell, conclusion.path.parent)
+            budget_s = 60 * budget_min / len(wanted)
+            explain_.explain(question, explain_.plan(question, budget_s, os.environ), observe)
+        except (InputError, MeasureError) as error:
+            skip(f"explanation of {_cell_name(cell)}: {error}")
+    return bool(wanted)
+
+
+def _document(run: str, results: Path) -> Path:
+    """The document of a run that is given by its path or its id. Raises InputError."""
+    paths = [path for path in journal.find(results) if path.stem == run]
+    given = Path(run)
+    if not paths and not given.is_file():
+        raise InputError(f"run {run!r}: neither a run document nor the id of one in {results}")
+    return paths[0] if paths else given
+
+
+def _cell(document: RunDocument, text: str) -> Cell:
+    """The compared cell of that name. Raises InputError with those that there are."""
+    heads = [
+        cell for block in document.header.blocks for cell in block.cells if cell.server != block.servers[0]
+    ]
+    found = [cell for cell in heads if text in (f"{cell.workload}-t{cell.threads}", _cell_name(cell))]
+    if len(found) != 1:
+        names = ", ".join(map(_cell_name, found or heads))
+        raise InputError(
+            f"cell {text!r}: expected {'one of ' if names else ''}{names or 'a run with two servers'}"
+        )
+    return found[0]
+
+
+def _cell_name(cell: Cell) -> str:
+    return f"{cell.workload}-t{cell.threads}-{cell.server}"
 
 
 def fetch(server: ServerReference, report: Callable[[str], None]) -> Fetched:

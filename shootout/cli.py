@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,6 +21,7 @@ from shootout.errors import InputError, MeasureError
 from shootout.inputs.options import (
     ACKNOWLEDGED,
     ANCHOR,
+    EXPLAIN,
     JSON,
     JUNIT_XML,
     LINK,
@@ -70,7 +72,9 @@ def _gate(args: argparse.Namespace) -> int:
 
 
 def _request(args: argparse.Namespace) -> Request:
-    return Request(Selection.of(args), args.out.resolve(), args.acknowledged, args.markdown, _preparing)
+    return Request(
+        Selection.of(args), args.out.resolve(), args.acknowledged, args.markdown, args.explain, _preparing
+    )
 
 
 def _measure(request: Request, args: argparse.Namespace) -> int:
@@ -80,6 +84,20 @@ def _measure(request: Request, args: argparse.Namespace) -> int:
     if finished.conclusion is not None:
         _show(finished.conclusion, args)
     return finished.code
+
+
+def _explain(args: argparse.Namespace) -> int:
+    with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
+        found, page = app.explain(
+            args.document, args.cell, args.out.resolve(), args.acknowledged, _left_out,
+            trial=args.try_ or "", budget_min=args.budget, observe=display.show,
+        )  # fmt: skip
+    if args.json:
+        print(app.explanation_as_json(found, page).decode())
+    else:
+        terminal.print_explanations(_console(), [found])
+        terminal.print_report(_console(), page)
+    return 0
 
 
 def _doctor(args: argparse.Namespace) -> int:
@@ -158,7 +176,7 @@ def _github_comment(args: argparse.Namespace) -> int:
     if repository.changes_workflows(number):
         body = markdown.refusal(link)
     else:
-        body = markdown.comment(_judged(args), link)
+        body = markdown.comment(_judged(args), link, app.explanations(args.documents))
     return _print_lines(args, "done", [repository.comment(number, markdown.MARKER, body)])
 
 
@@ -227,6 +245,7 @@ def _show(conclusion: Conclusion, args: argparse.Namespace) -> None:
         terminal.print_conclusion(
             _console(), conclusion.comparison, conclusion.claims, conclusion.path, conclusion.page
         )
+        terminal.print_explanations(_console(), conclusion.explained)
 
 
 def _print(args: argparse.Namespace, found: Any, as_text: Callable[[Console, Any], None]) -> int:
@@ -300,12 +319,24 @@ def _add_measuring(commands: Commands[_Parser]) -> None:
     gate = _command(commands, "gate", _gate, "measure one pair of servers; exit with 1 if the head is slower")
     gate.add_argument("--base", metavar="REF", required=True, help="the server to compare with")
     gate.add_argument("--head", metavar="REF", required=True, help="the server that may be slower")
+    why = "find out why a cell changed: the functions, plans and settings of its two servers"
+    explain = _command(commands, "explain", _explain, why)
+    explain.add_argument("document", metavar="RUN", help="a run document, or the id of a run")
+    explain.add_argument(
+        "cell", metavar="CELL", help="WORKLOAD-tTHREADS, and -SERVER if the run has several heads"
+    )
+    trial = "measure the head with this setting changed, too"
+    explain.add_argument("--try", metavar="NAME=VALUE", dest="try_", help=trial)
+    _add_options(explain, (replace(EXPLAIN, name="budget", help="minutes (default: 4)", default=4.0),))
+    _add_options(explain, (ACKNOWLEDGED, OUT))
     doctor = _command(commands, "doctor", _doctor, "examine this machine: what disturbs it, and its noise")
     calibrate = "first find the quietest CPU placement, then measure this server against itself"
     doctor.add_argument("--calibrate", metavar="SERVER", nargs="?", const="mysql-8.0.12", help=calibrate)
     for each in (gate, doctor):
         _add_options(each, (option for option in MEASURING if option.name != "servers"), type=str)
-        each.set_defaults(servers=None, profile="gate")
+        each.set_defaults(servers=None, profile="gate", explain=None)
+    _add_options(run, (EXPLAIN,))
+    _add_options(gate, (EXPLAIN,))
     for each in (run, gate, doctor):
         _add_options(each, (ACKNOWLEDGED, OUT, MARKDOWN, JUNIT_XML))
 

@@ -122,6 +122,56 @@
     column.append(line, scroll);
   }
 
+  // --- flame graphs -----------------------------------------------------------------------------
+
+  /** Zoom into a frame by a click, out by a click on a caller; search by name. */
+  function addFlameControls(graph) {
+    const NAMED_MIN = 3; // percent of the graph, as in flame.py
+    const part = (element, name) => Number.parseFloat(element.getAttribute(name));
+    const frames = [...graph.querySelectorAll(":scope > svg")].map((element) => ({
+      element, name: element.querySelector("text").textContent.toLowerCase(),
+      left: part(element, "x"), width: part(element, "width"), top: part(element, "y"),
+    }));
+    const inside = (inner, outer) => // widths are rounded
+      inner.left >= outer.left - 0.002 && inner.left + inner.width <= outer.left + outer.width + 0.002;
+    const zoom = (to) => {
+      for (const { element, ...frame } of frames) {
+        const caller = frame.top < to.top && inside(to, frame);
+        element.classList.toggle("dim", caller);
+        element.style.display = caller || (frame.top >= to.top && inside(frame, to)) ? "" : "none";
+        element.classList.toggle("narrow", !caller && 100 * frame.width < NAMED_MIN * to.width);
+        element.setAttribute("x", caller ? "0%" : `${100 * (frame.left - to.left) / to.width}%`);
+        element.setAttribute("width", caller ? "100%" : `${100 * frame.width / to.width}%`);
+      }
+    };
+    graph.addEventListener("click", ({ target }) => {
+      const clicked = frames.find(({ element }) => element === target.closest(".flame > svg"));
+      if (clicked) zoom(clicked);
+    });
+    const line = document.createElement("label");
+    const [input, count, whole] = ["input", "output", "button"].map((name) => document.createElement(name));
+    line.className = "filter";
+    input.type = "search";
+    input.placeholder = "Find a function";
+    input.setAttribute("aria-label", "Find a function in the flame graph");
+    whole.type = "button";
+    whole.textContent = "Whole graph";
+    whole.addEventListener("click", () => zoom(frames[0]));
+    input.addEventListener("input", () => {
+      const word = input.value.trim().toLowerCase();
+      const found = frames.filter(({ element, name }) => {
+        const matches = word !== "" && name.includes(word);
+        element.classList.toggle("found", matches);
+        return matches;
+      });
+      const outermost = found.filter((each) => !found.some((other) => other.top < each.top && inside(each, other)));
+      const share = outermost.reduce((sum, { width }) => sum + width, 0);
+      count.textContent = word ? `${found.length} ${found.length === 1 ? "frame" : "frames"}, ${share.toFixed(1)}\u202f% of CPU time` : "";
+    });
+    line.append(input, count, whole);
+    graph.closest("figure").before(line);
+  }
+
   // --- page -----------------------------------------------------------------------------------
 
   /** Make a heading's text a link to itself, so that its address can be copied. */
@@ -175,6 +225,7 @@
     document.querySelectorAll("pre.command").forEach(addCopyButton);
     addSchemeSwitch();
     document.querySelectorAll(".chart").forEach(addReadout);
+    document.querySelectorAll(".flame").forEach(addFlameControls);
     printInLight();
   });
 })();

@@ -264,5 +264,11 @@ JSON = Option("print JSON", name="json")
 RESULTS = Option(
     "folder of run documents (default: reports/results)", "DIR", _path, "results", REPORTS / "results"
 )
+EXPLAIN = Option(
+    "find out why cells changed, within so many more minutes (see `shootout explain`)",
+    "MIN",
+    partial(texts.decimal, maximum=BUDGET_MAX_MIN),
+    "explain",
+)
 ANCHOR = Option("the server that ratios are relative to (default: the first)", "SERVER", name="anchor")
 LINK = Option("address of the report", "URL", name="link")

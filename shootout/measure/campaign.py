@@ -12,12 +12,12 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import structs
@@ -54,10 +54,26 @@ from shootout.servers.running import Running
 Observe = Callable[[Progress], None]
 
 AA_CONTROL = ""  # the label of the A/A cell's second instance; no server has it
+STARTS_JUDGED = 2  # starts that the budget never refuses: an interval needs two
 LANES_MAX = 4  # engine threads; one drives some hundred thousand transactions a second
 
 
-def measure(plan: Plan, results: Path, observe: Observe) -> Path:
+class Watcher(Protocol):
+    """What looks at the servers of each block while they are measured."""
+
+    def watching(
+        self, start: int, block: Block, engine: Engine, instances: Mapping[str, Running]
+    ) -> AbstractContextManager[Callable[[], None]]:
+        """Surrounds one block of one start; its value is called before the first slice that counts.
+
+        `instances` are in the order of the engine's servers.
+        """
+
+    def failed(self, server: str, reason: str) -> None:
+        """A server failed; what this raises ends the run."""
+
+
+def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None = None) -> Path:
     """Measure the plan's blocks; returns the run document, which gets each start as soon as it ends.
 
     With `resume`, the newest run in `results` continues if it was cut short; if it is over and was asked for
@@ -84,7 +100,7 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
         writer = journal.Writer(results, run, resumed=path is not None)
         runner = machine.inspect(directory)
         runner = machine.with_placement(runner, plan.profile.sampling, results / ledger.FOLDER)
-        campaign = _Campaign(plan, runner, run, directory, held, observe)
+        campaign = _Campaign(plan, runner, run, directory, held, observe, watcher)
         written = campaign.journal = journal.Journal(writer, campaign.header)
         if path is not None:
             campaign.continue_(journal.read(path))
@@ -140,6 +156,7 @@ class _Campaign:
     directory: Path
     held: ExitStack  # locks on what the run uses of the cache
     observe: Observe
+    watcher: Watcher | None
     journal: journal.Journal = field(init=False)
     started: str = field(default_factory=_now)
     ready: dict[str, tuple[ServerUnderTest[Any], Loaded]] = field(default_factory=dict)  # by label
@@ -198,7 +215,7 @@ class _Campaign:
                 self._fail_server(label, 0, str(error))  # before the first start
 
     def measure(self) -> None:
-        """Start the servers until every block is precise enough or the budget is spent.
+        """Start the servers until every block is precise enough or the budget is spent, at least twice.
 
         A run that continues repeats its newest start for the blocks that this start lacks.
         """
@@ -214,7 +231,7 @@ class _Campaign:
             if start > 1:
                 mean_s = elapsed_s / (start - 1)
                 kept_s = confirming * mean_s * len(self._changed()) / len(self.plan.blocks)
-                if start > newest:  # otherwise it completes an earlier start
+                if start > max(newest, STARTS_JUDGED):  # up to `newest` it completes an earlier start
                     pending = self._allowed(pending, budget_s - elapsed_s - kept_s, mean_s)
                 if not pending:
                     break
@@ -403,6 +420,7 @@ class _Campaign:
         client, servers = self.runner.placement.of(block.threads, writes=program.writes)
         engine = Engine(msgspec.json.encode(program), generator.getrandbits(64), min(LANES_MAX, len(client)))
         handles = []
+        connected: dict[str, Running] = {}
         for label, instance in instances.items():
             try:
                 if instance.ours and instance.pid is not None:
@@ -414,9 +432,14 @@ class _Campaign:
                 self._fail_cell(block.cell(label), start, str(error))
                 continue
             handles.append(handle(label, instance))
+            connected[label] = instance
         ours = all(each.stop is not None for each in handles)
         sampling = self.runner.sampling(self.plan.profile.sampling)
-        with machine.hold(client, batch=block.threads > 1):
+        with ExitStack() as held:
+            held.enter_context(machine.hold(client, batch=block.threads > 1))
+            begin = None
+            if self.watcher is not None:
+                begin = held.enter_context(self.watcher.watching(start, block, engine, connected))
             measured = measure_block(
                 block.key,
                 start,
@@ -427,6 +450,7 @@ class _Campaign:
                 load=self.plan.profile.load,
                 generator=generator,
                 on_round=lambda stage, *rounds: self._report(stage, start, block, rounds),
+                on_measuring=begin,
             )
         for label, reason in measured.failures.items():
             self._fail_cell(block.cell(label), start, reason)
@@ -480,6 +504,8 @@ class _Campaign:
             self.failed.add(cell)
             self.failures.append(FailureRecord(cell=cell, start=start, reason=reason))
             self.journal.add(self.failures[-1])
+            if self.watcher is not None:
+                self.watcher.failed(cell.server, reason)
 
     def _home(self, label: str) -> Path:
         """The server's instance directory. Its name is short, because a socket's path has a limit."""

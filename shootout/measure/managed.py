@@ -45,6 +45,13 @@ GAUGES = (
     *("_tablespaces_", "_undo_logs", "_uuid"),
 )
 COUNTERS_LIKE_GAUGES = ("_pages_flushed", "_pages_read", "_pages_written", "_pages_created")
+# Seconds that connections waited, by event; without what contains work (io/table) or waits for clients.
+WAITS = """SELECT event_name, SUM(sum_timer_wait) / 1e12
+    FROM performance_schema.events_waits_summary_by_thread_by_event_name
+    JOIN performance_schema.threads USING (thread_id)
+    WHERE processlist_id > 0 AND count_star > 0
+    AND (event_name LIKE 'wait/io/file/%' OR event_name LIKE 'wait/lock/%' OR event_name LIKE 'wait/synch/%')
+    GROUP BY event_name"""
 
 L = TypeVar("L", bound=Loaded)
 
@@ -189,17 +196,22 @@ def connect(engine: Engine, instance: Running, schema: str, connections: int) ->
 def handle(label: str, instance: Running) -> ServerHandle:
     """What measuring needs of a running server."""
     of_host = machine.counters(instance.pid)
+    try:
+        waits = WAITS if instance.query(WAITS) else ""
+    except MeasureError:  # an old server, or an account without the privilege
+        waits = ""
     return ServerHandle(
         label=label,
         cpu_s=of_host.pop("server_cpu_s", None),
-        counters=partial(_counters, instance, of_host),
+        counters=partial(_counters, instance, of_host, waits),
         explain=lambda message: message + instance.post_mortem(),
         stop=partial(machine.stop, instance.pid) if instance.ours and instance.pid is not None else None,
     )
 
 
-def _counters(instance: Running, of_host: Mapping[str, Callable[[], float]]) -> dict[str, float]:
+def _counters(instance: Running, of_host: Mapping[str, Callable[[], float]], waits: str) -> dict[str, float]:
     counted = {name: value for name, value in instance.status().items() if is_counted(name)}
+    counted |= {str(name): float(seconds) for name, seconds in (instance.query(waits) if waits else ())}
     return counted | {name: read() for name, read in of_host.items()} | {REOPENED: instance.reopened}
 
 

@@ -119,10 +119,11 @@ def measure_block(
     load: Load,
     generator: random.Random,
     on_round: OnRound,
+    on_measuring: Callable[[], None] | None = None,
 ) -> Measured:
     """Measure one start of the block on `servers`, which the driver numbers in this order.
 
-    A server that fails drops out and keeps the samples it has.
+    A server that fails drops out and keeps the samples it has. `on_measuring` is called after the warm-up.
     """
     slices = _Slices(driver, servers, sampling, load)
     with slices.isolated():
@@ -132,6 +133,8 @@ def measure_block(
         builders = {server: _SampleBuilder(kinds) for server in slices.live}
         before = {server: slices.counters(server) for server in slices.live}
         order: list[list[int]] = [[] for _ in range(rounds)]
+        if on_measuring is not None:
+            on_measuring()
         for number, server in turns(slices.live, rounds, sampling.isolation, generator):
             on_round("measure", number + 1, rounds)
             cpu_s = servers[server].cpu_s

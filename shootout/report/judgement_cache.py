@@ -21,8 +21,9 @@ import msgspec
 from msgspec import structs
 
 from shootout import _engine, files
-from shootout.analysis import compare, ledger
-from shootout.document import journal, merge
+from shootout.analysis import compare, explained, ledger
+from shootout.analysis.explained import Explained
+from shootout.document import explanations, journal, merge
 from shootout.errors import InputError
 from shootout.inputs import acknowledgements
 from shootout.model.history import LedgerEntry
@@ -43,13 +44,14 @@ class Whole(NamedTuple):
     document: RunDocument
     comparison: Comparison
     others: tuple[CellComparison, ...]  # verdicts for every pair of non-base servers
+    explained: tuple[Explained, ...] = ()
 
 
 @dataclass(frozen=True)
 class JudgedRun:
     """A judged run: the summary in memory, the whole on demand."""
 
-    key: str  # changes with the document, its verdicts and acknowledgements
+    key: str  # changes with the document, its verdicts, acknowledgements and explanations
     comparison: Comparison  # verdicts and main figures; no settings, counters or tests
     aa_entries: tuple[LedgerEntry, ...]
     whole: Callable[[], Whole]
@@ -107,7 +109,7 @@ def run(path: Path, acknowledged: Sequence[Acknowledgement] = ()) -> JudgedRun:
 def runs(
     results: Path, skipped: Callable[[InputError], None], acknowledged: Sequence[Acknowledgement] = ()
 ) -> list[JudgedRun]:
-    """The runs of all documents in a folder, newest last; calls `skipped` for each unreadable document."""
+    """The runs of all documents in a folder, newest last; calls `skipped` for what cannot be read."""
     ledgers = _Ledgers(results / ledger.FOLDER)
     paths = journal.find(results)
     for orphan in {*(results / FOLDER).glob(f"*{_SUFFIX}")} - {*map(_cache_file, paths)}:
@@ -118,6 +120,8 @@ def runs(
         for path in paths:
             try:
                 found.append(_run(path, ledgers, acknowledged))
+                for file in explanations.find(results, found[-1].id):
+                    explained.documents(file)
             except InputError as error:
                 skipped(error)
     hidden = merge.superseded(
@@ -160,13 +164,16 @@ class _Sources(Value):
 
     run: str
     runners: tuple[str, ...]  # fingerprints
-    digests: tuple[str, ...]  # of the document, this library, and each runner's earlier A/A entries
+    digests: tuple[
+        str, ...
+    ]  # of the document, its explanations, this library, each runner's earlier A/A entries
 
 
 def _sources(path: Path, run: str, runners: Iterable[str], ledgers: _Ledgers) -> _Sources:
     runners = tuple(sorted(runners))
     before = (ledgers.digest_before(run, runner) for runner in runners)
-    return _Sources(run=run, runners=runners, digests=(_document_digest(path), library(), *before))
+    documents = (path, *explanations.find(path.parent, run))
+    return _Sources(run=run, runners=runners, digests=(*map(_document_digest, documents), library(), *before))
 
 
 class _Ledgers:
@@ -231,7 +238,17 @@ def _whole(path: Path, ledgers: _Ledgers, acknowledged: Sequence[Acknowledgement
         whole = Whole(journal.read(path), comparison, others)
     except (OSError, IndexError, msgspec.DecodeError):
         whole = _judge(path, ledgers)
-    return whole._replace(comparison=_acknowledged(whole.comparison, acknowledged))
+    return whole._replace(
+        comparison=_acknowledged(whole.comparison, acknowledged),
+        explained=tuple(_explained(path.parent, whole.document.header.run)),
+    )
+
+
+def _explained(results: Path, run: str) -> Iterator[Explained]:
+    """A run's explanations; `runs` reports those that cannot be read."""
+    for file in explanations.find(results, run):
+        with suppress(InputError):
+            yield explained.read(file)
 
 
 def _judge(path: Path, ledgers: _Ledgers) -> Whole:

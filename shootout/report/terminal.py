@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -18,12 +18,13 @@ from rich.table import Table
 from rich.text import Text
 
 from shootout import numbers
+from shootout.analysis.explained import Explained
 from shootout.measure.session import Endpoint
 from shootout.model.history import ChangePoint, HistorySeries
 from shootout.model.plan import Cell
 from shootout.model.run import Calibration, Progress
 from shootout.model.verdict import ClaimResult, Comparison, Outcome, Verdict
-from shootout.report import wording
+from shootout.report import explanation, wording
 from shootout.runner.doctor import Report
 from shootout.servers.cache import Cleared, Contents, Entry
 from shootout.servers.catalogue import Fetched, Offer
@@ -171,7 +172,23 @@ def print_conclusion(
     print_verdicts(console, comparison)
     print_claims(console, claims)
     console.print(f"run document  {document}", highlight=False, soft_wrap=True)
+    print_report(console, page)
+
+
+def print_report(console: Console, page: Path) -> None:
+    """Print the location of the report."""
     console.print(f"report        {page.as_uri()}", highlight=False, soft_wrap=True)
+
+
+def print_explanations(console: Console, explained: Iterable[Explained]) -> None:
+    """Print what explains changed cells."""
+    for found in explained:
+        console.print()
+        console.print(Text(wording.visible(explanation.title(found)), style="bold"), soft_wrap=True)
+        for point in explanation.points(found):
+            console.print(Text(wording.visible(point.text)), soft_wrap=True)
+            for item in point.items:
+                console.print(Text(f"  {wording.visible(item)}"), soft_wrap=True)
 
 
 def print_claims(console: Console, results: Sequence[ClaimResult]) -> None:

@@ -217,9 +217,9 @@ def dataset(dataset: Dataset) -> str:
     """The tables and their size."""
     match dataset.kind:
         case "sbtest":
-            what = f"{_counted(dataset.tables, 'table')} of {_counted(dataset.rows, 'row')}"
+            what = f"{counted(dataset.tables, 'table')} of {counted(dataset.rows, 'row')}"
         case "tpcc":
-            what = f"TPC-C with {_counted(dataset.warehouses, 'warehouse')}"
+            what = f"TPC-C with {counted(dataset.warehouses, 'warehouse')}"
         case "own":
             return f"the workload's own tables, {dataset.engine}"
     engine = "each server's default engine" if dataset.engine.lower() == "default" else dataset.engine
@@ -231,7 +231,8 @@ def threads(count: int) -> str:
     return "1 thread" if count == 1 else f"{count} threads"
 
 
-def _counted(count: int, noun: str) -> str:
+def counted(count: int, noun: str) -> str:
+    """A number of things."""
     return f"1 {noun}" if count == 1 else f"{number(count, 0)} {noun}s"
 
 
@@ -299,10 +300,10 @@ def standing(comparison: Comparison) -> str:
         return ""
     known, policy = comparison.false_alarms, comparison.policy
     if state == "refuted" and known is not None:
-        alarms = f"{known.alarms} of {_counted(known.cells, 'A/A cell')}"
+        alarms = f"{known.alarms} of {counted(known.cells, 'A/A cell')}"
         most = share(policy.false_alarms_max)
         return f"No regression fails the gate: {alarms} on this runner gave a false alarm; {most} are allowed"
-    more = _counted(ledger.cells_needed(known, policy), "more A/A cell" if known else "A/A cell")
+    more = counted(ledger.cells_needed(known, policy), "more A/A cell" if known else "A/A cell")
     rule = (
         f"until {more} without a false alarm are known, only a confirmed regression whose whole interval "
         "lies beyond the margin does; shootout doctor --calibrate measures A/A cells"
@@ -312,7 +313,7 @@ def standing(comparison: Comparison) -> str:
         return f"No regression fails the gate: {rule}"
     failing = sum(gate.counts(c, comparison) for c in regressed)
     verb = "fails" if failing == 1 else "fail"
-    return f"{failing or 'None'} of {_counted(len(regressed), 'regression')} {verb} the gate: {rule}"
+    return f"{failing or 'None'} of {counted(len(regressed), 'regression')} {verb} the gate: {rule}"
 
 
 def gate_exemption(c: CellComparison, comparison: Comparison) -> str:

@@ -172,16 +172,30 @@ def bytes_written(pid: int) -> int:
     return int(found[1])
 
 
+def run_queue_s(pid: int) -> float:
+    """Seconds that a process's present threads were ready to run, but waited for a CPU.
+
+    Raises MeasureError if the process is gone, or the kernel does not count this.
+    """
+    kernel = Host()
+    found = [kernel.text(f"proc/{pid}/task/{task}/schedstat").split() for task in _tasks(pid)]
+    if not any(found):
+        raise MeasureError(f"the kernel does not count how long process {pid} waits for CPUs")
+    return sum(int(each[1]) for each in found if each) / 1e9
+
+
 # The kernel's counters of a process, by their names in results.
 COUNTERS: Mapping[str, Callable[[int], float]] = {
     "server_cpu_s": process_cpu_s,
     "context_switches": context_switches,
     "disk_written_bytes": bytes_written,
+    "run_queue_s": run_queue_s,
 }
 _COUNTER_NAMES = {
     "server_cpu_s": "server CPU",
     "context_switches": "context switches",
     "disk_written_bytes": "bytes written to disks",
+    "run_queue_s": "waits for CPUs",
 }
 
 

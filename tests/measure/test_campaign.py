@@ -140,7 +140,7 @@ def rehearsed(results: Path, planned: plan.Plan, **fields: Any) -> list[tuple[st
         return []
     writer = journal.Writer(results, RUN, resumed=resumed)
     rehearsal = Rehearsal(
-        planned, builders.a_runner(), RUN, results, cast(Any, None), lambda progress: None, **fields
+        planned, builders.a_runner(), RUN, results, cast(Any, None), lambda progress: None, None, **fields
     )
     rehearsal.journal = journal.Journal(writer, campaign._resumed if resumed else rehearsal.header)
     if resumed:

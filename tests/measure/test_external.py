@@ -250,7 +250,7 @@ def test_what_is_not_visible_is_reported(lab: Lab, server: Instance, tmp_path: P
     found = journal.read(document_in(tmp_path))
     visited, _ = found.header.servers
     assert "not-visible" in codes(visited)
-    expected = "Not visible from here: server CPU, context switches, bytes written to disks."
+    expected = "Not visible from here: server CPU, context switches, bytes written to disks, waits for CPUs."
     assert expected in done.stdout
     for record in found.starts:
         of_visited, of_own = record.samples
@@ -259,12 +259,13 @@ def test_what_is_not_visible_is_reported(lab: Lab, server: Instance, tmp_path: P
         assert of_visited.counters.keys() == of_own.counters.keys() - {
             "context_switches",
             "disk_written_bytes",
+            "run_queue_s",
         }
         assert of_visited.counters["Bytes_sent"] > 0
     pages = [page.read_text() for page in tmp_path.rglob(f"oltp_point_select-t1-{BASE}~*.html")]
     assert len(pages) == 1
     assert "base not visible" in pages[0]
-    assert pages[0].count("not visible") >= 4  # the warning, the server's CPU, and both counters
+    assert pages[0].count("not visible") >= 5  # the warning, the server's CPU, and three counters
     assert expected in pages[0]
 
 

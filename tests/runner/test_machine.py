@@ -177,6 +177,7 @@ time.sleep(60)
             assert machine.process_cpu_s(process.pid) == pytest.approx(own, abs=0.02)
             assert machine.context_switches(process.pid) >= 50
             assert machine.bytes_written(process.pid) >= 1 << 20
+            assert machine.run_queue_s(process.pid) > 0
         finally:
             process.kill()
 
@@ -192,6 +193,11 @@ def test_cpu_time_is_finer_than_a_tick() -> None:
 def test_a_process_that_is_gone() -> None:
     with subprocess.Popen(["true"]) as process:
         process.wait()
-    for count in (machine.process_cpu_s, machine.context_switches, machine.bytes_written):
+    for count in (
+        machine.process_cpu_s,
+        machine.context_switches,
+        machine.bytes_written,
+        machine.run_queue_s,
+    ):
         with pytest.raises(MeasureError, match=f"process {process.pid} is gone"):
             count(process.pid)

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from shootout import numbers
 from shootout.analysis import gate
+from shootout.analysis.explained import Explained
 from shootout.model.verdict import CellComparison, Comparison, Verdict
-from shootout.report import wording
+from shootout.report import explanation, wording
 
 # Characters that could start markup, a mention or an issue reference, and the bar of tables.
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#!|~@&:$^])")
@@ -25,14 +26,16 @@ def escaped(text: str) -> str:
     return _MARKUP.sub(lambda found: f"&#{ord(found[1])};", one_line)
 
 
-def summary(comparison: Comparison) -> str:
+def summary(comparison: Comparison, explained: Sequence[Explained] = ()) -> str:
     """The headlines, a table of all cells that have a base, and the reasons for failures and regressions."""
-    return "\n".join(_lines(comparison)) + "\n"
+    return "\n".join(_lines(comparison, explained)) + "\n"
 
 
-def comment(comparisons: Sequence[Comparison], link: str | None = None) -> str:
+def comment(
+    comparisons: Sequence[Comparison], link: str | None = None, explained: Sequence[Explained] = ()
+) -> str:
     """A pull request's comment: all runs' summaries, truncated to GitHub's limit; `link`: the report."""
-    text = "\n".join([MARKER, *(summary(each) for each in comparisons)])
+    text = "\n".join([MARKER, *(summary(each, explained) for each in comparisons)])
     if len(text) > COMMENT_MAX:
         text = (
             text[: text.rindex("\n", 0, COMMENT_MAX)] + "\n\n… truncated to the length that GitHub allows.\n"
@@ -80,7 +83,7 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def _lines(comparison: Comparison) -> Iterator[str]:
+def _lines(comparison: Comparison, explained: Sequence[Explained]) -> Iterator[str]:
     for headline in wording.headlines(comparison):
         yield f"**{escaped(headline.text)}**"
         yield ""
@@ -113,6 +116,12 @@ def _lines(comparison: Comparison) -> Iterator[str]:
             yield f"- {_place(each)}: {escaped(each.reason)}"
             for cause in each.causes[:3] if each.verdict is Verdict.REGRESSED else ():
                 yield f"  - {escaped(wording.cause(cause))}"
+    for found in explained:
+        if found.explanation.run == comparison.header.run:
+            yield f"- Why: {escaped(explanation.title(found))}"
+            for point in explanation.points(found):
+                yield f"  - {escaped(point.text)}"
+                yield from (f"    - {escaped(item)}" for item in point.items)
 
 
 def _place(each: CellComparison) -> str:

@@ -14,7 +14,7 @@ from shootout.analysis.histograms import merged
 from shootout.model.plan import Cell
 from shootout.model.run import Runner, Samples, SettingRecord, WorkloadRecord
 from shootout.model.verdict import CellComparison, CellFigures, Interval, Latency
-from shootout.report import wording
+from shootout.report import explanation, wording
 from shootout.report.site import charts
 from shootout.report.site.charts import Chart, Series
 from shootout.report.site.downloads import about
@@ -23,6 +23,7 @@ from shootout.report.site.names import cell_stem
 from shootout.report.site.page import Page
 from shootout.report.site.run import MACHINE, CellSet, Run, WarningEntry
 from shootout.report.site.server import compared_settings
+from shootout.report.site.why import Why
 
 ROUND_COLUMNS = ("start", "round", "tps", "base_tps")
 SERVER_CPU = "server CPU, µs"
@@ -93,6 +94,7 @@ class CellPage(Page):
         """The complete comparison of the cell."""
         return {
             **about(self.run.document.header), "command": self.command, "cell": self.comparison,
+            **({"why": explanation.value(self.why.found)} if self.why else {}),
         }  # fmt: skip
 
     @property
@@ -273,6 +275,12 @@ class CellPage(Page):
         known = self._record.options if self._record else {}
         items = (item.strip() for item in text.split(","))
         return ",".join(item for item in items if item.partition("=")[0] in known)
+
+    @property
+    def why(self) -> Why | None:
+        """What explains its change, if somebody asked."""
+        found = self.run.explained.get(self.cell)
+        return Why(found) if found else None
 
     @property
     def conditions(self) -> str:

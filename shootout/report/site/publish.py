@@ -240,7 +240,9 @@ class _Site:
         if judged.id not in self._loaded:
             self._loaded.clear()
             whole = judged.whole()
-            self._loaded[judged.id] = Run(whole.document, whole.comparison, self._known(judged)), whole.others
+            why = {each.explanation.cell: each for each in whole.explained}
+            run = Run(whole.document, whole.comparison, self._known(judged), why)
+            self._loaded[judged.id] = run, whole.others
         return self._loaded[judged.id]
 
     def _known(self, run: JudgedRun) -> dict[Cell, ChangePoint]:

@@ -17,7 +17,7 @@ from shootout.analysis import metrics, warnings
 from shootout.inputs import published
 from shootout.model.verdict import CellComparison
 from shootout.paths import TEMPLATES, file_stem
-from shootout.report import judgement_cache, wording
+from shootout.report import explanation, judgement_cache, wording
 from shootout.report.site import findings, history, markup, runner, settings, svg, workload
 from shootout.report.site.names import cell_stem, run_folder, server_page
 from shootout.report.site.page import Render
@@ -104,6 +104,7 @@ def renderer() -> Render:
         "TITLES": metrics.TITLES,
         "cell_stem": cell_stem,
         "run_folder": run_folder,
+        "variable_value": explanation.variable_value,
         "runner_page": runner.page_of,
         "server_page": server_page,
     }

@@ -10,6 +10,7 @@ from typing import get_args
 
 from msgspec import structs
 
+from shootout.analysis.explained import Explained
 from shootout.model.history import ChangePoint
 from shootout.model.plan import THROUGHPUT, Block, Cell, Dataset
 from shootout.model.run import FailureRecord, RunDocument, Runner, Samples, ServerRecord, Warning
@@ -32,6 +33,7 @@ class Run:
     document: RunDocument
     comparison: Comparison
     changes: Mapping[Cell, ChangePoint] = field(default_factory=dict)  # the latest up to this run
+    explained: Mapping[Cell, Explained] = field(default_factory=dict)
 
     @classmethod
     def summary(cls, judged: JudgedRun) -> Run:

@@ -1,0 +1,87 @@
+"""What an explanation shows: functions, plans and settings that differ between base and head."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from shootout.analysis import call_paths, compare, functions, plan_changes, wall_clock
+from shootout.analysis.call_paths import CallPaths
+from shootout.analysis.functions import Change
+from shootout.analysis.plan_changes import PlanChange
+from shootout.document import explanations, journal
+from shootout.model.explanation import Explanation
+from shootout.model.run import RunDocument
+from shootout.model.verdict import Interval
+from shootout.settings import differences
+from shootout.settings.differences import VariableDifference
+
+
+@dataclass(frozen=True)
+class Explained:
+    """An explanation, evaluated. Functions need a profile; without one they are empty."""
+
+    explanation: Explanation
+    ratio: Interval | None  # throughput in the profiled starts, head over base
+    tried: Interval | None  # the same for the head with one setting changed
+    wall_clock: tuple[Change, ...]  # the response time, and what it consists of
+    cpu: Change | None  # of the whole server, per transaction
+    paths: CallPaths
+    parts: tuple[Change, ...]  # of the server's program, libraries and kernel
+    functions: tuple[Change, ...]  # while on the CPU themselves; largest change first
+    inclusive: tuple[Change, ...]  # with everything that they call
+    narrowed: tuple[Change, ...]  # of these, those that locate the whole change
+    plans: tuple[PlanChange, ...]  # changed ones first
+    variables: tuple[VariableDifference, ...]  # notable ones first
+
+    confidence: float
+
+    @property
+    def named(self) -> tuple[Change, ...]:
+        """The functions that certainly changed, those that explain most first."""
+        return tuple(each for each in self.functions if each.p_value < 1 - self.confidence)
+
+
+def read(file: Path) -> Explained:
+    """Evaluate the explanation in a file. Raises InputError."""
+    return evaluate(*documents(file))
+
+
+def documents(file: Path) -> tuple[Explanation, RunDocument]:
+    """The explanation in a file, and its profiled starts. Raises InputError."""
+    explanation = explanations.read(file)
+    return explanation, journal.read(file.parent / explanation.document)
+
+
+def evaluate(explanation: Explanation, document: RunDocument) -> Explained:
+    """Evaluate an explanation; `document`: its profiled starts."""
+    base, head = (server.label for server in document.header.servers[:2])
+    policy = document.header.profile.policy
+    compared = {each.cell.server: each.ratio for each in compare.compare(document).cells}
+    paths = call_paths.of(explanation.tree, explanation.profiles, base, head)
+    profiled = paths.starts >= functions.STARTS_MIN
+    cpu = functions.total(paths, policy.confidence) if profiled else None
+    inclusive = functions.changes(paths, policy.confidence, inclusive=True) if profiled else []
+    requested = {
+        name
+        for server in document.header.servers
+        for setting in server.settings
+        if setting.requested is not None
+        for name in setting.variables
+    }
+    variables = explanation.variables
+    return Explained(
+        explanation=explanation,
+        ratio=compared.get(head),
+        tried=compared.get(explanation.tried),
+        wall_clock=tuple(wall_clock.spent(document, base, head, policy.confidence)),
+        cpu=cpu,
+        paths=paths,
+        parts=tuple(functions.parts(paths, policy.confidence)) if profiled else (),
+        functions=tuple(functions.changes(paths, policy.confidence)) if profiled else (),
+        inclusive=tuple(inclusive),
+        narrowed=tuple(functions.narrowed(paths, inclusive, cpu, 1 - policy.confidence)) if cpu else (),
+        plans=tuple(plan_changes.compared(explanation.plans, base, head)),
+        variables=tuple(differences.differences(variables.get(base, {}), variables.get(head, {}), requested)),
+        confidence=policy.confidence,
+    )

@@ -1,0 +1,72 @@
+"""Explanations on disk: `explained/RUN/CELL.json` beside the run documents."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from shootout import files
+from shootout.errors import InputError, MeasureError
+from shootout.model.explanation import Explanation
+from shootout.paths import file_stem
+
+FOLDER = "explained"  # beside the run documents
+
+
+def folder_of(results: Path, run: str) -> Path:
+    """The folder of a run's explanations."""
+    return results / FOLDER / file_stem(run)
+
+
+def write(results: Path, explanation: Explanation) -> Path:
+    """Write an explanation whole, in place of an earlier one of this cell; returns its file.
+
+    Raises MeasureError if it cannot be written.
+    """
+    cell = explanation.cell
+    folder = folder_of(results, explanation.run)
+    path = folder / f"{file_stem(f'{cell.workload}-t{cell.threads}-{cell.server}')}.json"
+    earlier = None
+    with suppress(InputError):
+        earlier = read(path)
+    try:
+        files.replace(path, msgspec.json.encode(explanation))
+    except OSError as error:
+        raise MeasureError(f"{path}: cannot be written: {error.strerror}") from None
+    if earlier is not None and earlier.document != explanation.document:
+        (folder / earlier.document).unlink(missing_ok=True)
+    return path
+
+
+def read(path: Path) -> Explanation:
+    """Read and check an explanation. Raises InputError."""
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=Explanation)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not an explanation: {error}") from None
+    _check(path, found)
+    return found
+
+
+def find(results: Path, run: str) -> tuple[Path, ...]:
+    """The files of a run's explanations, by name."""
+    return tuple(sorted(folder_of(results, run).glob("*.json")))
+
+
+def _check(path: Path, explanation: Explanation) -> None:
+    """Raise InputError for indexes that point nowhere: documents are untrusted."""
+    tree = explanation.tree
+    sound = tree.parents[:1] == tree.function[:1] == (-1,) and len(tree.parents) == len(tree.function)
+    sound = sound and all(0 <= parent <= node for node, parent in enumerate(tree.parents[1:]))
+    sound = sound and all(0 <= function < len(tree.functions) for function in tree.function[1:])
+    for each in explanation.profiles:
+        sound = sound and len(each.nodes) == len(each.samples)
+        sound = sound and all(0 <= node < len(tree.parents) for node in each.nodes)
+        sound = sound and all(count > 0 for count in each.samples) and each.transactions > 0
+    sound = sound and Path(explanation.document).name == explanation.document
+    if not sound:
+        raise InputError(f"{path}: not an explanation: its call tree or its samples are damaged")

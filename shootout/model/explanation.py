@@ -1,0 +1,74 @@
+"""An explanation: what a cell's servers did in profiled starts, and how they planned its statements."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import field
+
+from shootout.model.plan import Cell
+from shootout.model.value import Value
+
+PROGRAMS = ("mysqld", "mariadbd", "mysqld-debug")  # a server's functions have no module in their name
+
+
+class CallTree(Value):
+    """Every call path that was sampled. Node 0 is the root, a node's parent comes before it."""
+
+    functions: tuple[str, ...]  # names; those of the kernel and of libraries end with [kernel], [libc.so.6]
+    parents: tuple[int, ...]  # by node; -1 for the root
+    function: tuple[int, ...]  # by node, index into `functions`; -1 for the root
+
+
+class Profile(Value):
+    """CPU samples of one server in one start: how often each call path was on a CPU."""
+
+    start: int
+    server: str  # label
+    transactions: int  # completed while sampling
+    cpu_s: float  # of the server in these transactions, exact
+    nodes: tuple[int, ...]  # of the call tree, where a sample was taken
+    samples: tuple[int, ...]  # of these nodes
+
+
+class PlanStep(Value):
+    """One row of the traditional EXPLAIN, without its costs."""
+
+    select: str  # SIMPLE, DERIVED, …
+    table: str
+    access: str  # ALL, index, range, ref, eq_ref, const, …
+    key: str
+    key_length: str
+    ref: str
+    extra: tuple[str, ...]  # sorted
+
+
+class StatementPlan(Value):
+    """How one server executes one statement."""
+
+    start: int
+    server: str
+    kind: str  # of statement, as the workload names it
+    sql: str  # with drawn values
+    steps: tuple[PlanStep, ...]
+    text: str  # EXPLAIN as the server's most detailed format gives it
+    handlers: dict[str, float] = field(default_factory=dict)  # handler counters of one execution
+    error: str = ""  # why there is no plan
+
+
+class Explanation(Value):
+    """The evidence behind a cell's change; `Cell.server` is the head."""
+
+    format: Literal[1]
+    run: str  # that judged the cell
+    cell: Cell
+    base: str  # label
+    document: str  # file name of the profiled starts' run document, beside this file
+    profiler: str  # what was sampled: "cycles" or "cpu-clock", and how often
+    not_profiled: str  # why there are no profiles; empty if there are
+    tree: CallTree
+    profiles: tuple[Profile, ...]
+    plans: tuple[StatementPlan, ...]
+    variables: dict[str, dict[str, str]]  # SHOW GLOBAL VARIABLES by server
+    tried: str = ""  # label of the head with one setting changed; empty: none was
+    trial: str = ""  # that setting, NAME=VALUE

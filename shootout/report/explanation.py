@@ -1,0 +1,163 @@
+"""The words of an explanation, for terminal, comments and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shootout.analysis.explained import Explained
+from shootout.analysis.functions import Change
+from shootout.analysis.plan_changes import PlanChange
+from shootout.model.explanation import Explanation, PlanStep, StatementPlan
+from shootout.model.verdict import Interval
+from shootout.numbers import SPACE
+from shootout.report import wording
+from shootout.settings.differences import VariableDifference
+
+NAMED_MAX = 5  # functions in a list; the page lists all
+VARIABLES_MAX = 12  # in one sentence; the page lists all
+
+
+@dataclass(frozen=True)
+class Point:
+    """A sentence, and what it introduces."""
+
+    text: str
+    items: tuple[str, ...] = ()
+
+
+def title(found: Explained) -> str:
+    """What is explained."""
+    cell = found.explanation.cell
+    return f"{cell.workload}, {wording.threads(cell.threads)}: {cell.server} against {found.explanation.base}"
+
+
+def value(found: Explained) -> dict[str, object]:
+    """An explanation as JSON has it; times in seconds per transaction."""
+    return {
+        "cell": found.explanation.cell,
+        "base": found.explanation.base,
+        "not_profiled": found.explanation.not_profiled,
+        "throughput": found.ratio,
+        "trial": found.explanation.trial,
+        "throughput_of_trial": found.tried,
+        "response_time": found.wall_clock,
+        "server_cpu": found.cpu,
+        "functions": found.functions,
+        "functions_with_callees": found.inclusive,
+        "plans": found.plans,
+        "variables": found.variables,
+    }
+
+
+def points(found: Explained) -> Iterator[Point]:
+    """What explains the change, the most certain first."""
+    explanation = found.explanation
+    if found.ratio is not None:
+        yield Point(f"Throughput in the profiled starts: {_change(found.ratio)}.")
+    if found.tried is not None and found.ratio is not None:
+        yield Point(f"With {explanation.trial} on the head: {_change(found.tried)}.")
+    yield from _wall_clock(found)
+    yield from functions(found)
+    changed = tuple(plan(each) for each in found.plans if each.changed)
+    if changed:
+        yield Point("These plans changed:", changed)
+    elif found.plans:
+        yield Point(f"Plans: no change, {wording.counted(len(found.plans), 'kind')} of statement compared.")
+    yield variables(found)
+
+
+def _wall_clock(found: Explained) -> Iterator[Point]:
+    """Where a transaction's time goes."""
+    if not found.wall_clock:
+        return
+    whole, *parts = found.wall_clock
+    largest = sorted(parts, key=lambda each: -abs(each.difference.estimate))[:NAMED_MAX]
+    yield Point(
+        f"{_instead('Response time', whole)}:",
+        tuple(f"{each.name} {difference(each.difference)}" for each in largest),
+    )
+
+
+def functions(found: Explained) -> Iterator[Point]:
+    """Where the server spends more or less CPU time."""
+    cpu, explanation = found.cpu, found.explanation
+    if cpu is None:
+        yield Point(f"No profile: {explanation.not_profiled or 'fewer than two starts were profiled'}.")
+        return
+    yield Point(
+        f"{_instead('Server CPU time', cpu)}:",
+        tuple(f"{each.name} {difference(each.difference)}" for each in found.parts),
+    )
+    if not found.named:
+        yield Point(f"No function certainly changed; {len(found.functions)} were compared.")
+    for text, changes in (
+        ("Functions that changed most, without what they call", found.named),
+        ("Functions that locate the change, with what they call (these overlap)", found.narrowed),
+    ):
+        if changes:
+            more = f", {NAMED_MAX} of {len(changes)}" if len(changes) > NAMED_MAX else ""
+            yield Point(f"{text}{more}:", tuple(function(each, explanation) for each in changes[:NAMED_MAX]))
+
+
+def _instead(what: str, each: Change) -> str:
+    head, base = wording.amount(each.head, "s"), wording.amount(each.base, "s")
+    return f"{what} per transaction: {head} instead of {base}, {difference(each.difference)}"
+
+
+def function(each: Change, explanation: Explanation) -> str:
+    """A function's change."""
+    only = ""
+    if not each.base or not each.head:
+        only = f", only in {explanation.cell.server if each.head else explanation.base}"
+    return f"{each.name} {difference(each.difference)}{only}"
+
+
+def difference(seconds: Interval) -> str:
+    """A difference of times per transaction with its interval."""
+    scale, unit = (1e6, "µs") if abs(seconds.estimate) < 1e-3 else (1e3, "ms")
+    estimate, low, high = (
+        wording.signed(scale * each) for each in (seconds.estimate, seconds.low, seconds.high)
+    )
+    return f"{estimate}{SPACE}{unit} ({low} to {high})"
+
+
+def plan(each: PlanChange) -> str:
+    """A statement whose plan changed."""
+    return f"{each.kind}: {_access(each.base)} → {_access(each.head)}"
+
+
+def variables(found: Explained) -> Point:
+    """The variables that differ; those that are known to matter by name."""
+    notable = [each for each in found.variables if each.notable]
+    if not found.variables:
+        return Point("Settings: no variable differs.")
+    more = f", the first {VARIABLES_MAX}" if len(notable) > VARIABLES_MAX else ""
+    count = wording.counted(len(found.variables), "variable")
+    if not notable:
+        return Point(f"Settings: {count} differ, but no one that is known to matter.")
+    return Point(
+        f"Settings: {count} differ, {len(notable)} of them known to matter{more}:",
+        tuple(
+            f"{each.name}: {variable_value(each, each.base)} → {variable_value(each, each.head)}"
+            for each in notable[:VARIABLES_MAX]
+        ),
+    )
+
+
+def variable_value(variable: VariableDifference, text: str | None) -> str:
+    """A variable's value on one server."""
+    return "absent" if text is None else wording.setting(text, variable.name) or "empty"
+
+
+def _change(ratio: Interval) -> str:
+    return f"{wording.change(ratio)} ({wording.change_range(ratio)})"
+
+
+def _access(each: StatementPlan) -> str:
+    return ", ".join(map(_step, each.steps)) or "another plan"
+
+
+def _step(step: PlanStep) -> str:
+    key = f" by {step.key}" if step.key else ""
+    return f"{step.access or 'no'} access to {step.table}{key}" if step.table else "no table"

@@ -1,0 +1,68 @@
+"""The section of a cell's page that explains its change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from markupsafe import Markup
+
+from shootout.analysis import call_paths
+from shootout.analysis.explained import Explained
+from shootout.analysis.functions import Change
+from shootout.analysis.plan_changes import PlanChange
+from shootout.report import explanation
+from shootout.report.explanation import Point
+from shootout.report.site import flame
+
+
+@dataclass(frozen=True)
+class FunctionRow:
+    """A function, without what it calls and with it; None: too few samples."""
+
+    name: str
+    own: Change | None
+    whole: Change | None
+
+
+@dataclass(frozen=True)
+class Why:
+    """An explanation as the template sees it."""
+
+    found: Explained
+
+    @property
+    def points(self) -> Iterator[Point]:
+        """The summary."""
+        return explanation.points(self.found)
+
+    @property
+    def hidden_waits(self) -> tuple[str, ...]:
+        """Which of base and head do not count waits by event."""
+        variables = self.found.explanation.variables
+        return tuple(each for each in variables if variables[each].get("performance_schema") != "ON")
+
+    @cached_property
+    def graph(self) -> Markup | None:
+        """The differential flame graph; None without profiles."""
+        if self.found.cpu is None:
+            return None
+        return flame.drawing(flame.frames(call_paths.aligned(self.found.paths), self.found.confidence))
+
+    @property
+    def legend(self) -> tuple[tuple[str, str], ...]:
+        """Colours of the graph, and their meaning."""
+        return flame.LEGEND
+
+    @property
+    def functions(self) -> tuple[FunctionRow, ...]:
+        """All functions, largest change first."""
+        whole = {each.name: each for each in self.found.inclusive}
+        own = {each.name: each for each in self.found.functions}
+        return tuple(FunctionRow(name, own.get(name), whole.get(name)) for name in {**own, **whole})
+
+    def handlers(self, change: PlanChange) -> tuple[tuple[str, float, float], ...]:
+        """Handler counters of one execution on base and head."""
+        base, head = change.base.handlers, change.head.handlers
+        return tuple((name, base.get(name, 0.0), head.get(name, 0.0)) for name in {**base, **head})

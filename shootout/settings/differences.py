@@ -1,0 +1,58 @@
+"""The variables that differ between two servers, by what makes them differ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from shootout.settings.setting import normalise
+from shootout.settings.table import NOTABLE, SETTINGS
+
+Origin = Literal["requested", "default", "only one has it"]
+
+# What no two instances share, and what only names or describes a server.
+_IDENTITY = re.compile(
+    r"(?:.*_)?(?:uuid|uid|hostname|port|socket|timestamp|gtid.*|version.*|pid_file|log_file|file_name)"
+    r"|.*(?:dir|_error|_basename|_index|_file|_filename|_path)|server_id.*|report_.*|pseudo_.*|build_.*|license"
+    r"|rand_seed.*|.*_license|statement_id|.*last_.*id|error_count|warning_count|protocol_version|in_transaction"
+)
+
+
+@dataclass(frozen=True)
+class VariableDifference:
+    """A global variable; None on a server that lacks it."""
+
+    name: str
+    base: str | None
+    head: str | None
+    origin: Origin
+    notable: bool  # known to change performance
+
+
+def differences(
+    base: Mapping[str, str], head: Mapping[str, str], requested: Collection[str] = ()
+) -> list[VariableDifference]:
+    """What differs between two servers' variables: notable ones first, then by name.
+
+    `requested`: variables that either server's settings profile sets.
+    """
+    return sorted(_found(base, head, requested), key=lambda each: (not each.notable, each.name))
+
+
+def _found(
+    base: Mapping[str, str], head: Mapping[str, str], requested: Collection[str]
+) -> Iterator[VariableDifference]:
+    notable = {*NOTABLE, *(name for setting in SETTINGS.values() for name in setting.variables)}
+    for name in {**base, **head}:
+        theirs, own = base.get(name), head.get(name)
+        same = theirs is not None and own is not None and normalise(theirs) == normalise(own)
+        if same or _IDENTITY.fullmatch(name):
+            continue
+        origin: Origin = "default"
+        if theirs is None or own is None:
+            origin = "only one has it"
+        elif name in requested:
+            origin = "requested"
+        yield VariableDifference(name=name, base=theirs, head=own, origin=origin, notable=name in notable)
