@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import structs
 
 from shootout.analysis import (
     causes,
     curves,
+    decisions,
     figures,
     ledger,
     metrics,
     pairs,
-    shrinkage,
     stats,
-    verdicts,
     warnings,
 )
 from shootout.analysis.pairs import Pair
-from shootout.analysis.verdicts import CellMetric, Decision, PValues
+from shootout.analysis.verdicts import Decision
 from shootout.errors import InputError
 from shootout.inputs import acknowledgements, toml
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Cell, Policy
 from shootout.model.run import RunDocument, RunHeader, StartRecord
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison
-
-EntriesByKind = Mapping[ledger.Kind, Sequence[LedgerEntry]]
 
 
 def compare(
@@ -50,30 +47,22 @@ def compare(
     if base is not None and base not in labels:
         raise InputError(f"unknown server {base!r}, not in run {header.run}{toml.hint(base, labels)}")
     figures.require_readable(document)
-    cells, aa_controls = shrinkage.shrunk(
-        _pairs(document, policy, base), _aa_controls(document, policy), policy.confidence
-    )
-    p_values = _adjusted([*cells, *aa_controls])
-    known = [entry for entry in ledger_entries if entry.run < header.run]
-    entries = ledger.by_kind(known)
-    aa_comparisons = tuple(_comparison(document, policy, pair, p_values, entries) for pair in aa_controls)
-    known += ledger.of(header, aa_comparisons)
-    entries = ledger.by_kind(known)
+    known = ledger.earlier(header, ledger_entries)
+    cells, aa_controls = decisions.of_run(document, policy, base, known)
+    compared_aa = tuple(_comparison(document, policy, *decided) for decided in aa_controls)
     compared = tuple(
-        acknowledgements.applied(
-            _comparison(document, policy, pair, p_values, entries), acknowledged, header.started
-        )
-        for pair in cells
+        acknowledgements.applied(_comparison(document, policy, *decided), acknowledged, header.started)
+        for decided in cells
     )
-    known += ledger.of(header, self_comparisons(header, compared))
+    known += ledger.of(header, (*compared_aa, *self_comparisons(header, compared)))
     return Comparison(
         header=header,
         end=document.end,
         policy=policy,
         cells=compared,
-        curves=curves.compare(cells, policy),
+        curves=curves.compare([pair for pair, _ in cells], policy),
         laws=curves.laws(compared),
-        aa_controls=aa_comparisons,
+        aa_controls=compared_aa,
         false_alarms=ledger.false_alarms(known, policy),
     )
 
@@ -92,15 +81,11 @@ def between_heads(
         heads = [cell for cell in block.cells if cell not in bases]
         for number, cell in enumerate(heads[:-1], 1):
             wanted.setdefault(cell.server, set()).update(heads[number:])
-    known = [entry for entry in ledger_entries if entry.run < header.run]
-    entries = ledger.by_kind([*known, *ledger.of(header, comparison.aa_controls)])
-    aa_pairs = _aa_controls(document, policy)
+    known = ledger.earlier(header, ledger_entries)
     for base, heads_ in wanted.items():
-        cells, aa_controls = shrinkage.shrunk(_pairs(document, policy, base), aa_pairs, policy.confidence)
-        p_values = _adjusted([*cells, *aa_controls])
-        for pair in cells:
+        for pair, decision in decisions.of_run(document, policy, base, known).cells:
             if pair.cell in heads_ and pair.base.server == base:
-                yield _verdict(header, policy, pair, p_values, entries)[0]
+                yield _verdict(pair, decision)
 
 
 def self_comparisons(header: RunHeader, cells: Iterable[CellComparison]) -> tuple[CellComparison, ...]:
@@ -128,38 +113,9 @@ def half_width(starts: Sequence[StartRecord], policy: Policy) -> float:
     return max((_half_width(effect) for effect in effects), default=0.0)
 
 
-def _pairs(document: RunDocument, policy: Policy, base: str | None) -> list[Pair]:
-    """Every cell beside its base."""
-    blocks = document.header.blocks
-    return [pair for block in blocks for pair in pairs.of_block(document, block, policy, base)]
-
-
-def _aa_controls(document: RunDocument, policy: Policy) -> list[Pair]:
-    """Every A/A cell."""
-    aa_controls = (pairs.of_aa_control(document, block, policy) for block in document.header.blocks)
-    return [aa_control for aa_control in aa_controls if aa_control is not None]
-
-
-def _adjusted(pairs_: Iterable[Pair]) -> dict[CellMetric, PValues]:
-    """The p-values of all metrics of verdicts, after Hommel over all of them."""
-    found = {(pair.cell, each.metric): each for pair in pairs_ for each in pair.changes}
-    initial = stats.hommel([each.initial.p_value for each in found.values()])
-    overall = stats.hommel([each.overall.p_value for each in found.values()])
-    return dict(zip(found, map(PValues, initial, overall), strict=True))
-
-
-def _verdict(
-    header: RunHeader,
-    policy: Policy,
-    pair: Pair,
-    p_values: Mapping[CellMetric, PValues],
-    entries: EntriesByKind,
-) -> tuple[CellComparison, Decision]:
+def _verdict(pair: Pair, decision: Decision) -> CellComparison:
     """A cell with its verdict only; `_comparison` adds the rest."""
-    known = entries.get(ledger.kind(pair.cell), ())
-    spreads = ledger.spreads(known, pair.cell, header.part(pair.cell).runner.fingerprint)
-    decision = verdicts.of_cell(pair, policy, p_values, spreads)
-    cell = CellComparison(
+    return CellComparison(
         cell=pair.cell,
         base=pair.base,
         verdict=decision.verdict,
@@ -170,18 +126,10 @@ def _verdict(
         reason=decision.reason,
         warnings=(),
     )
-    return cell, decision
 
 
-def _comparison(
-    document: RunDocument,
-    policy: Policy,
-    pair: Pair,
-    p_values: Mapping[CellMetric, PValues],
-    entries: EntriesByKind,
-) -> CellComparison:
+def _comparison(document: RunDocument, policy: Policy, pair: Pair, decision: Decision) -> CellComparison:
     header = document.header
-    cell, decision = _verdict(header, policy, pair, p_values, entries)
     figures_ = figures.of_cell(pair.starts, policy) if pair.starts else None
     compared = pair.failure is None and pair.base_failure is None and pair.cell != pair.base
     steady = pairs.both_steady(pair.base_starts, pair.starts) if compared else ({}, {})
@@ -189,7 +137,7 @@ def _comparison(
     statements = metrics.statement_times(*steady, policy.confidence)
     place = header.part(pair.cell).runner.placement
     return structs.replace(
-        cell,
+        _verdict(pair, decision),
         figures=figures_,
         per_start=() if pair.throughput is None else tuple(map(math.exp, pair.throughput.per_start)),
         warnings=tuple(warnings.of_cell(document, pair, decision, figures_)),

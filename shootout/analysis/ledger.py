@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -19,7 +19,7 @@ from shootout.errors import InputError
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import THROUGHPUT, Cell, Policy
 from shootout.model.run import RunHeader
-from shootout.model.verdict import CellComparison, FalseAlarms, Verdict
+from shootout.model.verdict import CellComparison, FalseAlarms, MetricVerdict, Verdict
 
 Kind = tuple[str, str, int]  # workload, dataset, threads: cells that share A/A noise
 
@@ -93,25 +93,34 @@ def record(folder: Path, entries: Iterable[LedgerEntry]) -> None:
 
 def of(header: RunHeader, aa_controls: Iterable[CellComparison]) -> tuple[LedgerEntry, ...]:
     """A run's entries: one for each A/A cell with two starts or more."""
-    parts = (
-        (header.part(aa_control.cell), aa_control)
-        for aa_control in aa_controls
-        if len(aa_control.per_start) > 1
-    )
     return tuple(
-        LedgerEntry(
-            run=part.run,
-            runner=part.runner.fingerprint,
-            workload=aa_control.cell.workload,
-            dataset=aa_control.cell.dataset,
-            threads=aa_control.cell.threads,
-            verdict=aa_control.verdict,
-            starts=len(aa_control.per_start),
-            spreads={each.metric: each.spread for each in aa_control.judged},
-            margin=next((each.margin for each in aa_control.judged if each.metric == THROUGHPUT), None),
-        )
-        for part, aa_control in parts
+        entry(header, cell.cell, cell.verdict, len(cell.per_start), cell.judged)
+        for cell in aa_controls
+        if len(cell.per_start) > 1
     )
+
+
+def entry(
+    header: RunHeader, cell: Cell, verdict: Verdict, starts: int, judged: Sequence[MetricVerdict]
+) -> LedgerEntry:
+    """The entry of one A/A cell, whose metrics were `judged` over so many starts."""
+    part = header.part(cell)
+    return LedgerEntry(
+        run=part.run,
+        runner=part.runner.fingerprint,
+        workload=cell.workload,
+        dataset=cell.dataset,
+        threads=cell.threads,
+        verdict=verdict,
+        starts=starts,
+        spreads={metric.metric: metric.spread for metric in judged},
+        margin=next((metric.margin for metric in judged if metric.metric == THROUGHPUT), None),
+    )
+
+
+def earlier(header: RunHeader, entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
+    """The entries of earlier runs, so that verdicts never change later."""
+    return [entry for entry in entries if entry.run < header.run]
 
 
 def kind(cell: Cell | LedgerEntry) -> Kind:

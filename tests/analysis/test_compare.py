@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import msgspec
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from shootout.analysis import compare, gate, ledger
 from shootout.errors import InputError
 from shootout.model.plan import Policy
-from shootout.model.run import StartRecord
 from shootout.model.verdict import Comparison, Verdict
 from tests.analysis.builders import (
     APART,
@@ -26,6 +24,7 @@ from tests.analysis.builders import (
     confirming,
     head_of,
     starts_of,
+    with_aa_controls,
 )
 
 
@@ -35,15 +34,6 @@ def test_the_policy_is_the_profiles_unless_given() -> None:
     lenient = Policy(margin=0.2)
     assert compare.compare(document, lenient).policy == lenient
     assert head_of(document, lenient).verdict is Verdict.EQUIVALENT
-
-
-def with_aa_controls(starts: Sequence[StartRecord], change_percent: float) -> list[StartRecord]:
-    """A second instance of `a` in each start, so much faster."""
-    aa_controls = [each.samples[1] for each in starts_of(change_percent)]
-    return [
-        msgspec.structs.replace(each, aa_control=msgspec.structs.replace(aa_control, server="a"))
-        for each, aa_control in zip(starts, aa_controls, strict=True)
-    ]
 
 
 def test_an_a_a_cell_is_confirmed_like_the_others() -> None:

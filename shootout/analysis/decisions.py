@@ -1,0 +1,77 @@
+"""Decide on every cell of a run: its verdict, without the evidence that a comparison adds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from shootout.analysis import ledger, pairs, shrinkage, stats, verdicts
+from shootout.analysis.pairs import Pair
+from shootout.analysis.verdicts import CellMetric, Decision, PValues
+from shootout.model.history import LedgerEntry
+from shootout.model.plan import Policy
+from shootout.model.run import RunDocument, RunHeader
+
+
+class Decided(NamedTuple):
+    """A cell beside its base, and what was decided on it."""
+
+    pair: Pair
+    decision: Decision
+
+
+class Decisions(NamedTuple):
+    """A run's cells and A/A cells, by block, each block's base first."""
+
+    cells: tuple[Decided, ...]
+    aa_controls: tuple[Decided, ...]
+
+
+def of_run(
+    document: RunDocument, policy: Policy, base: str | None = None, earlier: Iterable[LedgerEntry] = ()
+) -> Decisions:
+    """Decide on all cells, and on A/A cells in the same way. `earlier`: A/A cells of earlier runs."""
+    header = document.header
+    cells, aa_controls = shrinkage.shrunk(
+        [pair for block in header.blocks for pair in pairs.of_block(document, block, policy, base)],
+        [
+            pair
+            for block in header.blocks
+            if (pair := pairs.of_aa_control(document, block, policy)) is not None
+        ],
+        policy.confidence,
+    )
+    p_values = _adjusted([*cells, *aa_controls])
+    known = [*earlier]
+    decided_aa = _decided(header, aa_controls, policy, p_values, known)
+    known += [
+        ledger.entry(header, pair.cell, decision.verdict, len(pair.throughput.per_start), decision.metrics)
+        for pair, decision in decided_aa
+        if pair.throughput is not None and len(pair.throughput.per_start) > 1
+    ]
+    return Decisions(_decided(header, cells, policy, p_values, known), decided_aa)
+
+
+def _adjusted(pairs_: Iterable[Pair]) -> dict[CellMetric, PValues]:
+    """The p-values of all metrics of verdicts, after Hommel over all of them."""
+    changes = {(pair.cell, change.metric): change for pair in pairs_ for change in pair.changes}
+    initial = stats.hommel([change.initial.p_value for change in changes.values()])
+    overall = stats.hommel([change.overall.p_value for change in changes.values()])
+    return dict(zip(changes, map(PValues, initial, overall), strict=True))
+
+
+def _decided(
+    header: RunHeader,
+    pairs_: Iterable[Pair],
+    policy: Policy,
+    p_values: Mapping[CellMetric, PValues],
+    known: Iterable[LedgerEntry],
+) -> tuple[Decided, ...]:
+    """Decide on each cell, with the A/A cells of its kind that are known."""
+    by_kind = ledger.by_kind(known)
+    decided = []
+    for pair in pairs_:
+        runner = header.part(pair.cell).runner.fingerprint
+        spreads = ledger.spreads(by_kind.get(ledger.kind(pair.cell), ()), pair.cell, runner)
+        decided.append(Decided(pair, verdicts.of_cell(pair, policy, p_values, spreads)))
+    return tuple(decided)
