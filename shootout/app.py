@@ -299,8 +299,8 @@ def calibrate_noise(request: Request, measure: Callable[[Request], int], budget_
 
     `measure` runs one request and returns its exit code; this function returns the last one.
     """
-    each_max_s = _with_budget(request, None).plan.profile.sampling.budget_s
-    return repeated(lambda left_s: measure(_with_budget(request, left_s)), budget_s, each_max_s)
+    each_max_s = _within(request, None).plan.profile.sampling.budget_s
+    return repeated(lambda left_s: measure(_within(request, left_s)), budget_s, each_max_s)
 
 
 def repeated(run: Callable[[float], int], budget_s: float, each_max_s: float) -> int:
@@ -317,9 +317,8 @@ def repeated(run: Callable[[float], int], budget_s: float, each_max_s: float) ->
     return code
 
 
-def _with_budget(request: Request, budget_s: float | None) -> Request:
-    budget = None if budget_s is None else f"{budget_s / 60:.6f}"
-    return replace(request, selection=request.selection.with_changes(budget=budget, resume=False))
+def _within(request: Request, budget_s: float | None) -> Request:
+    return replace(request, selection=request.selection.within(budget_s and budget_s / 60))
 
 
 def _judged(

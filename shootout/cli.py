@@ -67,13 +67,17 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _gate(args: argparse.Namespace) -> int:
-    args.servers = f"{args.base},{args.head}"
-    return _measure(_request(args), args)
+    return _measure(_request(args, servers=f"{args.base},{args.head}"), args)
 
 
-def _request(args: argparse.Namespace) -> Request:
+def _request(args: argparse.Namespace, **changed: str) -> Request:
     return Request(
-        Selection.of(args), args.out.resolve(), args.acknowledged, args.markdown, args.explain, _preparing
+        Selection.of(args, **changed),
+        args.out.resolve(),
+        args.acknowledged,
+        args.markdown,
+        args.explain,
+        _preparing,
     )
 
 
@@ -112,10 +116,10 @@ def _doctor(args: argparse.Namespace) -> int:
 
 
 def _calibrate(args: argparse.Namespace) -> int:
-    args.servers = f"{args.calibrate},{args.calibrate}"
+    request = _request(args, servers=f"{args.calibrate},{args.calibrate}")
     with terminal.Display(Console(stderr=True)) as display:
-        left_s = app.calibrate_placement(_request(args), display.show)
-    return app.calibrate_noise(_request(args), lambda request: _measure(request, args), left_s)
+        left_s = app.calibrate_placement(request, display.show)
+    return app.calibrate_noise(request, lambda request: _measure(request, args), left_s)
 
 
 def _merge(args: argparse.Namespace) -> int:

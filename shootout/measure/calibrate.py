@@ -23,7 +23,7 @@ from shootout._engine import Engine, LoadError, Slice
 from shootout.analysis import ledger
 from shootout.document import journal
 from shootout.errors import MeasureError
-from shootout.measure.campaign import LANES_MAX
+from shootout.measure.bench import LANES_MAX
 from shootout.measure.dataset import Template
 from shootout.measure.hooks import Hooks
 from shootout.measure.managed import ManagedServer, connect
@@ -53,7 +53,7 @@ def begin(plan: Plan, results: Path, observe: Callable[[Progress], None]) -> flo
     An external server cannot be placed: the whole budget is left. Raises as `calibrate` does.
     """
     budget_s = plan.profile.sampling.budget_s
-    if all(reference.source != "dsn" for reference in plan.servers.values()):
+    if all(server.reference.source != "dsn" for server in plan.servers.values()):
         calibrate(plan, results, SHARE * budget_s, observe)
         budget_s -= SHARE * budget_s
     return budget_s
@@ -67,7 +67,7 @@ def calibrate(plan: Plan, results: Path, budget_s: float, observe: Callable[[Pro
     """
     run = journal.new_run(datetime.now(UTC))
     label = next(iter(plan.servers))
-    with working_directory(cache_folder(), run, plan.data) as directory, ExitStack() as held:
+    with working_directory(cache_folder(), run, plan.place.data) as directory, ExitStack() as held:
         runner = machine.inspect(directory)
         managed_server = ManagedServer.find(plan, label, held=held)
         template = managed_server.load(held)
@@ -124,9 +124,9 @@ class _Bench:
 
     def sweep(self, block: Block, pair: Sequence[Instance], start: int, until_s: float) -> Iterator[Visit]:
         """Visit every candidate repeatedly on one block. Raises MeasureError."""
-        program = self.plan.programs[block.workload]
-        workload, dataset = self.plan.workloads[block.workload], self.plan.datasets[block.workload]
-        pair_hooks = [Hooks(instance, workload, dataset) for instance in pair]
+        bound = self.plan.workloads[block.workload]
+        program = bound.program
+        pair_hooks = [Hooks(instance, bound.workload, bound.dataset) for instance in pair]
         for hooks in pair_hooks:
             hooks.set_up(block.threads)
         sampling = self.plan.profile.sampling.isolated(writes=program.writes, ours=True)

@@ -245,13 +245,12 @@ class _Watcher:
             return
         number = list(instances).index(BASE)
         with suppress(LoadError):
-            program = self.planned.programs[block.workload]
+            bound = self.planned.workloads[block.workload]
             statements = plans.captured(
-                base, program, lambda: engine.slice(number, 0.0, CAPTURE_S, ANSWER_TIMEOUT_S)
+                base, bound.program, lambda: engine.slice(number, 0.0, CAPTURE_S, ANSWER_TIMEOUT_S)
             )
-            dataset = self.planned.datasets[block.workload]
             for label, instance in instances.items():
                 if not instance.ours:
                     continue
-                schema = schema_of(instance, dataset)
+                schema = schema_of(instance, bound.dataset)
                 self.plans += plans.explained(instance, schema, statements, start=start, server=label)

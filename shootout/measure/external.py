@@ -57,8 +57,9 @@ class ExternalServer:
         Removes what killed runs left there. Closing `held` leaves the server as it was. Raises InputError if
         the login fails, another run uses the server, or a foreign schema has one of our names.
         """
-        reference = plan.servers[label]
-        server = External(dsn.parse(reference.target).dsn, plan.passwords[label])
+        planned = plan.servers[label]
+        reference = planned.reference
+        server = External(dsn.parse(reference.target).dsn, planned.password)
         held.callback(server.hang_up)
         try:
             server.identify()

@@ -97,7 +97,7 @@ class ManagedServer:
         """
         if port is not None:
             instances.require_port(port)  # before anything is fetched or loaded
-        reference = plan.servers[label]
+        reference = plan.servers[label].reference
         program = installations.find(reference, held, plan.profile.container, report)
         plugins = program.plugins if isinstance(program, Tree) else frozenset()
         name = reference.settings or plan.profile.settings
@@ -106,7 +106,7 @@ class ManagedServer:
         )
         options = dataset.with_engines(compiled.options, program.family, plan.loaded)
         compiled = replace(compiled, options=options)
-        return cls(label, reference, name, program, compiled, plan.loaded, port, plan.cache_bytes)
+        return cls(label, reference, name, program, compiled, plan.loaded, port, plan.place.cache_bytes)
 
     def load(self, held: ExitStack | None = None) -> Template:
         """The datasets on this server, from the cache or loaded now. Raises MeasureError.
@@ -193,7 +193,7 @@ def connect(engine: Engine, instance: Running, schema: str, connections: int) ->
         raise MeasureError(reason(error) + limit + instance.post_mortem()) from None
 
 
-def handle(label: str, instance: Running) -> ServerHandle:
+def handle(label: str, instance: Running, *, control: bool = False) -> ServerHandle:
     """What measuring needs of a running server."""
     of_host = machine.counters(instance.pid)
     try:
@@ -206,6 +206,7 @@ def handle(label: str, instance: Running) -> ServerHandle:
         counters=partial(_counters, instance, of_host, waits),
         explain=lambda message: message + instance.post_mortem(),
         stop=partial(machine.stop, instance.pid) if instance.ours and instance.pid is not None else None,
+        control=control,
     )
 
 

@@ -58,6 +58,7 @@ class ServerHandle:
     counters: Callable[[], Mapping[str, float]]
     explain: Callable[[str], str]  # adds the server's post-mortem to a load error's message
     stop: Callable[[bool], None] | None = None  # stop (True) or resume its process; None: not possible
+    control: bool = False  # a second instance of the base, for an A/A cell
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Measured:
     """A measured start; a server that failed before its first round has no samples."""
 
     record: StartRecord | None
-    failures: Mapping[str, str]  # reasons, by label
+    failures: tuple[str | None, ...]  # for each server: why it failed, or None
 
 
 OnRound = Callable[[str, int, int], None]  # stage, round, rounds
@@ -145,15 +146,21 @@ def measure_block(
                     used_s = slices.read(server, cpu_s, before_s) - before_s
                 builders[server].add(taken, used_s)
                 order[number].append(server)
-        samples = []
+        samples: dict[bool, list[Samples]] = {True: [], False: []}  # by whether they are the control's
         for server, builder in builders.items():
             if builder.transactions:
                 counted = _counted(before[server], slices.counters(server))
-                samples.append(builder.samples(servers[server].label, warmups[server], counted))
-    measured = tuple(tuple(each) for each in order if each)
-    record = StartRecord(block=block, start=start, order=measured, samples=tuple(samples))
-    failures = {servers[server].label: cause for server, cause in slices.failures.items()}
-    return Measured(record if samples else None, failures)
+                handle = servers[server]
+                samples[handle.control].append(builder.samples(handle.label, warmups[server], counted))
+    record = StartRecord(
+        block=block,
+        start=start,
+        order=tuple(tuple(taken) for taken in order if taken),
+        samples=tuple(samples[False]),
+        aa_control=next(iter(samples[True]), None),
+    )
+    failures = tuple(map(slices.failures.get, range(len(servers))))
+    return Measured(record if record.samples else None, failures)
 
 
 def _counted(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
