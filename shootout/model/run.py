@@ -225,7 +225,7 @@ class StartRecord(Value, tag="start", tag_field="record"):
     samples: tuple[Samples, ...]  # in the block's order
     confirming: bool = False  # made to confirm a change seen in earlier starts
     aa_control: Samples | None = field(default=None, name="twin")  # a second instance of the base
-    spent_s: float | None = None  # budget spent by the end of this start; None: before format 4
+    spent_s: float | None = None  # budget spent by the end of this start; None: not recorded
 
 
 class FailureRecord(Value, tag="failure", tag_field="record"):

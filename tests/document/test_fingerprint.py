@@ -63,7 +63,7 @@ def test_another_placement_is_no_other_machine_and_differs_all_the_same(tmp_path
     assert fingerprint.difference(fingerprint.facts(kvm), fingerprint.facts(other)) == (
         "placement load on CPU 0, servers on 1, reading on 0,1, now load on CPU 0, servers on 0,1"
     )
-    assert fingerprint.difference({}, fingerprint.facts(kvm)) == ""  # of a run that did not keep them
+    assert fingerprint.difference({}, fingerprint.facts(kvm)) == ""  # not known
 
 
 def test_another_filesystem_is_another_fingerprint(tmp_path: Path) -> None:
