@@ -88,14 +88,6 @@ def missing(text: str) -> ServerReference | None:
     return ServerReference(source="path", target=str(directory), settings=settings, name=name)
 
 
-def parse_list(text: str) -> tuple[ServerReference, ...]:
-    """Read comma-separated references. Raises InputError like `parse`, and for an empty list."""
-    parts = [part for part in text.split(",") if part.strip()]
-    if not parts:
-        raise InputError(f"servers {text!r}: expected at least one: {FORMS}")
-    return tuple(parse(part) for part in parts)
-
-
 def without_password(text: str) -> str:
     """A valid reference in a form that may be displayed and stored."""
     name, rest = _named(text)

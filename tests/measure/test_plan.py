@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shootout.errors import InputError
-from shootout.inputs import workload
 from shootout.paths import FIXTURES
 from tests.builders import BASE, HEAD
 from tests.plans import SLOTS, planned, slots
@@ -173,7 +172,6 @@ def test_a_workload_file_goes_by_its_name(tmp_path: Path) -> None:
     made = planned(workloads=f"{mine},oltp_point_select", threads="1")
     assert [block.workload for block in made.blocks] == ["my_reads", "oltp_point_select"]
     assert made.workloads["my_reads"].program == made.workloads["oltp_point_select"].program
-    assert "my_reads" not in workload.shipped()
 
 
 def test_two_workloads_of_one_name_are_refused(tmp_path: Path) -> None:
