@@ -15,7 +15,7 @@ from shootout.analysis import metrics, warnings
 from shootout.inputs import published
 from shootout.model.verdict import CellComparison
 from shootout.paths import TEMPLATES, file_stem
-from shootout.report import explanation, wording
+from shootout.report import commands, explanation, wording
 from shootout.report.site import findings, history, markup, runner, settings, svg, workload
 from shootout.report.site.names import cell_stem, run_folder, server_page
 from shootout.report.site.page import Render
@@ -72,6 +72,7 @@ def renderer() -> Render:
         "sentence": wording.sentence,
         "setting": wording.setting,
         "percents": numbers.percents,
+        "repeat": commands.repeat,
         "share": numbers.share,
         "signed": wording.signed,
         "spark": history.spark,
