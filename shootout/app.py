@@ -132,7 +132,7 @@ def publish(results: Path, out: Path, acknowledged: Path, skip: Skip) -> Path:
     runs = judgement_cache.runs(results, _skipping(skip), accepted)
     if not runs:
         raise _nothing_in(results)
-    return site.update(runs, out, accepted)
+    return site.build(runs, out, accepted)
 
 
 def merged(documents: Sequence[Path], out: Path, acknowledged: Path, skip: Skip) -> Conclusion:

@@ -51,7 +51,6 @@ class Whole(NamedTuple):
 class JudgedRun:
     """A judged run: the summary in memory, the whole on demand."""
 
-    key: str  # changes with the document, its verdicts, acknowledgements and explanations
     comparison: Comparison  # verdicts and main figures; no settings, counters or tests
     aa_entries: tuple[LedgerEntry, ...]
     whole: Callable[[], Whole]
@@ -96,9 +95,7 @@ def in_memory(
     """A judged run that is not on disk."""
     whole = Whole(document, comparison, tuple(others))
     summary = Summary.of(comparison)
-    return JudgedRun(
-        digest(msgspec.json.encode(whole)), summary.comparison, summary.aa_entries, lambda: whole
-    )
+    return JudgedRun(summary.comparison, summary.aa_entries, lambda: whole)
 
 
 def run(path: Path, acknowledged: Sequence[Acknowledgement] = ()) -> JudgedRun:
@@ -142,8 +139,8 @@ def gc_disabled() -> Iterator[None]:
             gc.enable()
 
 
-def store(path: Path, whole: Whole, ledgers: _Ledgers | None = None) -> tuple[_Sources, Summary]:
-    """Cache a judged run if its folder is writable; returns the file's first two lines."""
+def store(path: Path, whole: Whole, ledgers: _Ledgers | None = None) -> Summary:
+    """Cache a judged run if its folder is writable; returns its summary."""
     ledgers = ledgers or _Ledgers(path.parent / ledger.FOLDER)
     header = whole.comparison.header
     fingerprints = (runner.fingerprint for runner in header.runners)
@@ -153,7 +150,7 @@ def store(path: Path, whole: Whole, ledgers: _Ledgers | None = None) -> tuple[_S
     file = _cache_file(path)
     with suppress(OSError):
         files.replace(file, b"\n".join(lines))
-    return sources, summary
+    return summary
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -210,22 +207,18 @@ class _Ledgers:
 
 
 def _run(path: Path, ledgers: _Ledgers, acknowledged: Sequence[Acknowledgement]) -> JudgedRun:
-    sources, summary = _cached(path, ledgers) or store(path, _judge(path, ledgers), ledgers)
-    comparison, changed = summary.comparison, []
-    if acknowledged:
-        comparison = _acknowledged(comparison, acknowledged)
-        changed = [(c.acknowledged, c.warnings) for c in comparison.cells if c.verdict is Verdict.REGRESSED]
-    key = digest(msgspec.json.encode(sources), msgspec.json.encode(changed))
-    return JudgedRun(key, comparison, summary.aa_entries, lambda: _whole(path, ledgers, acknowledged))
+    summary = _cached(path, ledgers) or store(path, _judge(path, ledgers), ledgers)
+    comparison = _acknowledged(summary.comparison, acknowledged)
+    return JudgedRun(comparison, summary.aa_entries, lambda: _whole(path, ledgers, acknowledged))
 
 
-def _cached(path: Path, ledgers: _Ledgers) -> tuple[_Sources, Summary] | None:
-    """The file's first two lines, if the run's sources are unchanged."""
+def _cached(path: Path, ledgers: _Ledgers) -> Summary | None:
+    """The file's second line, if the run's sources are unchanged."""
     try:
         with _cache_file(path).open("rb") as file:
             sources = msgspec.json.decode(file.readline(), type=_Sources)
             if sources == _sources(path, sources.run, sources.runners, ledgers):
-                return sources, msgspec.json.decode(file.readline(), type=Summary)
+                return msgspec.json.decode(file.readline(), type=Summary)
     except (OSError, msgspec.DecodeError):
         pass
     return None
@@ -259,6 +252,8 @@ def _judge(path: Path, ledgers: _Ledgers) -> Whole:
 
 
 def _acknowledged(comparison: Comparison, acknowledged: Sequence[Acknowledgement]) -> Comparison:
+    if not acknowledged:
+        return comparison
     started = comparison.header.started
     cells = tuple(acknowledgements.applied(cell, acknowledged, started) for cell in comparison.cells)
     return structs.replace(comparison, cells=cells)

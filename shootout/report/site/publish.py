@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
-
-import msgspec
 
 from shootout.analysis import history
 from shootout.errors import InputError
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries, SeriesKey
 from shootout.model.plan import Cell
-from shootout.model.run import RunDocument
-from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
+from shootout.model.verdict import Acknowledgement, CellComparison, Verdict
 from shootout.paths import TEMPLATES, file_stem
 from shootout.report import judgement_cache
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import (
     compare,
     feeds,
-    incremental,
+    output,
     overview,
     published,
     published_index,
@@ -35,10 +32,10 @@ from shootout.report.site.cell import CellPage
 from shootout.report.site.compare import ComparePage
 from shootout.report.site.downloads import File
 from shootout.report.site.history import HistoryPage
-from shootout.report.site.incremental import Group, Part
+from shootout.report.site.output import Part
 from shootout.report.site.overview import AllCellsPage, FrontPage, OverviewPage, RunsPage, SummaryPage
-from shootout.report.site.page import Page
-from shootout.report.site.render import code_digest, renderer
+from shootout.report.site.page import Page, Render
+from shootout.report.site.render import renderer
 from shootout.report.site.run import Run
 from shootout.report.site.runner import RunnerPage
 from shootout.report.site.server import ServerPage
@@ -49,13 +46,8 @@ from shootout.report.site.workload_svg import Picture
 ASSETS = ("style.css", "site.js", "compare.js")
 
 
-def build(results: Sequence[tuple[RunDocument, Comparison]], out: Path) -> Path:
-    """Write the site for runs in memory; otherwise like `update`."""
-    return update([judgement_cache.in_memory(*result) for result in results], out)
-
-
-def update(runs: Sequence[JudgedRun], out: Path, acknowledged: Sequence[Acknowledgement] = ()) -> Path:
-    """Bring the site in `out` up to date; returns the path of its index, the newest run's overview.
+def build(runs: Sequence[JudgedRun], out: Path, acknowledged: Sequence[Acknowledgement] = ()) -> Path:
+    """Write the site; returns the path of its index, the newest run's overview.
 
     Raises InputError if there are no runs, if a run occurs twice, or if `out` cannot be written.
     """
@@ -68,10 +60,10 @@ def update(runs: Sequence[JudgedRun], out: Path, acknowledged: Sequence[Acknowle
     site = _Site(tuple(newest_first), tuple(acknowledged))
     try:
         with judgement_cache.gc_disabled():
-            incremental.update(out, list(site.groups()))
+            output.write(out, site.parts)
     except OSError as error:
         raise InputError(f"{out}: cannot write the site: {error.strerror or error}") from error
-    return out / incremental.LAST
+    return out / output.LAST
 
 
 def run_pages(run: Run) -> Iterator[Page]:
@@ -102,24 +94,16 @@ class _Site:
     runs: tuple[JudgedRun, ...]  # newest first
     acknowledged: tuple[Acknowledgement, ...]
 
-    def groups(self) -> Iterator[Group]:
-        """All files of the site, grouped by their sources."""
-        all_runs = [run.key for run in self.runs]
-        newest = self.runs[0]
-        repeated = published.newest(self.runs)
-        yield self._group(["history", *all_runs, *map(_text, self.acknowledged)], self._history)
-        yield self._group(["index", *self._sources(newest), *all_runs], self._front)
-        yield self._group(["compare", *all_runs], self._compare)
+    def parts(self) -> Iterator[Part]:
+        """All files of the site."""
+        yield from self._history()
+        yield from self._front()
+        yield from self._compare()
         for run in self.runs:
-            yield self._group(["run", *self._sources(run)], partial(self._of_run, run))
-        yield self._group(["published", *(run.key for run in repeated)], partial(self._published, repeated))
-        yield self._group(["runs", *all_runs], lambda: self._parts(RunsPage(self._listed)))
-        for page in self._runners:
-            keys = [share.judged.key for share in page.shares]
-            yield self._group(["runner", *keys], partial(self._parts, page))
-        yield self._group(["fixed"], self._fixed)
-
-    # --- files ------------------------------------------------------------------------------------
+            yield from self._of_run(run)
+        yield from self._published(published.newest(self.runs))
+        yield from self._parts(RunsPage(self._listed), *self._runners, ReadingPage())
+        yield [(f"assets/{name}", (TEMPLATES / name).read_bytes()) for name in ASSETS]
 
     def _history(self) -> Iterator[Part]:
         pages = history_pages.pages(self._series, self._changes)
@@ -180,29 +164,16 @@ class _Site:
             yield from self._parts(pages[-1])
         yield from self._parts(published_index.page_of(pages))
 
-    def _fixed(self) -> Iterator[Part]:
-        yield from self._parts(ReadingPage())
-        yield [(f"assets/{name}", (TEMPLATES / name).read_bytes()) for name in ASSETS]
-
     def _parts(self, *pages: Page) -> Iterator[Part]:
         return (page.files(self._render) for page in pages)
 
     def _badge(self, path: str, run: Run, server: str | None = None) -> File:
         return path, self._render("badge.svg", badge=feeds.badge(run.comparison, server))
 
-    def _group(self, sources: Sequence[str], parts: Callable[[], Iterable[Part]]) -> Group:
-        return Group(judgement_cache.digest(code_digest(), *(each.encode() for each in sources)), parts)
-
-    def _sources(self, run: JudgedRun) -> list[str]:
-        """The sources of a run's own pages."""
-        if run.id not in self._detailed:
-            return ["summary", run.key]
-        return [run.key, *(each.key for each in self.runs if each.id < run.id)]
-
     # --- values that several pages share ----------------------------------------------------------
 
-    @cached_property
-    def _render(self) -> Callable[..., str]:
+    @property
+    def _render(self) -> Render:
         return renderer()
 
     @cached_property
@@ -259,7 +230,3 @@ class _Site:
         own = {key for key, _ in self._points[run.id] if key.cell in changed}
         found = history.of_points((key, point) for key, point in until_then if key in own)
         return {history_pages.cell_of(series): series.changes[-1] for series in found if series.changes}
-
-
-def _text(value: object) -> str:
-    return msgspec.json.encode(value).decode()

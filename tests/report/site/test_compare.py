@@ -51,7 +51,7 @@ def runs() -> list[JudgedRun]:
 
 @pytest.fixture(scope="module")
 def page(runs: list[JudgedRun], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return site.update(runs, tmp_path_factory.mktemp("compare")).parent / "compare.html"
+    return site.build(runs, tmp_path_factory.mktemp("compare")).parent / "compare.html"
 
 
 @pytest.fixture

@@ -23,11 +23,11 @@ from shootout import cli
 from shootout.analysis import compare
 from shootout.document import journal
 from shootout.model.run import FailureRecord, RunDocument, Warning
-from shootout.report import site, terminal, wording
+from shootout.report import terminal, wording
 from shootout.report.github import markdown
 from shootout.report.site import downloads
 from tests import builders
-from tests.report.site.pages import Document, opened, pages
+from tests.report.site.pages import Document, a_site, opened, pages
 
 pytestmark = pytest.mark.slow
 
@@ -247,7 +247,7 @@ def test_nothing_runs_in_a_browser(built: Path, chromium: Browser) -> None:
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return site.build([builders.a_result(hostile_result())], tmp_path_factory.mktemp("hostile"))
+    return a_site([builders.a_result(hostile_result())], tmp_path_factory.mktemp("hostile"))
 
 
 def test_hostile_text_stays_text(hostile: Path) -> None:

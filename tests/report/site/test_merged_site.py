@@ -45,7 +45,7 @@ def judged(whole: RunDocument) -> JudgedRun:
 
 @pytest.fixture(scope="module")
 def built(judged: JudgedRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return site.update([judged], tmp_path_factory.mktemp("site")).parent
+    return site.build([judged], tmp_path_factory.mktemp("site")).parent
 
 
 def text_of(page: Path) -> str:
