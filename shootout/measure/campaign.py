@@ -24,7 +24,7 @@ from msgspec import structs
 
 from shootout import __version__
 from shootout._engine import Engine
-from shootout.analysis import budget, compare, ledger, verdicts
+from shootout.analysis import budget, compare, verdicts
 from shootout.document import journal, resume
 from shootout.errors import InputError, MeasureError
 from shootout.measure.dataset import Loaded
@@ -98,8 +98,7 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
         ExitStack() as held,
     ):
         writer = journal.Writer(results, run, resumed=path is not None)
-        runner = machine.inspect(directory)
-        runner = machine.with_placement(runner, plan.profile.sampling, results / ledger.FOLDER)
+        runner = machine.inspect(directory, name=plan.profile.sampling.placement)
         campaign = _Campaign(plan, runner, run, directory, held, observe, watcher)
         written = campaign.journal = journal.Journal(writer, campaign.header)
         if path is not None:
@@ -434,7 +433,7 @@ class _Campaign:
             handles.append(handle(label, instance))
             connected[label] = instance
         ours = all(each.stop is not None for each in handles)
-        sampling = self.runner.sampling(self.plan.profile.sampling)
+        sampling = self.plan.profile.sampling
         with ExitStack() as held:
             held.enter_context(machine.hold(client, batch=block.threads > 1))
             begin = None

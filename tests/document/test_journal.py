@@ -94,9 +94,8 @@ GOLDEN_3 = HEADER_3 + RECORDS_3
 HEADER_4 = (
     HEADER_3.replace('"format":3', '"format":4')
     .replace('"half_width"', '"isolation":"auto","placement":"auto","half_width"')
-    .replace('"budget_s":310.0}', '"budget_s":310.0,"calibrated":true}')
     .replace('"single":1}', '"single":1,"reading":[]}')
-    .replace('"warnings":[]},"servers"', '"warnings":[],"facts":{},"calibration":null},"servers"')
+    .replace('"warnings":[]},"servers"', '"warnings":[],"facts":{}},"servers"')
     .removesuffix("}\n")
     + ',"digests":{},"planned":null,"parts":[]}\n'
 )
