@@ -20,7 +20,7 @@ from shootout.inputs import acknowledgements, matrix
 from shootout.inputs.options import ACKNOWLEDGED, Selection
 from shootout.inputs.resolve import resolve
 from shootout.inputs.scaled import Capacity
-from shootout.measure import calibrate, campaign
+from shootout.measure import campaign
 from shootout.measure import explain as explain_
 from shootout.measure.campaign import Observe
 from shootout.measure.explain import Question
@@ -289,16 +289,12 @@ def examine(out: Path, data: Path, profile: str) -> Report:
     return doctor.examine(data, out / "results", policy)
 
 
-def calibrate_placement(request: Request, observe: Observe) -> float:
-    """Find the least noisy CPU placement and slice length; returns the remaining budget in seconds."""
-    return calibrate.begin(request.plan, request.out / "results", observe)
-
-
-def calibrate_noise(request: Request, measure: Callable[[Request], int], budget_s: float) -> int:
+def calibrate_noise(request: Request, measure: Callable[[Request], int]) -> int:
     """Measure A/A cells, run after run, until the budget is spent.
 
     `measure` runs one request and returns its exit code; this function returns the last one.
     """
+    budget_s = request.plan.profile.sampling.budget_s
     each_max_s = _within(request, None).plan.profile.sampling.budget_s
     return repeated(lambda left_s: measure(_within(request, left_s)), budget_s, each_max_s)
 

@@ -117,9 +117,7 @@ def _doctor(args: argparse.Namespace) -> int:
 
 def _calibrate(args: argparse.Namespace) -> int:
     request = _request(args, servers=f"{args.calibrate},{args.calibrate}")
-    with terminal.Display(Console(stderr=True)) as display:
-        left_s = app.calibrate_placement(request, display.show)
-    return app.calibrate_noise(request, lambda request: _measure(request, args), left_s)
+    return app.calibrate_noise(request, lambda request: _measure(request, args))
 
 
 def _merge(args: argparse.Namespace) -> int:
@@ -334,7 +332,7 @@ def _add_measuring(commands: Commands[_Parser]) -> None:
     _add_options(explain, (replace(EXPLAIN, name="budget", help="minutes (default: 4)", default=4.0),))
     _add_options(explain, (ACKNOWLEDGED, OUT))
     doctor = _command(commands, "doctor", _doctor, "examine this machine: what disturbs it, and its noise")
-    calibrate = "first find the quietest CPU placement, then measure this server against itself"
+    calibrate = "measure this server against itself, run after run, until the budget is spent"
     doctor.add_argument("--calibrate", metavar="SERVER", nargs="?", const="mysql-8.0.12", help=calibrate)
     for each in (gate, doctor):
         _add_options(each, (option for option in MEASURING if option.name != "servers"), type=str)

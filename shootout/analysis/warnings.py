@@ -140,9 +140,8 @@ def _client_share(header: RunHeader, cell: Cell, starts: Starts, latency: Latenc
     Run documents lack the wall time of slices. It is taken to be the window, a ramp in the profile's
     proportion, and one mean latency for the transactions in flight at the end.
     """
-    runner = header.part(cell).runner
-    sampling = runner.sampling(header.profile.sampling)
+    sampling = header.profile.sampling
     ramp = sampling.ramp_s / sampling.slice_s
     wall_s = sum(sum(s.window_s) * (1 + ramp) + len(s.window_s) * latency.mean_s for s in starts.values())
-    cpus = len(runner.placement.client)
+    cpus = len(header.part(cell).runner.placement.client)
     return sum(sum(s.client_cpu_s) for s in starts.values()) / (cpus * wall_s)

@@ -78,7 +78,7 @@ class Bench:
             except MeasureError as error:
                 self._fail(block, participant, start, str(error))
         handles = [handle(each.label, instance, control=each.control) for each, instance in connected.items()]
-        sampling = self.runner.sampling(self.plan.profile.sampling)
+        sampling = self.plan.profile.sampling
         with ExitStack() as held:
             held.enter_context(machine.hold(client, batch=block.threads > 1))
             begin = None

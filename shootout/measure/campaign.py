@@ -59,8 +59,7 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
         ExitStack() as held,
     ):
         writer = journal.Writer(results, run, resumed=before is not None)
-        runner = machine.inspect(directory)
-        runner = machine.with_placement(runner, plan.profile.sampling, results / ledger.FOLDER)
+        runner = machine.inspect(directory, name=plan.profile.sampling.placement)
         if before is None:
             recorder = Recorder.begin(writer, _header(plan, run, runner), began_s)
         else:
