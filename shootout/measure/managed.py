@@ -26,7 +26,7 @@ from shootout.servers.installation import Installation
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
 from shootout.servers.running import Running
-from shootout.settings import profiles, readback
+from shootout.settings import layers, profiles, readback
 from shootout.settings.profiles import Compiled
 
 CONNECT_TIMEOUT_S = 60.0  # for each answer
@@ -100,10 +100,9 @@ class ManagedServer:
         reference = plan.servers[label].reference
         program = installations.find(reference, held, plan.profile.container, report)
         plugins = program.plugins if isinstance(program, Tree) else frozenset()
-        name = reference.settings or plan.profile.settings
-        compiled = profiles.compile(
-            profiles.load(name), program.family, program.version, plan.loaded, plugins
-        )
+        name = layers.name_of(plan.profile.settings, reference.settings)
+        profile = layers.of(plan.profile.settings, reference.settings)
+        compiled = profiles.compile(profile, program.family, program.version, plan.loaded, plugins)
         options = dataset.with_engines(compiled.options, program.family, plan.loaded)
         compiled = replace(compiled, options=options)
         return cls(label, reference, name, program, compiled, plan.loaded, port, plan.place.cache_bytes)
@@ -162,7 +161,7 @@ def absent_record(label: str, reference: ServerReference, settings_name: str) ->
         version="",
         comment="",
         build="",
-        settings_name=reference.settings or settings_name,
+        settings_name=layers.name_of(settings_name, reference.settings),
         settings=(),
         checksum="",
         load_s=None,

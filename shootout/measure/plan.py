@@ -29,7 +29,7 @@ from shootout.model.run import WorkloadRecord
 from shootout.model.workload import Workload
 from shootout.servers import cache, installations, reference
 from shootout.servers.fetch.packages import Progress, no_progress
-from shootout.settings import profiles
+from shootout.settings import layers
 
 AA_CONTROL_SLICES = 11  # slices of servers for each slice of an A/A control
 
@@ -245,8 +245,8 @@ def _check_servers(profile: Profile, references: Iterable[ServerReference]) -> N
                 )
     if profile.published is not None:
         published.load(profile.published)
-    for name in {each.settings or profile.settings for each in references}:
-        profiles.load(name)
+    for own in {each.settings for each in references}:
+        layers.of(profile.settings, own)
 
 
 def _workloads(profile: Profile) -> dict[str, str]:

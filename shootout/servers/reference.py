@@ -222,5 +222,5 @@ def _shortest_tails(paths: Iterable[str]) -> dict[str, str]:
         length = next(
             (n for n in range(1, len(mine)) if all(theirs[-n:] != mine[-n:] for theirs in others)), len(mine)
         )
-        result[path] = re.sub(r"[^A-Za-z0-9._+:-]+|::+", "-", "-".join(mine[-length:])).strip("-:") or "root"
+        result[path] = re.sub(r"[^A-Za-z0-9._+=:-]+|::+", "-", "-".join(mine[-length:])).strip("-:") or "root"
     return result
