@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import structs
 
@@ -24,7 +24,7 @@ from shootout.analysis.verdicts import CellMetric, Decision, PValues
 from shootout.errors import InputError
 from shootout.inputs import acknowledgements, toml
 from shootout.model.history import LedgerEntry
-from shootout.model.plan import Cell, Policy
+from shootout.model.plan import Policy
 from shootout.model.run import RunDocument, RunHeader, StartRecord
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison
 
@@ -76,31 +76,6 @@ def compare(
         aa_controls=aa_comparisons,
         false_alarms=ledger.false_alarms(known, policy),
     )
-
-
-def between_heads(
-    document: RunDocument, comparison: Comparison, ledger_entries: Iterable[LedgerEntry] = ()
-) -> Iterator[CellComparison]:
-    """Verdicts for every pair of non-base servers of a block, as `compare` gives them with another base.
-
-    They have verdict, ratio and reason only. `comparison`: the document's, from the same `ledger_entries`.
-    """
-    header, policy = comparison.header, comparison.policy
-    bases = {cell.base for cell in comparison.cells}
-    wanted: dict[str, set[Cell]] = {}
-    for block in header.blocks:
-        heads = [cell for cell in block.cells if cell not in bases]
-        for number, cell in enumerate(heads[:-1], 1):
-            wanted.setdefault(cell.server, set()).update(heads[number:])
-    known = [entry for entry in ledger_entries if entry.run < header.run]
-    entries = ledger.by_kind([*known, *ledger.of(header, comparison.aa_controls)])
-    aa_pairs = _aa_controls(document, policy)
-    for base, heads_ in wanted.items():
-        cells, aa_controls = shrinkage.shrunk(_pairs(document, policy, base), aa_pairs, policy.confidence)
-        p_values = _adjusted([*cells, *aa_controls])
-        for pair in cells:
-            if pair.cell in heads_ and pair.base.server == base:
-                yield _verdict(header, policy, pair, p_values, entries)[0]
 
 
 def self_comparisons(header: RunHeader, cells: Iterable[CellComparison]) -> tuple[CellComparison, ...]:
