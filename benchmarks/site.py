@@ -189,7 +189,7 @@ def generate_one(results: Path, week: int, *, whole: bool) -> float:
         return taken_s
     comparison = _comparison(header, end, week)
     ledger.append(results / ledger.FOLDER, header.runner.fingerprint, _entries(comparison))
-    judgement_cache.store(path, judgement_cache.Whole(read, comparison, ()))
+    judgement_cache.store(path, judgement_cache.Whole(read, comparison))
     return 0.0
 
 

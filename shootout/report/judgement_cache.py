@@ -43,7 +43,6 @@ class Whole(NamedTuple):
 
     document: RunDocument
     comparison: Comparison
-    others: tuple[CellComparison, ...]  # verdicts for every pair of non-base servers
     explained: tuple[Explained, ...] = ()
 
 
@@ -89,11 +88,9 @@ class Summary(Value):
         return cls(comparison=slim, aa_entries=ledger.of(header, aa_cells))
 
 
-def in_memory(
-    document: RunDocument, comparison: Comparison, others: Sequence[CellComparison] = ()
-) -> JudgedRun:
+def in_memory(document: RunDocument, comparison: Comparison) -> JudgedRun:
     """A judged run that is not on disk."""
-    whole = Whole(document, comparison, tuple(others))
+    whole = Whole(document, comparison)
     summary = Summary.of(comparison)
     return JudgedRun(summary.comparison, summary.aa_entries, lambda: whole)
 
@@ -146,7 +143,7 @@ def store(path: Path, whole: Whole, ledgers: _Ledgers | None = None) -> Summary:
     fingerprints = (runner.fingerprint for runner in header.runners)
     sources = _sources(path, header.run, fingerprints, ledgers)
     summary = Summary.of(whole.comparison)
-    lines = [msgspec.json.encode(each) for each in (sources, summary, (whole.comparison, whole.others))]
+    lines = [msgspec.json.encode(each) for each in (sources, summary, whole.comparison)]
     file = _cache_file(path)
     with suppress(OSError):
         files.replace(file, b"\n".join(lines))
@@ -227,8 +224,7 @@ def _cached(path: Path, ledgers: _Ledgers) -> Summary | None:
 def _whole(path: Path, ledgers: _Ledgers, acknowledged: Sequence[Acknowledgement]) -> Whole:
     try:
         line = _cache_file(path).read_bytes().split(b"\n", 2)[2]
-        comparison, others = msgspec.json.decode(line, type=tuple[Comparison, tuple[CellComparison, ...]])
-        whole = Whole(journal.read(path), comparison, others)
+        whole = Whole(journal.read(path), msgspec.json.decode(line, type=Comparison))
     except (OSError, IndexError, msgspec.DecodeError):
         whole = _judge(path, ledgers)
     return whole._replace(
@@ -247,8 +243,7 @@ def _explained(results: Path, run: str) -> Iterator[Explained]:
 def _judge(path: Path, ledgers: _Ledgers) -> Whole:
     document = journal.read(path)
     before = ledgers.before(document.header)
-    comparison = compare.compare(document, ledger_entries=before)
-    return Whole(document, comparison, tuple(compare.between_heads(document, comparison, before)))
+    return Whole(document, compare.compare(document, ledger_entries=before))
 
 
 def _acknowledged(comparison: Comparison, acknowledged: Sequence[Acknowledgement]) -> Comparison:
