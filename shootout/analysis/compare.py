@@ -21,11 +21,11 @@ from shootout.analysis import (
 from shootout.analysis.pairs import Pair
 from shootout.analysis.verdicts import Decision
 from shootout.errors import InputError
-from shootout.inputs import acknowledgements, toml
+from shootout.inputs import toml
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Policy
-from shootout.model.run import RunDocument, RunHeader, StartRecord
-from shootout.model.verdict import Acknowledgement, CellComparison, Comparison
+from shootout.model.run import RunDocument, StartRecord
+from shootout.model.verdict import CellComparison, Comparison
 
 
 def compare(
@@ -33,13 +33,12 @@ def compare(
     policy: Policy | None = None,
     base: str | None = None,
     ledger_entries: Iterable[LedgerEntry] = (),
-    acknowledged: Sequence[Acknowledgement] = (),
 ) -> Comparison:
     """Compare the document's cells with those of the server `base` under `policy` (default: the profile's).
 
     By default a block's base is the first of its servers that was measured. `ledger_entries`: those of this
-    runner; only runs before this one count, so that verdicts never change later. `acknowledged`: known
-    regressions. Raises InputError for an unknown base and for an unreadable histogram.
+    runner; only runs before this one count, so that verdicts never change later. Raises InputError for an
+    unknown base and for an unreadable histogram.
     """
     header = document.header
     policy = header.profile.policy if policy is None else policy
@@ -50,11 +49,8 @@ def compare(
     known = ledger.earlier(header, ledger_entries)
     cells, aa_controls = decisions.of_run(document, policy, base, known)
     compared_aa = tuple(_comparison(document, policy, *decided) for decided in aa_controls)
-    compared = tuple(
-        acknowledgements.applied(_comparison(document, policy, *decided), acknowledged, header.started)
-        for decided in cells
-    )
-    known += ledger.of(header, (*compared_aa, *self_comparisons(header, compared)))
+    compared = tuple(_comparison(document, policy, *decided) for decided in cells)
+    known += ledger.of(header, compared, compared_aa)
     return Comparison(
         header=header,
         end=document.end,
@@ -64,17 +60,6 @@ def compare(
         laws=curves.laws(compared),
         aa_controls=compared_aa,
         false_alarms=ledger.false_alarms(known, policy),
-    )
-
-
-def self_comparisons(header: RunHeader, cells: Iterable[CellComparison]) -> tuple[CellComparison, ...]:
-    """Cells of a server against itself, because it was named twice."""
-    references = {record.label: record.reference for record in header.servers}
-    return tuple(
-        cell
-        for cell in cells
-        if cell.cell != cell.base
-        and references.get(cell.cell.server, "") == references.get(cell.base.server) != ""
     )
 
 

@@ -96,7 +96,7 @@ class Campaign:
 
     def measure(self, ledger_folder: Path) -> None:
         """Start the servers as often as the schedule says."""
-        entries = ledger.of_other_runs(ledger_folder, self.recorder.run.header)
+        entries = ledger.read(ledger_folder, self.recorder.run.header.runner.fingerprint)
         self.recorder.begin_budget()
         done = schedule.resumed_after(self.recorder.run)
         while start := schedule.next_start(self.recorder.run, done, self.recorder.spent_s, entries):

@@ -83,7 +83,7 @@ def test_a_server_that_is_named_twice_is_an_a_a_cell_too() -> None:
 def test_a_run_judged_again_does_not_count_twice() -> None:
     document = a_document(with_aa_controls(starts_of(0), 0))
     first = compare.compare(document)
-    again = compare.compare(document, ledger_entries=ledger.of(document.header, first.aa_controls))
+    again = compare.compare(document, ledger_entries=ledger.of(document.header, (), first.aa_controls))
     assert again == first
 
 

@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from shootout import __version__, numbers
-from shootout.analysis import history
-from shootout.inputs import acknowledgements
+from shootout.analysis import acknowledgements, history
 from shootout.model.history import SeriesKey
 from shootout.model.plan import Cell, Policy
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
@@ -144,7 +143,7 @@ def _regression(
         updated=moment(started),
         url=f"{run_folder(run.id)}/{f'{stem}.html' if detailed else f'index.html#{stem}'}",
         kind="verdict",
-        acknowledged=acknowledgements.applied(c, known, started).acknowledged,
+        acknowledged=acknowledgements.of_cell(c, known, started).acknowledged,
     )
 
 

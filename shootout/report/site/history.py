@@ -8,7 +8,7 @@ from functools import cached_property
 
 import msgspec
 
-from shootout.inputs import acknowledgements
+from shootout.analysis import acknowledgements
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries
 from shootout.model.plan import Cell
 from shootout.model.verdict import Acknowledgement
