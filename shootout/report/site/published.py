@@ -214,7 +214,9 @@ class PublishedPage(Page):
 
     @property
     def published_chart(self) -> Chart | None:
-        """Published throughput over threads."""
+        """Published throughput over threads; None with a single number of threads."""
+        if len(self.publication.threads) < 2:
+            return None
         found = {
             self.series[s.name]: [
                 (threads, Interval.exactly(tps))
