@@ -70,7 +70,7 @@ class PublishedPage(Page):
     @property
     def path(self) -> str:
         """Named after the comparison."""
-        return path_of(self.name)
+        return f"{FOLDER}/{file_stem(self.name)}.html"
 
     @cached_property
     def servers(self) -> tuple[ComparedServer, ...]:
@@ -253,11 +253,6 @@ def newest(runs: Iterable[JudgedRun]) -> tuple[JudgedRun, ...]:
         if name is not None and name in published.known():
             found.setdefault(name, run)
     return tuple(found.values())
-
-
-def path_of(name: str) -> str:
-    """The path of a comparison's page from the site's root."""
-    return f"{FOLDER}/{file_stem(name)}.html"
 
 
 def page_of(run: Run) -> PublishedPage:
