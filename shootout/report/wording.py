@@ -523,8 +523,8 @@ def factor(ratio: Interval) -> str:
 
 def finding(result: ClaimResult) -> str:
     """The result of a published claim, with the figures behind it."""
-    figures = "; ".join(f"{each.what}: {factor(each.ratio)}" for each in result.contrasts)
-    return ". ".join(filter(None, (f"{result.claim.text} ({result.outcome})", figures, result.reason)))
+    figures = f"{result.claim.ratio_words}: {factor(result.ratio)}" if result.ratio else result.reason
+    return f"{result.claim.text} ({result.outcome}). {figures}"
 
 
 def sentence(c: CellComparison, policy: Policy) -> str:

@@ -123,7 +123,7 @@ def test_claims_have_a_line_each() -> None:
     terminal.print_claims(Console(file=screen, width=80), judged)
     first, *rest = screen.getvalue().splitlines()
     said = "✓ MariaDB 10.1 is far ahead of MySQL 5.7: 1.48 times, at least half of that lead (holds). "
-    assert first.startswith(f"{said}MariaDB 10.1 at 12 threads over MySQL 5.7 at 12 threads: +")
+    assert first.startswith(f"{said}MariaDB 10.1 over MySQL 5.7 at 12 threads: +")
     assert [line[:1] for line in rest] == ["?", "✗", "?", ""]
     screen = io.StringIO()
     terminal.print_claims(Console(file=screen), ())
