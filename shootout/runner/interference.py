@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from shootout.model.run import Finding
 from shootout.runner.host import Host
-from shootout.runner.preflight import STEAL_SHARE
+from shootout.runner.preflight import STEAL_SHARE, STEAL_WHY
 
 SECONDS = 3.0  # of observation
 BUSY_SHARE = 0.02  # of one CPU: the most for another process
@@ -70,7 +70,7 @@ def assess(
         code="stolen",
         what=f"CPU time taken by other machines in {seconds:.0f} s",
         found=f"{stolen:.1%}",
-        why="A slice that loses CPU time to others on this host looks slow.",
+        why=STEAL_WHY,
         fit=stolen <= STEAL_SHARE,
     )
     if after.waited_us:

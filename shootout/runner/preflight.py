@@ -13,6 +13,7 @@ from shootout.model.run import Finding
 from shootout.runner.host import CPUS, Disk, Host, Mount, numbers
 
 STEAL_SHARE = 0.01  # of all CPU time: the most without a warning
+STEAL_WHY = "A slice that loses CPU time to others on this host looks slow."
 MEMORY_MIN_BYTES = 2 << 30  # available, for servers and their page cache
 SPACE_MIN_BYTES = 10 << 30  # free: each server of a run has a copy of the data
 FILES_MIN = 8192  # open files: with fewer, servers lower their own limits
@@ -185,7 +186,7 @@ def _steal(host: Host) -> Finding | None:
         code="steal",
         what="CPU time taken by other machines since boot",
         found=f"{stolen:.1%}",
-        why="A slice that loses CPU time to others on this host looks slow.",
+        why=STEAL_WHY,
         fit=stolen <= STEAL_SHARE,
     )
 

@@ -131,8 +131,7 @@ class External(Running):
     def stop(self) -> None:
         self.hang_up()
 
-    def kill(self) -> None:
-        self.hang_up()
+    kill = stop
 
     # --- schemas --------------------------------------------------------------------------------------
 
@@ -215,7 +214,6 @@ class Claim:
             raise MeasureError(str(error)) from None
 
     def release(self) -> None:
-        """Release the lock."""
         if self._connection is not None:
             self._connection._force_close()  # type: ignore[attr-defined]
             self._connection = None

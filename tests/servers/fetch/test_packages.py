@@ -5,7 +5,7 @@ import os
 import resource
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -219,34 +219,17 @@ def test_an_archive_that_lacks_what_is_kept_is_refused(
 # --- places that do not bear it -------------------------------------------------------------------
 
 
-def in_a_child(act: Callable[[], object], said: Path) -> str:
-    """What a forked process has to say of its MeasureError."""
-
-    def run() -> None:
-        try:
-            act()
-        except MeasureError as error:
-            said.write_text(str(error))
-
-    child = multiprocessing.get_context("fork").Process(target=run)
-    child.start()
-    child.join()
-    return said.read_text()
-
-
 def test_a_place_without_room_is_said_in_a_sentence(tmp_path: Path) -> None:
     source = an_archive(tmp_path / "any.tar.gz", "bin/mysqld")
-
-    def act() -> None:
-        before = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
-        try:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+    try:
+        with pytest.raises(MeasureError) as caught:
             fetch_archive(source, tmp_path)
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-    message = in_a_child(act, tmp_path / "said")
-    assert message == f"{packages.target('any', source, tmp_path)}: cannot be made: File too large"
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    directory = packages.target("any", source, tmp_path)
+    assert str(caught.value) == f"{directory}: cannot be made: File too large"
     assert directories(tmp_path) == []
 
 
