@@ -93,7 +93,7 @@ def of_aa_control(document: RunDocument, block: Block, policy: Policy) -> Pair |
         return None
     confirming = {record.start for record in records if record.confirming}
     return Pair(
-        cell=block.cell(f"{base} again"),
+        cell=aa_cell(block),
         base=block.cell(base),
         starts=aa_controls,
         base_starts=starts,
@@ -105,6 +105,11 @@ def of_aa_control(document: RunDocument, block: Block, policy: Policy) -> Pair |
         ),
         missing_base="",
     )
+
+
+def aa_cell(block: Block) -> Cell:
+    """The block's A/A cell. No server has its name: it is a second instance of the block's first."""
+    return block.cell(f"{block.servers[0]} again")
 
 
 def verdict_metrics(header: RunHeader, policy: Policy) -> tuple[Metric, ...]:
