@@ -94,7 +94,7 @@ bench-method: $(INSTALLED)
 bench-gate: $(INSTALLED)
 	@$(BIN)/python -m benchmarks.gate $(ARGS)
 
-# Merge a thousand generated shards of a hundred cells each: time and memory.
+# Merge a hundred generated shards of a hundred cells each: time and memory.
 bench-merge: $(INSTALLED)
 	@$(BIN)/python -m benchmarks.merge
 

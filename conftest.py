@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -17,12 +18,13 @@ from shootout.analysis import claims
 from shootout.app import Conclusion, Request
 from shootout.errors import InputError, MeasureError
 from shootout.harness import CONCLUSION, REQUEST
-from shootout.inputs import published, workload
+from shootout.inputs import published
 from shootout.inputs.options import ACKNOWLEDGED, EXPLAIN, JSON, MARKDOWN, MEASURING, OUT, Selection
+from shootout.measure.plan import Plan
 from shootout.model.plan import Cell
-from shootout.model.published import Claim
 from shootout.model.run import RunDocument
 from shootout.model.verdict import CellComparison, ClaimResult, Verdict
+from shootout.paths import SUITES
 from shootout.report import terminal, wording
 from shootout.servers import dsn
 
@@ -37,7 +39,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Use the command line's request, or make one from pytest's own options."""
-    config.addinivalue_line("markers", "workload(name): the workload that a suite's function represents")
     try:
         if REQUEST not in config.stash:
             options = config.option
@@ -54,49 +55,35 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(dsn.redacted(str(error))) from None
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the claims of runs that repeat no published comparison."""
+    if collection_path == SUITES / "test_published.py" and not config.stash[REQUEST].plan.profile.published:
+        return True
+    return None
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one item per cell of the function's workload; without one, per cell of the user's own workloads.
-
-    Functions with a `claim` get one item per claim of the published comparison that the run repeats.
-    """
+    """Make one item per cell of the run, and one per claim of the published comparison that it repeats."""
+    plan = metafunc.config.stash[REQUEST].plan
+    if "cell" in metafunc.fixturenames:
+        items = [pytest.param(cell, id=_id(cell), marks=_marks(plan, cell)) for cell in plan.cells]
+        metafunc.parametrize("cell", items, indirect=True)
     if "claim" in metafunc.fixturenames:
-        name = metafunc.config.stash[REQUEST].plan.profile.published
-        found = published.load(name).claims if name else ()
-        metafunc.parametrize("claim", found, ids=[claim.name for claim in found], indirect=True)
-    if "cell" not in metafunc.fixturenames:
-        return
-    marker = metafunc.definition.get_closest_marker("workload")
-    shipped = workload.shipped()
-    cells = [
-        cell
-        for cell in metafunc.config.stash[REQUEST].plan.cells
-        if (workload.without_protocol(cell.workload) == marker.args[0] if marker else _is_own(cell, shipped))
-    ]
-    ids = [_id(cell, own=marker is None) for cell in cells]
-    metafunc.parametrize("cell", cells, ids=ids, indirect=True)
+        assert plan.profile.published is not None
+        tested = published.load(plan.profile.published).claims
+        metafunc.parametrize("claim", tested, ids=[claim.name for claim in tested], indirect=True)
 
 
-def _is_own(cell: Cell, shipped: frozenset[str]) -> bool:
-    return workload.without_protocol(cell.workload) not in shipped
+def _id(cell: Cell) -> str:
+    return f"{cell.workload}-{cell.server}-t{cell.threads}"
 
 
-def _id(cell: Cell, *, own: bool) -> str:
-    """The item's id: the parts of the cell that the function's name lacks."""
-    protocol = cell.workload.removeprefix(workload.without_protocol(cell.workload)).removeprefix(".")
-    return "-".join(filter(None, (cell.workload if own else protocol, cell.server, f"t{cell.threads}")))
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect functions whose workload is not in the run, and claims if the run has none."""
-    unused = [
-        item
-        for item in items
-        if (_uses(item, "cell") and _cell(item) is None) or (_uses(item, "claim") and not _has_claim(item))
-    ]
-    if unused:
-        config.hook.pytest_deselected(items=unused)
-        items[:] = [item for item in items if item not in unused]
+def _marks(plan: Plan, cell: Cell) -> tuple[pytest.MarkDecorator, ...]:
+    """What `-m` selects by: whose tables the workload runs on, and whether it changes them."""
+    return (
+        pytest.mark.tpcc if plan.workloads[cell.workload].dataset.kind == "tpcc" else pytest.mark.oltp,
+        pytest.mark.write if plan.workloads[cell.workload].program.writes else pytest.mark.read,
+    )
 
 
 @pytest.fixture(scope="session")
@@ -200,19 +187,11 @@ def _left_out(reason: str) -> None:
     print(f"shootout: left out: {reason}", file=sys.stderr)
 
 
-def _uses(item: pytest.Item, fixture: str) -> bool:
-    return fixture in getattr(item, "fixturenames", ())
-
-
-def _has_claim(item: pytest.Item) -> bool:
-    callspec = getattr(item, "callspec", None)
-    return callspec is not None and isinstance(callspec.params.get("claim"), Claim)
-
-
 def _cell(item: pytest.Item) -> Cell | None:
+    """The item's cell; claims have none."""
     callspec = getattr(item, "callspec", None)
-    found = callspec.params.get("cell") if callspec else None
-    return found if isinstance(found, Cell) else None
+    cell = callspec.params.get("cell") if callspec else None
+    return cell if isinstance(cell, Cell) else None
 
 
 def _transaction_s(document: RunDocument, cell: Cell) -> list[float]:

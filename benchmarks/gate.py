@@ -105,7 +105,7 @@ def loaded_s(document: RunDocument) -> tuple[float, float]:
     Documents record only the windows of measured slices; warm-up slices and ramps are derived from the
     latency, as in rounds.py.
     """
-    sampling = document.header.runner.sampling(document.header.profile.sampling)
+    sampling = document.header.profile.sampling
     share = WARMUP_SLICE_SHARE
     measuring_s = warmup_s = 0.0
     for start in document.starts:

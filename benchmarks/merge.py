@@ -1,6 +1,6 @@
-"""Time and memory to merge a thousand shards of a hundred cells.
+"""Time and memory to merge a hundred shards of a hundred cells.
 
-The documents are generated, with two starts of each cell. Takes half a minute and a gigabyte of disk.
+The documents are generated, with two starts of each cell.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from shootout.model.plan import Block, Planned
 from shootout.model.run import EndRecord, RunHeader, StartRecord
 from tests import builders
 
-SHARDS, BLOCKS_EACH, STARTS = 1000, 50, 2  # two servers per block: 100 cells per shard
+SHARDS, BLOCKS_EACH, STARTS = 100, 50, 2  # two servers per block: 100 cells per shard
 SECONDS_MAX, BYTES_MAX = 10.0, 500_000_000
 
 THREADS = tuple(range(1, 101))

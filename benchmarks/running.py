@@ -37,7 +37,7 @@ class Servers:
 def servers(labels: Sequence[str], workload: str, threads: int, cpus: Sequence[int]) -> Iterator[Servers]:
     """Freshly started servers with the quick profile's data, on `cpus`."""
     plan = app.plan(Selection.read(servers=",".join(labels), workloads=workload, threads=str(threads)))
-    engine = Engine(msgspec.json.encode(plan.programs[workload]), 1)
+    engine = Engine(msgspec.json.encode(plan.workloads[workload].program), 1)
     instances: list[Instance] = []
     with ExitStack() as cleanup:
         folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="shootout-")))

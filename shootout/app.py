@@ -21,7 +21,7 @@ from shootout.inputs.acknowledgements import load as load_acknowledged
 from shootout.inputs.options import ACKNOWLEDGED, Selection
 from shootout.inputs.resolve import resolve
 from shootout.inputs.scaled import Capacity
-from shootout.measure import calibrate, campaign
+from shootout.measure import campaign
 from shootout.measure import explain as explain_
 from shootout.measure.campaign import Observe
 from shootout.measure.explain import Question
@@ -132,7 +132,7 @@ def conclude(path: Path, out: Path, acknowledged: Path, skip: Skip) -> Conclusio
 def publish(results: Path, out: Path, acknowledged: Path, skip: Skip) -> Path:
     """Build the site from all run documents in `results`. Raises InputError if there is none."""
     accepted = load_acknowledged(acknowledged)
-    return site.update(_runs(results, None, accepted, skip), out, accepted)
+    return site.build(_runs(results, None, accepted, skip), out, accepted)
 
 
 def merged(documents: Sequence[Path], out: Path, acknowledged: Path, skip: Skip) -> Conclusion:
@@ -284,18 +284,14 @@ def examine(out: Path, data: Path, profile: str) -> Report:
     return doctor.examine(data, out / "results", policy)
 
 
-def calibrate_placement(request: Request, observe: Observe) -> float:
-    """Find the least noisy CPU placement and slice length; returns the remaining budget in seconds."""
-    return calibrate.begin(request.plan, request.out / "results", observe)
-
-
-def calibrate_noise(request: Request, measure: Callable[[Request], int], budget_s: float) -> int:
+def calibrate_noise(request: Request, measure: Callable[[Request], int]) -> int:
     """Measure A/A cells, run after run, until the budget is spent.
 
     `measure` runs one request and returns its exit code; this function returns the last one.
     """
-    each_max_s = _with_budget(request, None).plan.profile.sampling.budget_s
-    return repeated(lambda left_s: measure(_with_budget(request, left_s)), budget_s, each_max_s)
+    budget_s = request.plan.profile.sampling.budget_s
+    each_max_s = _within(request, None).plan.profile.sampling.budget_s
+    return repeated(lambda left_s: measure(_within(request, left_s)), budget_s, each_max_s)
 
 
 def repeated(run: Callable[[float], int], budget_s: float, each_max_s: float) -> int:
@@ -312,9 +308,8 @@ def repeated(run: Callable[[float], int], budget_s: float, each_max_s: float) ->
     return code
 
 
-def _with_budget(request: Request, budget_s: float | None) -> Request:
-    budget = None if budget_s is None else f"{budget_s / 60:.6f}"
-    return replace(request, selection=request.selection.with_changes(budget=budget, resume=False))
+def _within(request: Request, budget_s: float | None) -> Request:
+    return replace(request, selection=request.selection.within(budget_s and budget_s / 60))
 
 
 def _runs(

@@ -67,13 +67,17 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _gate(args: argparse.Namespace) -> int:
-    args.servers = f"{args.base},{args.head}"
-    return _measure(_request(args), args)
+    return _measure(_request(args, servers=f"{args.base},{args.head}"), args)
 
 
-def _request(args: argparse.Namespace) -> Request:
+def _request(args: argparse.Namespace, **changed: str) -> Request:
     return Request(
-        Selection.of(args), args.out.resolve(), args.acknowledged, args.markdown, args.explain, _preparing
+        Selection.of(args, **changed),
+        args.out.resolve(),
+        args.acknowledged,
+        args.markdown,
+        args.explain,
+        _preparing,
     )
 
 
@@ -112,10 +116,8 @@ def _doctor(args: argparse.Namespace) -> int:
 
 
 def _calibrate(args: argparse.Namespace) -> int:
-    args.servers = f"{args.calibrate},{args.calibrate}"
-    with terminal.Display(Console(stderr=True)) as display:
-        left_s = app.calibrate_placement(_request(args), display.show)
-    return app.calibrate_noise(_request(args), lambda request: _measure(request, args), left_s)
+    request = _request(args, servers=f"{args.calibrate},{args.calibrate}")
+    return app.calibrate_noise(request, lambda request: _measure(request, args))
 
 
 def _merge(args: argparse.Namespace) -> int:
@@ -328,7 +330,7 @@ def _add_measuring(commands: Commands[_Parser]) -> None:
     _add_options(explain, (replace(EXPLAIN, name="budget", help="minutes (default: 4)", default=4.0),))
     _add_options(explain, (ACKNOWLEDGED, OUT))
     doctor = _command(commands, "doctor", _doctor, "examine this machine: what disturbs it, and its noise")
-    calibrate = "first find the quietest CPU placement, then measure this server against itself"
+    calibrate = "measure this server against itself, run after run, until the budget is spent"
     doctor.add_argument("--calibrate", metavar="SERVER", nargs="?", const="mysql-8.0.12", help=calibrate)
     for each in (gate, doctor):
         _add_options(each, (option for option in MEASURING if option.name != "servers"), type=str)

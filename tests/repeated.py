@@ -45,15 +45,15 @@ def a_repetition(
     """A run of the profile in which servers have these throughputs; `failing`, `unsteady`: labels."""
     made = app.plan(Selection.read(profile=name, scale=scale, threads=threads, seed="1"))
     servers = tuple(
-        absent_record(label, reference, made.profile.settings)
-        if label in made.absent
+        absent_record(label, server.reference, made.profile.settings)
+        if server.absent
         else builders.a_server(
             label,
-            reference=reference.text,
-            family=reference.target.partition("-")[0],
-            settings_name=reference.settings or made.profile.settings,
+            reference=server.reference.text,
+            family=server.reference.target.partition("-")[0],
+            settings_name=server.reference.settings or made.profile.settings,
         )
-        for label, reference in made.servers.items()
+        for label, server in made.servers.items()
     )
     header = structs.replace(
         builders.a_header(

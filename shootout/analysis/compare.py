@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import structs
 
@@ -23,7 +23,7 @@ from shootout.analysis.verdicts import Decision
 from shootout.errors import InputError
 from shootout.inputs import toml
 from shootout.model.history import LedgerEntry
-from shootout.model.plan import Cell, Policy
+from shootout.model.plan import Policy
 from shootout.model.run import RunDocument, StartRecord
 from shootout.model.verdict import CellComparison, Comparison
 
@@ -61,27 +61,6 @@ def compare(
         aa_controls=compared_aa,
         false_alarms=ledger.false_alarms(known, policy),
     )
-
-
-def between_heads(
-    document: RunDocument, comparison: Comparison, ledger_entries: Iterable[LedgerEntry] = ()
-) -> Iterator[CellComparison]:
-    """Verdicts for every pair of non-base servers of a block, as `compare` gives them with another base.
-
-    They have verdict, ratio and reason only. `comparison`: the document's, from the same `ledger_entries`.
-    """
-    header, policy = comparison.header, comparison.policy
-    bases = {cell.base for cell in comparison.cells}
-    wanted: dict[str, set[Cell]] = {}
-    for block in header.blocks:
-        heads = [cell for cell in block.cells if cell not in bases]
-        for number, cell in enumerate(heads[:-1], 1):
-            wanted.setdefault(cell.server, set()).update(heads[number:])
-    known = ledger.earlier(header, ledger_entries)
-    for base, heads_ in wanted.items():
-        for pair, decision in decisions.of_run(document, policy, base, known).cells:
-            if pair.cell in heads_ and pair.base.server == base:
-                yield _verdict(pair, decision)
 
 
 def half_width(starts: Sequence[StartRecord], policy: Policy) -> float:

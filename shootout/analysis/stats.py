@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from shootout.model.verdict import Interval
 # With fewer values the standard error would be a guess.
 STEADY_MIN = 8
 STRICT = 0.99  # that a drift is real
+STARTS_LIMIT = 1_000_000  # larger numbers count as this one
 CLIPPINGS = 3  # outliers pull the fit that identifies them, but less each time
 
 Values = Sequence[float] | NDArray[np.float64]
@@ -156,6 +158,18 @@ def over_starts(means: Sequence[float], confidence: float) -> Effect:
     values = np.asarray(means, dtype=float)
     error = float(values.std(ddof=1) / np.sqrt(len(values)))
     return _effect(float(values.mean()), error, len(values) - 1, confidence, tuple(map(float, values)))
+
+
+def half_width(spread: float, starts: int, confidence: float) -> float:
+    """Half the width of Student's interval over `starts` starts with standard deviation `spread`."""
+    return quantile(confidence, starts - 1) * spread / math.sqrt(starts)
+
+
+def starts_for(wanted: float, spread: float, confidence: float) -> int:
+    """The fewest starts, at least two, whose interval has a half-width of at most `wanted`."""
+    counts = range(2, STARTS_LIMIT)
+    narrow = bisect.bisect_left(counts, -wanted, key=lambda starts: -half_width(spread, starts, confidence))
+    return counts[narrow] if narrow < len(counts) else STARTS_LIMIT
 
 
 def mirrored(effect: Effect) -> Effect:

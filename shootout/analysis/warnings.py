@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from shootout.analysis import budget, stats
+from shootout.analysis import stats
 from shootout.analysis.figures import completed
 from shootout.analysis.pairs import Pair, Starts, both_steady, start_log_tps, unsteady
 from shootout.analysis.verdicts import Decision, change_text
@@ -69,13 +69,13 @@ def _wide(header: RunHeader, pair: Pair, decision: Decision) -> Iterator[Warning
     spread = effect.error * math.sqrt(starts)
     half_width = (effect.high - effect.low) / 2
     if half_width > sampling.half_width:
-        needed = budget.starts_for(sampling.half_width, spread, confidence)
+        needed = stats.starts_for(sampling.half_width, spread, confidence)
         text = (
             f"± {plain_percent(half_width)}, but the profile asks for ± {plain_percent(sampling.half_width)}"
         )
         text += f": about {needed} starts are needed, {starts} were steady"
         if needed > sampling.starts_max:
-            reach = budget.half_width(spread, sampling.starts_max, confidence)
+            reach = stats.half_width(spread, sampling.starts_max, confidence)
             text += (
                 f", and the {sampling.starts_max} that the profile allows would give ± {plain_percent(reach)}"
             )
@@ -140,9 +140,8 @@ def _client_share(header: RunHeader, cell: Cell, starts: Starts, latency: Latenc
     Run documents lack the wall time of slices. It is taken to be the window, a ramp in the profile's
     proportion, and one mean latency for the transactions in flight at the end.
     """
-    runner = header.part(cell).runner
-    sampling = runner.sampling(header.profile.sampling)
+    sampling = header.profile.sampling
     ramp = sampling.ramp_s / sampling.slice_s
     wall_s = sum(sum(s.window_s) * (1 + ramp) + len(s.window_s) * latency.mean_s for s in starts.values())
-    cpus = len(runner.placement.client)
+    cpus = len(header.part(cell).runner.placement.client)
     return sum(sum(s.client_cpu_s) for s in starts.values()) / (cpus * wall_s)

@@ -60,7 +60,7 @@ def baselines(then: Baseline, now: Baseline) -> Iterator[str]:
     yield from _differences("load", _plain(then.load), _plain(now.load))
     for name in _SENT_FIELDS:
         yield from _differences(name, *(_plain(getattr(each.workload, name)) for each in (then, now)))
-    if then.digest and now.digest and then.digest != now.digest:
+    if then.digest != now.digest:
         yield f"{then.workload.name} sends different statements"
     builds = {each.servers[then.anchor].build for each in (then, now) if then.anchor in each.servers}
     if len(builds) > 1:
@@ -70,7 +70,7 @@ def baselines(then: Baseline, now: Baseline) -> Iterator[str]:
 
 
 def _machines(then: tuple[str, Mapping[str, str]], now: tuple[str, Mapping[str, str]]) -> Iterator[str]:
-    """Differences between fingerprints or facts; older records have no facts."""
+    """Differences between fingerprints or facts, as far as both are known."""
     facts = fingerprint.difference(then[1], now[1])
     if then[0] != now[0]:
         yield f"runner {then[0]}, now {now[0]}" + (f" ({facts})" if facts else "")

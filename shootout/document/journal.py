@@ -23,21 +23,16 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from shootout.errors import InputError, MeasureError
+from shootout.model.plan import block_key
 from shootout.model.run import EndRecord, FailureRecord, ResumeRecord, RunDocument, RunHeader, StartRecord
 
-# Format history
-#   1  first
-#   2  a profile's `dataset` holds the sizes of all kinds of datasets, and has no `kind`
-#   3  a server's CPU time may be not visible; starts may confirm others and have A/A cells; more policy keys
-#   4  lines carry a digest; runs can be resumed, sharded and merged
-FORMAT: Literal[4] = 4
+FORMAT: Literal[4] = 4  # no other is read
 
 # About twice the quick profile's longest run. Reserving it reveals a full disk before a server starts.
 _RESERVED_BYTES = 4 << 20
 
 Record = RunHeader | StartRecord | FailureRecord | EndRecord | ResumeRecord
 
-_SEALED_SINCE = 4
 _SEAL = b',"digest":"%s"}'  # replaces a record's last brace
 _SEAL_BYTES = 32 + len(_SEAL) - 2
 
@@ -45,7 +40,7 @@ _decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 
 
 class _Format(msgspec.Struct):
-    """The part of the header that all formats share."""
+    """The part of the header that any format has."""
 
     format: int
 
@@ -54,10 +49,9 @@ class Line(NamedTuple):
     """A complete line of a document."""
 
     number: int  # from 1
-    offset: int  # bytes, in the file
-    size: int  # bytes, with the newline
     record: bytes  # JSON, without the digest
-    digest: bytes  # empty before format 4
+    digest: bytes
+    end: int  # bytes, in the file
 
 
 def new_run(now: datetime) -> str:
@@ -83,11 +77,7 @@ class Writer:
         self._size = 0
         if resumed:
             *_, last = lines(self.path)
-            if not last.digest:
-                raise InputError(
-                    f"{self.path}: its format is older than {_SEALED_SINCE}; the run cannot be resumed"
-                )
-            self._digest, self._size = last.digest, last.offset + last.size
+            self._digest, self._size = last.digest, last.end
         elif self.path.exists():
             raise InputError(f"{self.path}: this run already has a document")
         try:
@@ -184,11 +174,13 @@ def read(path: Path) -> RunDocument:
             raise InputError(f"{path}:{number}: the run ended on line {number - 1}; nothing may follow")
         match record:
             case StartRecord(block=block, start=start):
-                _check_start(f"{path}:{number}", record, blocks)
+                _check_block(f"{path}:{number}", block, blocks)
+                _check_rounds(f"{path}:{number}", record)
                 if (block, start) in starts:
                     raise InputError(f"{path}:{number}: start {start} of block {block!r} appears twice")
                 starts[block, start] = record
-            case FailureRecord():
+            case FailureRecord(cell=cell):
+                _check_block(f"{path}:{number}", block_key(cell.workload, cell.threads), blocks)
                 failures.append(record)
             case EndRecord():
                 end = record
@@ -207,30 +199,27 @@ def read(path: Path) -> RunDocument:
 
 
 def lines(path: Path) -> Iterator[Line]:
-    """The complete lines of the document at `path`; the header is converted to the current format.
+    """The complete lines of the document at `path`.
 
-    Raises InputError if there is none, and for a line that was altered.
+    Raises InputError if there is none, for another format, and for a line that was altered.
     """
-    digest, offset = b"", 0
+    digest, end = b"", 0
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 if not line.endswith(b"\n"):
                     break
                 if number == 1:
-                    format_ = _format(path, line)
-                if format_ >= _SEALED_SINCE:
-                    record = unsealed(line)
-                    as_written, digest = sealed(record, digest)
-                    if as_written != line:
-                        raise InputError(f"{path}:{number}: changed, or not a line of this document")
-                else:
-                    record = _upgraded(line, format_) if number == 1 else line[:-1]
-                yield Line(number, offset, len(line), record, digest)
-                offset += len(line)
+                    _check_format(path, line)
+                record = line[: -_SEAL_BYTES - 1] + b"}"
+                as_written, digest = sealed(record, digest)
+                if as_written != line:
+                    raise InputError(f"{path}:{number}: changed, or not a line of this document")
+                end += len(line)
+                yield Line(number, record, digest, end)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    if not offset:
+    if not end:
         raise InputError(f"{path}: not a run document: no complete line")
 
 
@@ -248,11 +237,6 @@ def encoded(document: RunDocument) -> bytes:
         line, digest = sealed(msgspec.json.encode(record), digest)
         lines.append(line)
     return b"".join(lines)
-
-
-def unsealed(line: bytes) -> bytes:
-    """The record of a sealed line."""
-    return line[: -_SEAL_BYTES - 1] + b"}"
 
 
 def find(folder: Path) -> tuple[Path, ...]:
@@ -284,32 +268,21 @@ def _sync(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _format(path: Path, line: bytes) -> int:
+def _check_format(path: Path, line: bytes) -> None:
     try:
         found = msgspec.json.decode(line, type=_Format).format
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise InputError(f"{path}:1: not a run document: no format number in its first line") from None
-    if not 1 <= found <= FORMAT:
-        raise InputError(f"{path}: written in format {found}; this shootout reads formats 1 to {FORMAT}")
-    return found
+    if found != FORMAT:
+        raise InputError(f"{path}: written in format {found}; this shootout reads format {FORMAT} only")
 
 
-def _upgraded(line: bytes, format_: int) -> bytes:
-    """Convert an older format's header to the current one; anything else stays unchanged."""
-    try:
-        header = msgspec.json.decode(line)
-        if format_ == 1:
-            del header["profile"]["dataset"]["kind"]
-        sampling = {"isolation": "share", "placement": "shared"}  # the only ones at the time
-        header["profile"]["sampling"] = sampling | header["profile"]["sampling"]
-        return msgspec.json.encode(header | {"format": FORMAT})
-    except (msgspec.DecodeError, KeyError, TypeError):
-        return line
+def _check_block(where: str, block: str, blocks: Collection[str]) -> None:
+    if block not in blocks:
+        raise InputError(f"{where}: block {block!r} is not in the header")
 
 
-def _check_start(where: str, record: StartRecord, blocks: Collection[str]) -> None:
-    if record.block not in blocks:
-        raise InputError(f"{where}: block {record.block!r} is not in the header")
+def _check_rounds(where: str, record: StartRecord) -> None:
     for s in record.samples:
         by_round = (s.transactions, s.window_s, s.server_cpu_s, s.client_cpu_s, s.completed)
         if len({len(values) for values in by_round if values is not None}) != 1:

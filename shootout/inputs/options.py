@@ -6,8 +6,8 @@ The command line, pytest's options and docs/cli.md are made from these declarati
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Self, get_args, get_type_hints
@@ -62,30 +62,9 @@ Count = partial(texts.integer, allowed=_COUNTS)
 
 
 @dataclass(frozen=True)
-class Selection:
-    """The options that select what a run measures. None leaves the choice to the profile."""
+class DatasetOptions:
+    """The sizes of the tables."""
 
-    profile: Annotated[
-        str,
-        Option(
-            "what to measure and how thoroughly: a name or a .toml file (default: quick; gate: gate)",
-            "NAME",
-        ),
-    ] = "quick"
-    scale: Annotated[
-        str | None,
-        Option("a smaller scale that the profile defines, such as small", "NAME"),
-    ] = None
-    servers: Annotated[  # a reference may hold a password
-        tuple[str, ...] | None, Option("server references; the first is the base", "A,B,…", texts.items)
-    ] = field(default=None, repr=False)
-    workloads: Annotated[
-        tuple[str, ...] | None,
-        Option("workloads: names from fixtures/workloads/, or .toml files of your own", "W,…", texts.items),
-    ] = None
-    threads: Annotated[
-        tuple[int, ...] | None, Option("thread counts: connections under load", "N,…", texts.threads)
-    ] = None
     tables: Annotated[int | None, Option("number of sbtest tables", "N", Count)] = None
     table_size: Annotated[int | None, Option("rows per sbtest table", "N", Count)] = None
     warehouses: Annotated[int | None, Option("number of TPC-C warehouses", "N", Count)] = None
@@ -93,6 +72,12 @@ class Selection:
         str | None,
         Option("storage engine of the tables; default: each server's default", "NAME", texts.name),
     ] = None
+
+
+@dataclass(frozen=True)
+class LoadOptions:
+    """What transactions consist of, and when they are sent."""
+
     option: Annotated[
         dict[str, int] | None,
         Option(
@@ -146,6 +131,12 @@ class Selection:
     reconnect: Annotated[
         bool, Option("reopen lost connections and count them (error 2013); otherwise one fails the cell")
     ] = False
+
+
+@dataclass(frozen=True)
+class SamplingOptions:
+    """How much is measured, and what a verdict takes."""
+
     policy: Annotated[
         Policy | None,
         Option("the bar for verdicts: a .toml file with margins, confirmation, …", "FILE", texts.policy),
@@ -176,6 +167,12 @@ class Selection:
             partial(texts.integer, allowed=_SEEDS),
         ),
     ] = None
+
+
+@dataclass(frozen=True)
+class PlaceOptions:
+    """Where servers listen and keep their data."""
+
     port: Annotated[
         int | None,
         Option(
@@ -203,6 +200,37 @@ class Selection:
     container_memory: Annotated[
         str | None, Option("memory limit per container, such as 8G", "SIZE", texts.size)
     ] = None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The options that select what a run measures. None leaves the choice to the profile."""
+
+    profile: Annotated[
+        str,
+        Option(
+            "what to measure and how thoroughly: a name or a .toml file (default: quick; gate: gate)",
+            "NAME",
+        ),
+    ] = "quick"
+    scale: Annotated[
+        str | None,
+        Option("a smaller scale that the profile defines, such as small", "NAME"),
+    ] = None
+    servers: Annotated[  # a reference may hold a password
+        tuple[str, ...] | None, Option("server references; the first is the base", "A,B,…", texts.items)
+    ] = field(default=None, repr=False)
+    workloads: Annotated[
+        tuple[str, ...] | None,
+        Option("workloads: names from fixtures/workloads/, or .toml files of your own", "W,…", texts.items),
+    ] = None
+    threads: Annotated[
+        tuple[int, ...] | None, Option("thread counts: connections under load", "N,…", texts.threads)
+    ] = None
+    dataset: DatasetOptions = DatasetOptions()
+    load: LoadOptions = LoadOptions()
+    sampling: SamplingOptions = SamplingOptions()
+    place: PlaceOptions = PlaceOptions()
     shard: Annotated[
         tuple[int, int] | None,
         Option("measure only part I of N of the blocks; merge joins the documents", "I/N", texts.shard),
@@ -215,35 +243,44 @@ class Selection:
     @classmethod
     def read(cls, **given: str | bool | None) -> Self:
         """Parse option texts. Raises InputError that names the option."""
-        values: dict[str, Any] = {}
+        values: dict[str, dict[str, Any]] = {part: {} for part in _PARTS}
         written = {}
-        for option in MEASURING:
-            text = given.get(option.name, option.default)
-            if text is None or text is False:
-                continue
-            written[option.flag] = "" if text is True else text
-            values[option.name] = text is True or option.parse(option.flag, text)
-        return cls(**values, written=written)
+        for part, options in _PARTS.items():
+            for option in options:
+                text = given.get(option.name, option.default)
+                if text is None or text is False:
+                    continue
+                written[option.flag] = "" if text is True else text
+                values[part][option.name] = text is True or option.parse(option.flag, text)
+        parts = {name: type(getattr(cls, name))(**values[name]) for name in _PARTS if name}
+        return cls(**values[""], **parts, written=written)
 
     @classmethod
-    def of(cls, parsed: argparse.Namespace) -> Self:
-        """Parse the texts that argparse or pytest has read. Raises InputError."""
-        return cls.read(**{option.name: getattr(parsed, option.name, None) for option in MEASURING})
+    def of(cls, parsed: argparse.Namespace, **changed: str) -> Self:
+        """Parse the texts that argparse or pytest has read, some of them changed. Raises InputError."""
+        return cls.read(**{option.name: getattr(parsed, option.name, None) for option in MEASURING} | changed)
 
-    def with_changes(self, **changed: str | bool | None) -> Self:
-        """The selection with different texts for some options; None leaves the choice to the profile."""
-        given = {option.name: self.written.get(option.flag) for option in MEASURING}
-        return self.read(**{name: text == "" or text for name, text in given.items()} | changed)
-
-
-def _declared() -> Iterator[Option]:
-    hints = get_type_hints(Selection, include_extras=True)
-    for each in fields(Selection):
-        for option in getattr(hints[each.name], "__metadata__", ()):
-            yield replace(option, name=each.name, default=each.default)
+    def within(self, budget_min: float | None) -> Self:
+        """The same with a budget of so many minutes, or the profile's."""
+        return replace(self, sampling=replace(self.sampling, budget=budget_min))
 
 
-MEASURING = tuple(_declared())
+def _declared(part: type) -> dict[str, tuple[Option, ...]]:
+    """The options of a part by the name of their part, "" for its own; in the order of its fields."""
+    hints = get_type_hints(part, include_extras=True)
+    own = tuple(
+        replace(option, name=each.name, default=each.default)
+        for each in fields(part)
+        for option in getattr(hints[each.name], "__metadata__", ())
+    )
+    parts = {
+        each.name: _declared(hints[each.name])[""] for each in fields(part) if is_dataclass(each.default)
+    }
+    return {"": own, **parts}
+
+
+_PARTS = _declared(Selection)
+MEASURING = tuple(option for options in _PARTS.values() for option in options)
 
 
 def _path(flag: str, text: str) -> Path:

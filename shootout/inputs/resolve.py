@@ -1,4 +1,4 @@
-"""Combines a profile and a selection to the profile that a run measures. Pure."""
+"""Applies the user's options to a profile. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from shootout.errors import InputError
-from shootout.inputs.options import Selection
+from shootout.inputs.options import DatasetOptions, LoadOptions, SamplingOptions, Selection
 from shootout.inputs.scaled import Capacity, scaled
 from shootout.model.plan import DatasetSize, Load, Profile, Sampling
 from shootout.model.value import Value
@@ -27,15 +27,17 @@ def resolve(profile: Profile, selection: Selection, capacity: Capacity) -> Profi
         servers=selection.servers,
         workloads=selection.workloads,
         threads=selection.threads,
-        policy=selection.policy,
-        dataset=_dataset(profile.dataset, selection),
-        load=_load(profile.load, selection),
-        sampling=_sampling(profile.sampling, selection),
+        policy=selection.sampling.policy,
+        dataset=_dataset(profile.dataset, selection.dataset),
+        load=_load(profile.load, selection.load),
+        sampling=_sampling(profile.sampling, selection.sampling),
         container=_changed(
-            profile.container, network=selection.container_network, memory=selection.container_memory
+            profile.container,
+            network=selection.place.container_network,
+            memory=selection.place.container_memory,
         ),
-        options=None if selection.option is None else profile.options | selection.option,
-        distribution=selection.rand_type,
+        options=None if selection.load.option is None else profile.options | selection.load.option,
+        distribution=selection.load.rand_type,
         scales={},
     )
 
@@ -45,37 +47,37 @@ def _changed(value: V, **changes: Any) -> V:
     return replace(value, **{name: each for name, each in changes.items() if each is not None})
 
 
-def _dataset(scale: DatasetSize, selection: Selection) -> DatasetSize:
+def _dataset(size: DatasetSize, options: DatasetOptions) -> DatasetSize:
     return _changed(
-        scale,
-        tables=selection.tables,
-        rows=selection.table_size,
-        warehouses=selection.warehouses,
-        engine=selection.engine,
+        size,
+        tables=options.tables,
+        rows=options.table_size,
+        warehouses=options.warehouses,
+        engine=options.engine,
     )
 
 
-def _sampling(sampling: Sampling, selection: Selection) -> Sampling:
-    if selection.budget == 0:
+def _sampling(sampling: Sampling, options: SamplingOptions) -> Sampling:
+    if options.budget == 0:
         raise InputError("--budget 0: expected a number above 0")
-    budget_s = None if selection.budget is None else 60 * selection.budget
-    return _changed(sampling, budget_s=budget_s, isolation=selection.isolation)
+    budget_s = None if options.budget is None else 60 * options.budget
+    return _changed(sampling, budget_s=budget_s, isolation=options.isolation)
 
 
-def _load(load: Load, selection: Selection) -> Load:
-    think, think_s = selection.think or (None, None)
+def _load(load: Load, options: LoadOptions) -> Load:
+    think, think_s = options.think or (None, None)
     load = _changed(
         load,
-        protocol=selection.protocol,
-        arrivals=selection.arrivals,
+        protocol=options.protocol,
+        arrivals=options.arrivals,
         think=think,
         think_s=think_s,
-        reconnect=selection.reconnect or None,
+        reconnect=options.reconnect or None,
     )
-    if selection.rate is not None:
-        load = replace(load, rate=selection.rate or None)
-    if selection.arrivals is not None and load.rate is None:
-        raise InputError(f"--arrivals {selection.arrivals}: works only with --rate")
+    if options.rate is not None:
+        load = replace(load, rate=options.rate or None)
+    if options.arrivals is not None and load.rate is None:
+        raise InputError(f"--arrivals {options.arrivals}: works only with --rate")
     if load.rate is not None and load.think_s:
         raise InputError(
             f"load.rate and load.think_s exclude each other, found {load.rate:g} and {load.think_s:g}; "

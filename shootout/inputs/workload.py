@@ -78,11 +78,6 @@ def name_from(name_or_file: str) -> str:
     return (Path(name).stem if name.endswith(".toml") else name) + name_or_file.removeprefix(name)
 
 
-def shipped() -> frozenset[str]:
-    """The names of the workloads in fixtures/workloads."""
-    return frozenset(path.stem for path in FOLDER.glob("*.toml"))
-
-
 def load(name_or_file: str) -> Workload:
     """The workload of that name or in that file; a protocol suffix sets its protocol.
 

@@ -11,10 +11,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
 from msgspec import structs
 
-from shootout import files
 from shootout._engine import Engine, LoadError
 from shootout.document import explanations, journal
 from shootout.errors import InputError, MeasureError
@@ -29,8 +27,6 @@ from shootout.model.plan import Block, Cell
 from shootout.model.run import RunDocument, StartRecord
 from shootout.runner import perf
 from shootout.servers.running import Running
-from shootout.settings import profiles
-from shootout.settings.setting import Scalar
 
 BASE, HEAD, TRIED = "base", "head", "tried"
 STARTS_MIN = 3
@@ -74,9 +70,10 @@ def plan(question: Question, budget_s: float, environment: Mapping[str, str]) ->
         raise InputError(missing)
     servers = [f"{BASE}={base.reference}", f"{HEAD}={head.reference}"]
     if question.trial:
-        settings = question.folder / "tried.toml"
-        _write_trial(settings, head.settings_name, question.trial)
-        servers.append(f"{TRIED}={head.reference.partition('@')[0]}@{settings}")
+        if "=" not in question.trial:
+            raise InputError(f"--try {question.trial!r}: expected NAME=VALUE, such as performance_schema=OFF")
+        joint = "@" if "@" not in head.reference else "+"
+        servers.append(f"{TRIED}={head.reference}{joint}{question.trial}")
     written = next(each.written for each in header.workloads if each.name == cell.workload)
     sampled_s = budget_s / (2 * STARTS_MIN * len(servers))  # the other half: starts, warm-up, plans
     sampling = structs.replace(
@@ -116,29 +113,6 @@ def explain(question: Question, planned: Plan, observe: Observe) -> Path:
         trial=question.trial,
     )
     return explanations.write(question.results, explanation)
-
-
-def _write_trial(file: Path, settings_name: str, trial: str) -> None:
-    """Write the head's settings with one of them changed. Raises InputError."""
-    name, equals, value = trial.partition("=")
-    if not equals or not name.strip():
-        raise InputError(f"--try {trial!r}: expected NAME=VALUE, such as performance_schema=OFF")
-    head = profiles.load(settings_name)
-    options = {**head.options, name.strip(): value.strip()}
-    tables: dict[str, Mapping[str, Scalar]] = {
-        "settings": head.settings,
-        "lacking": head.lacking,
-        "options": options,
-    }
-    lines = [f"description = {_toml(f'{settings_name} with {trial}')}"]
-    for table, entries in tables.items():
-        lines += ["", f"[{table}]", *(f"{_toml(key)} = {_toml(each)}" for key, each in entries.items())]
-    files.replace(file, "\n".join([*lines, ""]).encode())
-
-
-def _toml(value: Scalar) -> str:
-    """A string, number or switch: JSON writes them as TOML does."""
-    return msgspec.json.encode(value).decode()
 
 
 @dataclass
@@ -245,13 +219,12 @@ class _Watcher:
             return
         number = list(instances).index(BASE)
         with suppress(LoadError):
-            program = self.planned.programs[block.workload]
+            bound = self.planned.workloads[block.workload]
             statements = plans.captured(
-                base, program, lambda: engine.slice(number, 0.0, CAPTURE_S, ANSWER_TIMEOUT_S)
+                base, bound.program, lambda: engine.slice(number, 0.0, CAPTURE_S, ANSWER_TIMEOUT_S)
             )
-            dataset = self.planned.datasets[block.workload]
             for label, instance in instances.items():
                 if not instance.ours:
                     continue
-                schema = schema_of(instance, dataset)
+                schema = schema_of(instance, bound.dataset)
                 self.plans += plans.explained(instance, schema, statements, start=start, server=label)

@@ -21,10 +21,11 @@ from shootout.servers import dsn
 from shootout.servers.external import MARK, Claim, External
 from shootout.servers.running import Running
 from shootout.servers.version import family_of, numbers_of
-from shootout.settings import profiles, readback
+from shootout.settings import layers, profiles, readback
 from shootout.settings.profiles import Compiled
 
 AS_FOUND = "as found"  # in place of a settings profile's name
+NO_SETTINGS = "defaults"  # the run's settings do not concern a server that runs already
 
 
 @dataclass
@@ -57,8 +58,9 @@ class ExternalServer:
         Removes what killed runs left there. Closing `held` leaves the server as it was. Raises InputError if
         the login fails, another run uses the server, or a foreign schema has one of our names.
         """
-        reference = plan.servers[label]
-        server = External(dsn.parse(reference.target).dsn, plan.passwords[label])
+        planned = plan.servers[label]
+        reference = planned.reference
+        server = External(dsn.parse(reference.target).dsn, planned.password)
         held.callback(server.hang_up)
         try:
             server.identify()
@@ -85,7 +87,7 @@ class ExternalServer:
         family = family_of(f"{server.version} {comment}")
         compiled = Compiled()
         if reference.settings is not None:
-            profile = profiles.load(reference.settings)
+            profile = layers.of(NO_SETTINGS, reference.settings)
             compiled = profiles.compile(profile, family, numbers_of(server.version), plan.loaded)
         found = cls(label, reference, server, claim, identity, family, comment, compiled, plan.loaded)
         held.callback(found.leave)

@@ -26,7 +26,7 @@ from shootout.servers.installation import Installation
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
 from shootout.servers.running import Running
-from shootout.settings import profiles, readback
+from shootout.settings import layers, profiles, readback
 from shootout.settings.profiles import Compiled
 
 CONNECT_TIMEOUT_S = 60.0  # for each answer
@@ -97,16 +97,15 @@ class ManagedServer:
         """
         if port is not None:
             instances.require_port(port)  # before anything is fetched or loaded
-        reference = plan.servers[label]
+        reference = plan.servers[label].reference
         program = installations.find(reference, held, plan.profile.container, report)
         plugins = program.plugins if isinstance(program, Tree) else frozenset()
-        name = reference.settings or plan.profile.settings
-        compiled = profiles.compile(
-            profiles.load(name), program.family, program.version, plan.loaded, plugins
-        )
+        name = layers.name_of(plan.profile.settings, reference.settings)
+        profile = layers.of(plan.profile.settings, reference.settings)
+        compiled = profiles.compile(profile, program.family, program.version, plan.loaded, plugins)
         options = dataset.with_engines(compiled.options, program.family, plan.loaded)
         compiled = replace(compiled, options=options)
-        return cls(label, reference, name, program, compiled, plan.loaded, port, plan.cache_bytes)
+        return cls(label, reference, name, program, compiled, plan.loaded, port, plan.place.cache_bytes)
 
     def load(self, held: ExitStack | None = None) -> Template:
         """The datasets on this server, from the cache or loaded now. Raises MeasureError.
@@ -162,7 +161,7 @@ def absent_record(label: str, reference: ServerReference, settings_name: str) ->
         version="",
         comment="",
         build="",
-        settings_name=reference.settings or settings_name,
+        settings_name=layers.name_of(settings_name, reference.settings),
         settings=(),
         checksum="",
         load_s=None,
@@ -193,7 +192,7 @@ def connect(engine: Engine, instance: Running, schema: str, connections: int) ->
         raise MeasureError(reason(error) + limit + instance.post_mortem()) from None
 
 
-def handle(label: str, instance: Running) -> ServerHandle:
+def handle(label: str, instance: Running, *, control: bool = False) -> ServerHandle:
     """What measuring needs of a running server."""
     of_host = machine.counters(instance.pid)
     try:
@@ -206,6 +205,7 @@ def handle(label: str, instance: Running) -> ServerHandle:
         counters=partial(_counters, instance, of_host, waits),
         explain=lambda message: message + instance.post_mortem(),
         stop=partial(machine.stop, instance.pid) if instance.ours and instance.pid is not None else None,
+        control=control,
     )
 
 

@@ -29,9 +29,44 @@ from shootout.model.run import WorkloadRecord
 from shootout.model.workload import Workload
 from shootout.servers import cache, installations, reference
 from shootout.servers.fetch.packages import Progress, no_progress
-from shootout.settings import profiles
+from shootout.settings import layers
 
 AA_CONTROL_SLICES = 11  # slices of servers for each slice of an A/A control
+
+
+@dataclass(frozen=True)
+class PlannedServer:
+    """A server of a run."""
+
+    reference: ServerReference
+    absent: bool = False  # it is not here, and not measured
+    password: str = field(default="", repr=False)  # of a running server
+
+
+@dataclass(frozen=True)
+class BoundWorkload:
+    """A workload of a run, with what its profile decides for it."""
+
+    workload: Workload
+    written: str  # the name or file that was given
+    dataset: Dataset
+    program: Program
+
+    @classmethod
+    def of(cls, name: str, written: str, loaded: Workload, profile: Profile) -> Self:
+        """Apply the profile's options, sizes and load. Raises InputError."""
+        options = workload.with_options(loaded, profile.options, profile.distribution)
+        dataset = profile.dataset.of(options.dataset)
+        return cls(options, written, dataset, workload.compile_program(name, options, dataset, profile.load))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run's servers listen and keep their data."""
+
+    port: int | None  # of the first server; the others take the next ones; None: free ports
+    data: Path | None  # the servers' data during the run; None: the cache folder
+    cache_bytes: int  # size limit of the cache
 
 
 @dataclass(frozen=True)
@@ -41,25 +76,28 @@ class Plan:
     profile_name: str  # or its file, as given
     profile: Profile
     given: Mapping[str, str]  # the options as written, by flag
-    servers: Mapping[str, ServerReference]  # by label, the base first
+    servers: Mapping[str, PlannedServer]  # by label, the base first
+    workloads: Mapping[str, BoundWorkload]  # by name
     cells: tuple[Cell, ...]
-    workloads: Mapping[str, Workload]  # by name, like the next three
-    written: Mapping[str, str]  # the name or file that was given
-    datasets: Mapping[str, Dataset]
-    programs: Mapping[str, Program]
     seed: int
-    port: int | None  # of the first server; the others take the next ones; None: free ports
-    data: Path | None  # the servers' data during the run; None: the cache folder
-    cache_bytes: int  # size limit of the cache
-    passwords: Mapping[str, str] = field(default_factory=dict, repr=False)  # by label, of running servers
+    place: Place
     planned: Planned | None = None  # the blocks of all shards; None: the run is no shard
     resume: bool = False  # continue a run that was cut short
-    absent: frozenset[str] = frozenset()  # labels of servers that are not here; they are not measured
 
     @property
     def blocks(self) -> tuple[Block, ...]:
         """The cells' blocks."""
         return matrix.blocks(self.cells)
+
+    @property
+    def base(self) -> str:
+        """The label of the first server that is here."""
+        return next(label for label, server in self.servers.items() if not server.absent)
+
+    @property
+    def absent(self) -> frozenset[str]:
+        """Labels of the servers that are not here."""
+        return frozenset(label for label, server in self.servers.items() if server.absent)
 
     @property
     def aa_controls(self) -> frozenset[str]:
@@ -78,7 +116,7 @@ class Plan:
     @property
     def loaded(self) -> tuple[Dataset, ...]:
         """The datasets that every server loads."""
-        return tuple(dict.fromkeys(self.datasets[cell.workload] for cell in self.cells))
+        return tuple(dict.fromkeys(self.workloads[cell.workload].dataset for cell in self.cells))
 
     @property
     def records(self) -> tuple[WorkloadRecord, ...]:
@@ -86,23 +124,24 @@ class Plan:
         return tuple(
             WorkloadRecord(
                 name=name,
-                written=self.written[name],
-                protocol="prepared" if self.programs[name].prepared else "text",
-                options=self.workloads[name].options,
-                distribution=self.workloads[name].distribution,
+                written=bound.written,
+                protocol="prepared" if bound.program.prepared else "text",
+                options=bound.workload.options,
+                distribution=bound.workload.distribution,
             )
-            for name in self._names
+            for name, bound in self._used.items()
         )
 
     @property
     def digests(self) -> dict[str, str]:
         """Digests of the workloads with all their statements, by name."""
-        written = {name: msgspec.json.encode(self.workloads[name]) for name in self._names}
+        written = {name: msgspec.json.encode(bound.workload) for name, bound in self._used.items()}
         return {name: hashlib.sha256(each).hexdigest()[:16] for name, each in written.items()}
 
     @property
-    def _names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(block.workload for block in self._all_blocks))
+    def _used(self) -> dict[str, BoundWorkload]:
+        """The workloads of all shards' blocks."""
+        return {block.workload: self.workloads[block.workload] for block in self._all_blocks}
 
     @property
     def _all_blocks(self) -> tuple[Block, ...]:
@@ -133,22 +172,19 @@ def bind(
     receives what has to be fetched for that. `environment` holds passwords and the size of the cache. Raises
     InputError.
     """
-    servers = _Servers.of(profile, selection, environment, report)
+    written_servers, servers = _servers(profile, selection, environment, report)
     written = _workloads(profile)
     loaded = {name: workload.load(file) for name, file in written.items()}
     _check_options(selection, profile, loaded)
-    workloads = {
-        name: workload.with_options(each, profile.options, profile.distribution)
-        for name, each in loaded.items()
-    }
-    datasets = {name: profile.dataset.of(each.dataset) for name, each in workloads.items()}
+    workloads = {name: BoundWorkload.of(name, written[name], each, profile) for name, each in loaded.items()}
+    datasets = {name: bound.dataset for name, bound in workloads.items()}
     profile = structs.replace(
         profile,
-        servers=servers.written,
+        servers=written_servers,
         stand_ins={slot: reference.without_password(text) for slot, text in profile.stand_ins.items()},
         workloads=tuple(workloads),
     )
-    labels = tuple(servers.references)
+    labels = tuple(servers)
     cells = matrix.cells(profile, datasets, labels)
     planned = None
     if selection.shard is not None:
@@ -159,65 +195,44 @@ def bind(
         profile_name=selection.profile,
         profile=profile,
         given=_given(selection, profile.servers),
-        servers=servers.references,
-        cells=cells,
+        servers=servers,
         workloads=workloads,
-        written=written,
-        datasets=datasets,
-        programs={
-            name: workload.compile_program(name, each, datasets[name], profile.load)
-            for name, each in workloads.items()
-        },
-        seed=secrets.randbits(32) if selection.seed is None else selection.seed,
-        port=_first_port(selection.port, len(labels)),
-        data=selection.data,
-        cache_bytes=cache.limit_bytes(environment),
-        passwords=servers.passwords,
+        cells=cells,
+        seed=secrets.randbits(32) if selection.sampling.seed is None else selection.sampling.seed,
+        place=Place(
+            port=_first_port(selection.place.port, len(labels)),
+            data=selection.place.data,
+            cache_bytes=cache.limit_bytes(environment),
+        ),
         planned=planned,
         resume=selection.resume,
-        absent=servers.absent,
     )
 
 
-@dataclass(frozen=True)
-class _Servers:
-    """The servers of a run, by label where not said otherwise."""
-
-    written: tuple[str, ...]  # the references' texts, without passwords
-    references: dict[str, ServerReference]
-    absent: frozenset[str]
-    passwords: dict[str, str] = field(repr=False)
-
-    @classmethod
-    def of(
-        cls, profile: Profile, selection: Selection, environment: Mapping[str, str], report: Progress
-    ) -> Self:
-        if not profile.servers:
-            raise InputError(f"profile {selection.profile} names no servers; expected --servers A,B,…")
-        texts, absent = _present(profile)
-        if len(absent) == len(texts):
-            raise InputError(
-                f"profile {selection.profile}: none of its servers is here; expected --servers A,B,…"
-            )
-        references = tuple(absent.get(text) or reference.parse(text) for text in texts)
-        _check_servers(profile, references)
-        passwords = [reference.password(text, environment) for text in texts]
-        here = {
-            each: password or ""
-            for each, password, text in zip(references, passwords, texts, strict=True)
-            if text not in absent and each.name is None
-        }
-        labels = reference.labels(references, installations.names(here, profile.container, report))
-        return cls(
-            written=tuple(map(reference.without_password, texts)),
-            references=dict(zip(labels, references, strict=True)),
-            absent=frozenset(label for label, text in zip(labels, texts, strict=True) if text in absent),
-            passwords={
-                label: password
-                for label, password in zip(labels, passwords, strict=True)
-                if password is not None
-            },
+def _servers(
+    profile: Profile, selection: Selection, environment: Mapping[str, str], report: Progress
+) -> tuple[tuple[str, ...], dict[str, PlannedServer]]:
+    """The servers as written, without passwords, and what they are, by label."""
+    if not profile.servers:
+        raise InputError(f"profile {selection.profile} names no servers; expected --servers A,B,…")
+    texts, absent = _present(profile)
+    if len(absent) == len(texts):
+        raise InputError(
+            f"profile {selection.profile}: none of its servers is here; expected --servers A,B,…"
         )
+    references = tuple(absent.get(text) or reference.parse(text) for text in texts)
+    _check_servers(profile, references)
+    passwords = [reference.password(text, environment) or "" for text in texts]
+    here = {
+        parsed: password
+        for parsed, password, text in zip(references, passwords, texts, strict=True)
+        if text not in absent and parsed.name is None
+    }
+    labels = reference.labels(references, installations.names(here, profile.container, report))
+    planned = zip(labels, references, texts, passwords, strict=True)
+    return tuple(map(reference.without_password, texts)), {
+        label: PlannedServer(parsed, text in absent, password) for label, parsed, text, password in planned
+    }
 
 
 def _check_servers(profile: Profile, references: Iterable[ServerReference]) -> None:
@@ -230,8 +245,8 @@ def _check_servers(profile: Profile, references: Iterable[ServerReference]) -> N
                 )
     if profile.published is not None:
         published.load(profile.published)
-    for name in {each.settings or profile.settings for each in references}:
-        profiles.load(name)
+    for own in {each.settings for each in references}:
+        layers.of(profile.settings, own)
 
 
 def _workloads(profile: Profile) -> dict[str, str]:
@@ -290,7 +305,7 @@ def _present(profile: Profile) -> tuple[tuple[str, ...], dict[str, ServerReferen
 def _check_options(selection: Selection, profile: Profile, workloads: Mapping[str, Workload]) -> None:
     """Every option must belong to a workload of the run; a profile's may belong to one that was left out."""
     known = tuple(dict.fromkeys(option for each in workloads.values() for option in each.options))
-    asked = [("--option", name) for name in selection.option or ()]
+    asked = [("--option", name) for name in selection.load.option or ()]
     if selection.workloads is None:
         asked += [(f"profile {selection.profile}: options", name) for name in profile.options]
     for where, name in asked:

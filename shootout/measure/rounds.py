@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from shootout._engine import Histogram, LoadError, Slice
+from shootout._engine import LoadError, Slice
 from shootout.analysis import stats
 from shootout.errors import MeasureError
+from shootout.measure.samples import SampleBuilder, WarmUp
 from shootout.model.plan import Isolation, Load, Sampling
 from shootout.model.run import Samples, StartRecord
 
@@ -58,6 +58,7 @@ class ServerHandle:
     counters: Callable[[], Mapping[str, float]]
     explain: Callable[[str], str]  # adds the server's post-mortem to a load error's message
     stop: Callable[[bool], None] | None = None  # stop (True) or resume its process; None: not possible
+    control: bool = False  # a second instance of the base, for an A/A cell
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Measured:
     """A measured start; a server that failed before its first round has no samples."""
 
     record: StartRecord | None
-    failures: Mapping[str, str]  # reasons, by label
+    failures: tuple[str | None, ...]  # for each server: why it failed, or None
 
 
 OnRound = Callable[[str, int, int], None]  # stage, round, rounds
@@ -130,7 +131,7 @@ def measure_block(
         warmups = _warm_up(slices, generator, on_round)
         window_s = slices.window_s()
         rounds = max(ROUNDS_MIN, round(slices.measure_s() / window_s))
-        builders = {server: _SampleBuilder(kinds) for server in slices.live}
+        builders = {server: SampleBuilder(kinds) for server in slices.live}
         before = {server: slices.counters(server) for server in slices.live}
         order: list[list[int]] = [[] for _ in range(rounds)]
         if on_measuring is not None:
@@ -145,15 +146,21 @@ def measure_block(
                     used_s = slices.read(server, cpu_s, before_s) - before_s
                 builders[server].add(taken, used_s)
                 order[number].append(server)
-        samples = []
+        samples: dict[bool, list[Samples]] = {True: [], False: []}  # by whether they are the control's
         for server, builder in builders.items():
             if builder.transactions:
                 counted = _counted(before[server], slices.counters(server))
-                samples.append(builder.samples(servers[server].label, warmups[server], counted))
-    measured = tuple(tuple(each) for each in order if each)
-    record = StartRecord(block=block, start=start, order=measured, samples=tuple(samples))
-    failures = {servers[server].label: cause for server, cause in slices.failures.items()}
-    return Measured(record if samples else None, failures)
+                handle = servers[server]
+                samples[handle.control].append(builder.samples(handle.label, warmups[server], counted))
+    record = StartRecord(
+        block=block,
+        start=start,
+        order=tuple(tuple(taken) for taken in order if taken),
+        samples=tuple(samples[False]),
+        aa_control=next(iter(samples[True]), None),
+    )
+    failures = tuple(map(slices.failures.get, range(len(servers))))
+    return Measured(record if record.samples else None, failures)
 
 
 def _counted(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
@@ -254,14 +261,7 @@ class _Slices:
                 return None
 
 
-@dataclass(frozen=True)
-class _WarmUp:
-    rounds: int
-    drift: float
-    steady: bool
-
-
-def _warm_up(slices: _Slices, generator: random.Random, on_round: OnRound) -> dict[int, _WarmUp]:
+def _warm_up(slices: _Slices, generator: random.Random, on_round: OnRound) -> dict[int, WarmUp]:
     """Run uncounted slices until every server is steady or the time is over."""
     history: dict[int, list[float]] = {server: [] for server in slices.live}
     spent_s = 0.0
@@ -290,58 +290,10 @@ def _warm_up(slices: _Slices, generator: random.Random, on_round: OnRound) -> di
     return {}
 
 
-def _assess(speeds: Sequence[float], slices: _Slices, window_s: float) -> tuple[_WarmUp, bool]:
+def _assess(speeds: Sequence[float], slices: _Slices, window_s: float) -> tuple[WarmUp, bool]:
     """A server's warm-up so far, and whether the rest of its cold start is certainly small."""
     newest = speeds[len(speeds) // 2 :]
     left = stats.settling(speeds, FADE_S / window_s, slices.sampling.measure_s / window_s)
     fades = left.significant and abs(left.remaining) > STEADY_TOLERANCE
     steady = not (fades or stats.drifts(newest, STEADY_TOLERANCE))
-    return _WarmUp(len(speeds), stats.drift(newest)[0], steady), left.bound <= STEADY_BOUND
-
-
-class _SampleBuilder:
-    """Adds up one server's slices, round by round."""
-
-    def __init__(self, kinds: Iterable[str]) -> None:
-        self.transactions: list[float] = []
-        self._window_s: list[float] = []
-        self._server_cpu_s: list[float | None] = []
-        self._client_cpu_s: list[float] = []
-        self._completed: list[int] = []
-        self._latencies = Histogram()
-        self._statements = {kind: Histogram() for kind in kinds}
-        self._effects: Counter[str] = Counter()
-        self._errors: Counter[str] = Counter()
-
-    def add(self, taken: Slice, server_cpu_s: float | None) -> None:
-        self.transactions.append(round(taken.transactions, 4))
-        self._window_s.append(round(taken.window_s, 6))
-        self._server_cpu_s.append(None if server_cpu_s is None else round(server_cpu_s, 6))
-        self._client_cpu_s.append(round(taken.client_cpu_s, 6))
-        self._completed.append(taken.completed)
-        self._latencies.add(taken.latencies)
-        for histogram, one in zip(self._statements.values(), taken.statements, strict=True):
-            histogram.add(one)
-        self._effects.update(reads=taken.reads, writes=taken.writes, other=taken.other)
-        self._errors.update({str(code): count for code, count in taken.errors.items()})
-
-    def samples(self, server: str, warmup: _WarmUp, counters: Mapping[str, float]) -> Samples:
-        server_cpu_s = tuple(each for each in self._server_cpu_s if each is not None)
-        return Samples(
-            server=server,
-            steady=warmup.steady,
-            warmup_rounds=warmup.rounds,
-            drift=round(warmup.drift, 6),
-            transactions=tuple(self.transactions),
-            window_s=tuple(self._window_s),
-            server_cpu_s=server_cpu_s if len(server_cpu_s) == len(self._server_cpu_s) else None,
-            client_cpu_s=tuple(self._client_cpu_s),
-            completed=tuple(self._completed),
-            latencies=self._latencies.encode(),
-            statements={kind: h.encode() for kind, h in self._statements.items() if h.count},
-            reads=self._effects["reads"],
-            writes=self._effects["writes"],
-            other=self._effects["other"],
-            errors=dict(self._errors),
-            counters=dict(counters),
-        )
+    return WarmUp(len(speeds), stats.drift(newest)[0], steady), left.bound <= STEADY_BOUND

@@ -19,7 +19,7 @@ from shootout.servers import accounts, installations, instances
 from shootout.servers.config import quoted
 from shootout.servers.instances import Instance
 from shootout.servers.leftovers import working_directory
-from shootout.settings import profiles
+from shootout.settings import layers, profiles
 
 POLL_S = 0.2  # between checks that the server is alive
 
@@ -51,7 +51,7 @@ def running(reference: ServerReference, settings_name: str, port: int | None) ->
         instances.require_port(port)
     with interrupting(signal.SIGTERM, signal.SIGHUP), ExitStack() as held:
         program = installations.find(reference, held)
-        profile = profiles.load(reference.settings or settings_name)
+        profile = layers.of(settings_name, reference.settings)
         options = profiles.compile(profile, program.family, program.version).options
         home = (
             held.enter_context(

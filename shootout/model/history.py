@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, field
+from msgspec import Meta
 
 from shootout.model.plan import Cell, Load, Metric
 from shootout.model.run import WorkloadRecord
@@ -45,8 +45,8 @@ class Baseline(Value):
     load: Load
     servers: dict[str, BaselineServer]
     cells: tuple[BaselineCell, ...]
-    machine: dict[str, str] = field(default_factory=dict)  # fingerprint.facts; empty in older files
-    digest: str = ""  # of the workload and its statements; "" in older files
+    machine: dict[str, str]  # fingerprint.facts
+    digest: str  # of the workload and its statements
 
 
 class HistoryPoint(Value):
@@ -119,5 +119,5 @@ class LedgerEntry(Value):
     verdict: Verdict
     starts: Annotated[int, Meta(ge=2)]
     spreads: dict[Metric, float]  # standard deviations of the starts' log-ratios
-    margin: float | None = None  # the throughput margin applied; None in older entries
+    margin: float | None = None  # the throughput margin applied; None: throughput was not judged
     runner: str = ""  # fingerprint; stored once per file, filled in on reading

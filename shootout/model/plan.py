@@ -143,7 +143,7 @@ class Planned(Value):
 
 
 Isolation = Literal["auto", "share", "pause", "exclusive"]
-PlacementName = Literal["auto", "apart", "shared", "halves", "free"]
+PlacementName = Literal["auto", "apart", "shared"]
 
 
 class Sampling(Value):
@@ -159,11 +159,9 @@ class Sampling(Value):
     # During another server's slice a server keeps running (share) or is stopped (pause); or each server has
     # all its slices in one stretch while the others are stopped (exclusive). auto: see `isolated`.
     isolation: Isolation = "auto"
-    placement: PlacementName = "auto"  # CPUs of client and servers: machine.placements
+    placement: PlacementName = "auto"  # CPUs of client and servers: machine.placement
     half_width: Share = 0.015  # of the log-ratio's interval; once it is narrower, no further start is needed
     budget_s: Seconds = 420.0  # for all starts of a run, restarts included
-    # Use the placement and slice length that `doctor --calibrate` found best on this runner, if it has run.
-    calibrated: bool = True
 
     def isolated(self, *, writes: bool, ours: bool) -> Sampling:
         """Resolve `auto` for one block: pause if the workload writes and we can stop all servers, else share.

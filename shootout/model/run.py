@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from msgspec import field, structs
+from msgspec import field
 
-from shootout.model.plan import Block, Cell, Planned, Profile, Sampling, block_key
+from shootout.model.plan import Block, Cell, Planned, Profile, block_key
 from shootout.model.value import Protocol, Value
 from shootout.model.workload import Distribution
 
@@ -55,27 +55,6 @@ class Finding(Value):
         return Warning(code=self.code, text=f"{self.what}: {self.found}. {self.why}")
 
 
-class Trial(Value):
-    """The A/A noise of one CPU placement and slice length."""
-
-    placement: str  # machine.placements
-    slice_s: float
-    # Noise of the log-ratio over one second of measurement; over four seconds it is half of that.
-    spread: float
-    visits: int  # stretches of measurement, over all blocks
-
-
-class Calibration(Value):
-    """The placement and slice length with the least A/A noise on a runner."""
-
-    format: Literal[1]
-    runner: str  # fingerprint
-    measured: str  # ISO, UTC
-    server: str  # reference
-    best: Trial
-    trials: tuple[Trial, ...]  # all, the default first
-
-
 class Runner(Value):
     """The machine that measured. Runs are comparable only if the fingerprints are equal."""
 
@@ -91,13 +70,6 @@ class Runner(Value):
     placement: Placement
     warnings: tuple[Warning, ...] = ()
     facts: dict[str, str] = field(default_factory=dict)  # input of the fingerprint
-    calibration: Calibration | None = None  # None: placement and slice length are the profile's
-
-    def sampling(self, requested: Sampling) -> Sampling:
-        """The requested sampling with this runner's calibrated slice length."""
-        if self.calibration is None:
-            return requested
-        return structs.replace(requested, slice_s=self.calibration.best.slice_s)
 
 
 class SettingRecord(Value):
@@ -225,7 +197,7 @@ class StartRecord(Value, tag="start", tag_field="record"):
     samples: tuple[Samples, ...]  # in the block's order
     confirming: bool = False  # made to confirm a change seen in earlier starts
     aa_control: Samples | None = field(default=None, name="twin")  # a second instance of the base
-    spent_s: float | None = None  # budget spent by the end of this start; None: before format 4
+    spent_s: float | None = None  # budget spent by the end of this start; None: not recorded
 
 
 class FailureRecord(Value, tag="failure", tag_field="record"):

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import structs
 
 from shootout import _engine, files
-from shootout.analysis import acknowledgements, compare, explained, ledger
+from shootout.analysis import acknowledgements, explained, ledger
 from shootout.analysis.explained import Explained
 from shootout.document import explanations, journal, merge
 from shootout.errors import InputError
@@ -42,7 +42,6 @@ class Whole(NamedTuple):
 
     document: RunDocument
     comparison: Comparison
-    others: tuple[CellComparison, ...]  # verdicts for every pair of non-base servers
     explained: tuple[Explained, ...] = ()
 
 
@@ -50,7 +49,6 @@ class Whole(NamedTuple):
 class JudgedRun:
     """A judged run: the summary in memory, the whole on demand."""
 
-    key: str  # changes with the document, its verdicts, acknowledgements and explanations
     comparison: Comparison  # verdicts and main figures; no settings, counters or tests
     aa_entries: tuple[LedgerEntry, ...]
     whole: Callable[[], Whole]
@@ -89,15 +87,11 @@ class Summary(Value):
         return cls(comparison=slim, aa_entries=entries)
 
 
-def in_memory(
-    document: RunDocument, comparison: Comparison, others: Sequence[CellComparison] = ()
-) -> JudgedRun:
+def in_memory(document: RunDocument, comparison: Comparison) -> JudgedRun:
     """A judged run that is not on disk."""
-    whole = Whole(document, comparison, tuple(others))
+    whole = Whole(document, comparison)
     summary = Summary.of(comparison)
-    return JudgedRun(
-        digest(msgspec.json.encode(whole)), summary.comparison, summary.aa_entries, lambda: whole
-    )
+    return JudgedRun(summary.comparison, summary.aa_entries, lambda: whole)
 
 
 def run(path: Path, acknowledged: Sequence[Acknowledgement] = ()) -> JudgedRun:
@@ -151,18 +145,18 @@ def gc_disabled() -> Iterator[None]:
             gc.enable()
 
 
-def store(path: Path, whole: Whole, judge: Judge | None = None) -> tuple[_Sources, Summary]:
-    """Cache a judged run if its folder is writable; returns the file's first two lines."""
+def store(path: Path, whole: Whole, judge: Judge | None = None) -> Summary:
+    """Cache a judged run if its folder is writable; returns its summary."""
     judge = judge or Judge(path.parent)
     header = whole.comparison.header
     fingerprints = (runner.fingerprint for runner in header.runners)
     sources = _sources(path, header.run, fingerprints, judge)
     summary = Summary.of(whole.comparison)
-    lines = [msgspec.json.encode(each) for each in (sources, summary, (whole.comparison, whole.others))]
+    lines = [msgspec.json.encode(each) for each in (sources, summary, whole.comparison)]
     file = _cache_file(path)
     with suppress(OSError):
         files.replace(file, b"\n".join(lines))
-    return sources, summary
+    return summary
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -186,22 +180,18 @@ def _sources(path: Path, run: str, runners: Iterable[str], judge: Judge) -> _Sou
 
 
 def _run(path: Path, judge: Judge, acknowledged: Sequence[Acknowledgement]) -> JudgedRun:
-    sources, summary = _cached(path, judge) or store(path, _judge(path, judge), judge)
-    comparison, changed = summary.comparison, []
-    if acknowledged:
-        comparison = acknowledgements.applied(comparison, acknowledged)
-        changed = [(c.acknowledged, c.warnings) for c in comparison.cells if c.verdict is Verdict.REGRESSED]
-    key = digest(msgspec.json.encode(sources), msgspec.json.encode(changed))
-    return JudgedRun(key, comparison, summary.aa_entries, lambda: _whole(path, judge, acknowledged))
+    summary = _cached(path, judge) or store(path, _judge(path, judge), judge)
+    comparison = acknowledgements.applied(summary.comparison, acknowledged)
+    return JudgedRun(comparison, summary.aa_entries, lambda: _whole(path, judge, acknowledged))
 
 
-def _cached(path: Path, judge: Judge) -> tuple[_Sources, Summary] | None:
-    """The file's first two lines, if the run's sources are unchanged."""
+def _cached(path: Path, judge: Judge) -> Summary | None:
+    """The file's second line, if the run's sources are unchanged."""
     try:
         with _cache_file(path).open("rb") as file:
             sources = msgspec.json.decode(file.readline(), type=_Sources)
             if sources == _sources(path, sources.run, sources.runners, judge):
-                return sources, msgspec.json.decode(file.readline(), type=Summary)
+                return msgspec.json.decode(file.readline(), type=Summary)
     except (OSError, msgspec.DecodeError):
         pass
     return None
@@ -210,8 +200,7 @@ def _cached(path: Path, judge: Judge) -> tuple[_Sources, Summary] | None:
 def _whole(path: Path, judge: Judge, acknowledged: Sequence[Acknowledgement]) -> Whole:
     try:
         line = _cache_file(path).read_bytes().split(b"\n", 2)[2]
-        comparison, others = msgspec.json.decode(line, type=tuple[Comparison, tuple[CellComparison, ...]])
-        whole = Whole(journal.read(path), comparison, others)
+        whole = Whole(journal.read(path), msgspec.json.decode(line, type=Comparison))
     except (OSError, IndexError, msgspec.DecodeError):
         whole = _judge(path, judge)
     return whole._replace(
@@ -229,9 +218,7 @@ def _explained(results: Path, run: str) -> Iterator[Explained]:
 
 def _judge(path: Path, judge: Judge) -> Whole:
     document = journal.read(path)
-    comparison = judge.compare(document)
-    others = compare.between_heads(document, comparison, judge.earlier(document.header))
-    return Whole(document, comparison, tuple(others))
+    return Whole(document, judge.compare(document))
 
 
 def _with_base(

@@ -22,7 +22,7 @@ from shootout.analysis.explained import Explained
 from shootout.measure.session import Endpoint
 from shootout.model.history import ChangePoint, HistorySeries
 from shootout.model.plan import Cell
-from shootout.model.run import Calibration, Progress
+from shootout.model.run import Progress
 from shootout.model.verdict import ClaimResult, Comparison, Outcome, Verdict
 from shootout.report import explanation, wording
 from shootout.runner.doctor import Report
@@ -301,8 +301,6 @@ def print_doctor(console: Console, report: Report) -> None:
     console.print(
         f"\nrunner {fingerprint}; doctor changes nothing: run the commands yourself", highlight=False
     )
-    if report.calibration is not None:
-        _print_calibration(console, report.calibration)
     console.print()
     if not report.noise or report.false_alarms is None:
         console.print(
@@ -335,30 +333,6 @@ def print_doctor(console: Console, report: Report) -> None:
             f"until {cells} show no false alarm, only confirmed regressions beyond the margin fail a gate",
             highlight=False,
         )
-
-
-def _print_calibration(console: Console, calibration: Calibration) -> None:
-    moment, server = wording.moment(calibration.measured), wording.visible(calibration.server)
-    console.print(f"\ncalibrated with {server}, {moment}", highlight=False)
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("placement")
-    for name in ("slices", "noise of one second", "visits"):
-        table.add_column(name, justify="right")
-    table.add_column("")
-    for trial in calibration.trials:
-        signs = [
-            word
-            for word, of in (("default", calibration.trials[0]), ("used", calibration.best))
-            if trial == of
-        ]
-        table.add_row(
-            trial.placement,
-            f"{1000 * trial.slice_s:g} ms",
-            numbers.percents(trial.spread),
-            str(trial.visits),
-            ", ".join(signs),
-        )
-    _print_whole(console, table)
 
 
 def cache_table(contents: Contents) -> Table:

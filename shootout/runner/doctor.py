@@ -11,10 +11,10 @@ from shootout.analysis import ledger, stats
 from shootout.analysis.power import flagged
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import THROUGHPUT, Cell, Policy
-from shootout.model.run import Calibration, Finding, Runner
+from shootout.model.run import Finding, Runner
 from shootout.model.value import Value
 from shootout.model.verdict import FalseAlarms
-from shootout.runner import calibration, disk, interference, machine, preflight
+from shootout.runner import disk, interference, machine, preflight
 from shootout.runner.host import Host
 from shootout.servers import native
 
@@ -41,7 +41,6 @@ class Report(Value):
     noise: tuple[CellNoise, ...]
     false_alarms: FalseAlarms | None
     aa_cells_wanting: int  # without a false alarm, until the rate is known to satisfy the policy
-    calibration: Calibration | None
 
 
 def examine(data: Path, results: Path, policy: Policy) -> Report:
@@ -50,8 +49,7 @@ def examine(data: Path, results: Path, policy: Policy) -> Report:
     `data`: where the servers' data will lie. Raises InputError.
     """
     runner = machine.inspect(data)
-    folder = results / ledger.FOLDER
-    entries = ledger.read(folder, runner.fingerprint)
+    entries = ledger.read(results / ledger.FOLDER, runner.fingerprint)
     false_alarms = ledger.false_alarms(entries, policy)
     return Report(
         runner=runner,
@@ -59,7 +57,6 @@ def examine(data: Path, results: Path, policy: Policy) -> Report:
         noise=noise(entries, policy),
         false_alarms=false_alarms,
         aa_cells_wanting=ledger.cells_needed(false_alarms, policy),
-        calibration=calibration.read(folder, runner.fingerprint),
     )
 
 

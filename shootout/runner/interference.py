@@ -35,7 +35,7 @@ class Process:
 class Snapshot:
     """The kernel's counters since boot."""
 
-    times: tuple[int, ...]  # of all CPUs, in ticks: user nice system idle iowait irq softirq steal
+    times: tuple[int, ...]  # Host.cpu_times
     waited_us: Mapping[str, int]  # that something waited, by the resource that was short
     processes: Mapping[tuple[int, str], Process]  # by pid and start time
 
@@ -53,7 +53,7 @@ def snapshot(host: Host) -> Snapshot:
     waited = {name: _PRESSURE.search(host.text(f"proc/pressure/{name}")) for name in PRESSURE_SHARES}
     found = (_process(host, name) for name in host.names("proc") if name.isdecimal())
     return Snapshot(
-        times=tuple(int(field) for field in host.text("proc/stat").split("\n", 1)[0].split()[1:9]),
+        times=host.cpu_times,
         waited_us={name: int(total[1]) for name, total in waited.items() if total},
         processes=dict(filter(None, found)),
     )

@@ -13,20 +13,17 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from msgspec import structs
-
 from shootout.document import fingerprint
 from shootout.errors import MeasureError
-from shootout.model.plan import PlacementName, Sampling
+from shootout.model.plan import PlacementName
 from shootout.model.run import Placement, Runner, Warning
-from shootout.runner import calibration, preflight
+from shootout.runner import preflight
 from shootout.runner.host import Disk, Host, Mount
 
-SHARED = "shared-cpu"  # code of a warning
 NOT_WARNED = ("virtual",)  # findings that are no warning: their consequences are
 
 
-def inspect(data_dir: Path, host: Host | None = None) -> Runner:
+def inspect(data_dir: Path, host: Host | None = None, name: PlacementName = "auto") -> Runner:
     """Describe this machine; `data_dir` is where the servers' data will lie.
 
     The fingerprint is made of `facts` that change results and survive a reboot: not the host's name, the
@@ -37,7 +34,7 @@ def inspect(data_dir: Path, host: Host | None = None) -> Runner:
     mount = host.mount(data)
     disk = host.disk(mount) if mount else None
     cpus = host.cpus
-    place = placement(cpus)
+    place = placement(cpus, name)
     facts = _facts(host, mount, disk)
     unfit = (each for each in preflight.findings(host, data) if not each.fit and each.code not in NOT_WARNED)
     return Runner(
@@ -56,56 +53,26 @@ def inspect(data_dir: Path, host: Host | None = None) -> Runner:
     )
 
 
-def with_placement(runner: Runner, sampling: Sampling, folder: Path) -> Runner:
-    """The runner with the CPU placement of the profile, or the best one of its calibration in `folder`.
+def placement(cpus: Sequence[int], name: PlacementName = "auto") -> Placement:
+    """Divide `cpus` between client and servers.
 
-    Raises InputError for a calibration that cannot be read.
-    """
-    found = calibration.read(folder, runner.fingerprint) if sampling.calibrated else None
-    places = placements(cpus_of(runner.placement), sampling.placement)
-    place = next(iter(places.values()))
-    if found is not None:
-        place = places.get(found.best.placement, place)
-    warnings = (*_shared_cpus(place), *(each for each in runner.warnings if each.code != SHARED))
-    return structs.replace(runner, placement=place, warnings=warnings, calibration=found)
-
-
-def placements(cpus: Sequence[int], first: PlacementName = "auto") -> dict[str, Placement]:
-    """The ways to divide `cpus` between client and servers, by name, `first` first and without duplicates.
-
-    Apart: about a quarter for the client, the rest for the servers. Auto: apart, but where that leaves the
-    servers one CPU, several reading threads get all of them: that halves the intervals
-    (docs/decisions/cpu-placement.md). A client and a server that only take turns share one CPU in all of
-    them: on two, every turn would wake an idle one, which on a virtual machine took two thirds of the time
-    and most of the noise (docs/validation.md).
+    apart: about a quarter for the client, the rest for the servers. shared: all for the servers. auto: apart,
+    but where that leaves the servers one CPU, several reading threads get all of them: that halves the
+    intervals (docs/decisions/cpu-placement.md). A client and a server that only take turns share one CPU
+    throughout: on two, every turn would wake an idle one, which on a virtual machine took two thirds of the
+    time and most of the noise (docs/validation.md).
     The client gets the first CPUs, so pass CPUs of one core side by side (`Host.by_core`).
     """
-    quarter, half = max(1, round(len(cpus) / 4)), max(1, len(cpus) // 2)
-    rest = cpus[quarter:] or cpus
-    ways: dict[str, tuple[Sequence[int], Sequence[int], Sequence[int]]] = {
-        "auto": (cpus[:quarter], rest, cpus if len(rest) == 1 < len(cpus) else ()),
-        "apart": (cpus[:quarter], rest, ()),
-        "shared": (cpus[:quarter], cpus, ()),
-        "halves": (cpus[:half], cpus[half:] or cpus, ()),
-        "free": (cpus, cpus, ()),
-    }
-    places: dict[str, Placement] = {}
-    for name in dict.fromkeys((first, *ways)):
-        client, servers, reading = (tuple(sorted(each)) for each in ways[name])
-        place = Placement(client=client, servers=servers, single=cpus[-1], reading=reading)
-        if place not in places.values():
-            places[name] = place
-    return places
-
-
-def placement(cpus: Sequence[int], name: PlacementName = "auto") -> Placement:
-    """One of `placements`."""
-    return next(iter(placements(cpus, name).values()))
-
-
-def cpus_of(place: Placement) -> tuple[int, ...]:
-    """Every CPU of a placement, in its original order."""
-    return Host().by_core({*place.client, *place.servers})
+    quarter = max(1, round(len(cpus) / 4))
+    client, rest = cpus[:quarter], cpus[quarter:] or cpus
+    servers = cpus if name == "shared" else rest
+    reading = cpus if name == "auto" and len(rest) == 1 < len(cpus) else ()
+    return Placement(
+        client=tuple(sorted(client)),
+        servers=tuple(sorted(servers)),
+        single=cpus[-1],
+        reading=tuple(sorted(reading)),
+    )
 
 
 @contextmanager
@@ -184,37 +151,31 @@ def run_queue_s(pid: int) -> float:
     return sum(int(each[1]) for each in found if each) / 1e9
 
 
-# The kernel's counters of a process, by their names in results.
-COUNTERS: Mapping[str, Callable[[int], float]] = {
-    "server_cpu_s": process_cpu_s,
-    "context_switches": context_switches,
-    "disk_written_bytes": bytes_written,
-    "run_queue_s": run_queue_s,
-}
-_COUNTER_NAMES = {
-    "server_cpu_s": "server CPU",
-    "context_switches": "context switches",
-    "disk_written_bytes": "bytes written to disks",
-    "run_queue_s": "waits for CPUs",
+# The kernel's counters of a process, by their names in results, with their titles.
+COUNTERS: Mapping[str, tuple[str, Callable[[int], float]]] = {
+    "server_cpu_s": ("server CPU", process_cpu_s),
+    "context_switches": ("context switches", context_switches),
+    "disk_written_bytes": ("bytes written to disks", bytes_written),
+    "run_queue_s": ("waits for CPUs", run_queue_s),
 }
 
 
 def counters(pid: int | None) -> dict[str, Callable[[], float]]:
     """Those of COUNTERS that can be read for a process; none if it is not visible from here."""
-    found: dict[str, Callable[[], float]] = {}
+    visible: dict[str, Callable[[], float]] = {}
     if pid is None:
-        return found
-    for name, read in COUNTERS.items():
+        return visible
+    for name, (_, read) in COUNTERS.items():
         with suppress(MeasureError):
             read(pid)
-            found[name] = partial(read, pid)
-    return found
+            visible[name] = partial(read, pid)
+    return visible
 
 
 def not_visible(pid: int | None, *others: str) -> tuple[Warning, ...]:
     """A warning that names the counters of a server that cannot be read, and `others`; none if all can."""
     visible = counters(pid)
-    missing = [*(title for name, title in _COUNTER_NAMES.items() if name not in visible), *others]
+    missing = [*(title for name, (title, _) in COUNTERS.items() if name not in visible), *others]
     if not missing:
         return ()
     return (Warning(code="not-visible", text=f"Not visible from here: {', '.join(missing)}."),)
@@ -264,7 +225,7 @@ def _shared_cpus(place: Placement) -> tuple[Warning, ...]:
         return ()
     where = " for workloads that only read" if place.reading else ""
     text = f"Load engine and servers share CPUs{where}: ratios include some of the engine's work."
-    return (Warning(code=SHARED, text=text),)
+    return (Warning(code="shared-cpu", text=text),)
 
 
 def _gone(pid: int) -> MeasureError:

@@ -79,7 +79,6 @@ class External(Running):
 
     @property
     def login(self) -> Login:
-        """What the load engine logs in with."""
         return Login(self.dsn.where, self.dsn.user, self._password)
 
     def connect(self, **options: Any) -> Connection[Cursor]:
@@ -130,17 +129,14 @@ class External(Running):
         return f"\nThe server at {self.dsn.where} no longer answers: {failure}" if failure else ""
 
     def stop(self) -> None:
-        """Disconnect."""
         self.hang_up()
 
     def kill(self) -> None:
-        """Disconnect."""
         self.hang_up()
 
     # --- schemas --------------------------------------------------------------------------------------
 
     def creating(self, schema: str) -> tuple[str, ...]:
-        """The statements that create and mark a schema."""
         return (
             *super().creating(schema),
             f"CREATE TABLE {schema}.{MARK} "

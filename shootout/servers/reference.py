@@ -62,8 +62,7 @@ def _parse(text: str) -> ServerReference:
     if archive.is_url(rest):
         return _archive(rest)
     try:
-        where, settings = (rest, None) if rest and _directory(rest).is_dir() else _split(rest, text)
-        directory = _directory(where)
+        directory, settings = _directory_and_settings(rest, text)
         layout.find_mysqld(directory)
     except OSError as error:
         raise InputError(f"server {text!r}: cannot be read: {error.strerror}") from None
@@ -79,21 +78,12 @@ def missing(text: str) -> ServerReference | None:
     if kind != "path" or archive.is_url(rest):
         return None
     try:
-        where, settings = (rest, None) if rest and _directory(rest).is_dir() else _split(rest, text)
-        directory = _directory(where)
+        directory, settings = _directory_and_settings(rest, text)
         if directory.exists():
             return None
     except (OSError, ValueError, RuntimeError):  # reported by `parse`
         return None
     return ServerReference(source="path", target=str(directory), settings=settings, name=name)
-
-
-def parse_list(text: str) -> tuple[ServerReference, ...]:
-    """Read comma-separated references. Raises InputError like `parse`, and for an empty list."""
-    parts = [part for part in text.split(",") if part.strip()]
-    if not parts:
-        raise InputError(f"servers {text!r}: expected at least one: {FORMS}")
-    return tuple(parse(part) for part in parts)
 
 
 def without_password(text: str) -> str:
@@ -217,6 +207,14 @@ def _split(written: str, text: str) -> tuple[str, str | None]:
     return target, settings or None
 
 
+def _directory_and_settings(written: str, text: str) -> tuple[Path, str | None]:
+    """Read `DIR[@settings]`; a directory of the full name comes first."""
+    if written and _directory(written).is_dir():
+        return _directory(written), None
+    where, settings = _split(written, text)
+    return _directory(where), settings
+
+
 def _directory(text: str) -> Path:
     return Path(os.path.abspath(Path(text).expanduser()))  # noqa: PTH100 (a link's own name makes the better label)
 
@@ -230,5 +228,5 @@ def _shortest_tails(paths: Iterable[str]) -> dict[str, str]:
         length = next(
             (n for n in range(1, len(mine)) if all(theirs[-n:] != mine[-n:] for theirs in others)), len(mine)
         )
-        result[path] = re.sub(r"[^A-Za-z0-9._+:-]+|::+", "-", "-".join(mine[-length:])).strip("-:") or "root"
+        result[path] = re.sub(r"[^A-Za-z0-9._+=:-]+|::+", "-", "-".join(mine[-length:])).strip("-:") or "root"
     return result

@@ -48,6 +48,7 @@ _OUTPUT_PATHS = {
     *("innodb_temp_data_file_path", "innodb_temp_tablespaces_dir", "innodb_tmpdir", "innodb_undo_directory"),
     *("innodb_data_file_path", "log_bin", "log_bin_index", "relay_log", "relay_log_index"),
 }
+POOL, POOL_OF_DATA = "buffer_pool_bytes", "buffer_pool_of_data"  # they exclude each other
 _OPTION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SIZE = re.compile(r"[0-9]{1,20}")
 _HARMLESS = {
@@ -107,7 +108,7 @@ def load(name_or_file: str) -> SettingsProfile:
     else:
         file = toml.find(name_or_file, DIRECTORY, "settings profile")
         written = toml.load(file, SettingsFile)
-    if {"buffer_pool_bytes", "buffer_pool_of_data"} <= written.settings.keys():
+    if {POOL, POOL_OF_DATA} <= written.settings.keys():
         raise InputError(f"{file}: settings: buffer_pool_bytes and buffer_pool_of_data exclude each other")
     for name, why in written.lacking.items():
         if name not in written.settings:
@@ -118,7 +119,7 @@ def load(name_or_file: str) -> SettingsProfile:
         description=written.description,
         settings={name: _checked(file, name, value) for name, value in written.settings.items()},
         lacking=written.lacking,
-        options=_checked_options(file, written.options),
+        options=checked_options(file, written.options),
     )
 
 
@@ -140,8 +141,8 @@ def compile(
     requests: dict[str, Request] = {}
     for name, requested in profile.settings.items():
         target, value, note = name, requested, ""
-        if name == "buffer_pool_of_data":
-            target = "buffer_pool_bytes"
+        if name == POOL_OF_DATA:
+            target = POOL
             value, note = _pool_bytes(profile, datasets)
         setting = SETTINGS[target]
         row = setting.row(value, family, version, plugins)
@@ -261,7 +262,7 @@ def _checked(file: Path, name: str, value: Scalar) -> Scalar:
     return value
 
 
-def _checked_options(file: Path, options: Mapping[str, str]) -> dict[str, str]:
+def checked_options(file: str | Path, options: Mapping[str, str]) -> dict[str, str]:
     """The options without `_INSTANCE_OPTIONS`; of two spellings of one option the later one wins."""
     checked: dict[str, tuple[str, str]] = {}
     for option, value in options.items():
@@ -279,7 +280,7 @@ def _checked_options(file: Path, options: Mapping[str, str]) -> dict[str, str]:
     return dict(checked.values())
 
 
-def _require_printable(file: Path, name: str, value: str) -> None:
+def _require_printable(file: str | Path, name: str, value: str) -> None:
     """Reject line breaks above all: they would start another option or group in the server's my.cnf."""
     if not value.isprintable():
         raise InputError(f"{file}: {name}: expected printable characters, found {reprlib.repr(value)}")

@@ -58,12 +58,12 @@ def test_what_must_not_be_compared_differs_by_name(
 
 def test_another_placement_is_no_other_machine_and_differs_all_the_same(tmp_path: Path) -> None:
     kvm = machine.inspect(Path("/data"), a_host("kvm", tmp_path))
-    other = structs.replace(kvm, placement=machine.placements((0, 1))["shared"])
+    other = structs.replace(kvm, placement=machine.placement((0, 1), "shared"))
     assert fingerprint.difference(fingerprint.facts(kvm), fingerprint.facts(kvm)) == ""
     assert fingerprint.difference(fingerprint.facts(kvm), fingerprint.facts(other)) == (
         "placement load on CPU 0, servers on 1, reading on 0,1, now load on CPU 0, servers on 0,1"
     )
-    assert fingerprint.difference({}, fingerprint.facts(kvm)) == ""  # of a run that did not keep them
+    assert fingerprint.difference({}, fingerprint.facts(kvm)) == ""  # not known
 
 
 def test_another_filesystem_is_another_fingerprint(tmp_path: Path) -> None:

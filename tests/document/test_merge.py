@@ -22,7 +22,7 @@ from shootout.model.plan import Block, Planned
 from shootout.model.run import EndRecord, FailureRecord, RunDocument, RunHeader, Samples, StartRecord
 from shootout.model.verdict import Interval, Verdict
 from tests import builders
-from tests.document.test_journal import GOLDEN_3, a_start
+from tests.document.test_journal import GOLDEN, a_start
 from tests.measure.test_campaign import a_sample
 
 BASE, HEAD = builders.BASE, builders.HEAD
@@ -160,9 +160,9 @@ def test_merging_again_replaces_what_was_incomplete(shards: list[Path], tmp_path
 
 def test_a_run_of_no_shards_is_merged_from_itself(tmp_path: Path) -> None:
     path = tmp_path / "golden.jsonl"
-    path.write_text(GOLDEN_3)
+    path.write_text(GOLDEN)
     found = journal.read(merged([path], tmp_path / "out"))
-    assert found.starts == (a_start(),)
+    assert found.starts == (a_start(spent_s=2.5),)
     assert [part.blocks for part in found.header.parts] == [("reads-t4",)]
 
 

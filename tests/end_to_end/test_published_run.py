@@ -86,9 +86,9 @@ def test_a_published_comparison_is_repeated(lab: Lab, tmp_path: Path) -> None:
     }
     assert rows_read[myisam.label] < rows_read[head.label] / 100
 
-    items = "suites/test_oltp.py::test_oltp_"
-    assert f"{items}read_only[prepared-{BASE}-t1] PASSED" in done.stdout
-    assert f"{items}read_write[path:mysql-4.1-t1] PASSED" in done.stdout
+    items = "suites/test_oltp.py::test_oltp"
+    assert f"{items}[oltp_read_only.prepared-{BASE}-t1] PASSED" in done.stdout
+    assert f"{items}[oltp_read_write-path:mysql-4.1-t1] PASSED" in done.stdout
     claims = "suites/test_published.py::test_published"
     assert f"{claims}[plugin-gain] SKIPPED" in done.stdout
     assert f"{claims}[slower-each-version] " in done.stdout

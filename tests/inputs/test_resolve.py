@@ -34,7 +34,7 @@ def test_options_win_over_the_profile() -> None:
         Block(workload="oltp_read_only", dataset=DATASET, threads=threads, servers=labels)
         for threads in (16, 2)
     )
-    assert (made.seed, made.port) == (5, 20000)
+    assert (made.seed, made.place.port) == (5, 20000)
     assert made.profile.servers == (HEAD, f"{HEAD}@defaults")
     assert made.profile.workloads == ("oltp_read_only",)
     assert made.profile.threads == (16, 2)
@@ -50,9 +50,9 @@ def test_the_load_and_the_scale_win_over_the_profile_too(tmp_path: Path) -> None
     )
     as_written = planned(profile=str(profile))
     assert as_written.profile.load == Load(rate=50, reconnect=True)
-    assert as_written.programs["oltp_read_only"].pace == Open(rate=50)
-    assert as_written.workloads["oltp_read_only"].options["point_selects"] == 2
-    assert as_written.workloads["oltp_read_only"].distribution == Gaussian()
+    assert as_written.workloads["oltp_read_only"].program.pace == Open(rate=50)
+    assert as_written.workloads["oltp_read_only"].workload.options["point_selects"] == 2
+    assert as_written.workloads["oltp_read_only"].workload.distribution == Gaussian()
     made = app.plan(
         Selection.read(
             profile=str(profile),
@@ -66,7 +66,7 @@ def test_the_load_and_the_scale_win_over_the_profile_too(tmp_path: Path) -> None
         )
     )
     assert made.profile.load == Load(protocol="prepared", think="exponential", think_s=0.25, reconnect=True)
-    assert made.datasets["oltp_read_only"].key == "sbtest-3x7-myisam-seed1"
+    assert made.workloads["oltp_read_only"].dataset.key == "sbtest-3x7-myisam-seed1"
     (record,) = made.records
     assert (record.name, record.written, record.protocol) == ("oltp_read_only",) * 2 + ("prepared",)
     assert (record.options["range_size"], record.options["point_selects"]) == (5, 2)
@@ -96,14 +96,14 @@ def test_a_scale_is_recorded_and_options_win_over_it(tmp_path: Path) -> None:
 
 def test_where_data_lies_and_what_is_around_containers(tmp_path: Path) -> None:
     as_shipped = planned()
-    assert (as_shipped.data, as_shipped.profile.container) == (None, Container())
+    assert (as_shipped.place.data, as_shipped.profile.container) == (None, Container())
     profile = tmp_path / "mine.toml"
     profile.write_text(
         "description = 'd'\nworkloads = ['oltp_read_only']\nthreads = [1]\nservers = ['image:mysql:8.4']\n"
         "[container]\nnetwork = 'bridge'\nmemory = '512M'\n"
     )
     written = planned(profile=str(profile), data=str(tmp_path))
-    assert written.data == tmp_path
+    assert written.place.data == tmp_path
     assert written.profile.container == Container(network="bridge", memory="512M")
     assert written.profile.container.memory_bytes == 512 * 2**20
     assert written.given["--data"] == str(tmp_path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
@@ -21,8 +21,14 @@ from shootout.analysis import compare
 from shootout.document import journal, resume
 from shootout.inputs.options import Selection
 from shootout.measure import campaign, plan
+from shootout.measure.bench import Bench, Instances
+from shootout.measure.campaign import Campaign
+from shootout.measure.dataset import Loaded
+from shootout.measure.participants import Participant
+from shootout.measure.recorder import Recorder
+from shootout.measure.rounds import OnRound
 from shootout.model.plan import Block
-from shootout.model.run import EndRecord, RunDocument, Samples, StartRecord
+from shootout.model.run import RunDocument, Samples, ServerRecord, StartRecord
 from shootout.model.verdict import CellComparison
 from shootout.servers.running import Running
 from tests import builders
@@ -42,6 +48,7 @@ starts_max = 5
 [policy]
 confirm_starts = 2
 """
+LOADED = Loaded(checksum="c", load_s=0.0)
 ONE = Histogram()
 ONE.record(1_000_000)
 
@@ -55,13 +62,13 @@ def a_plan(folder: Path, **options: Any) -> plan.Plan:
 # --- at every moment ------------------------------------------------------------------------------
 
 
-class Stopped(BaseException):
+class StoppedError(BaseException):
     """As a process is by kill -9: nothing is done afterwards."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Instance:
-    """A server that is there, and no more."""
+    """A running server that needs no machine."""
 
     label: str
 
@@ -72,9 +79,24 @@ class Instance:
         pass
 
 
-@dataclass
-class Rehearsal(campaign._Campaign):
-    """A run whose starts take no time, of servers that are noted instead of started.
+@dataclass(frozen=True)
+class Server:
+    """A server whose starts are noted."""
+
+    label: str
+    restarted: list[str]
+
+    def start(self, template: Loaded, home: Path, cpus: Sequence[int]) -> Running:
+        self.restarted.append(self.label)
+        return cast(Running, Instance(self.label))
+
+    def record(self, template: Loaded | None = None, instance: Running | None = None) -> ServerRecord:
+        return builders.a_server(self.label)
+
+
+@dataclass(frozen=True)
+class Rehearsal(Bench):
+    """Measures blocks in no time.
 
     It is stopped before its `stops`th block; a head that `dies` does so in that start of its last block.
     """
@@ -82,28 +104,27 @@ class Rehearsal(campaign._Campaign):
     stops: int = 10**6
     dies: int = 0
     taken: list[tuple[str, int]] = field(default_factory=list)
-    restarted: list[str] = field(default_factory=list)
 
-    def prepare(self) -> None:
-        for label in self.plan.servers:
-            self._record_server(builders.a_server(label))
-            self.ready[label] = cast(Any, (None, None))
-
-    def _start_server(self, label: str, start: int) -> Running | None:
-        self.restarted.append(label)
-        return cast(Running, Instance(label))
-
-    def _one_block(
-        self, block: Block, start: int, instances: Mapping[str, Running], generator: Random
+    def measure(
+        self, block: Block, start: int, instances: Instances, generator: Random, on_round: OnRound
     ) -> StartRecord | None:
         if len(self.taken) == self.stops:
-            raise Stopped
+            raise StoppedError
         self.taken.append((block.key, start))
-        if start == self.dies and block == self.plan.blocks[-1] and HEAD in instances:
-            self._fail_cell(block.cell(HEAD), start, "it died")
-            instances = {BASE: instances[BASE]}
-        samples = tuple(a_sample(block, start, label) for label in instances)
-        return StartRecord(block=block.key, start=start, order=((0, 1),) * 8, samples=samples)
+        on_round("measure", 1, 8)
+        labels = [participant.label for participant in instances if not participant.control]
+        if start == self.dies and block == self.plan.blocks[-1] and HEAD in labels:
+            self.recorder.fail(block.cell(HEAD), start, "it died")
+            labels = [BASE]
+        samples = tuple(a_sample(block, start, label) for label in labels)
+        controls = [a_sample(block, start, "control") for participant in instances if participant.control]
+        return StartRecord(
+            block=block.key,
+            start=start,
+            order=((0, 1),) * 8,
+            samples=samples,
+            aa_control=structs.replace(controls[0], server=BASE) if controls else None,
+        )
 
 
 def a_sample(block: Block, start: int, label: str) -> Samples:
@@ -132,25 +153,35 @@ def a_sample(block: Block, start: int, label: str) -> Samples:
     )
 
 
-def rehearsed(results: Path, planned: plan.Plan, **fields: Any) -> list[tuple[str, int]]:
+def rehearsed(
+    results: Path, planned: plan.Plan, restarted: list[str] | None = None, **fields: Any
+) -> list[tuple[str, int]]:
     """Run until it is over or stopped, as measure() does, going on with what there is; what was measured."""
     found = resume.find(results, None, pytest.fail)
-    resumed = found is not None
     if found is not None and resume.is_finished(found[1]):
         return []
-    writer = journal.Writer(results, RUN, resumed=resumed)
-    rehearsal = Rehearsal(
-        planned, builders.a_runner(), RUN, results, cast(Any, None), lambda progress: None, None, **fields
-    )
-    rehearsal.journal = journal.Journal(writer, campaign._resumed if resumed else rehearsal.header)
-    if resumed:
-        rehearsal.continue_(journal.read(writer.path))
-    rehearsal.prepare()
+    writer = journal.Writer(results, RUN, resumed=found is not None)
+    runner = builders.a_runner()
+    if found is None:
+        recorder = Recorder.begin(writer, campaign._header(planned, RUN, runner), 0.0)
+    else:
+        planned = campaign._same_plan(planned, found[1], runner)
+        recorder = Recorder.go_on(writer, found[1], 0.0)
+    restarted = [] if restarted is None else restarted
+    participants = []
+    for label in planned.servers:
+        recorder.add_server(builders.a_server(label))
+        server = cast(Any, Server(label, restarted))
+        participants.append(Participant(label, server, LOADED, results / label))
+    participants.append(replace(participants[0], control=True, home=results / "control"))
+    rehearsal = Rehearsal(planned, runner, recorder, **fields)
     try:
-        rehearsal.measure()
-    except Stopped:
+        Campaign(planned, recorder, participants, rehearsal, lambda progress: None).measure(
+            results / "ledger"
+        )
+    except StoppedError:
         return rehearsal.taken
-    rehearsal.journal.end(EndRecord(finished="2026-11-20T03:00:00Z", elapsed_s=1.0, interrupted=False))
+    recorder.end(interrupted=False)
     return rehearsal.taken
 
 

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shootout.errors import InputError
-from shootout.inputs import workload
 from shootout.paths import FIXTURES
 from tests.builders import BASE, HEAD
 from tests.plans import SLOTS, planned, slots
@@ -22,8 +21,8 @@ def test_the_quick_profile_is_the_default() -> None:
         for threads in (1, 8, 32)
     ]
     assert all(block.servers == (BASE, HEAD) for block in made.blocks)
-    assert made.programs.keys() == {"oltp_point_select", "oltp_read_only", "oltp_read_write"}
-    assert made.port is None
+    assert made.workloads.keys() == {"oltp_point_select", "oltp_read_only", "oltp_read_write"}
+    assert made.place.port is None
     assert made.profile_name == "quick"
 
 
@@ -40,7 +39,7 @@ def test_a_profiles_options_may_be_of_workloads_left_out(tmp_path: Path) -> None
         "did you mean 'point_selects'?"
     )
     made = planned(profile=str(profile), workloads="oltp_delete")
-    assert made.workloads["oltp_delete"].options == {}
+    assert made.workloads["oltp_delete"].workload.options == {}
 
 
 def test_a_workload_may_name_its_protocol() -> None:
@@ -51,7 +50,7 @@ def test_a_workload_may_name_its_protocol() -> None:
         ("oltp_read_only.prepared", "prepared"),
         ("bulk_insert.text", "text"),
     ]
-    assert made.programs["oltp_read_only.prepared"].prepared
+    assert made.workloads["oltp_read_only.prepared"].program.prepared
     said = "^workload bulk_insert.prepared: it supports only the text protocol$"
     with pytest.raises(InputError, match=said):
         planned(workloads="bulk_insert.prepared")
@@ -158,7 +157,7 @@ def test_the_showcase_spans_both_families_and_ends_within_an_hour() -> None:
 def test_a_workload_keeps_the_protocol_that_it_needs() -> None:
     made = planned(workloads="bulk_insert,oltp_read_only", protocol="prepared", threads="1")
     assert [record.protocol for record in made.records] == ["text", "prepared"]
-    assert not made.programs["bulk_insert"].prepared
+    assert not made.workloads["bulk_insert"].program.prepared
 
 
 def test_the_same_server_twice_is_two() -> None:
@@ -172,8 +171,7 @@ def test_a_workload_file_goes_by_its_name(tmp_path: Path) -> None:
     mine.write_text((FIXTURES / "workloads" / "oltp_point_select.toml").read_text())
     made = planned(workloads=f"{mine},oltp_point_select", threads="1")
     assert [block.workload for block in made.blocks] == ["my_reads", "oltp_point_select"]
-    assert made.programs["my_reads"] == made.programs["oltp_point_select"]
-    assert "my_reads" not in workload.shipped()
+    assert made.workloads["my_reads"].program == made.workloads["oltp_point_select"].program
 
 
 def test_two_workloads_of_one_name_are_refused(tmp_path: Path) -> None:
@@ -205,7 +203,7 @@ def test_a_workload_says_which_dataset_it_runs_on(tmp_path: Path) -> None:
         "oltp_point_select": "sbtest-2x9-myisam-seed4",
         "oltp_read_only": "sbtest-2x9-myisam-seed4",
     }
-    assert {name: dataset.key for name, dataset in made.datasets.items()} == keys
+    assert {name: bound.dataset.key for name, bound in made.workloads.items()} == keys
     assert {cell.workload: cell.dataset for cell in made.cells} == keys
     assert [dataset.kind for dataset in made.loaded] == ["tpcc", "own", "sbtest"]
     part = made.only([cell for cell in made.cells if cell.workload == "oltp_read_only"])
@@ -234,7 +232,7 @@ def test_what_is_no_seed_is_refused(seed: str) -> None:
 @pytest.mark.parametrize(("servers", "last"), [(1, 65535), (2, 65534), (3, 65533)])
 def test_every_server_gets_a_port(servers: int, last: int) -> None:
     names = ",".join([HEAD] * servers)
-    assert planned(servers=names, port=str(last)).port == last
+    assert planned(servers=names, port=str(last)).place.port == last
     with pytest.raises(InputError, match=rf"expected a number from 1024 to {last}$"):
         planned(servers=names, port=str(last + 1))
 

@@ -73,6 +73,7 @@ def measured(
     hidden: tuple[int, ...] = (),
     *,
     stop: Callable[[int, bool], None] = lambda server, stopped: None,
+    control: int | None = None,
 ) -> Measured:
     used_s = [0.0] * servers
     work = [0.0] * servers
@@ -88,7 +89,9 @@ def measured(
 
         cpu_s = None if index in hidden else spend
         name = "abcdefgh"[index]
-        return ServerHandle(name, cpu_s, count, lambda words: f"server says: {words}", partial(stop, index))
+        return ServerHandle(
+            name, cpu_s, count, lambda words: f"server says: {words}", partial(stop, index), index == control
+        )
 
     return measure_block(
         "block",
@@ -128,7 +131,7 @@ def test_orders_are_random_and_repeatable() -> None:
 def test_a_steady_block_is_measured_for_the_time_asked() -> None:
     driver = FakeDriver(tps=lambda server, number: 1000.0 * (server + 1))
     result = measured(driver)
-    assert result.failures == {}
+    assert result.failures == (None, None)
     assert result.record is not None
     assert (result.record.block, result.record.start) == ("block", 3)
     assert len(result.record.order) == 12
@@ -285,7 +288,9 @@ def test_slices_grow_with_the_pace(load: Load, window_s: float, ramp_s: float) -
 def test_a_server_that_fails_leaves_the_others_measured() -> None:
     driver = FakeDriver(tps=lambda server, number: 1000.0, fails=(1, 20))
     result = measured(driver, servers=3)
-    assert result.failures == {"b": "server says: error 1064: You have an error in your SQL syntax"}
+    assert result.failures == (
+        None, "server says: error 1064: You have an error in your SQL syntax", None
+    )  # fmt: skip
     assert result.record is not None
     whole, torn, other = result.record.samples
     assert len(whole.transactions) == len(other.transactions) == 12
@@ -293,10 +298,19 @@ def test_a_server_that_fails_leaves_the_others_measured() -> None:
     assert all(1 not in order for order in result.record.order[len(torn.transactions) :])
 
 
+def test_an_aa_control_has_a_place_of_its_own() -> None:
+    record = measured(FakeDriver(lambda server, number: 1000.0), servers=3, control=2).record
+    assert record is not None
+    assert [samples.server for samples in record.samples] == ["a", "b"]
+    assert record.aa_control is not None
+    assert record.aa_control.server == "c"
+    assert set(record.order[0]) == {0, 1, 2}
+
+
 def test_a_server_that_fails_while_warming_is_not_in_the_record() -> None:
     driver = FakeDriver(tps=lambda server, number: 1000.0, fails=(0, 2))
     result = measured(driver)
-    assert list(result.failures) == ["a"]
+    assert [reason is None for reason in result.failures] == [False, True]
     assert result.record is not None
     assert [samples.server for samples in result.record.samples] == ["b"]
 
@@ -354,7 +368,8 @@ def test_a_server_that_fails_is_not_left_stopped() -> None:
     processes = Processes()
     sampling = structs.replace(SAMPLING, isolation="pause")
     driver = FakeDriver(tps=lambda server, number: 1000.0, fails=(1, 20))
-    assert measured(driver, sampling=sampling, stop=processes.stop).failures.keys() == {"b"}
+    alive, failed = measured(driver, sampling=sampling, stop=processes.stop).failures
+    assert (alive, failed is None) == (None, False)
     assert processes.stopped == set()
 
 

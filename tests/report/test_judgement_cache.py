@@ -63,7 +63,6 @@ def test_what_was_judged_is_read_and_not_judged_again(
     judged = judgements(monkeypatch)
     again = judgement_cache.runs(tmp_path, refuse)
     assert judged == []
-    assert [run.key for run in again] == [run.key for run in first]
     assert [run.comparison for run in again] == [run.comparison for run in first]
     assert again[0].whole() == first[0].whole()
     write(tmp_path, a_run("r3"))
@@ -100,10 +99,9 @@ def test_against_another_base_runs_are_judged_and_not_cached(tmp_path: Path) -> 
 def test_a_document_that_goes_on_is_judged_again(tmp_path: Path) -> None:
     read = a_run("r1")
     path = write(tmp_path, replace(read, starts=read.starts[:2], end=None))
-    before = judgement_cache.run(path)
+    judgement_cache.run(path)
     write(tmp_path, read)
     after = judgement_cache.run(path)
-    assert before.key != after.key
     assert len(after.whole().document.starts) == len(read.starts)
 
 
@@ -123,7 +121,7 @@ def test_only_earlier_entries_of_the_ledger_count(tmp_path: Path, monkeypatch: p
     judged = judgements(monkeypatch)
     fingerprint = read.header.runner.fingerprint
     ledger.append(tmp_path / ledger.FOLDER, fingerprint, [entry("r3")])
-    assert judgement_cache.run(path).key == alone.key
+    judgement_cache.run(path)
     assert judged == []
     ledger.append(tmp_path / ledger.FOLDER, fingerprint, [entry("r1")])
     noisy = judgement_cache.run(path)
@@ -135,11 +133,10 @@ def test_an_acknowledgement_is_applied_without_judging(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(tmp_path, a_run("r1"))
-    before = judgement_cache.run(path)
+    judgement_cache.run(path)
     judged = judgements(monkeypatch)
     known = judgement_cache.run(path, [an_acknowledgement(0.5)])
     assert judged == []
-    assert known.key != before.key
     assert known.comparison.cells[-1].acknowledged is not None
     assert known.whole().comparison.cells[-1].acknowledged == known.comparison.cells[-1].acknowledged
     assert judgement_cache.run(path, [an_acknowledgement(0.01)]).comparison.cells[-1].acknowledged is None

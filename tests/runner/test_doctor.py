@@ -1,17 +1,19 @@
 import json
 import math
-import re
 from pathlib import Path
 
 import pytest
 
-from shootout import cli, numbers
+from shootout import cli
 from shootout.analysis import ledger
+from shootout.document import journal
 from shootout.model.plan import Policy
-from shootout.model.run import Calibration, Trial
-from shootout.runner import calibration, disk, doctor, interference, machine, preflight
+from shootout.runner import disk, doctor, interference, machine, preflight
 from tests.analysis.test_ledger import an_entry
 from tests.analysis.test_power import a_share
+from tests.runs import BASE, SHOOTOUT, Lab
+
+pytest_plugins = ["tests.runs"]
 
 
 @pytest.mark.parametrize("spread", [0.003, 0.01, 0.03])
@@ -84,28 +86,16 @@ def test_what_is_unfit_comes_with_its_reason_and_its_command(
     assert not (tmp_path / "not").exists()
 
 
+@pytest.mark.real
 @pytest.mark.usefixtures("hasty")
-def test_the_doctor_tells_of_a_calibration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    usual, best = (
-        Trial(placement=name, slice_s=0.1, spread=spread, visits=24)
-        for name, spread in (("shared", 0.021), ("apart", 0.0087))
-    )
-    made = Calibration(
-        format=1,
-        runner=machine.inspect(tmp_path).fingerprint,
-        measured="2026-11-21T10:00:00+00:00",
-        server="mysql-8.0.12",
-        best=best,
-        trials=(usual, best),
-    )
-    calibration.write(tmp_path / "results" / ledger.FOLDER, made)
-    assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path)]) == 0
-    text = capsys.readouterr().out
-    assert "calibrated with mysql-8.0.12, 21 November 2026, 10:00 UTC" in text
-    rows = [
-        re.split(r"  +", line.strip()) for line in text.splitlines() if " ms " in line and "p99" not in line
-    ]
-    assert rows == [
-        ["shared", "100 ms", f"2.1{numbers.SPACE}%", "24", "default"],
-        ["apart", "100 ms", f"0.9{numbers.SPACE}%", "24", "used"],
-    ]
+def test_calibrating_fills_the_ledger_with_runs_no_longer_than_the_profiles(lab: Lab, tmp_path: Path) -> None:
+    profile = tmp_path / "short.toml"
+    profile.write_text(lab.profile.read_text().replace("budget_s = 600.0", "budget_s = 4.0"))
+    options = ("--profile", str(profile), "--workloads", "oltp_point_select", "--threads", "2")
+    out = ("--out", str(tmp_path), "--budget", "0.3", "--json")
+    done = lab.run(SHOOTOUT, "doctor", "--calibrate", BASE, *options, *out)
+    assert done.returncode == 0, done.stderr
+    documents = [journal.read(path) for path in journal.find(tmp_path / "results")]
+    assert documents[0].header.profile.sampling.budget_s == 4.0
+    assert [noise["runs"] for noise in json.loads(done.stdout)["noise"]] == [len(documents)]
+    assert lab.left() == ([], [])

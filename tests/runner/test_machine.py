@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shootout.errors import MeasureError
-from shootout.model.plan import PlacementName, Sampling
-from shootout.model.run import Calibration, Trial
-from shootout.runner import calibration, machine
+from shootout.model.plan import PlacementName
+from shootout.runner import machine
+from shootout.runner.host import Host
 from tests.runner.recorded import a_host
 
 
@@ -62,39 +62,20 @@ def test_a_reader_shares_a_cpu_and_all_others_stay_apart(cpus: list[int]) -> Non
         assert len(place.client) <= len(place.servers)
 
 
-@given(st.lists(st.integers(0, 511), min_size=1, max_size=64, unique=True))
-def test_every_placement_is_another_and_the_one_asked_for_is_first(cpus: list[int]) -> None:
-    places = machine.placements(cpus)
-    for name in get_args(PlacementName):
-        first, *others = machine.placements(cpus, name).values()
-        assert first == machine.placement(cpus, name)
-        assert {str(first), *map(str, others)} == set(map(str, places.values()))
-    assert len(set(map(str, places.values()))) == len(places)
-    for place in places.values():
-        assert {*place.client, *place.servers} == set(cpus)
-        assert place.client
-        assert place.servers
-        assert place.single in cpus
+@pytest.mark.parametrize("cpus", [(0, 1), tuple(range(8))])
+def test_shared_servers_have_all_cpus(cpus: tuple[int, ...]) -> None:
+    place = machine.placement(cpus, "shared")
+    assert place.of(8, writes=False) == place.of(8, writes=True) == (machine.placement(cpus).client, cpus)
 
 
-def test_the_placements_of_two_and_eight() -> None:
-    assert {name: (p.client, p.servers, p.reading) for name, p in machine.placements((0, 1)).items()} == {
-        "auto": ((0,), (1,), (0, 1)),
-        "apart": ((0,), (1,), ()),
-        "shared": ((0,), (0, 1), ()),
-        "free": ((0, 1), (0, 1), ()),
-    }
-    assert list(machine.placements((0, 1), "halves")) == ["halves", "auto", "shared", "free"]  # on two: apart
-    eight = tuple(range(8))
-    assert (
-        {name: (p.client, p.servers) for name, p in machine.placements(eight).items()}
-        == {
-            "auto": ((0, 1), eight[2:]),  # apart
-            "shared": ((0, 1), eight),
-            "halves": (eight[:4], eight[4:]),
-            "free": (eight, eight),
-        }
-    )
+@pytest.mark.parametrize("name", get_args(PlacementName))
+def test_the_profiles_placement_is_used_and_shared_cpus_are_warned_of(
+    name: PlacementName, tmp_path: Path
+) -> None:
+    runner = machine.inspect(tmp_path, name=name)
+    assert runner.placement == machine.placement(Host().cpus, name)
+    shares = bool(set(runner.placement.client) & {*runner.placement.servers, *runner.placement.reading})
+    assert ("shared-cpu" in {warning.code for warning in runner.warnings}) == shares
 
 
 def test_on_two_cpus_reads_use_both_and_writes_do_not() -> None:
@@ -102,33 +83,6 @@ def test_on_two_cpus_reads_use_both_and_writes_do_not() -> None:
     assert place.of(8, writes=False) == ((0,), (0, 1))
     assert place.of(8, writes=True) == ((0,), (1,))
     assert machine.placement((0, 1), "apart").of(8, writes=False) == ((0,), (1,))
-
-
-def test_a_calibration_is_used(tmp_path: Path) -> None:
-    runner = machine.inspect(tmp_path)
-    cpus = machine.cpus_of(runner.placement)
-    names = list(machine.placements(cpus))
-    assert machine.with_placement(runner, Sampling(), tmp_path) == runner
-    asked = machine.with_placement(runner, Sampling(placement="free"), tmp_path)
-    assert asked.placement == machine.placement(cpus, "free")
-    assert runner.sampling(Sampling()) == Sampling()
-    best = Trial(placement=names[-1], slice_s=0.25, spread=0.01, visits=9)
-    made = Calibration(
-        format=1,
-        runner=runner.fingerprint,
-        measured="2026-11-21T10:00:00+00:00",
-        server="s",
-        best=best,
-        trials=(best,),
-    )
-    calibration.write(tmp_path, made)
-    used = machine.with_placement(runner, Sampling(), tmp_path)
-    assert used.placement == machine.placements(cpus)[names[-1]]
-    assert used.calibration == made
-    assert used.sampling(Sampling(measure_s=3.0)) == Sampling(measure_s=3.0, slice_s=0.25)
-    assert machine.with_placement(runner, Sampling(calibrated=False), tmp_path) == runner
-    shares = bool(set(used.placement.client) & {*used.placement.servers, *used.placement.reading})
-    assert ("shared-cpu" in {warning.code for warning in used.warnings}) == shares
 
 
 def test_placing_a_process_holds_all_its_threads() -> None:

@@ -83,12 +83,17 @@ def about(engine: docker.DockerClient, instance: instances.Instance) -> dict[str
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Servers are taken from the cache as it is; all that is written goes elsewhere."""
+def own_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[None]:
+    """Servers come from the cache as it is, all else is written elsewhere, and no container stays."""
     servers = paths.cache_folder() / "servers"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     paths.cache_folder().mkdir(parents=True)
     (paths.cache_folder() / "servers").symlink_to(servers)
+    yield
+    if "engine" in request.fixturenames:
+        assert left(request.getfixturevalue("engine")) == []
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -104,8 +109,12 @@ def home(reference: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def test_an_image_is_found_out(engine: docker.DockerClient, reference: str) -> None:
-    image = Image.inspect(reference, HOST, heard)
+@pytest.fixture
+def image(reference: str) -> Image:
+    return Image.inspect(reference, HOST, heard)
+
+
+def test_an_image_is_found_out(engine: docker.DockerClient, reference: str, image: Image) -> None:
     tree = tree_of(reference.partition("/")[2].replace(":", "-"))
     assert (image.version, image.family) == (tree.version, tree.family)
     assert f"sha256:{image.digest}" == engine.images.get(reference).id
@@ -117,7 +126,6 @@ def test_an_image_is_found_out(engine: docker.DockerClient, reference: str) -> N
     index = "charsets/Index.xml"
     assert image.shared(index) == tree.shared(index) is not None
     assert image.shared("no_such.sql") is None
-    assert left(engine) == []
 
 
 def test_a_server_runs_as_one_of_this_machine_does(
@@ -169,17 +177,14 @@ def test_a_server_with_a_network_of_its_own(engine: docker.DockerClient, referen
         sources = instance.query("SELECT DISTINCT host FROM information_schema.processlist")
         assert ("localhost",) in sources
         instance.query("DROP DATABASE shootout")
-    assert left(engine) == []
 
 
-def test_a_long_path_gets_a_short_socket(engine: docker.DockerClient, reference: str, tmp_path: Path) -> None:
-    image = Image.inspect(reference, HOST, heard)
+def test_a_long_path_gets_a_short_socket(image: Image, tmp_path: Path) -> None:
     directory = tmp_path / ("a long name, with spaces in it " * 3) / "instance"
     instances.initialise(image, directory, SMALL)
     with instances.start(image, directory, SMALL) as instance:
         assert instance.socket.parent != directory
         assert instance.query("SELECT 1") == ((1,),)
-    assert left(engine) == []
 
 
 def test_what_is_given_is_read_to_its_end(engine: docker.DockerClient, tmp_path: Path) -> None:
@@ -191,22 +196,19 @@ def test_what_is_given_is_read_to_its_end(engine: docker.DockerClient, tmp_path:
     process = image.spawn([f"--defaults-file={tmp_path}/my.cnf", "--bootstrap"], tmp_path, (), given)
     assert process.wait(PATIENCE_S) == 0
     assert len([*(tmp_path / "data").glob("made_*")]) == 50
-    assert left(engine) == []
 
 
-def test_a_server_that_cannot_start_says_why(engine: docker.DockerClient, reference: str, home: Path) -> None:
-    image = Image.inspect(reference, HOST, heard)
+def test_a_server_that_cannot_start_says_why(image: Image, home: Path) -> None:
     with pytest.raises(MeasureError, match=r"(?s)ended while starting \(exit code \d+\).*no-such-option"):
         instances.start(image, home, SMALL | {"no-such-option": "1"})
     with pytest.raises(MeasureError, match=r"the Docker engine cannot run it: .*(?i:cpu)"):
         instances.start(image, home, SMALL, cpus=[4711])
-    assert left(engine) == []
 
 
 def test_a_server_that_dies_leaves_its_last_words(
-    engine: docker.DockerClient, reference: str, home: Path
+    engine: docker.DockerClient, image: Image, home: Path
 ) -> None:
-    with instances.start(Image.inspect(reference, HOST, heard), home, SMALL) as instance:
+    with instances.start(image, home, SMALL) as instance:
         assert instance.pid is not None
         os.kill(instance.pid, signal.SIGKILL)
         with pytest.raises(MeasureError, match=r"(?s)SELECT 1: .*The server has died \(signal SIGKILL\)"):
@@ -219,7 +221,6 @@ def test_a_server_without_enough_memory_says_so(engine: docker.DockerClient, tmp
     image = Image.inspect(image_of(engine, "mysql-8.0.12"), Container(memory="48M"), heard)
     with pytest.raises(MeasureError, match=r"(?s)initialising failed.*killed at its memory limit"):
         instances.initialise(image, tmp_path / "instance", SMALL)
-    assert left(engine) == []
 
 
 PARENT = """
@@ -281,18 +282,14 @@ def test_what_both_left_that_were_killed_is_cleared_away(
     parent.wait()
     assert len(left(engine)) == 2
     container.clear_leftovers()
-    assert left(engine) == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may hide processes")
-def test_a_process_that_cannot_be_seen_has_no_number(
-    engine: docker.DockerClient, reference: str, home: Path
-) -> None:
+def test_a_process_that_cannot_be_seen_has_no_number(reference: str, home: Path) -> None:
     script = PARENT.replace("time.sleep(600)", "instance.stop()")
     command = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", script]
     done = subprocess.run([*command, reference, str(home), "host"], stdout=subprocess.PIPE, check=True)
     assert done.stdout == b"None\n"
-    assert left(engine) == []
 
 
 def test_what_is_no_server_is_refused(engine: docker.DockerClient, tmp_path: Path) -> None:
@@ -311,7 +308,6 @@ def test_what_is_no_server_is_refused(engine: docker.DockerClient, tmp_path: Pat
     closed = an_image(engine, f"{OURS}/closed:1", files, shell, ["ENV PATH=/srv:/bin"])
     with pytest.raises(InputError, match=r"closed:1: the Docker engine cannot use it: .*permission denied"):
         Image.inspect(closed, HOST, heard)
-    assert left(engine) == []
 
 
 def test_an_image_that_cannot_be_had(engine: docker.DockerClient) -> None:
@@ -321,9 +317,18 @@ def test_an_image_that_cannot_be_had(engine: docker.DockerClient) -> None:
     assert said == ["pulling its image"]
 
 
-def test_without_an_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
-    with pytest.raises(InputError, match=r"^image:mysql:8\.4: no Docker engine answers at unix://.*no\.sock"):
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("unix:///no.sock", r"^image:mysql:8\.4: no Docker engine answers at unix:///no\.sock"),
+        ("tcp://127.0.0.1:2375", r"found the Docker engine tcp://127\.0\.0\.1:2375 in DOCKER_HOST"),
+    ],
+)
+def test_without_an_engine_of_this_machine(
+    address: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", address)
+    with pytest.raises(InputError, match=message):
         Image.inspect("mysql:8.4", HOST, heard)
 
 
@@ -341,9 +346,6 @@ def test_an_engine_of_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
                 Image.inspect("mysql:8.4", HOST, heard)
         finally:
             os.seteuid(user)
-    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:2375")
-    with pytest.raises(InputError, match=r"found the Docker engine tcp://127\.0\.0\.1:2375 in DOCKER_HOST"):
-        Image.inspect("mysql:8.4", HOST, heard)
 
 
 def test_a_run_of_an_image_beside_its_tree(engine: docker.DockerClient, lab: Lab, tmp_path: Path) -> None:
@@ -418,4 +420,3 @@ def test_an_official_image(
     with instances.start(image, tmp_path / "instance", settings) as instance:
         dataset.load(instance, DATASET)
         dataset.verify(instance, DATASET)
-    assert left(engine) == []

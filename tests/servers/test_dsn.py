@@ -140,7 +140,8 @@ def test_a_password_left_out_is_that_of_the_environment() -> None:
 def test_a_plan_shows_no_password(tmp_path: Path) -> None:
     servers = "dsn:mysql://u:s3cret@db1,mysql-5.7.22,dsn:mysql://u:s3cret@db1"
     made = app.plan(Selection.read(servers=servers))
-    assert made.passwords == {"dsn:db1": "s3cret", "dsn:db1#2": "s3cret"}
+    passwords = {label: server.password for label, server in made.servers.items()}
+    assert passwords == {"dsn:db1": "s3cret", "mysql-5.7.22": "", "dsn:db1#2": "s3cret"}
     assert made.given["--servers"] == "dsn:mysql://u@db1:3306,mysql-5.7.22,dsn:mysql://u@db1:3306"
     assert made.profile.servers == tuple(made.given["--servers"].split(","))
     for value in (made, Selection.read(servers=servers), made.only(made.cells[:1])):
@@ -151,6 +152,6 @@ def test_a_plan_shows_no_password(tmp_path: Path) -> None:
         'workloads = ["oltp_point_select"]\nthreads = [1]\n'
     )
     made = app.plan(Selection.read(profile=str(profile)))
-    assert made.passwords == {"dsn:db1": "s3cret"}
+    assert {label: server.password for label, server in made.servers.items()} == {"dsn:db1": "s3cret"}
     assert made.profile.servers == ("dsn:mysql://u@db1:3306",)
     assert "--servers" not in made.given

@@ -267,7 +267,6 @@ def test_all_keep_their_connections_side_by_side(
         slice_s=0.02,
         measure_s=0.02,
         budget_s=3600.0,
-        calibrated=False,
     )
     made = replace(made, profile=structs.replace(made.profile, sampling=sampling))
     document = journal.read(campaign.measure(made, tmp_path, lambda progress: None))

@@ -105,13 +105,6 @@ def test_what_cannot_be_a_server_is_said_in_a_few_lines(text: str, said: str) ->
     assert len(str(caught.value).splitlines()) <= 3
 
 
-def test_a_list() -> None:
-    found = reference.parse_list("mysql-5.7.22, mysql-8.0.12@defaults,")
-    assert [each.text for each in found] == ["mysql-5.7.22", "mysql-8.0.12@defaults"]
-    with pytest.raises(InputError, match="at least one"):
-        reference.parse_list(" , ")
-
-
 def test_labels_are_short_and_tell_servers_apart() -> None:
     references = [
         a_reference("mysql-5.7.22"),
@@ -169,7 +162,8 @@ def test_servers_go_by_what_they_call_themselves() -> None:
 
 
 def test_users_name_their_servers() -> None:
-    base, head, other = reference.parse_list("base = mysql-5.7.22, head=mysql-8.0.12@./my.cnf,mysql-5.7.22")
+    written = ("base = mysql-5.7.22", " head=mysql-8.0.12@./my.cnf", "mysql-5.7.22")
+    base, head, other = (reference.parse(text) for text in written)
     assert (base.name, base.target, base.text) == ("base", "mysql-5.7.22", "mysql-5.7.22")
     assert (head.name, head.settings) == ("head", "./my.cnf")
     assert reference.labels([base, head, other], {}) == ("base", "head", "mysql-5.7.22")

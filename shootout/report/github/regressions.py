@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import structs
@@ -13,7 +12,7 @@ from shootout.model.history import ChangePoint, HistorySeries, Regression
 from shootout.model.plan import THROUGHPUT, Cell
 from shootout.model.run import Part, RunHeader, ServerRecord
 from shootout.model.verdict import CellComparison, Comparison
-from shootout.report import wording
+from shootout.report import commands, wording
 
 WORK_MIN = math.log(1.05)  # smaller changes in work per transaction are omitted
 WORK_MAX = 3  # lines
@@ -57,7 +56,7 @@ def _unrecovered(series: HistorySeries, runs: Mapping[str, Comparison]) -> Itera
             *_conditions(good.header.part(of), bad.header.part(of), (series.server, series.anchor)),
             *_work(_cell(good, of), _cell(bad, of)),
         ),
-        repeat=_command(newest.header, of, series.anchor),
+        repeat=commands.measure_again(newest.header, series.anchor, of),
         acknowledged=_cell(newest, of).acknowledged,
     )
 
@@ -106,19 +105,3 @@ def _ratios(cell: CellComparison) -> dict[str, float]:
 
 def _record(servers: Iterable[ServerRecord], label: str) -> ServerRecord | None:
     return next((record for record in servers if record.label == label), None)
-
-
-def _command(header: RunHeader, cell: Cell, anchor: str) -> str:
-    """The command that measures the cell and its anchor with the run's options."""
-    references = {record.label: record.reference for record in header.part(cell).servers}
-    workloads = {record.name: record.written for record in header.workloads}
-    chosen = {
-        "--base": references.get(anchor, anchor),
-        "--head": references.get(cell.server, cell.server),
-        "--profile": header.profile_name,
-        "--workloads": workloads.get(cell.workload, cell.workload),
-        "--threads": str(cell.threads),
-    }
-    omitted = ("--servers", "--seed", "--port", "--data", "--budget", "--shard", "--resume", *chosen)
-    given = [f"{flag}={text}" if text else flag for flag, text in header.given.items() if flag not in omitted]
-    return shlex.join(["shootout", "gate", *(f"{flag}={text}" for flag, text in chosen.items()), *given])

@@ -1,10 +1,10 @@
 """Comparisons → pages. Formats verdicts, never decides them. Only this package imports Jinja2.
 
-`publish` lists the pages, `page` defines a page, `render` fills templates, `incremental` writes files.
+`publish` lists the pages, `page` defines a page, `render` fills templates, `output` writes files.
 """
 
 from shootout.paths import file_stem
 from shootout.report.site.names import cell_stem
-from shootout.report.site.publish import build, update
+from shootout.report.site.publish import build
 
-__all__ = ["build", "cell_stem", "file_stem", "update"]
+__all__ = ["build", "cell_stem", "file_stem"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,9 +11,9 @@ from shootout._engine import Histogram
 from shootout.analysis import metrics
 from shootout.analysis.histograms import merged
 from shootout.model.plan import Cell
-from shootout.model.run import Runner, Samples, SettingRecord, WorkloadRecord
+from shootout.model.run import Runner, Samples, SettingRecord
 from shootout.model.verdict import CellComparison, CellFigures, Interval, Latency
-from shootout.report import explanation, wording
+from shootout.report import commands, explanation, wording
 from shootout.report.site import charts
 from shootout.report.site.charts import Chart, Series
 from shootout.report.site.downloads import about
@@ -252,29 +251,7 @@ class CellPage(Page):
     @property
     def command(self) -> str:
         """Command that measures this cell again with the same base and seed."""
-        labels = dict.fromkeys((self.comparison.base.server, self.cell.server))
-        servers = ",".join(self.run.servers[label].reference for label in labels)
-        header = self.run.document.header
-        words = ["shootout", "run", "--profile", header.profile_name, "--servers", servers]
-        record = self._record
-        words += ["--workloads", record.written if record else self.cell.workload]
-        words += ["--threads", str(self.cell.threads), "--seed", str(header.seed)]
-        for flag, text in header.given.items():
-            given = self._options_of(text) if flag == "--option" else text
-            if flag not in (*words, "--port") and (given or not text):
-                words += [flag, given] if text else [flag]
-        return shlex.join(words)
-
-    @property
-    def _record(self) -> WorkloadRecord | None:
-        records = self.run.document.header.workloads
-        return next((record for record in records if record.name == self.cell.workload), None)
-
-    def _options_of(self, text: str) -> str:
-        """Those of `NAME=N,…` that the cell's workload defines."""
-        known = self._record.options if self._record else {}
-        items = (item.strip() for item in text.split(","))
-        return ",".join(item for item in items if item.partition("=")[0] in known)
+        return commands.measure_again(self.run.document.header, self.comparison.base.server, self.cell)
 
     @property
     def why(self) -> Why | None:

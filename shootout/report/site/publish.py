@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
-
-import msgspec
 
 from shootout.analysis import history
 from shootout.errors import InputError
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries, SeriesKey
 from shootout.model.plan import Cell
-from shootout.model.run import RunDocument
-from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
+from shootout.model.verdict import Acknowledgement, Verdict
 from shootout.paths import TEMPLATES, file_stem
 from shootout.report import judgement_cache
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import (
-    compare,
     feeds,
-    incremental,
+    output,
     overview,
     published,
     published_index,
@@ -32,13 +28,12 @@ from shootout.report.site import (
 )
 from shootout.report.site import history as history_pages
 from shootout.report.site.cell import CellPage
-from shootout.report.site.compare import ComparePage
 from shootout.report.site.downloads import File
 from shootout.report.site.history import HistoryPage
-from shootout.report.site.incremental import Group, Part
+from shootout.report.site.output import Part
 from shootout.report.site.overview import AllCellsPage, FrontPage, OverviewPage, RunsPage, SummaryPage
-from shootout.report.site.page import Page
-from shootout.report.site.render import code_digest, renderer
+from shootout.report.site.page import Page, Render
+from shootout.report.site.render import renderer
 from shootout.report.site.run import Run
 from shootout.report.site.runner import RunnerPage
 from shootout.report.site.server import ServerPage
@@ -46,16 +41,11 @@ from shootout.report.site.settings import SettingsPage
 from shootout.report.site.workload import WorkloadPage
 from shootout.report.site.workload_svg import Picture
 
-ASSETS = ("style.css", "site.js", "compare.js")
+ASSETS = ("style.css", "site.js")
 
 
-def build(results: Sequence[tuple[RunDocument, Comparison]], out: Path) -> Path:
-    """Write the site for runs in memory; otherwise like `update`."""
-    return update([judgement_cache.in_memory(*result) for result in results], out)
-
-
-def update(runs: Sequence[JudgedRun], out: Path, acknowledged: Sequence[Acknowledgement] = ()) -> Path:
-    """Bring the site in `out` up to date; returns the path of its index, the newest run's overview.
+def build(runs: Sequence[JudgedRun], out: Path, acknowledged: Sequence[Acknowledgement] = ()) -> Path:
+    """Write the site; returns the path of its index, the newest run's overview.
 
     Raises InputError if there are no runs, if a run occurs twice, or if `out` cannot be written.
     """
@@ -68,10 +58,10 @@ def update(runs: Sequence[JudgedRun], out: Path, acknowledged: Sequence[Acknowle
     site = _Site(tuple(newest_first), tuple(acknowledged))
     try:
         with judgement_cache.gc_disabled():
-            incremental.update(out, list(site.groups()))
+            output.write(out, site.parts)
     except OSError as error:
         raise InputError(f"{out}: cannot write the site: {error.strerror or error}") from error
-    return out / incremental.LAST
+    return out / output.LAST
 
 
 def run_pages(run: Run) -> Iterator[Page]:
@@ -102,24 +92,15 @@ class _Site:
     runs: tuple[JudgedRun, ...]  # newest first
     acknowledged: tuple[Acknowledgement, ...]
 
-    def groups(self) -> Iterator[Group]:
-        """All files of the site, grouped by their sources."""
-        all_runs = [run.key for run in self.runs]
-        newest = self.runs[0]
-        repeated = published.newest(self.runs)
-        yield self._group(["history", *all_runs, *map(_text, self.acknowledged)], self._history)
-        yield self._group(["index", *self._sources(newest), *all_runs], self._front)
-        yield self._group(["compare", *all_runs], self._compare)
+    def parts(self) -> Iterator[Part]:
+        """All files of the site."""
+        yield from self._history()
+        yield from self._front()
         for run in self.runs:
-            yield self._group(["run", *self._sources(run)], partial(self._of_run, run))
-        yield self._group(["published", *(run.key for run in repeated)], partial(self._published, repeated))
-        yield self._group(["runs", *all_runs], lambda: self._parts(RunsPage(self._listed)))
-        for page in self._runners:
-            keys = [share.judged.key for share in page.shares]
-            yield self._group(["runner", *keys], partial(self._parts, page))
-        yield self._group(["fixed"], self._fixed)
-
-    # --- files ------------------------------------------------------------------------------------
+            yield from self._of_run(run)
+        yield from self._published(published.newest(self.runs))
+        yield from self._parts(RunsPage(self._listed), *self._runners, ReadingPage())
+        yield [(f"assets/{name}", (TEMPLATES / name).read_bytes()) for name in ASSETS]
 
     def _history(self) -> Iterator[Part]:
         pages = history_pages.pages(self._series, self._changes)
@@ -138,7 +119,7 @@ class _Site:
         )
 
     def _front(self) -> Iterator[Part]:
-        run, _ = self._load(self.runs[0])
+        run = self._load(self.runs[0])
         index = feeds.index(
             [overview.run_value(each) for each in self._listed],
             [{"runner": page.runner.fingerprint, "page": page.path} for page in self._runners],
@@ -151,21 +132,15 @@ class _Site:
         yield [self._badge("badge.svg", run)]
         yield [self._badge(f"badge-{file_stem(server)}.svg", run, server) for server in run.heads]
 
-    def _compare(self) -> Iterator[Part]:
-        _, others = self._load(self.runs[0])
-        yield from self._parts(ComparePage(self.runs, self._detailed, others))
-
     def _of_run(self, judged: JudgedRun) -> Iterator[Part]:
-        others: tuple[CellComparison, ...] = ()
         if judged.id in self._detailed:
-            run, others = self._load(judged)
+            run = self._load(judged)
             yield from self._parts(*run_pages(run))
             yield self._pictures(run)
         else:
             run = Run.summary(judged)
             yield from self._parts(SummaryPage(run))
         yield [self._badge(f"{run.folder}/badge.svg", run)]
-        yield [(f"{run.folder}/{compare.DATA}", compare.script(run.comparison, others))]
 
     def _pictures(self, run: Run) -> Iterator[File]:
         for cells in run.sets:
@@ -175,14 +150,10 @@ class _Site:
     def _published(self, repeated: Iterable[JudgedRun]) -> Iterator[Part]:
         pages = []
         for judged in repeated:
-            run, _ = self._load(judged)
+            run = self._load(judged)
             pages.append(published.page_of(run))
             yield from self._parts(pages[-1])
         yield from self._parts(published_index.page_of(pages))
-
-    def _fixed(self) -> Iterator[Part]:
-        yield from self._parts(ReadingPage())
-        yield [(f"assets/{name}", (TEMPLATES / name).read_bytes()) for name in ASSETS]
 
     def _parts(self, *pages: Page) -> Iterator[Part]:
         return (page.files(self._render) for page in pages)
@@ -190,19 +161,10 @@ class _Site:
     def _badge(self, path: str, run: Run, server: str | None = None) -> File:
         return path, self._render("badge.svg", badge=feeds.badge(run.comparison, server))
 
-    def _group(self, sources: Sequence[str], parts: Callable[[], Iterable[Part]]) -> Group:
-        return Group(judgement_cache.digest(code_digest(), *(each.encode() for each in sources)), parts)
-
-    def _sources(self, run: JudgedRun) -> list[str]:
-        """The sources of a run's own pages."""
-        if run.id not in self._detailed:
-            return ["summary", run.key]
-        return [run.key, *(each.key for each in self.runs if each.id < run.id)]
-
     # --- values that several pages share ----------------------------------------------------------
 
-    @cached_property
-    def _render(self) -> Callable[..., str]:
+    @property
+    def _render(self) -> Render:
         return renderer()
 
     @cached_property
@@ -232,17 +194,16 @@ class _Site:
         return history_pages.changes(self._series, self.acknowledged, newest)
 
     @cached_property
-    def _loaded(self) -> dict[str, tuple[Run, tuple[CellComparison, ...]]]:
+    def _loaded(self) -> dict[str, Run]:
         return {}
 
-    def _load(self, judged: JudgedRun) -> tuple[Run, tuple[CellComparison, ...]]:
+    def _load(self, judged: JudgedRun) -> Run:
         """The whole run; keeps only the last one in memory, as each takes some 100 MB."""
         if judged.id not in self._loaded:
             self._loaded.clear()
             whole = judged.whole()
             why = {each.explanation.cell: each for each in whole.explained}
-            run = Run(whole.document, whole.comparison, self._known(judged), why)
-            self._loaded[judged.id] = run, whole.others
+            self._loaded[judged.id] = Run(whole.document, whole.comparison, self._known(judged), why)
         return self._loaded[judged.id]
 
     def _known(self, run: JudgedRun) -> dict[Cell, ChangePoint]:
@@ -259,7 +220,3 @@ class _Site:
         own = {key for key, _ in self._points[run.id] if key.cell in changed}
         found = history.of_points((key, point) for key, point in until_then if key in own)
         return {history_pages.cell_of(series): series.changes[-1] for series in found if series.changes}
-
-
-def _text(value: object) -> str:
-    return msgspec.json.encode(value).decode()

@@ -6,8 +6,6 @@ import json
 import math
 import re
 from functools import cache
-from importlib.metadata import version
-from pathlib import Path
 
 import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -17,7 +15,7 @@ from shootout.analysis import metrics, warnings
 from shootout.inputs import published
 from shootout.model.verdict import CellComparison
 from shootout.paths import TEMPLATES, file_stem
-from shootout.report import explanation, judgement_cache, wording
+from shootout.report import commands, explanation, wording
 from shootout.report.site import findings, history, markup, runner, settings, svg, workload
 from shootout.report.site.names import cell_stem, run_folder, server_page
 from shootout.report.site.page import Render
@@ -66,6 +64,7 @@ def renderer() -> Render:
         "file_stem": file_stem,
         "half_width": wording.half_width,
         "chart": svg.inline,
+        "judge_with_base": commands.judge_with_base,
         "memory": wording.memory,
         "moment": wording.moment,
         "number": numbers.number,
@@ -74,6 +73,7 @@ def renderer() -> Render:
         "sentence": wording.sentence,
         "setting": wording.setting,
         "percents": numbers.percents,
+        "repeat": commands.repeat,
         "share": numbers.share,
         "signed": wording.signed,
         "spark": history.spark,
@@ -113,15 +113,6 @@ def renderer() -> Render:
         return environment.get_template(f"{template}.j2").render(values)
 
     return render
-
-
-@cache
-def code_digest() -> bytes:
-    """Digest of everything that turns runs into pages: templates, published comparisons, code."""
-    sources = [*TEMPLATES.iterdir(), *published.FOLDER.glob("*.toml"), *Path(__file__).parent.glob("*.py")]
-    texts = [path.read_bytes() for path in sorted(sources) if path.is_file()]
-    libraries = (judgement_cache.library(), version("jinja2"))
-    return judgement_cache.digest(*map(str.encode, libraries), *texts).encode()
 
 
 def _visible(value: object) -> object:

@@ -113,10 +113,3 @@ def test_the_work_that_changed_is_held_against_the_anchors() -> None:
     assert unrecovered(same, change)[0].changed == ()
     more = [*same[:8], *(fsyncing(each, 5.0, 20.0) for each in measured()[8:])]
     assert unrecovered(more, change)[0].changed == (f"fsyncs: +100{PERCENT} per transaction",)
-
-
-def test_the_command_repeats_the_cell() -> None:
-    assert lost().repeat == (
-        f"shootout gate --base={lost().anchor} --head={lost().server} --profile=quick "
-        f"--workloads={lost().workload} --threads={lost().threads}"
-    )

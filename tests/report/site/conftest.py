@@ -12,6 +12,7 @@ from shootout.model.verdict import Acknowledgement
 from shootout.report import site
 from shootout.report.judgement_cache import JudgedRun
 from tests import builders
+from tests.report.site.pages import a_site
 from tests.report.site.weeks import a_week
 
 
@@ -20,7 +21,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A site of two runs, the older one interrupted; returns its index page."""
     older = builders.a_header(run="20261113T024100Z-11aa", started="2026-11-13T02:41:00+00:00", seed=5)
     results = [builders.a_result(builders.a_run(older, interrupted=True)), builders.a_result()]
-    return site.build(results, tmp_path_factory.mktemp("site"))
+    return a_site(results, tmp_path_factory.mktemp("site"))
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +31,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     document = builders.a_run(header)
     older = builders.a_header(run="20261113T024100Z-11aa", workloads=["oltp_read_write"], threads=[1])
     results = [(document, compare.compare(document)), builders.a_result(builders.a_run(older))]
-    return site.build(results, tmp_path_factory.mktemp("small"))
+    return a_site(results, tmp_path_factory.mktemp("small"))
 
 
 @pytest.fixture(scope="module")
@@ -48,4 +49,4 @@ def known() -> Acknowledgement:
 
 @pytest.fixture(scope="module")
 def weekly(weeks: list[JudgedRun], known: Acknowledgement, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return site.update(weeks, tmp_path_factory.mktemp("weeks"), [known]).parent
+    return site.build(weeks, tmp_path_factory.mktemp("weeks"), [known]).parent

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -13,6 +14,9 @@ from xml.etree import ElementTree
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
+from shootout.model.run import RunDocument
+from shootout.model.verdict import Comparison
+from shootout.report import judgement_cache, site
 from shootout.report.site import publish
 from shootout.report.site.render import renderer
 from shootout.report.site.run import Run
@@ -54,6 +58,11 @@ class Document(HTMLParser):
     @property
     def text(self) -> str:
         return " ".join("".join(self.words).split())
+
+
+def a_site(results: Sequence[tuple[RunDocument, Comparison]], out: Path) -> Path:
+    """The index page of a site of these runs."""
+    return site.build([judgement_cache.in_memory(*result) for result in results], out)
 
 
 def pages(index: Path) -> list[Path]:
@@ -116,11 +125,14 @@ def entries_of(path: Path) -> list[ElementTree.Element]:
     return ElementTree.parse(path).getroot().findall(f"{ATOM}entry")
 
 
-def opened(browser: Browser, page: Path, width: int = 1440, scheme: str = "light") -> tuple[Page, list[str]]:
-    """The page, and all that it complained of or asked of others."""
+def opened(
+    browser: Browser, page: Path, width: int = 1440, scheme: str = "light", before: str = ""
+) -> tuple[Page, list[str]]:
+    """The page, and all that it complained of or asked of others; `before`: a script that runs first."""
     tab = browser.new_page(
         viewport={"width": width, "height": 900}, color_scheme="dark" if scheme == "dark" else "light"
     )
+    tab.add_init_script(before)
     faults: list[str] = []
     tab.on("console", lambda message: faults.append(f"console: {message.text}"))
     tab.on("pageerror", lambda error: faults.append(f"error: {error}"))

@@ -10,11 +10,12 @@ import msgspec
 from shootout.analysis import compare
 from shootout.model.plan import Load
 from shootout.model.run import Samples
-from shootout.report import site, wording
+from shootout.report import wording
 from tests import builders
 from tests.report.site.pages import (
     Document,
     a_page,
+    a_site,
     rows_in,
     tables,
 )
@@ -60,7 +61,7 @@ def test_what_cannot_be_seen_is_said_and_not_zero(tmp_path: Path) -> None:
         msgspec.structs.replace(start, samples=tuple(map(unseen, start.samples))) for start in document.starts
     )
     document = msgspec.structs.replace(document, starts=starts)
-    index = site.build([(document, compare.compare(document))], tmp_path)
+    index = a_site([(document, compare.compare(document))], tmp_path)
     base = a_page(index, f"oltp_point_select-t1-{builders.BASE}").read_text()
     head = a_page(index, f"oltp_point_select-t1-{builders.HEAD}").read_text()
     assert "<dt>server CPU, µs / transaction</dt><dd>not visible</dd>" in base
@@ -87,7 +88,7 @@ def test_counters_of_any_size_are_shown(tmp_path: Path) -> None:
         for start in document.starts
     )
     document = msgspec.structs.replace(document, starts=starts)
-    site.build([(document, compare.compare(document))], tmp_path)
+    a_site([(document, compare.compare(document))], tmp_path)
 
 
 def test_the_load_is_said_and_measured_again(tmp_path: Path) -> None:
@@ -114,7 +115,7 @@ def test_the_load_is_said_and_measured_again(tmp_path: Path) -> None:
             ),
         ),
     )
-    site.build([builders.a_result(builders.a_run(header, failing=False))], tmp_path)
+    a_site([builders.a_result(builders.a_run(header, failing=False))], tmp_path)
     said = "prepared statements, lost connections reopened"
     assert f"{said}, range_size = 10" in (tmp_path / "index.html").read_text()
     (reads,) = tmp_path.glob("runs/*/oltp_read_only-t1-mysql-8*.html")

@@ -23,11 +23,11 @@ from shootout import cli
 from shootout.analysis import compare
 from shootout.document import journal
 from shootout.model.run import FailureRecord, RunDocument, Warning
-from shootout.report import site, terminal, wording
+from shootout.report import terminal, wording
 from shootout.report.github import markdown
 from shootout.report.site import downloads
 from tests import builders
-from tests.report.site.pages import Document, opened, pages
+from tests.report.site.pages import Document, a_site, opened, pages
 
 pytestmark = pytest.mark.slow
 
@@ -167,16 +167,6 @@ def test_feed_and_badges_are_whole_documents_of_xml(built: Path) -> None:
         assert len(text) < 200_000 or path.name == "feed.xml"
 
 
-def test_the_scripts_beside_runs_are_one_call_each(built: Path) -> None:
-    for path in built.rglob("ratios.js"):
-        text = path.read_text("utf-8")
-        assert text.startswith("shootout.loaded({")
-        assert text.endswith("});\n")
-        json.loads(text.removeprefix("shootout.loaded(").removesuffix(");\n"))
-        assert "<" not in text
-        assert len(text) < 100_000
-
-
 def test_markdown_has_no_markup_but_ours(results: Path) -> None:
     for path in journal.find(results):
         text = markdown.summary(compare.compare(journal.read(path)))
@@ -234,7 +224,6 @@ def test_an_endless_text_has_an_end() -> None:
 @pytest.mark.browser
 def test_nothing_runs_in_a_browser(built: Path, chromium: Browser) -> None:
     for page in (
-        built / "compare.html",
         built / "history.html",
         built / "index.html",
         built / "runs/index.html",
@@ -247,12 +236,12 @@ def test_nothing_runs_in_a_browser(built: Path, chromium: Browser) -> None:
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return site.build([builders.a_result(hostile_result())], tmp_path_factory.mktemp("hostile"))
+    return a_site([builders.a_result(hostile_result())], tmp_path_factory.mktemp("hostile"))
 
 
 def test_hostile_text_stays_text(hostile: Path) -> None:
-    # The site's, of its history, comparison and runner, the run's, of workloads, servers, cells.
-    assert len(pages(hostile)) == 4 + 4 + 3 + 1 + 2 + 4
+    # The site's, of its history and runner, the run's, of workloads, servers, cells.
+    assert len(pages(hostile)) == 4 + 3 + 3 + 1 + 2 + 4
     for page in pages(hostile):
         text = page.read_text("utf-8")
         document = Document(text)

@@ -19,6 +19,7 @@ from tests import builders
 from tests.report.site.pages import (
     Document,
     a_page,
+    a_site,
     pages,
     rendered,
     tables,
@@ -28,7 +29,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 def test_the_overview_is_as_it_was_approved(tmp_path: Path) -> None:
-    index = site.build([builders.a_result()], tmp_path)
+    index = a_site([builders.a_result()], tmp_path)
     text = index.read_text("utf-8")
     text = "\n".join(line for raw in text.splitlines() if (line := " ".join(raw.split(" ")).strip())) + "\n"
     actual = tmp_path / "overview.html"
@@ -103,10 +104,10 @@ def test_likely_causes_and_what_verdicts_are_worth_are_said() -> None:
 
 def test_an_interrupted_and_a_cut_run_say_so(tmp_path: Path) -> None:
     stopped = builders.a_run(interrupted=True)
-    index = site.build([builders.a_result(stopped)], tmp_path / "stopped")
+    index = a_site([builders.a_result(stopped)], tmp_path / "stopped")
     assert "This run was interrupted after 5 min 31 s" in Document(index.read_text("utf-8")).text
     cut = msgspec.structs.replace(stopped, end=None)
-    index = site.build([builders.a_result(cut)], tmp_path / "cut")
+    index = a_site([builders.a_result(cut)], tmp_path / "cut")
     assert "This run was cut short" in Document(index.read_text("utf-8")).text
 
 
@@ -115,7 +116,7 @@ def test_an_interrupted_and_a_cut_run_say_so(tmp_path: Path) -> None:
 )
 def test_any_number_of_servers(servers: list[str], tmp_path: Path) -> None:
     header = builders.a_header(servers, workloads=["oltp_read_only"], threads=[1, 8])
-    index = site.build([builders.a_result(builders.a_run(header, failing=False))], tmp_path)
+    index = a_site([builders.a_result(builders.a_run(header, failing=False))], tmp_path)
     text = index.read_text("utf-8")
     assert text.count('<table class="matrix"') == (len(servers) == 2)
     assert text.count('<table class="heat"') == (len(servers) > 2)
@@ -131,6 +132,6 @@ def test_a_run_in_which_nothing_was_measured(tmp_path: Path) -> None:
         for cell in block.cells
     )
     document = RunDocument(header=header, starts=(), failures=failures, end=None)
-    index = site.build([builders.a_result(document)], tmp_path)
+    index = a_site([builders.a_result(document)], tmp_path)
     text = Document(index.read_text("utf-8")).text
     assert "mysql-8.0.12 could not be measured" in text

@@ -12,10 +12,10 @@ from shootout.errors import InputError
 from shootout.model.verdict import Interval
 from shootout.report import site
 from shootout.report.judgement_cache import JudgedRun
-from shootout.report.site import incremental, retention
 from tests import builders
 from tests.report.site.pages import (
     Document,
+    a_site,
     check_links,
     pages,
 )
@@ -63,7 +63,7 @@ def test_history_is_told_of_the_newest_run_only(tmp_path: Path) -> None:
         ratio = Interval(estimate=level, low=level - 0.01, high=level + 0.01)
         cells = (base, msgspec.structs.replace(head, ratio=ratio))
         results.append((document, msgspec.structs.replace(comparison, cells=cells)))
-    index = site.build(results, tmp_path)
+    index = a_site(results, tmp_path)
     said = "suspected since run 20261118T024100Z-7f3a"
     assert said in Document(index.read_text("utf-8")).text
     telling = [
@@ -76,31 +76,27 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     for out in (tmp_path / "file", tmp_path / "file" / "site"):
         with pytest.raises(InputError, match=re.escape(str(out))):
-            site.build([builders.a_result()], out)
+            a_site([builders.a_result()], out)
 
 
 def test_a_failed_build_changes_nothing(tmp_path: Path) -> None:
-    index = site.build([builders.a_result()], tmp_path)
+    index = a_site([builders.a_result()], tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     document, comparison = builders.a_result()
     first, *rest = document.starts
     broken = tuple(msgspec.structs.replace(s, latencies="no histogram") for s in first.samples)
     starts = (msgspec.structs.replace(first, samples=broken), *rest)
     with pytest.raises(ValueError, match=r".*"):
-        site.build([(msgspec.structs.replace(document, starts=starts), comparison)], tmp_path)
+        a_site([(msgspec.structs.replace(document, starts=starts), comparison)], tmp_path)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     assert index in before
 
 
 def test_nothing_to_show_and_a_run_given_twice(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="create one with `shootout run`"):
-        site.build([], tmp_path)
+        a_site([], tmp_path)
     with pytest.raises(InputError, match="20261120T024100Z-7f3a is given 2 times"):
-        site.build([builders.a_result(), builders.a_result()], tmp_path)
-
-
-def bytes_of(out: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+        a_site([builders.a_result(), builders.a_result()], tmp_path)
 
 
 @pytest.mark.slow
@@ -111,33 +107,16 @@ def test_a_runs_pages_say_what_history_knew_then(weekly: Path, weeks: list[Judge
         assert f"<li>{since} {first}" in page.read_text("utf-8")
 
 
-def test_an_update_gives_the_same_as_a_whole_build(
-    weeks: list[JudgedRun], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(retention, "CELLS_MAX", 2 * 8)
-    for count in (16, 17, 20):
-        site.update(weeks[:count], tmp_path / "updated")
-    site.update(weeks[:20], tmp_path / "whole")
-    assert bytes_of(tmp_path / "updated") == bytes_of(tmp_path / "whole")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("count", [12, REGRESSED_AT + 1, REGRESSED_AT + 3])
-def test_only_what_is_new_is_written(weeks: list[JudgedRun], count: int, tmp_path: Path) -> None:
-    site.update(weeks[:count], tmp_path)
-    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
-    site.update(weeks[:count], tmp_path)
-    site.update(weeks[: count + 1], tmp_path)
-    after = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
-    changed = {str(path.relative_to(tmp_path)) for path in before if before[path] != after[path]}
-    # Nothing of an old run; what is about all runs, and only that.
-    assert not [place for place in changed if place.startswith("runs/20")]
-    assert {"index.html", "history.html", "runs/index.html", incremental.RECORD} <= changed
-    assert "how-to-read.html" not in changed
+def test_a_page_of_an_older_run_stays_as_it_was(weeks: list[JudgedRun], tmp_path: Path) -> None:
+    pages_of_first = tmp_path / "runs" / weeks[REGRESSED_AT].id
+    site.build(weeks[: REGRESSED_AT + 1], tmp_path)
+    before = {path: path.read_bytes() for path in pages_of_first.iterdir()}
+    site.build(weeks, tmp_path)
+    assert {path: path.read_bytes() for path in pages_of_first.iterdir()} == before
 
 
 def test_a_removed_run_leaves_nothing_behind(weeks: list[JudgedRun], tmp_path: Path) -> None:
-    site.update(weeks[:3], tmp_path)
-    site.update(weeks[1:3], tmp_path)
+    site.build(weeks[:3], tmp_path)
+    site.build(weeks[1:3], tmp_path)
     assert not (tmp_path / "runs" / weeks[0].id).exists()
     assert weeks[0].id not in (tmp_path / "runs" / "index.html").read_text("utf-8")

@@ -19,10 +19,9 @@ from shootout.inputs import published
 from shootout.inputs.options import Selection
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Outcome
-from shootout.report import site
 from tests import builders
 from tests.repeated import NAMES, a_repetition, concluded
-from tests.report.site.pages import Document, check_links
+from tests.report.site.pages import Document, a_site, check_links
 
 THREADS = {"flavours": "12", "thread-pool": "1,16"}
 
@@ -63,7 +62,7 @@ class Tables(HTMLParser):
 
 
 def built(folder: Path, *documents: RunDocument) -> Path:
-    return site.build([concluded(document) for document in documents], folder)
+    return a_site([concluded(document) for document in documents], folder)
 
 
 def page(folder: Path, document: RunDocument) -> Tables:
@@ -197,7 +196,7 @@ def test_there_is_a_page_for_the_newest_run_of_each_and_a_link_to_it(everything:
 def test_a_run_of_an_unknown_comparison_has_no_page(tmp_path: Path) -> None:
     header = builders.a_header()
     header = structs.replace(header, profile=structs.replace(header.profile, published="of-tomorrow"))
-    index = site.build([builders.a_result(builders.a_run(header))], tmp_path)
+    index = a_site([builders.a_result(builders.a_run(header))], tmp_path)
     assert [path.stem for path in (tmp_path / "published").glob("*.html")] == ["index"]
     assert "published/of-tomorrow" not in index.read_text("utf-8")
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import msgspec
 
-from shootout.report import site
 from shootout.report.site import settings
 from tests import builders
 from tests.report.site.pages import (
     Document,
     a_page,
+    a_site,
     rows_in,
     tables,
 )
@@ -56,9 +56,7 @@ def test_settings_of_different_profiles_are_told_apart(tmp_path: Path) -> None:
     )
     servers = (base, msgspec.structs.replace(head, settings_name="small", settings=small[:-1]))
     header = msgspec.structs.replace(header, servers=servers)
-    page = a_page(
-        site.build([builders.a_result(builders.a_run(header, failing=False))], tmp_path), "settings"
-    )
+    page = a_page(a_site([builders.a_result(builders.a_run(header, failing=False))], tmp_path), "settings")
     rows = rows_of(page)
     assert rows["buffer_pool_bytes innodb_buffer_pool_size"] == ["512M, 128M", "512M", "128M"]
     assert rows["default_storage_engine"] == ["–", "InnoDB", "–"]

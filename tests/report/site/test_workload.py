@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from shootout.report import site, wording
+from shootout.report import wording
 from tests import builders
 from tests.report.site.pages import (
     a_page,
+    a_site,
     rows_in,
     tables,
 )
@@ -46,7 +47,7 @@ def test_a_workload_page_has_the_classic_tables(built: Path) -> None:
 
 def test_a_scaling_law_is_shown_where_there_are_threads_enough(tmp_path: Path) -> None:
     header = builders.a_header(workloads=["oltp_read_only"], threads=[1, 2, 8, 32])
-    index = site.build([builders.a_result(builders.a_run(header, failing=False))], tmp_path)
+    index = a_site([builders.a_result(builders.a_run(header, failing=False))], tmp_path)
     page = a_page(index, "workload-")
     (law,) = (table for caption, table in tables(page).items() if caption.startswith("Fitted"))
     assert [row[0] for row in rows_in(law)] == ["mysql-5.7.22", "mysql-8.0.12"]

@@ -4,9 +4,7 @@ import multiprocessing
 import os
 import resource
 import shutil
-import signal
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,6 @@ from shootout.errors import InputError, MeasureError
 from shootout.model.catalogue import Archive, CatalogueEntry, Debian, Maven, Npm, Source
 from shootout.servers import catalogue
 from shootout.servers.fetch import packages
-from shootout.servers.locking import build_once
 from shootout.servers.native import Tree
 from tests.servers.fetch.archives import an_archive, directories, fetch_archive
 
@@ -45,7 +42,12 @@ def cache(tmp_path: Path) -> Iterator[Path]:
     shutil.rmtree(tmp_path / "cache")
 
 
-def a_fetched_server(name: str, cache: Path) -> None:
+# --- what the catalogue names ---------------------------------------------------------------------
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", [*SMALL, *(pytest.param(name, marks=pytest.mark.large) for name in LARGE)])
+def test_a_server_is_fetched_into_an_empty_cache_once(name: str, cache: Path) -> None:
     entry = an_entry(name=name)
     directory = packages.fetch(name, entry, cache)
     tree = Tree.inspect(directory)
@@ -56,22 +58,6 @@ def a_fetched_server(name: str, cache: Path) -> None:
     made = directory.stat().st_ctime_ns
     assert packages.fetch(name, entry, cache) == directory
     assert directory.stat().st_ctime_ns == made
-
-
-# --- what the catalogue names ---------------------------------------------------------------------
-
-
-@pytest.mark.real
-@pytest.mark.parametrize("name", SMALL)
-def test_a_server_is_fetched_into_an_empty_cache_once(name: str, cache: Path) -> None:
-    a_fetched_server(name, cache)
-
-
-@pytest.mark.real
-@pytest.mark.large
-@pytest.mark.parametrize("name", LARGE)
-def test_a_large_server_is_fetched_into_an_empty_cache_once(name: str, cache: Path) -> None:
-    a_fetched_server(name, cache)
 
 
 @pytest.mark.real
@@ -268,45 +254,3 @@ def test_a_place_that_may_not_be_written_is_said_in_a_sentence(tmp_path: Path) -
     source = an_archive(tmp_path / "any.tar.gz", "bin/mysqld")
     with pytest.raises(MeasureError, match="cannot be made: Not a directory"):
         fetch_archive(source, tmp_path / "any.tar.gz")
-
-
-# --- building once --------------------------------------------------------------------------------
-
-
-def fill(directory: Path) -> None:
-    (directory / "one").write_text("1")
-    time.sleep(0.3)
-    (directory / "two").write_text("2")
-
-
-def is_whole(directory: Path) -> bool:
-    return (directory / "two").exists()
-
-
-def build(target: Path) -> None:
-    os._exit(3 if build_once(target, fill, is_whole) else 4)
-
-
-def test_of_parallel_builders_one_builds_and_all_find_it_whole(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("fork")
-    builders = [context.Process(target=build, args=(tmp_path / "tree",)) for _ in range(4)]
-    for builder in builders:
-        builder.start()
-    for builder in builders:
-        builder.join()
-    assert sorted(builder.exitcode or 0 for builder in builders) == [3, 4, 4, 4]
-    assert is_whole(tmp_path / "tree")
-
-
-def test_a_killed_builder_leaves_no_torn_tree(tmp_path: Path) -> None:
-    target = tmp_path / "tree"
-    builder = multiprocessing.get_context("fork").Process(target=build, args=(target,))
-    builder.start()
-    while not (tmp_path / ".tree.partial" / "one").exists():
-        time.sleep(0.01)
-    os.kill(builder.pid or 0, signal.SIGKILL)
-    builder.join()
-    assert not target.exists()
-    assert build_once(target, fill, is_whole)
-    assert {each.name for each in target.iterdir()} == {"one", "two"}
-    assert not (tmp_path / ".tree.partial").exists()

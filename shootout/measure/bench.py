@@ -1,0 +1,123 @@
+"""One block of one start on running servers: CPUs, connections, tables, the load, and checks after it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+
+from shootout._engine import Engine
+from shootout.errors import MeasureError
+from shootout.measure.hooks import Hooks
+from shootout.measure.managed import connect, handle
+from shootout.measure.participants import Participant
+from shootout.measure.plan import Plan
+from shootout.measure.recorder import Recorder
+from shootout.measure.rounds import OnRound, measure_block
+from shootout.model.plan import Block
+from shootout.model.run import Runner, StartRecord
+from shootout.runner import machine
+from shootout.servers.running import Running
+
+Instances = Mapping[Participant, Running]
+
+LANES_MAX = 4  # engine threads; one drives some hundred thousand transactions a second
+
+
+class Watcher(Protocol):
+    """What looks at the servers of each block while they are measured."""
+
+    def watching(
+        self, start: int, block: Block, engine: Engine, instances: Mapping[str, Running]
+    ) -> AbstractContextManager[Callable[[], None]]:
+        """Surrounds one block of one start; its value is called before the first slice that counts.
+
+        `instances` are in the order of the engine's servers.
+        """
+
+    def failed(self, server: str, reason: str) -> None:
+        """A server failed; what this raises ends the run."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Measures blocks of a plan on this machine."""
+
+    plan: Plan
+    runner: Runner
+    recorder: Recorder
+    watcher: Watcher | None = None
+
+    def start(self, participant: Participant) -> Running:
+        """Start a server on its CPUs. Raises MeasureError."""
+        return participant.start(self.runner.placement.servers)
+
+    def measure(
+        self, block: Block, start: int, instances: Instances, generator: random.Random, on_round: OnRound
+    ) -> StartRecord | None:
+        """Load the block's running servers, the base first; None if nothing was measured.
+
+        What goes wrong on a server fails its cell; on an A/A control it only ends that cell's samples.
+        """
+        program = self.plan.workloads[block.workload].program
+        client, cpus = self.runner.placement.of(block.threads, writes=program.writes)
+        engine = Engine(msgspec.json.encode(program), generator.getrandbits(64), min(LANES_MAX, len(client)))
+        connected: dict[Participant, Running] = {}
+        for participant, instance in instances.items():
+            try:
+                if instance.ours and instance.pid is not None:
+                    machine.place(instance.pid, cpus)
+                hooks = self._hooks(block, instance)
+                hooks.set_up(block.threads)
+                connect(engine, instance, hooks.schema, block.threads)
+                connected[participant] = instance
+            except MeasureError as error:
+                self._fail(block, participant, start, str(error))
+        handles = [handle(each.label, instance, control=each.control) for each, instance in connected.items()]
+        sampling = self.plan.profile.sampling
+        with ExitStack() as held:
+            held.enter_context(machine.hold(client, batch=block.threads > 1))
+            begin = None
+            if self.watcher is not None:
+                by_label = {each.label: instance for each, instance in connected.items()}
+                begin = held.enter_context(self.watcher.watching(start, block, engine, by_label))
+            measured = measure_block(
+                block.key,
+                start,
+                handles,
+                kinds=[kind.name for kind in program.kinds],
+                driver=engine,
+                sampling=sampling.isolated(
+                    writes=program.writes, ours=all(each.stop is not None for each in handles)
+                ),
+                load=self.plan.profile.load,
+                generator=generator,
+                on_round=on_round,
+                on_measuring=begin,
+            )
+        for participant, reason in zip(connected, measured.failures, strict=True):
+            self._check(block, participant, connected[participant], start, reason)
+        return measured.record
+
+    def _check(
+        self, block: Block, participant: Participant, instance: Running, start: int, reason: str | None
+    ) -> None:
+        """Fail the cell of a server that failed under load, or whose tables are wrong after it."""
+        try:
+            if reason is not None:
+                raise MeasureError(reason)
+            self._hooks(block, instance).check()
+        except MeasureError as error:
+            self._fail(block, participant, start, str(error))
+
+    def _hooks(self, block: Block, instance: Running) -> Hooks:
+        bound = self.plan.workloads[block.workload]
+        return Hooks(instance, bound.workload, bound.dataset)
+
+    def _fail(self, block: Block, participant: Participant, start: int, reason: str) -> None:
+        if not participant.control:
+            self.recorder.fail(block.cell(participant.label), start, reason)

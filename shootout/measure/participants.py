@@ -1,0 +1,92 @@
+"""The servers of a run, found, loaded and ready to be started: those of its cells, and the A/A control."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from shootout.errors import MeasureError
+from shootout.measure.dataset import Loaded
+from shootout.measure.external import ExternalServer
+from shootout.measure.managed import ManagedServer, ServerUnderTest, absent_record
+from shootout.measure.plan import Plan
+from shootout.measure.recorder import Recorder
+from shootout.model.run import Progress, ServerRecord
+from shootout.servers.running import Running
+
+Observe = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Participant:
+    """A server that takes part in blocks; each start begins with a copy of what was loaded once."""
+
+    label: str
+    server: ServerUnderTest[Any]
+    loaded: Loaded
+    home: Path  # its instance directory; the name is short, because a socket's path has a limit
+    control: bool = False  # a second instance of the base: the head of A/A cells
+
+    def start(self, cpus: Sequence[int]) -> Running:
+        """Start it. Raises MeasureError."""
+        return self.server.start(self.loaded, self.home, cpus)
+
+    def record(self, instance: Running) -> ServerRecord:
+        """What is known of the server now that it runs."""
+        return self.server.record(self.loaded, instance)
+
+    def clear(self) -> None:
+        """Remove what the last start left."""
+        shutil.rmtree(self.home, ignore_errors=True)
+
+
+def prepare(
+    plan: Plan, recorder: Recorder, directory: Path, held: ExitStack, observe: Observe
+) -> list[Participant]:
+    """Find, initialise and load every server that is here; all must hold the same rows.
+
+    The base comes first; an A/A control, if the run can have one, last. A server that cannot be loaded is
+    recorded as failed. What is used of the cache stays until `held` is closed. Raises InputError.
+    """
+    participants = []
+    for number, (label, server) in enumerate(_found(plan, recorder, held, observe)):
+        try:
+            participants.append(Participant(label, server, server.load(held), directory / str(number)))
+        except MeasureError as error:
+            recorder.fail_server(label, 0, str(error))  # before the first start
+    return [*participants, *_control(plan, participants, directory)]
+
+
+def _found(
+    plan: Plan, recorder: Recorder, held: ExitStack, observe: Observe
+) -> Iterator[tuple[str, ServerUnderTest[Any]]]:
+    external_servers: list[ExternalServer] = []
+    server: ServerUnderTest[Any]
+    for index, (label, planned) in enumerate(plan.servers.items()):
+        _report(observe, label)
+        if planned.absent:
+            recorder.add_server(absent_record(label, planned.reference, plan.profile.settings))
+            continue
+        if planned.reference.source == "dsn":
+            server = ExternalServer.find(plan, label, held, external_servers)
+            external_servers.append(server)
+        else:
+            port = None if plan.place.port is None else plan.place.port + index
+            server = ManagedServer.find(plan, label, port, held, partial(_report, observe, f"{label}: "))
+        recorder.add_server(server.record())
+        yield label, server
+
+
+def _control(plan: Plan, participants: Sequence[Participant], directory: Path) -> Iterator[Participant]:
+    base = next((each for each in participants if each.label == plan.base), None)
+    if base is not None and isinstance(base.server, ManagedServer):
+        yield replace(base, server=replace(base.server, port=None), home=directory / "control", control=True)
+
+
+def _report(observe: Observe, label: str, step: str = "") -> None:
+    observe(Progress(stage="prepare", detail=label + step))

@@ -1,0 +1,67 @@
+"""One server's slices, added up round by round into what a run document records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from shootout._engine import Histogram, Slice
+from shootout.model.run import Samples
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """How a server's warm-up ended."""
+
+    rounds: int
+    drift: float  # change of log throughput over its second half
+    steady: bool
+
+
+class SampleBuilder:
+    """Adds up one server's slices, round by round."""
+
+    def __init__(self, kinds: Iterable[str]) -> None:
+        self.transactions: list[float] = []
+        self._window_s: list[float] = []
+        self._server_cpu_s: list[float | None] = []
+        self._client_cpu_s: list[float] = []
+        self._completed: list[int] = []
+        self._latencies = Histogram()
+        self._statements = {kind: Histogram() for kind in kinds}
+        self._effects: Counter[str] = Counter()
+        self._errors: Counter[str] = Counter()
+
+    def add(self, taken: Slice, server_cpu_s: float | None) -> None:
+        self.transactions.append(round(taken.transactions, 4))
+        self._window_s.append(round(taken.window_s, 6))
+        self._server_cpu_s.append(None if server_cpu_s is None else round(server_cpu_s, 6))
+        self._client_cpu_s.append(round(taken.client_cpu_s, 6))
+        self._completed.append(taken.completed)
+        self._latencies.add(taken.latencies)
+        for histogram, one in zip(self._statements.values(), taken.statements, strict=True):
+            histogram.add(one)
+        self._effects.update(reads=taken.reads, writes=taken.writes, other=taken.other)
+        self._errors.update({str(code): count for code, count in taken.errors.items()})
+
+    def samples(self, server: str, warm_up: WarmUp, counters: Mapping[str, float]) -> Samples:
+        server_cpu_s = tuple(each for each in self._server_cpu_s if each is not None)
+        return Samples(
+            server=server,
+            steady=warm_up.steady,
+            warmup_rounds=warm_up.rounds,
+            drift=round(warm_up.drift, 6),
+            transactions=tuple(self.transactions),
+            window_s=tuple(self._window_s),
+            server_cpu_s=server_cpu_s if len(server_cpu_s) == len(self._server_cpu_s) else None,
+            client_cpu_s=tuple(self._client_cpu_s),
+            completed=tuple(self._completed),
+            latencies=self._latencies.encode(),
+            statements={kind: h.encode() for kind, h in self._statements.items() if h.count},
+            reads=self._effects["reads"],
+            writes=self._effects["writes"],
+            other=self._effects["other"],
+            errors=dict(self._errors),
+            counters=dict(counters),
+        )

@@ -1,0 +1,137 @@
+"""What to measure next: from the records so far to the blocks of the next start. Pure: no clock, no server.
+
+Starts serve all blocks at first; a block leaves once its interval is narrow enough. When all have left, or
+the budget is spent, the blocks in which something may have changed get fresh starts that confirm it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from msgspec import structs
+
+from shootout.analysis import compare, confirmation
+from shootout.model.history import LedgerEntry
+from shootout.model.plan import Block
+from shootout.model.run import RunDocument, StartRecord
+
+STARTS_JUDGED = 2  # starts that the budget never refuses: an interval needs two
+RESTART_SHARE = 0.2  # at most, of a start of all blocks: restarts, which take as long for a single block
+
+
+@dataclass(frozen=True)
+class Start:
+    """One start of the servers, and the blocks that it measures."""
+
+    number: int  # from 1
+    blocks: tuple[Block, ...]
+    confirming: bool  # made to confirm a change
+    left_s: float  # estimated time from its beginning to the end of the run
+
+
+def next_start(
+    run: RunDocument, done: int, spent_s: float, ledger_entries: Sequence[LedgerEntry] = ()
+) -> Start | None:
+    """The start after number `done`; None if the run is complete.
+
+    `run`: all records so far; a start that was cut short gets the blocks that it lacks. `spent_s`: of the
+    budget. `ledger_entries`: earlier A/A cells of this runner.
+    """
+    number = done + 1
+    initial = structs.replace(run, starts=tuple(each for each in run.starts if not each.confirming))
+    start = None
+    if len(initial.starts) == len(run.starts):
+        start = _initial(run, number, spent_s, ledger_entries)
+    start = start or _confirming(run, initial, number, spent_s, ledger_entries)
+    if start is None:
+        return None
+    recorded = {record.block for record in run.starts if record.start == number}
+    lacking = tuple(block for block in start.blocks if block.key not in recorded)
+    return replace(start, blocks=lacking) if lacking else next_start(run, number, spent_s, ledger_entries)
+
+
+def resumed_after(run: RunDocument) -> int:
+    """The number of the last start that is certainly complete: the one before the newest."""
+    return max((record.start for record in run.starts), default=1) - 1
+
+
+def servers(run: RunDocument, block: Block) -> list[str]:
+    """The block's servers that are here and have not failed, the base first."""
+    absent = {record.label for record in run.header.servers if record.absent}
+    failed = {failure.cell for failure in run.failures}
+    return [label for label in block.servers if label not in absent and block.cell(label) not in failed]
+
+
+def half_width(run: RunDocument, block: Block) -> float:
+    """Of the block's widest interval so far; infinite if it is not known yet."""
+    return compare.half_width(_starts(run, block), run.header.profile.policy)
+
+
+def _initial(
+    run: RunDocument, number: int, spent_s: float, ledger_entries: Sequence[LedgerEntry]
+) -> Start | None:
+    """A start of the blocks that are not narrow enough, as far as the budget goes."""
+    sampling, policy = run.header.profile.sampling, run.header.profile.policy
+    before = structs.replace(run, starts=tuple(each for each in run.starts if each.start < number))
+    blocks = [block for block in run.header.blocks if _is_wanting(before, block)]
+    begun = len(before.starts) < len(run.starts)
+    left_s = sampling.budget_s - spent_s
+    if number > STARTS_JUDGED and not begun and blocks:
+        changed = confirmation.worth_confirming(before, ledger_entries)
+        block_s = spent_s / max(len(before.starts), 1)  # with its share of restarts
+        kept_s = policy.confirm_starts * len(changed) * block_s
+        fitting = _fitting((left_s - kept_s) / block_s, len(run.header.blocks))
+        urgent = sorted(blocks, key=lambda block: _urgency(before, block))[:fitting]
+        blocks = [block for block in blocks if block in urgent]
+    if not blocks:
+        return None
+    if number > 1:
+        narrow = all(half_width(before, block) <= sampling.half_width for block in run.header.blocks)
+        due = (sampling.starts_min if narrow else sampling.starts_max) - (number - 1)
+        left_s = min(left_s, spent_s / (number - 1) * max(due, 1))
+    return Start(number, tuple(blocks), confirming=False, left_s=left_s)
+
+
+def _confirming(
+    run: RunDocument, initial: RunDocument, number: int, spent_s: float, ledger_entries: Sequence[LedgerEntry]
+) -> Start | None:
+    """A fresh start of the blocks that changed in the `initial` starts."""
+    last = max((record.start for record in initial.starts), default=0)
+    first = min((record.start for record in run.starts if record.confirming), default=last + 1)
+    due = first + run.header.profile.policy.confirm_starts - number
+    if due <= 0:
+        return None
+    changed = confirmation.worth_confirming(initial, ledger_entries)
+    blocks = tuple(block for block in run.header.blocks if block.key in changed and servers(run, block))
+    block_s = spent_s / max(len(run.starts), 1)
+    return Start(number, blocks, confirming=True, left_s=due * len(blocks) * block_s) if blocks else None
+
+
+def _is_wanting(run: RunDocument, block: Block) -> bool:
+    """Whether the block needs another start and still has a server to measure."""
+    sampling, starts = run.header.profile.sampling, _starts(run, block)
+    wide = half_width(run, block) > sampling.half_width
+    wanting = _steady(starts) < sampling.starts_min or wide
+    return wanting and len(starts) < sampling.starts_max and bool(servers(run, block))
+
+
+def _fitting(left: float, blocks: int) -> int:
+    """How many blocks of a run's `blocks` fit into a start; `left`: time, in blocks of a start of all."""
+    return max(0, int((left - RESTART_SHARE * blocks) / (1 - RESTART_SHARE)))
+
+
+def _urgency(run: RunDocument, block: Block) -> tuple[int, float]:
+    """Sorts blocks: those with the fewest starts, up to `starts_min`; then the narrowest: it needs least."""
+    steady, width = _steady(_starts(run, block)), half_width(run, block)
+    return min(steady, run.header.profile.sampling.starts_min), width if math.isfinite(width) else 0.0
+
+
+def _steady(starts: Sequence[StartRecord]) -> int:
+    """The number of starts that count."""
+    return sum(all(samples.steady for samples in start.samples) for start in starts)
+
+
+def _starts(run: RunDocument, block: Block) -> list[StartRecord]:
+    return [record for record in run.starts if record.block == block.key]

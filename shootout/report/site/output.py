@@ -1,0 +1,106 @@
+"""Writing a site's files: all of them are made before the first is moved into place.
+
+`LIST` names the files, so that the next build removes those that it no longer makes. Other files stay.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from shootout import files
+from shootout.report.site.downloads import File
+
+LIST = ".shootout.json"
+LAST = "index.html"  # moved into place after everything that it links to
+PROCESSES_MAX = 4  # each may load a whole run: some 100 MB
+
+Part = Iterable[File]  # files that one process makes, when it iterates over them
+
+
+def write(out: Path, parts: Callable[[], Iterator[Part]]) -> None:
+    """Make the files of all parts in `out`, and remove those of an earlier build. Raises OSError.
+
+    Several processes share the parts; `parts` lists them in the same order in each.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    earlier = _listed(out)
+    with tempfile.TemporaryDirectory(prefix=".building-", dir=out) as name:
+        folder = Path(name)
+        _make(folder, parts)
+        made = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+        _move(folder, out, made)
+    for path in earlier.difference(made):
+        _remove(out, PurePosixPath(path))
+    files.replace(out / LIST, msgspec.json.encode(made))
+
+
+def _make(folder: Path, parts: Callable[[], Iterator[Part]]) -> None:
+    fork = multiprocessing.get_context("fork")  # what parts are made from cannot be pickled
+    failures = fork.SimpleQueue()
+    count = min(len(os.sched_getaffinity(0)), PROCESSES_MAX)
+    workers = [
+        fork.Process(target=_make_share, args=(folder, parts, number, count, failures))
+        for number in range(count)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    if not failures.empty():
+        raise failures.get()
+    if any(worker.exitcode for worker in workers):
+        raise ChildProcessError("a process that renders pages was killed")
+
+
+def _make_share(
+    folder: Path,
+    parts: Callable[[], Iterator[Part]],
+    first: int,
+    step: int,
+    failures: multiprocessing.SimpleQueue[Exception],
+) -> None:
+    """Make every `step`-th part, beginning with the part number `first`."""
+    try:
+        for part in islice(parts(), first, None, step):
+            for site_path, content in part:
+                _make_file(folder / site_path, content)
+    except Exception as error:
+        failures.put(error)
+
+
+def _make_file(path: Path, content: str | bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode(errors="replace") if isinstance(content, str) else content)
+
+
+def _move(folder: Path, out: Path, paths: Sequence[str]) -> None:
+    """Move the files into place, each of them atomically."""
+    for path in sorted(paths, key=lambda path: path == LAST):
+        (out / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).replace(out / path)
+
+
+def _remove(out: Path, path: PurePosixPath) -> None:
+    """Remove a file of the site and the folders that become empty."""
+    with suppress(OSError):
+        (out / path).unlink()
+        for parent in path.parents[:-1]:
+            (out / parent).rmdir()
+
+
+def _listed(out: Path) -> set[str]:
+    """The files of the last build; none if their list cannot be read."""
+    try:
+        paths = msgspec.json.decode((out / LIST).read_bytes(), type=set[str])
+    except (OSError, msgspec.DecodeError):
+        return set()
+    inside = (PurePosixPath(path) for path in paths)
+    return {str(path) for path in inside if not path.is_absolute() and ".." not in path.parts}

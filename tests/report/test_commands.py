@@ -1,0 +1,72 @@
+"""The commands that pages and issues print, as the command line reads them."""
+
+from __future__ import annotations
+
+import shlex
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from shootout import cli
+from shootout.inputs.options import Selection
+from shootout.model.plan import Cell
+from shootout.model.run import RunHeader
+from shootout.report import commands
+from tests import builders
+
+GIVEN = {
+    "--profile": "quick", "--scale": "small", "--servers": "x,y", "--threads": "1,2", "--seed": "7",
+    "--option": "range_size=10, skip_trx=1", "--protocol": "prepared", "--reconnect": "", "--port": "2000",
+    "--data": "/mnt/data", "--budget": "90", "--shard": "1/3",
+}  # fmt: skip
+READS, OWN = "oltp_read_only", "my own.toml"
+
+
+@pytest.fixture(scope="module")
+def header() -> RunHeader:
+    """A shard of a run with many options; one of its workloads is a file."""
+    records = (builders.a_record(READS, options={"range_size": 10}), builders.a_record("own", written=OWN))
+    header = builders.a_header(workloads=(READS, "own"), given=GIVEN)
+    return replace(header, workloads=records)
+
+
+def parsed(command: str) -> Namespace:
+    program, *arguments = shlex.split(command)
+    assert program == "shootout"
+    return cli.parser().parse_args(arguments)
+
+
+def cell(header: RunHeader, workload: str, server: str) -> Cell:
+    return next(block.cell(server) for block in header.blocks if block.workload == workload)
+
+
+@pytest.mark.parametrize(
+    ("workload", "server", "expected"),
+    [
+        (READS, builders.HEAD, {"--workloads": READS, "--option": "range_size=10"}),
+        ("own", builders.HEAD, {"--workloads": OWN}),
+        ("own", builders.BASE, {"--workloads": OWN, "--servers": builders.BASE}),
+    ],
+)
+def test_a_cell_is_measured_again_as_it_was(
+    header: RunHeader, workload: str, server: str, expected: dict[str, str]
+) -> None:
+    """Without what concerns the whole run: a shard of a single block is refused."""
+    command = commands.measure_again(header, builders.BASE, cell(header, workload, server))
+    assert Selection.of(parsed(command)).written == {
+        "--profile": "quick", "--servers": f"{builders.BASE},{builders.HEAD}", "--threads": "1",
+        "--seed": "20261120", "--scale": "small", "--protocol": "prepared", "--reconnect": "", **expected,
+    }  # fmt: skip
+
+
+def test_a_run_is_repeated_on_any_machine(header: RunHeader) -> None:
+    written = Selection.of(parsed(commands.repeat(header))).written
+    left_out = ("--port", "--data", "--shard")
+    assert written == {flag: text for flag, text in GIVEN.items() if flag not in left_out}
+
+
+def test_a_run_is_judged_with_another_base(header: RunHeader) -> None:
+    found = parsed(commands.judge_with_base(header, "a b"))
+    assert (found.documents, found.base) == ([Path(f"{header.run}.jsonl")], "a b")
