@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-
-from msgspec import structs
+from collections.abc import Iterable
 
 from shootout.analysis import (
     causes,
@@ -15,7 +13,6 @@ from shootout.analysis import (
     ledger,
     metrics,
     pairs,
-    stats,
     warnings,
 )
 from shootout.analysis.pairs import Pair
@@ -24,7 +21,7 @@ from shootout.errors import InputError
 from shootout.inputs import toml
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Policy
-from shootout.model.run import RunDocument, StartRecord
+from shootout.model.run import RunDocument
 from shootout.model.verdict import CellComparison, Comparison
 
 
@@ -63,35 +60,6 @@ def compare(
     )
 
 
-def half_width(starts: Sequence[StartRecord], policy: Policy) -> float:
-    """Half the width of the widest interval of a throughput log-ratio among one block's heads.
-
-    The base is the first server of the newest start. Infinite if a head has fewer than two starts, zero if
-    nothing is left to compare. Without variance shrinkage, unlike in `compare`: the number of starts must not
-    depend on blocks that still lack starts.
-    """
-    if not starts:
-        return math.inf
-    base, *heads = [pairs.of_server(starts, samples.server) for samples in starts[-1].samples] or [{}]
-    effects = [pairs.throughput(base, head, policy) for head in heads]
-    return max((_half_width(effect) for effect in effects), default=0.0)
-
-
-def _verdict(pair: Pair, decision: Decision) -> CellComparison:
-    """A cell with its verdict only; `_comparison` adds the rest."""
-    return CellComparison(
-        cell=pair.cell,
-        base=pair.base,
-        verdict=decision.verdict,
-        figures=None,
-        ratio=pair.throughput and pair.throughput.ratio,
-        p_value=decision.metrics[0].p_value if decision.metrics else None,
-        per_start=(),
-        reason=decision.reason,
-        warnings=(),
-    )
-
-
 def _comparison(document: RunDocument, policy: Policy, pair: Pair, decision: Decision) -> CellComparison:
     header = document.header
     figures_ = figures.of_cell(pair.starts, policy) if pair.starts else None
@@ -100,10 +68,15 @@ def _comparison(document: RunDocument, policy: Policy, pair: Pair, decision: Dec
     work = metrics.compare(*steady, policy.trim, policy.confidence)
     statements = metrics.statement_times(*steady, policy.confidence)
     place = header.part(pair.cell).runner.placement
-    return structs.replace(
-        _verdict(pair, decision),
+    return CellComparison(
+        cell=pair.cell,
+        base=pair.base,
+        verdict=decision.verdict,
         figures=figures_,
+        ratio=pair.throughput and pair.throughput.ratio,
+        p_value=decision.metrics[0].p_value if decision.metrics else None,
         per_start=() if pair.throughput is None else tuple(map(math.exp, pair.throughput.per_start)),
+        reason=decision.reason,
         warnings=tuple(warnings.of_cell(document, pair, decision, figures_)),
         judged=decision.metrics,
         metrics=work,
@@ -118,10 +91,3 @@ def _comparison(document: RunDocument, policy: Policy, pair: Pair, decision: Dec
             cells=sum(len(block.servers) for block in header.blocks),
         ),
     )
-
-
-def _half_width(effect: stats.Effect | None) -> float:
-    """Infinite with one start: the interval over its rounds, however narrow, does not count."""
-    if effect is None or len(effect.per_start) < 2:
-        return math.inf
-    return (effect.high - effect.low) / 2

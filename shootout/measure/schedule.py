@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
-from shootout.analysis import compare, confirmation
+from shootout.analysis import confirmation, pairs
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Block
 from shootout.model.run import RunDocument, StartRecord
@@ -66,7 +66,7 @@ def servers(run: RunDocument, block: Block) -> list[str]:
 
 def half_width(run: RunDocument, block: Block) -> float:
     """Of the block's widest interval so far; infinite if it is not known yet."""
-    return compare.half_width(_starts(run, block), run.header.profile.policy)
+    return pairs.half_width(_starts(run, block), run.header.profile.policy)
 
 
 def _initial(
