@@ -436,8 +436,6 @@ def print_verdicts(console: Console, comparison: Comparison) -> None:
     unjudged = [each for each in comparison.cells if each.verdict is Verdict.UNJUDGED and each.figures]
     for why in dict.fromkeys(each.reason for each in unjudged if each.cell != each.base):
         console.print(Text(wording.visible(f"unjudged: {why}"), style="dim"), soft_wrap=True)
-    for curve in wording.curves(comparison):
-        console.print(Text(wording.visible(curve), style="dim"), soft_wrap=True)
     for each in wording.worst_first(comparison.cells):
         if each.causes and each.verdict is not Verdict.IMPROVED:
             causes = "; ".join(map(wording.cause, each.causes[:2]))
