@@ -72,15 +72,6 @@ def test_what_the_readme_shows_is_what_a_recorded_run_says(results: Path, demo: 
     assert [each for each in said if each.replace(numbers.SPACE, " ").startswith(shown)], said
 
 
-@pytest.mark.parametrize("workload", tables.PICTURES)
-def test_the_pictures_of_the_findings_are_the_runs_own(demo: Path, whole: Whole, workload: str) -> None:
-    drawn = tables.picture(demo, whole, workload)
-    shown = tables.DOCS / tables.PICTURES[workload]
-    assert drawn.read_text("utf-8") == shown.read_text("utf-8"), (
-        "If it is meant: python -m benchmarks.showcase.tables"
-    )
-
-
 def test_the_tables_of_the_findings_are_the_runs_own(whole: Whole) -> None:
     text = tables.FINDINGS.read_text("utf-8")
     for workload, picture in tables.PICTURES.items():

@@ -15,7 +15,7 @@ from shootout.model.plan import Cell, Policy
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
 from shootout.report import wording
 from shootout.report.judgement_cache import JudgedRun
-from shootout.report.site.history import Change, cell_of
+from shootout.report.site.history import Change
 from shootout.report.site.names import cell_stem, run_folder
 
 ENTRIES_MAX = 200  # in the feed
@@ -152,8 +152,8 @@ def _change(change: Change) -> Entry:
     since = "since" if point.confirmed else "suspected since"
     sign, size = wording.SYMBOLS[Verdict.REGRESSED], wording.percent(change.size)
     return Entry(
-        id=_urn("change", series.runner, series.anchor, cell_stem(cell_of(series)), point.first_bad),
-        title=f"{sign} {_cell_text(cell_of(series))}: {size} {since} run {point.first_bad}",
+        id=_urn("change", series.runner, series.anchor, cell_stem(series.cell), point.first_bad),
+        title=f"{sign} {_cell_text(series.cell)}: {size} {since} run {point.first_bad}",
         text=(
             f"Throughput as a ratio to {series.anchor} fell from {numbers.number(point.before)} to "
             f"{numbers.number(point.after)}. Last good run: {point.last_good}; first bad run: "

@@ -39,7 +39,6 @@ from shootout.report.site.runner import RunnerPage
 from shootout.report.site.server import ServerPage
 from shootout.report.site.settings import SettingsPage
 from shootout.report.site.workload import WorkloadPage
-from shootout.report.site.workload_svg import Picture
 
 ASSETS = ("style.css", "site.js")
 
@@ -136,16 +135,10 @@ class _Site:
         if judged.id in self._detailed:
             run = self._load(judged)
             yield from self._parts(*run_pages(run))
-            yield self._pictures(run)
         else:
             run = Run.summary(judged)
             yield from self._parts(SummaryPage(run))
         yield [self._badge(f"{run.folder}/badge.svg", run)]
-
-    def _pictures(self, run: Run) -> Iterator[File]:
-        for cells in run.sets:
-            picture = Picture(run, cells)
-            yield f"{run.folder}/{cells.picture}", self._render("picture.svg", picture=picture)
 
     def _published(self, repeated: Iterable[JudgedRun]) -> Iterator[Part]:
         pages = []
@@ -219,4 +212,4 @@ class _Site:
         until_then = (point for id_, points in self._points.items() if id_ <= run.id for point in points)
         own = {key for key, _ in self._points[run.id] if key.cell in changed}
         found = history.of_points((key, point) for key, point in until_then if key in own)
-        return {history_pages.cell_of(series): series.changes[-1] for series in found if series.changes}
+        return {series.cell: series.changes[-1] for series in found if series.changes}

@@ -5,10 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -186,34 +183,6 @@ def test_the_terminal_obeys_nobody(results: Path) -> None:
         text = re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue())
         assert not ACTING.search(text)
         assert "␛[31mred" in text or LONG[:50] in text
-
-
-def test_junit_is_read_by_others(tmp_path: Path) -> None:
-    """As the suites fail: with the reason as it is, in items that are named after the cell."""
-    suite = tmp_path / "test_suite.py"
-    suite.write_text(
-        "import pytest\n"
-        f"NASTY = {NASTY!r}\n"
-        "@pytest.mark.parametrize('cell', [NASTY, 'x' * 1_000_000], ids=[NASTY, 'long'])\n"
-        "def test_oltp_read_only(cell):\n"
-        "    assert not cell, cell\n"
-    )
-    report = tmp_path / "junit.xml"
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        f"--junit-xml={report}",
-        str(suite),
-    ]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, env=dict(os.environ), check=False)
-    assert done.returncode == 1
-    cases = list(ElementTree.parse(report).getroot().iter("testcase"))
-    assert len(cases) == 2
-    assert all(case.find("failure") is not None for case in cases)
 
 
 def test_an_endless_text_has_an_end() -> None:
