@@ -48,16 +48,8 @@ def test_a_known_regression_is_one_that_fails_nothing() -> None:
 @pytest.mark.parametrize(
     ("entry", "code", "expected"),
     [
-        (
-            known(at_most=0.09),
-            "acknowledgement-exceeded",
-            "Larger than ann acknowledged: 9.5 %",
-        ),
-        (
-            known(expires=date(2026, 6, 29)),
-            "acknowledgement-expired",
-            "only until 2026-06-29",
-        ),
+        (known(at_most=0.09), "acknowledgement-exceeded", "Larger than ann acknowledged: 9.5 %"),
+        (known(expires=date(2026, 6, 29)), "acknowledgement-expired", "only until 2026-06-29"),
     ],
     ids=["larger", "expired"],
 )

@@ -63,10 +63,7 @@ def test_limits_of_the_first_version_and_of_a_group_that_is_mounted_from_inside(
             {"sys/class/dmi/id/sys_vendor": "QEMU", "sys/class/dmi/id/product_name": "Standard PC"},
             "QEMU Standard PC",
         ),
-        (
-            {CLOCKS: "hyperv_clocksource_tsc_page"},
-            "Hyper-V",
-        ),
+        ({CLOCKS: "hyperv_clocksource_tsc_page"}, "Hyper-V"),
     ],
 )
 def test_the_hypervisor_has_a_name(tmp_path: Path, files: dict[str, str | None], expected: str) -> None:
