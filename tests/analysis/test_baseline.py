@@ -93,8 +93,7 @@ def test_an_incompatible_baseline_is_refused_and_the_difference_named(tmp_path: 
             header=structs.replace(
                 a_run(20, "r2").header,
                 profile=structs.replace(
-                    a_run(20).header.profile,
-                    load=structs.replace(a_run(20).header.profile.load, think_s=1.0),
+                    a_run(20).header.profile, load=structs.replace(a_run(20).header.profile.load, think_s=1.0)
                 ),
             ),
         ),
