@@ -55,18 +55,18 @@ def of_cell(
         return Decision(
             Verdict.UNJUDGED, f"nothing to compare with: {pair.base.server} was not measured beside it"
         )
-    found = [
+    judged = [
         of_metric(pair.cell, change, policy, p_values, _floor(change, policy, spreads))
         for change in pair.changes
     ]
-    found.sort(key=lambda each: _WORST_FIRST.index(each[0].verdict))
-    decisive, reason = found[0]
+    judged.sort(key=lambda metric_and_reason: _WORST_FIRST.index(metric_and_reason[0].verdict))
+    decisive, reason = judged[0]
     verdict = decisive.verdict
     if pair.not_visible and verdict is not Verdict.REGRESSED:
         names = " and ".join(metrics.TITLES[name] for name in pair.not_visible)
         reason += f"; but {names} could not be compared: not visible, or 0, in some start"
         verdict = Verdict.INCONCLUSIVE
-    return Decision(verdict, reason, tuple(each for each, _ in found))
+    return Decision(verdict, reason, tuple(metric for metric, _ in judged))
 
 
 def of_metric(
