@@ -104,10 +104,7 @@ def run(request: pytest.FixtureRequest) -> Conclusion:
 
 @pytest.fixture
 def cell(
-    request: pytest.FixtureRequest,
-    run: Conclusion,
-    clock: ReplayClock,
-    benchmark: BenchmarkFixture,
+    request: pytest.FixtureRequest, run: Conclusion, clock: ReplayClock, benchmark: BenchmarkFixture
 ) -> CellComparison:
     """The item's judged cell; pytest-benchmark gets the durations of its slices.
 
