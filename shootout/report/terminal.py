@@ -70,9 +70,9 @@ class Display:
             self._live.stop()
 
     def show(self, progress: Progress) -> None:
-        """Show the current progress; messages about a resumed run remain on the screen."""
+        """Show the current progress; notes remain on the screen."""
         now_s = self._clock()
-        if progress.stage == "resume":
+        if progress.stage == "note":
             _say(self._console, progress.detail)
         elif self._live is not None:
             self._live.update(_live_line(progress, now_s - self._began_s))

@@ -61,7 +61,7 @@ def a_step(stage: str, round_: int = 0, rounds: int = 0, **changes: object) -> P
 
 
 def test_what_is_said_of_a_run_before_stays_above_the_line_that_changes() -> None:
-    said = Progress(stage="resume", detail="run 1 is over")
+    said = Progress(stage="note", detail="run 1 is over")
     for live in (False, True):
         screen = shown(a_step("warm-up", 3), said, a_step("measure", 1, 9), live=live)
         assert screen.count("run 1 is over\n") == 1
