@@ -166,7 +166,6 @@ def console(file: TextIO) -> Console:
 def print_conclusion(
     console: Console, comparison: Comparison, claims: Sequence[ClaimResult], document: Path, page: Path
 ) -> None:
-    """Print the verdicts, the claims, and the locations of the run document and report."""
     print_verdicts(console, comparison)
     print_claims(console, claims)
     console.print(f"run document  {document}", highlight=False, soft_wrap=True)
@@ -174,12 +173,10 @@ def print_conclusion(
 
 
 def print_report(console: Console, page: Path) -> None:
-    """Print the location of the report."""
     console.print(f"report        {page.as_uri()}", highlight=False, soft_wrap=True)
 
 
 def print_explanations(console: Console, explained: Iterable[Explained]) -> None:
-    """Print what explains changed cells."""
     for found in explained:
         console.print()
         _say(console, explanation.title(found), "bold")
@@ -190,7 +187,6 @@ def print_explanations(console: Console, explained: Iterable[Explained]) -> None
 
 
 def print_claims(console: Console, results: Sequence[ClaimResult]) -> None:
-    """Print the result of each claim of the published comparison that the run repeats."""
     for each in results:
         line = f"{wording.OUTCOME_SYMBOLS[each.outcome]} {wording.finding(each)}"
         _say(console, line, OUTCOME_STYLES[each.outcome])
@@ -199,7 +195,6 @@ def print_claims(console: Console, results: Sequence[ClaimResult]) -> None:
 
 
 def print_history(console: Console, found: Sequence[HistorySeries]) -> None:
-    """Print a line for each series and each of its further change points."""
     table = _table("workload", "threads>", "server", "anchor", "runs>", "first>", "newest>", "change")
     for each in found:
         changes = [_change_point(change) for change in each.changes] or [Text("none", style="dim")]
@@ -244,7 +239,6 @@ def fetching(console: Console) -> Iterator[Callable[[str], None]]:
 
 
 def server_table(offers: Sequence[Offer]) -> Table:
-    """All catalogue entries, with their availability."""
     table = _table("server", "released", "edition", "state", "note")
     for offer in offers:
         style = OFFER_STYLES[offer.state]
@@ -255,12 +249,10 @@ def server_table(offers: Sequence[Offer]) -> Table:
 
 
 def print_servers(console: Console, offers: Sequence[Offer]) -> None:
-    """Print the catalogue."""
     _print_whole(console, server_table(offers))
 
 
 def print_fetched(console: Console, fetched: Fetched) -> None:
-    """Print the server, its version, and its directory."""
     line = f"{fetched.reference}  {fetched.family} {fetched.version}  {fetched.directory}"
     _say(console, line)
 
@@ -321,7 +313,6 @@ def print_doctor(console: Console, report: Report) -> None:
 
 
 def cache_table(contents: Contents) -> Table:
-    """All entries, most recently used first."""
     table = _table("kind", "content", "size>", "last used", "state")
     for entry in contents.entries:
         moment = wording.moment(entry.used.isoformat())
@@ -331,7 +322,6 @@ def cache_table(contents: Contents) -> Table:
 
 
 def print_cache(console: Console, contents: Contents) -> None:
-    """Print the entries and their total size."""
     total, limit = wording.size(contents.total_bytes), wording.size(contents.limit_bytes)
     if contents.entries:
         _print_whole(console, cache_table(contents))
@@ -348,7 +338,6 @@ def print_cleared(console: Console, cleared: Cleared) -> None:
 
 
 def print_access(console: Console, server: str, access: Endpoint) -> None:
-    """Print how to connect to a running server."""
     lines = {
         "server": f"{server}, version {access.version}, running until Ctrl-C",
         "client": access.command,

@@ -141,13 +141,11 @@ def signed(value: float) -> str:
 
 
 def verdict(cell: CellComparison) -> str:
-    """The verdict's symbol and word, marked if acknowledged."""
     mark = " (acknowledged)" if cell.acknowledged else ""
     return f"{SYMBOLS[cell.verdict]} {cell.verdict}{mark}"
 
 
 def cpu_us(server_cpu_s: float | None) -> str:
-    """CPU time of a transaction in microseconds."""
     return NOT_VISIBLE if server_cpu_s is None else number(server_cpu_s * 1e6)
 
 
@@ -183,7 +181,6 @@ def duration(seconds: float) -> str:
 
 
 def memory(size: int) -> str:
-    """Bytes as GiB."""
     return f"{size / 2**30:.1f} GiB"
 
 
@@ -213,7 +210,6 @@ def setting(value: str, name: str) -> str:
 
 
 def dataset(dataset: Dataset) -> str:
-    """The tables and their size."""
     match dataset.kind:
         case "sbtest":
             what = f"{counted(dataset.tables, 'table')} of {counted(dataset.rows, 'row')}"
@@ -226,12 +222,10 @@ def dataset(dataset: Dataset) -> str:
 
 
 def threads(count: int) -> str:
-    """A thread count."""
     return "1 thread" if count == 1 else f"{count} threads"
 
 
 def counted(count: int, noun: str) -> str:
-    """A number of things."""
     return f"1 {noun}" if count == 1 else f"{number(count, 0)} {noun}s"
 
 
@@ -262,7 +256,6 @@ class Headline:
 
     @property
     def text(self) -> str:
-        """Both as one sentence."""
         return f"{self.claim}: {self.detail}" if self.detail else self.claim
 
 

@@ -32,8 +32,6 @@ DISPLAY_UNITS = {"s": ("ms", 1e3), "bytes": ("bytes", 1.0), "": ("", 1.0)}
 
 @dataclass(frozen=True)
 class Row:
-    """A figure for a cell and its base."""
-
     name: str
     here: float | None
     base: float | None
@@ -76,8 +74,6 @@ class MetricRow:
 
 @dataclass(frozen=True)
 class CellPage(Page):
-    """A cell: its verdict and the evidence."""
-
     run: Run
     comparison: CellComparison
     template = "cell"
@@ -85,12 +81,10 @@ class CellPage(Page):
 
     @property
     def path(self) -> str:
-        """Named after the cell."""
         return f"{self.run.folder}/{cell_stem(self.cell)}.html"
 
     @property
     def value(self) -> object:
-        """The complete comparison of the cell."""
         return {
             **about(self.run.document.header), "command": self.command, "cell": self.comparison,
             **({"why": explanation.value(self.why.found)} if self.why else {}),
@@ -98,12 +92,10 @@ class CellPage(Page):
 
     @property
     def rows(self) -> Iterable[Sequence[object]]:
-        """One line per round."""
         return ((each.start, each.number, each.here, each.base) for each in self.rounds)
 
     @property
     def cell(self) -> Cell:
-        """The cell."""
         return self.comparison.cell
 
     @property
@@ -113,28 +105,23 @@ class CellPage(Page):
 
     @property
     def machine(self) -> Runner:
-        """The machine that measured it."""
         return self.run.document.header.part(self.cell).runner
 
     @cached_property
     def samples(self) -> tuple[tuple[int, Samples], ...]:
-        """Its samples by start."""
         return self.run.samples(self.cell)
 
     @cached_property
     def base_samples(self) -> tuple[tuple[int, Samples], ...]:
-        """The base's samples by start."""
         return self.run.samples(self.base.cell) if self.base else ()
 
     @cached_property
     def both(self) -> tuple[tuple[Series, tuple[tuple[int, Samples], ...]], ...]:
-        """Series and samples of the base, if any, and of this cell."""
         here = (self.run.series[self.cell.server], self.samples)
         return ((self.run.series[self.base.cell.server], self.base_samples), here) if self.base else (here,)
 
     @cached_property
     def rounds(self) -> tuple[Round, ...]:
-        """Every round of every start."""
         theirs = {start: charts.throughputs(samples) for start, samples in self.base_samples}
         return tuple(
             Round(start=start, number=number + 1, here=tps, base=_at(theirs.get(start, ()), number))
@@ -144,7 +131,6 @@ class CellPage(Page):
 
     @property
     def metrics(self) -> tuple[MetricRow, ...]:
-        """The compared metrics other than throughput."""
         alpha = 1 - self.run.comparison.policy.confidence
         rows = []
         for each in self.comparison.metrics:
@@ -166,7 +152,6 @@ class CellPage(Page):
 
     @cached_property
     def latency(self) -> tuple[Row, ...]:
-        """Transaction latencies in seconds."""
         names = {
             "min_s": "fastest", "p50_s": "50 %", "mean_s": "mean", "p95_s": "95 %", "p99_s": "99 %",
             "p999_s": "99.9 %", "max_s": "slowest",
@@ -194,12 +179,10 @@ class CellPage(Page):
 
     @cached_property
     def errors(self) -> tuple[Row, ...]:
-        """Error counts by code."""
         return self._figures(lambda f: f.errors, absent=0)
 
     @property
     def statements(self) -> tuple[tuple[str, Latency, Latency | None], ...]:
-        """Latencies by kind of statement, of the cell and its base."""
         here = self.comparison.figures.statements if self.comparison.figures else {}
         theirs = self.base.figures.statements if self.base and self.base.figures else {}
         return tuple((kind, latency, theirs.get(kind)) for kind, latency in here.items())
@@ -233,17 +216,14 @@ class CellPage(Page):
 
     @cached_property
     def set(self) -> CellSet:
-        """The cells of its workload and dataset."""
         return self.run.set_of(self.cell)
 
     @property
     def finding(self) -> Finding:
-        """Details of its change."""
         return Finding.of(self.run, self.comparison)
 
     @property
     def block_cells(self) -> tuple[CellComparison, ...]:
-        """Cells of the same block, including this one."""
         return tuple(
             self.run.cells[cell] for cell in self.run.block(self.cell).cells if cell in self.run.cells
         )
@@ -255,13 +235,11 @@ class CellPage(Page):
 
     @property
     def why(self) -> Why | None:
-        """What explains its change, if somebody asked."""
         found = self.run.explained.get(self.cell)
         return Why(found) if found else None
 
     @property
     def conditions(self) -> str:
-        """Load conditions other than the defaults."""
         return wording.conditions(self.run.document.header, self.cell.workload)
 
     @property

@@ -27,7 +27,6 @@ class Finding:
 
     @classmethod
     def of(cls, run: Run, comparison: CellComparison) -> Finding:
-        """The finding for a cell, from its run and its history."""
         change = run.changes.get(comparison.cell)
         return cls(comparison=comparison, change=change, policy=run.comparison.policy)
 
@@ -83,8 +82,6 @@ class Failure:
 
 @dataclass(frozen=True)
 class Findings:
-    """A run's findings."""
-
     run: Run
 
     @cached_property
@@ -100,7 +97,6 @@ class Findings:
 
     @cached_property
     def failures(self) -> tuple[Failure, ...]:
-        """Failures grouped by server and reason."""
         found: dict[tuple[str, str], list[CellComparison]] = {}
         for c in self.run.judged:
             if c.verdict is Verdict.FAILED:

@@ -11,7 +11,6 @@ from shootout.paths import file_stem
 
 
 def run_folder(run: str) -> str:
-    """The folder of a run's pages."""
     return f"runs/{file_stem(run)}"
 
 
@@ -33,10 +32,8 @@ def history_page(runner: str, workload: str, dataset: str) -> str:
 
 
 def workload_page(workload: str, dataset: str) -> str:
-    """The file of a workload's page; `dataset`: empty if the workload has only one."""
     return f"workload-{file_stem(f'{workload} {dataset}' if dataset else workload)}.html"
 
 
 def server_page(label: str) -> str:
-    """The file of a server's page."""
     return f"server-{file_stem(label)}.html"

@@ -34,7 +34,6 @@ class Why:
 
     @property
     def points(self) -> Iterator[Point]:
-        """The summary."""
         return explanation.points(self.found)
 
     @property
@@ -52,17 +51,14 @@ class Why:
 
     @property
     def legend(self) -> tuple[tuple[str, str], ...]:
-        """Colours of the graph, and their meaning."""
         return flame.LEGEND
 
     @property
     def functions(self) -> tuple[FunctionRow, ...]:
-        """All functions, largest change first."""
         whole = {each.name: each for each in self.found.inclusive}
         own = {each.name: each for each in self.found.functions}
         return tuple(FunctionRow(name, own.get(name), whole.get(name)) for name in {**own, **whole})
 
     def handlers(self, change: PlanChange) -> tuple[tuple[str, float, float], ...]:
-        """Handler counters of one execution on base and head."""
         base, head = change.base.handlers, change.head.handlers
         return tuple((name, base.get(name, 0.0), head.get(name, 0.0)) for name in {**base, **head})

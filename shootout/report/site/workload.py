@@ -57,40 +57,32 @@ class Quotient:
 
 @dataclass(frozen=True)
 class WorkloadPage(CellsPage):
-    """A workload in one run."""
-
     run: Run
     set: CellSet
     template = "workload"
 
     @property
     def path(self) -> str:
-        """Named after the workload."""
         return f"{self.run.folder}/{self.set.page}"
 
     @property
     def cells(self) -> Sequence[CellComparison]:
-        """Its cells."""
         return self.set.cells
 
     @property
     def name(self) -> str:
-        """The workload's name."""
         return self.set.workload
 
     @cached_property
     def failed(self) -> tuple[CellComparison, ...]:
-        """The cells that failed."""
         return tuple(c for c in self.set.cells if c.verdict is Verdict.FAILED)
 
     @property
     def warnings(self) -> tuple[WarningEntry, ...]:
-        """A summary of its cells' warnings."""
         return self.run.warning_summary_of(self.set.cells)
 
     @cached_property
     def peaks(self) -> tuple[Peak, ...]:
-        """The servers' peaks."""
         found = []
         for label in self.set.servers:
             cells = [c for c in self.set.cells if c.cell.server == label]
@@ -113,7 +105,6 @@ class WorkloadPage(CellsPage):
 
     @property
     def by_threads(self) -> dict[int, Series]:
-        """The series by number of threads, for the chart from server to server."""
         return {
             threads: Series(wording.threads(threads), number)
             for number, threads in enumerate(self.set.threads, start=1)
@@ -129,7 +120,6 @@ class WorkloadPage(CellsPage):
 
     @property
     def curves(self) -> tuple[CurveComparison, ...]:
-        """Each server's curve compared with its base's."""
         key = (self.set.workload, self.set.dataset)
         return tuple(c for c in self.run.comparison.curves if (c.workload, c.dataset) == key)
 
@@ -159,14 +149,12 @@ class WorkloadPage(CellsPage):
 
     @property
     def measured(self) -> tuple[CellComparison, ...]:
-        """The cells that have figures, by server and threads."""
         order = {label: number for number, label in enumerate(self.set.servers)}
         cells = [c for c in self.set.cells if c.figures]
         return tuple(sorted(cells, key=lambda c: (order[c.cell.server], c.cell.threads)))
 
     @property
     def latencies(self) -> tuple[SmallChart, ...]:
-        """Charts of latency percentiles over threads."""
         return tuple(
             small
             for field, title in PERCENTILES
@@ -177,7 +165,6 @@ class WorkloadPage(CellsPage):
 
     @property
     def efficiency(self) -> tuple[SmallChart, ...]:
-        """Charts of a transaction's cost over threads."""
         figures: tuple[tuple[str, str, Getter], ...] = (
             ("server-cpu", "server CPU, µs / transaction", lambda f: scaled(f.server_cpu_s, 1e6)),
             ("disk-written", "written, bytes / transaction", lambda f: f.counters.get("disk_written_bytes")),
