@@ -68,10 +68,6 @@ class Run:
         return wording.headlines(self.comparison)
 
     @property
-    def conditions(self) -> str:
-        return wording.conditions(self.document.header)
-
-    @property
     def complete(self) -> bool:
         end = self.document.end
         return end is not None and not end.interrupted

@@ -28,13 +28,6 @@ ALARMS = (Verdict.REGRESSED, Verdict.IMPROVED)
 
 
 @dataclass(frozen=True)
-class RecordedWarning:
-    warning: Warning  # in the wording of the newest run that has it
-    newest: str  # that run
-    runs: int  # the number of runs that have it
-
-
-@dataclass(frozen=True)
 class CellKind:
     """The A/A cells of one workload, dataset and number of threads."""
 
@@ -108,15 +101,15 @@ class RunnerPage(Page):
         return tuple(dict.fromkeys(each.runner.kernel for each in self.shares))
 
     @cached_property
-    def warnings(self) -> tuple[RecordedWarning, ...]:
-        """One per code, most recent first."""
+    def warnings(self) -> tuple[tuple[Warning, str, int], ...]:
+        """One per code, the most recent first, with the newest run and the number of runs that have it."""
         newest: dict[str, tuple[Warning, str]] = {}
         count: Counter[str] = Counter()
         for each in self.shares:
             for warning in each.runner.warnings:
                 newest.setdefault(warning.code, (warning, each.judged.id))
                 count[warning.code] += 1
-        return tuple(RecordedWarning(warning, run, count[code]) for code, (warning, run) in newest.items())
+        return tuple((warning, run, count[code]) for code, (warning, run) in newest.items())
 
     @cached_property
     def entries(self) -> tuple[LedgerEntry, ...]:

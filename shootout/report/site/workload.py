@@ -17,16 +17,9 @@ KILO = 1000.0
 PERCENTILES = (("p50_s", "median"), ("p95_s", "95 %"), ("p99_s", "99 %"), ("p999_s", "99.9 %"))
 READS, WRITES = "oltp_read_only", "oltp_read_write"  # published tables report their quotient
 
+SmallChart = tuple[str, str, Chart]  # id, title, chart
+Quotient = tuple[str, tuple[float | None, ...], float | None]  # server; by threads; of the peaks
 Getter = Callable[[CellFigures], float | None]
-
-
-@dataclass(frozen=True)
-class SmallChart:
-    """One of several charts side by side."""
-
-    id: str
-    title: str
-    chart: Chart
 
 
 @dataclass(frozen=True)
@@ -44,15 +37,6 @@ class Peak:
     def gain(self) -> float | None:
         """The peak over the throughput of one thread."""
         return self.tps.estimate / self.single.estimate if self.single and self.single.estimate else None
-
-
-@dataclass(frozen=True)
-class Quotient:
-    """Read-only throughput over read-write throughput."""
-
-    server: str
-    of_threads: tuple[float | None, ...]
-    of_peaks: float | None
 
 
 @dataclass(frozen=True)
@@ -144,7 +128,7 @@ class WorkloadPage(CellsPage):
                 for count in self.set.threads
             )
             peaks = max(reads.values()) / max(writes.values()) if reads and any(writes.values()) else None
-            found.append(Quotient(server=label, of_threads=of_threads, of_peaks=peaks))
+            found.append((label, of_threads, peaks))
         return tuple(found)
 
     @property
@@ -177,7 +161,7 @@ class WorkloadPage(CellsPage):
         chart = charts.over_threads(
             self.set.cells, series, lambda c: of(c.figures) if c.figures else None, log=log
         )
-        return None if chart is None else SmallChart(id=id, title=title, chart=chart)
+        return None if chart is None else (id, title, chart)
 
 
 def scaled(value: float | None, factor: float) -> float | None:
