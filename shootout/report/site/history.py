@@ -14,7 +14,7 @@ from shootout.model.verdict import Acknowledgement
 from shootout.report import wording
 from shootout.report.site.charts import Axis, Chart, Line, Rule, Series, readouts
 from shootout.report.site.downloads import LINE_END, File, lines
-from shootout.report.site.names import history_page, run_folder
+from shootout.report.site.names import history_page
 from shootout.report.site.page import Page, Render
 
 HISTORY_COLUMNS = (
@@ -64,11 +64,6 @@ class Change:
             point.last_good, point.first_bad, self.started, point.before, point.after, point.confirmed,
             self.acknowledged is not None, self.page,
         )  # fmt: skip
-
-    @property
-    def folders(self) -> tuple[str, str]:
-        """The folders of the last good and the first bad run."""
-        return run_folder(self.point.last_good), run_folder(self.point.first_bad)
 
 
 def changes(
@@ -161,10 +156,6 @@ class SeriesPage(Page):
         return {server: Series(server, number) for number, server in enumerate(servers, 1)}
 
     @property
-    def anchors(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(each.anchor for each in self.series))
-
-    @property
     def runs(self) -> int:
         return len({point.run for each in self.series for point in each.points})
 
@@ -174,32 +165,23 @@ class SeriesPage(Page):
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        counts = sorted({each.threads for each in self.series})
-        return tuple(self._table(count) for count in counts)
-
-    def _table(self, threads: int) -> Table:
-        series = tuple(each for each in self.series if each.threads == threads)
-        return Table(
-            threads=threads,
-            series=series,
-            styles=tuple(self.styles[each.server] for each in series),
-            changes=tuple(change for change in self.changes if change.series.threads == threads),
-        )
+        tables = []
+        for threads in sorted({each.threads for each in self.series}):
+            series = tuple(each for each in self.series if each.threads == threads)
+            changes = tuple(change for change in self.changes if change.series.threads == threads)
+            styles = tuple(self.styles[each.server] for each in series)
+            tables.append(Table(threads, series, styles, changes))
+        return tuple(tables)
 
 
 def pages(series: Sequence[HistorySeries], found: Sequence[Change]) -> tuple[SeriesPage, ...]:
     """One page per runner, workload and dataset."""
-    grouped: dict[tuple[str, str, str], list[HistorySeries]] = {}
+    grouped: dict[tuple[str, str, str], tuple[list[HistorySeries], list[Change]]] = {}
     for each in series:
-        grouped.setdefault((each.runner, each.workload, each.dataset), []).append(each)
-    of: dict[tuple[str, str, str], list[Change]] = {}
+        grouped.setdefault((each.runner, each.workload, each.dataset), ([], []))[0].append(each)
     for change in found:
-        key = (change.series.runner, change.series.workload, change.series.dataset)
-        of.setdefault(key, []).append(change)
-    return tuple(
-        SeriesPage(*key, series=tuple(group), changes=tuple(of.get(key, ())))
-        for key, group in grouped.items()
-    )
+        grouped[change.series.runner, change.series.workload, change.series.dataset][1].append(change)
+    return tuple(SeriesPage(*key, tuple(group), tuple(of)) for key, (group, of) in grouped.items())
 
 
 @dataclass(frozen=True)

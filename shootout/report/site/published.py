@@ -127,10 +127,10 @@ class PublishedPage(Page):
         """The published and measured figures by workload and threads, without empty rows."""
         rows = (
             Row(
-                workload=workload,
-                threads=threads,
-                server=one.name,
-                note=one.note,
+                workload,
+                threads,
+                one.name,
+                one.note,
                 published=self._relative(self._published, one, workload, threads),
                 measured=self._relative(self._measured, one, workload, threads),
             )

@@ -16,7 +16,7 @@ from shootout.inputs import published
 from shootout.model.verdict import CellComparison
 from shootout.paths import TEMPLATES, file_stem
 from shootout.report import commands, explanation, wording
-from shootout.report.site import findings, history, markup, runner, settings, svg, workload
+from shootout.report.site import findings, flame, history, markup, runner, settings, svg, workload
 from shootout.report.site.names import cell_stem, run_folder, server_page
 from shootout.report.site.page import Render
 
@@ -91,6 +91,7 @@ def renderer() -> Render:
         "PUBLISHED": published.known(),
         "ERRORS": ERRORS,
         "Finding": findings.Finding,
+        "FLAME_LEGEND": flame.LEGEND,
         "LISTED_MAX": findings.LISTED_MAX,
         "SAME_SETTINGS": settings.GROUPS[-1],
         "SPACE": numbers.SPACE,

@@ -127,13 +127,7 @@ class Run:
             keys.setdefault((c.cell.workload, c.cell.dataset), []).append(c)
         several = Counter(workload for workload, _ in keys)
         return tuple(
-            CellSet(
-                run=self,
-                workload=workload,
-                dataset=dataset,
-                cells=tuple(cells),
-                alone=several[workload] == 1,
-            )
+            CellSet(self, workload, dataset, tuple(cells), alone=several[workload] == 1)
             for (workload, dataset), cells in keys.items()
         )
 
@@ -207,9 +201,7 @@ class Run:
             for warning in c.warnings:
                 if warning not in self.server_warnings:
                     found.setdefault(warning, []).append(c)
-        return tuple(
-            WarningEntry(about=_places(places), warning=warning) for warning, places in found.items()
-        )
+        return tuple(WarningEntry(_places(places), warning) for warning, places in found.items())
 
     @cached_property
     def warning_summary(self) -> tuple[WarningEntry, ...]:
