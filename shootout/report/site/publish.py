@@ -64,7 +64,6 @@ def build(runs: Sequence[JudgedRun], out: Path, acknowledged: Sequence[Acknowled
 
 
 def run_pages(run: Run) -> Iterator[Page]:
-    """All pages of one run."""
     yield OverviewPage(run)
     yield AllCellsPage(run)
     yield SettingsPage(run)
@@ -77,22 +76,15 @@ class ReadingPage(Page):
     """The explanation of the site's terms and charts."""
 
     template = "reading"
-
-    @property
-    def path(self) -> str:
-        """In the site's root."""
-        return "how-to-read.html"
+    path = "how-to-read.html"
 
 
 @dataclass(frozen=True)
 class _Site:
-    """The site of these runs."""
-
     runs: tuple[JudgedRun, ...]  # newest first
     acknowledged: tuple[Acknowledgement, ...]
 
     def parts(self) -> Iterator[Part]:
-        """All files of the site."""
         yield from self._history()
         yield from self._front()
         for run in self.runs:
