@@ -123,12 +123,8 @@ class RunnerPage(Page):
     @cached_property
     def kinds(self) -> tuple[CellKind, ...]:
         """Noise by kind of cell."""
-        cells: Counter[tuple[str, str, int]] = Counter()
-        alarms: Counter[tuple[str, str, int]] = Counter()
-        for entry in self.entries:
-            key = (entry.workload, entry.dataset, entry.threads)
-            cells[key] += 1
-            alarms[key] += entry.verdict in ALARMS
+        cells = Counter((e.workload, e.dataset, e.threads) for e in self.entries)
+        alarms = Counter((e.workload, e.dataset, e.threads) for e in self.entries if e.verdict in ALARMS)
         keyed = [((n.workload, n.dataset, n.threads), n) for n in doctor.noise(self.entries, self.policy)]
         error = stats.quantile(self.policy.confidence) / math.sqrt(doctor.STARTS)
         return tuple(
@@ -148,10 +144,6 @@ class RunnerPage(Page):
             for number, place in enumerate(sorted(places), 1)
             if kinds
         )
-
-    @property
-    def series(self) -> tuple[Series, ...]:
-        return tuple(series for series, _ in self.charted)
 
     @property
     def power(self) -> Chart | None:
