@@ -106,7 +106,7 @@ fn the_final_error_before_a_close_is_read() {
         stream.shutdown(Shutdown::Both).unwrap();
     })]);
     let failure = one_slice(program(false, "SELECT"), &server, 1, TIMEOUT).unwrap_err();
-    assert_eq!(failure, Failure::of_server(1053, "Server shutdown in progress".into()));
+    assert_eq!(failure, Failure::of_server(1053, "statement `write`: Server shutdown in progress".into()));
 }
 
 /// Answers before a statement that exceeds the socket's buffer has arrived.
@@ -205,7 +205,7 @@ fn other_servers_continue_after_a_failure() {
         let mut engine = Engine::new(program(true, "SELECT"), 1, workers);
         connect(&mut engine, &failing, 2);
         connect(&mut engine, &good, 1);
-        let failure = Failure::of_server(1146, "No such table".into());
+        let failure = Failure::of_server(1146, "statement `begin`: No such table".into());
         assert_eq!(slice(&mut engine, 0, TIMEOUT).unwrap_err(), failure);
         assert_eq!(slice(&mut engine, 0, TIMEOUT).unwrap_err(), failure);
         assert!(slice(&mut engine, 1, TIMEOUT).unwrap().completed > 0);

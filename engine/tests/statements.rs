@@ -168,7 +168,8 @@ fn connecting_reports_statements_that_fail_to_prepare() {
     let server = Server::of(vec![replying_once(refused(1146, "No such table"))]);
     let mut engine = Engine::new(Program::parse(program.as_bytes()).unwrap(), 1, 1);
     let failure = engine.connect(server.target(), 1, TIMEOUT, &|| true).unwrap_err();
-    assert_eq!((failure.code, &failure.message[..]), (1146, "0 of 1 connections opened: No such table"));
+    let message = "0 of 1 connections opened: statement `a`: No such table";
+    assert_eq!((failure.code, &failure.message[..]), (1146, message));
 }
 
 #[test]

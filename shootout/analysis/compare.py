@@ -68,6 +68,10 @@ def _comparison(document: RunDocument, policy: Policy, pair: Pair, decision: Dec
     steady = pairs.both_steady(pair.base_starts, pair.starts) if compared else ({}, {})
     work = metrics.compare(*steady, policy.trim, policy.confidence)
     statements = metrics.statement_times(*steady, policy.confidence)
+    if figures_ is not None and pair.throughput is not None:
+        cpu = next((each for each in work if each.name == "server_cpu"), None)
+        base_tps = figures.tps(pair.base_starts, policy)
+        figures_ = figures.as_compared(figures_, base_tps, pair.throughput.ratio, cpu)
     place = header.part(pair.cell).runner.placement
     return CellComparison(
         cell=pair.cell,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import structs
+
 from shootout._engine import Histogram
 from shootout.analysis import stats
 from shootout.analysis.histograms import merged
@@ -11,7 +13,7 @@ from shootout.analysis.pairs import Starts
 from shootout.errors import InputError
 from shootout.model.plan import Policy
 from shootout.model.run import RunDocument, Samples
-from shootout.model.verdict import CellFigures, Latency
+from shootout.model.verdict import CellFigures, Interval, Latency, MetricComparison
 
 
 def require_readable(document: RunDocument) -> None:
@@ -31,11 +33,10 @@ def of_cell(starts: Starts, policy: Policy) -> CellFigures:
     """The cell's figures over all starts."""
     samples = tuple(starts.values())
     transactions = completed(starts)
-    tps = [sum(s.transactions) / sum(s.window_s) for s in samples]
     return CellFigures(
-        tps=stats.mean_interval(tps, policy.confidence),
+        tps=tps(starts, policy),
         latency=_latency(tuple(s.latencies for s in samples)),
-        server_cpu_s=_server_cpu_s(samples, transactions),
+        server_cpu_s=_server_cpu_s(samples),
         client_cpu_s=sum(sum(s.client_cpu_s) for s in samples) / transactions,
         reads=sum(s.reads for s in samples) / transactions,
         writes=sum(s.writes for s in samples) / transactions,
@@ -48,9 +49,31 @@ def of_cell(starts: Starts, policy: Policy) -> CellFigures:
     )
 
 
-def _server_cpu_s(samples: Sequence[Samples], transactions: int) -> float | None:
-    used_s = [sum(s.server_cpu_s) for s in samples if s.server_cpu_s is not None]
-    return sum(used_s) / transactions if len(used_s) == len(samples) else None
+def as_compared(
+    figures: CellFigures, base_tps: Interval, ratio: Interval, cpu: MetricComparison | None
+) -> CellFigures:
+    """The figures of a head, such that dividing them by the base's gives the ratios that verdicts are about.
+
+    Ratios are trimmed means over rounds, so quotients of plain means would differ from them.
+    """
+    factor = base_tps.estimate * ratio.estimate / figures.tps.estimate if figures.tps.estimate else 1.0
+    tps = Interval(
+        estimate=factor * figures.tps.estimate, low=factor * figures.tps.low, high=factor * figures.tps.high
+    )
+    return structs.replace(figures, tps=tps, server_cpu_s=cpu.head if cpu else figures.server_cpu_s)
+
+
+def tps(starts: Starts, policy: Policy) -> Interval:
+    """Mean throughput over starts."""
+    samples = starts.values()
+    each_start = [sum(s.transactions) / sum(s.window_s) for s in samples]
+    return stats.mean_interval(each_start, policy.confidence)
+
+
+def _server_cpu_s(samples: Sequence[Samples]) -> float | None:
+    """The mean over starts; None if it is not visible in some start."""
+    used = [sum(s.server_cpu_s) / max(1, sum(s.completed)) for s in samples if s.server_cpu_s is not None]
+    return sum(used) / len(used) if used and len(used) == len(samples) else None
 
 
 def _counters(samples: Sequence[Samples], transactions: int) -> dict[str, float]:

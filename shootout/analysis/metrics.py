@@ -17,7 +17,7 @@ from typing import NamedTuple
 from shootout.analysis import percentiles, stats
 from shootout.analysis.histograms import decoded, merged
 from shootout.model.run import Samples
-from shootout.model.verdict import MetricComparison, StatementTime
+from shootout.model.verdict import Interval, MetricComparison, StatementTime
 
 Starts = Mapping[int, Samples]  # one server's in one block, by number
 
@@ -96,8 +96,8 @@ def compare(base: Starts, head: Starts, trim: float, confidence: float) -> tuple
         MetricComparison(
             name=name,
             base=change.base,
-            head=change.head,
-            difference=change.difference.interval,
+            head=change.compared_head,
+            difference=change.compared_difference,
             ratio=change.ratio and change.ratio.ratio,
             p_value=p_value,
         )
@@ -154,6 +154,18 @@ class _Change(NamedTuple):
     @property
     def p_value(self) -> float:
         return (self.ratio or self.difference).p_value
+
+    @property
+    def compared_head(self) -> float:
+        """The head's value that the ratio gives: the mean over starts is another estimate."""
+        return self.head if self.ratio is None else self.base * self.ratio.ratio.estimate
+
+    @property
+    def compared_difference(self) -> Interval:
+        """The difference with its interval, moved to fit the head's value."""
+        found = self.difference.interval
+        by = self.compared_head - self.base - found.estimate
+        return Interval(estimate=found.estimate + by, low=found.low + by, high=found.high + by)
 
 
 def _changes(

@@ -357,6 +357,8 @@ def print_verdicts(console: Console, comparison: Comparison) -> None:
         console.print(Text(wording.visible(headline.text), style="bold"))
     if load := wording.conditions(comparison.header):
         _say(console, f"load: {load}")
+    for line in (wording.setup(comparison), *wording.setting_differences(comparison)):
+        _say(console, line)
     console.print()
     _print_whole(console, verdict_table(comparison))
     for server in comparison.header.servers:

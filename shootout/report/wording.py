@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -14,7 +14,7 @@ from msgspec import structs
 
 from shootout.analysis import gate, ledger, metrics
 from shootout.model.plan import THROUGHPUT, Dataset, Load, Policy
-from shootout.model.run import RunHeader
+from shootout.model.run import RunHeader, ServerRecord
 from shootout.model.verdict import (
     Cause,
     CellComparison,
@@ -25,6 +25,7 @@ from shootout.model.verdict import (
     Verdict,
 )
 from shootout.numbers import MINUS, SPACE, decimals, grouped, number, percents, share
+from shootout.settings import differences
 
 NONE = "\N{EN DASH}"  # no number
 NOT_VISIBLE = "not visible"  # to the machine that measured
@@ -48,6 +49,7 @@ MEANINGS = {
     "The cell's page quotes the error.",
     Verdict.UNJUDGED: "Nothing to compare with. The base itself is always unjudged.",
 }
+DEFAULTS_SHOWN = 5  # names of settings in a sentence
 OUTCOME_SYMBOLS = {Outcome.HOLDS: "✓", Outcome.FAILS: "✗", Outcome.INCONCLUSIVE: "?"}
 WORST_FIRST = (
     Verdict.REGRESSED,
@@ -142,7 +144,12 @@ def signed(value: float) -> str:
 
 def verdict(cell: CellComparison) -> str:
     mark = " (acknowledged)" if cell.acknowledged else ""
-    return f"{SYMBOLS[cell.verdict]} {cell.verdict}{mark}"
+    return f"{SYMBOLS[cell.verdict]} {reading(cell)}{mark}"
+
+
+def reading(cell: CellComparison) -> str:
+    """The verdict, or what an inconclusive cell still shows."""
+    return f"likely {cell.leaning}, unproven" if cell.leaning else cell.verdict
 
 
 def cpu_us(server_cpu_s: float | None) -> str:
@@ -279,6 +286,54 @@ def conditions(header: RunHeader, workload: str | None = None) -> str:
     return ", ".join(parts)
 
 
+def setup(comparison: Comparison) -> str:
+    """The conditions that readers ask for first: CPUs, rows, durability, starts."""
+    header = comparison.header
+    place, size = header.runner.placement, header.profile.dataset
+    kinds = {block.dataset.partition("-")[0] for block in header.blocks}
+    starts = [c.figures.starts for c in comparison.cells if c.figures]
+    parts = [
+        f"{counted(len(place.servers), 'CPU')} for servers, {len(place.client)} for the load",
+        f"{counted(size.tables, 'table')} of {number(size.rows, 0)} rows" if "sbtest" in kinds else "",
+        counted(size.warehouses, "warehouse") if "tpcc" in kinds else "",
+        *_durability(header.servers[0] if header.servers else None),
+        _range(min(starts), max(starts), "start") if starts else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _range(low: int, high: int, noun: str) -> str:
+    return counted(high, noun) if low == high else f"{low} to {counted(high, noun)}"
+
+
+def _durability(server: ServerRecord | None) -> Iterator[str]:
+    effective = {each.name: each.effective for each in server.settings} if server else {}
+    flushed = {"0": "commits written once a second", "1": "every commit flushed", "2": "commits not flushed"}
+    yield flushed.get(effective.get("flush_log_at_trx_commit") or "", "")
+    yield {"ON": "binary log on", "OFF": "binary log off"}.get(effective.get("binary_log") or "", "")
+
+
+def setting_differences(comparison: Comparison) -> tuple[str, ...]:
+    """What base and head differ in besides the server, one sentence for each pair."""
+    records = {record.label: record for record in comparison.header.servers}
+    pairs = dict.fromkeys((c.base.server, c.cell.server) for c in comparison.cells if c.cell != c.base)
+    return tuple(
+        sentence for base, head in pairs for sentence in _setting_differences(records[base], records[head])
+    )
+
+
+def _setting_differences(base: ServerRecord, head: ServerRecord) -> Iterator[str]:
+    asked, unasked = differences.of_records(base, head)
+    both = f"{base.label} and {head.label}"
+    if asked:
+        yield f"{both} differ in: {', '.join(asked)}"
+    if unasked and base.build and base.build == head.build:
+        yield f"{both} also differ in what nobody asked for: {', '.join(unasked)}"
+    elif unasked:
+        more = f" and {len(unasked) - DEFAULTS_SHOWN} more" if len(unasked) > DEFAULTS_SHOWN else ""
+        yield f"{both} have other defaults of {', '.join(unasked[:DEFAULTS_SHOWN])}{more}"
+
+
 def _pace(load: Load) -> list[str]:
     if load.rate is not None:
         return [f"{number(load.rate)} transactions/s with {load.arrivals} arrivals"]
@@ -329,7 +384,7 @@ def properties(c: CellComparison) -> dict[str, str]:
 def causes_title(c: CellComparison) -> str:
     """The title above a cell's causes."""
     if c.verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
-        return "Likely causes"
+        return "Likely causes, which overlap"
     return "Changes without a verdict on throughput"
 
 
@@ -340,7 +395,7 @@ def cause(each: Cause) -> str:
     base, head = amount(each.base, unit), amount(each.head, unit)
     change = f" ({percent(each.head / each.base)})" if each.base else ""
     about = "about" if each.kind == "statement" else "roughly"
-    part = f"{_signed(100 * each.share, 1)}{SPACE}%"
+    part = f"{_signed(100 * each.share, 0 if abs(each.share) >= 0.01 else 1)}{SPACE}%"
     return f"{title}: {head} per transaction instead of {base}{change}, {about} {part} of transaction time"
 
 
@@ -422,8 +477,20 @@ def _headline(cells: Sequence[CellComparison], comparison: Comparison) -> Headli
     if failed == len(cells):
         subject = f"None of the {servers} could" if more else f"{head} could not"
         return Headline(claim=f"{subject} be measured", detail=f"{failed} of {total} failed")
+    counts = _counts(by_verdict, total)
     both = f"{base} and the other {servers}" if more else f"{head} and {base}"
-    return Headline(claim=f"No significant difference between {both}", detail=_counts(by_verdict, total))
+    leaning = [c for c in cells if c.leaning is not None]
+    if leaning:
+        sides = " and ".join(
+            f"{side} in {sum(c.leaning == side for c in leaning)}"
+            for side in ("slower", "faster")
+            if any(c.leaning == side for c in leaning)
+        )
+        subject = f"Some of {servers} are" if more else f"{head} is"
+        return Headline(claim=f"{subject} likely {sides} of {total} than {base}, unproven", detail=counts)
+    if all(c.verdict is Verdict.INCONCLUSIVE and len(c.per_start) < 2 for c in cells):
+        return Headline(claim=f"No verdict on {both}: too few starts", detail=counts)
+    return Headline(claim=f"No significant difference between {both}", detail=counts)
 
 
 def _counts(by_verdict: Mapping[Verdict, Sequence[CellComparison]], total: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from shootout.model.run import ServerRecord, SettingRecord
 from shootout.settings.setting import normalise
 from shootout.settings.table import NOTABLE, SETTINGS
 
@@ -56,3 +57,21 @@ def _found(
         elif name in requested:
             origin = "requested"
         yield VariableDifference(name=name, base=theirs, head=own, origin=origin, notable=name in notable)
+
+
+def of_records(base: ServerRecord, head: ServerRecord) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of the settings that differ between two servers: those asked for, and those nobody asked for."""
+    theirs, own = ({each.name: each for each in record.settings} for record in (base, head))
+    asked: list[str] = []
+    unasked: list[str] = []
+    for name in {**theirs, **own}:
+        then, now = theirs.get(name), own.get(name)
+        if _value(then) == _value(now) or _IDENTITY.fullmatch(name):
+            continue
+        same_request = (then and then.requested) == (now and now.requested)
+        (unasked if same_request else asked).append(name)
+    return tuple(asked), tuple(unasked)
+
+
+def _value(record: SettingRecord | None) -> str | None:
+    return None if record is None or record.effective is None else normalise(record.effective)

@@ -87,6 +87,16 @@ def a_comparison_of(*verdicts: tuple[Verdict, float | None]) -> Comparison:
     return Comparison(header=header, end=None, policy=header.profile.policy, cells=tuple(cells))
 
 
+def leaning(comparison: Comparison, *sides: Literal["slower", "faster"] | None) -> Comparison:
+    """The same with leanings of the compared cells."""
+    found = iter(sides)
+    cells = tuple(
+        msgspec.structs.replace(c, leaning=next(found), per_start=(0.9, 0.9)) if c.cell != c.base else c
+        for c in comparison.cells
+    )
+    return msgspec.structs.replace(comparison, cells=cells)
+
+
 R, G, E, Q, F = (
     Verdict.REGRESSED, Verdict.IMPROVED, Verdict.EQUIVALENT, Verdict.INCONCLUSIVE, Verdict.FAILED,
 )  # fmt: skip
@@ -115,6 +125,20 @@ def test_headlines(verdicts: list[tuple[Verdict, float | None]], expected: str) 
     (headline,) = wording.headlines(a_comparison_of(*verdicts))
     expected = expected.replace("HEAD", builders.HEAD).replace("BASE", builders.BASE)
     assert plain(headline.text) == expected
+
+
+def test_what_is_likely_or_was_hardly_measured_is_no_absence_of_a_difference() -> None:
+    undecided = a_comparison_of((Q, 0.8), (Q, 1.2), (Q, 0.99))
+    (none,) = wording.headlines(undecided)
+    assert plain(none.claim) == f"No verdict on {builders.HEAD} and {builders.BASE}: too few starts"
+    (likely,) = wording.headlines(leaning(undecided, "slower", "faster", None))
+    assert plain(likely.claim) == (
+        f"{builders.HEAD} is likely slower in 1 and faster in 1 of 3 cells than {builders.BASE}, unproven"
+    )
+    (equal,) = wording.headlines(leaning(undecided, None, None, None))
+    assert equal.claim.startswith("No significant difference")
+    cell = leaning(undecided, "slower", None, None).cells[1]
+    assert wording.verdict(cell) == "? likely slower, unproven"
 
 
 @pytest.mark.parametrize(
@@ -287,17 +311,17 @@ def test_a_test_report_has_what_the_table_has() -> None:
     ("name", "base", "head", "share", "expected"),
     [
         ("update", 0.0006, 0.00093, 0.21,
-         "update: 930 µs per transaction instead of 600 µs (+55.0 %), about +21.0 % of transaction time"),
+         "update: 930 µs per transaction instead of 600 µs (+55.0 %), about +21 % of transaction time"),
         ("sum_range", 0.004, 0.002, -0.1,
          "sum_range: 2.00 ms per transaction instead of 4.00 ms (-50.0 %), "
-         "about -10.0 % of transaction time"),
+         "about -10 % of transaction time"),
         ("fsyncs", 0.0112, 0.0213, 0.002,
          "fsyncs: 0.0213 per transaction instead of 0.0112 (+90.2 %), roughly +0.2 % of transaction time"),
         ("disk_written", 604.0, 906.0, 0.02,
          "bytes written: 906 bytes per transaction instead of 604 bytes (+50.0 %), "
-         "roughly +2.0 % of transaction time"),
+         "roughly +2 % of transaction time"),
         ("lock_waits", 0.0, 0.5, 0.3,
-         "row lock waits: 0.500 per transaction instead of 0, roughly +30.0 % of transaction time"),
+         "row lock waits: 0.500 per transaction instead of 0, roughly +30 % of transaction time"),
     ],
 )  # fmt: skip
 def test_a_cause_is_said_with_both_figures(
@@ -311,7 +335,7 @@ def test_a_cause_is_said_with_both_figures(
 
 def test_causes_have_a_title_that_claims_no_more_than_the_verdict() -> None:
     regressed, equal = (a_comparison_of((verdict, 1.0)).cells[1] for verdict in (R, E))
-    assert wording.causes_title(regressed) == "Likely causes"
+    assert wording.causes_title(regressed) == "Likely causes, which overlap"
     assert wording.causes_title(equal) == "Changes without a verdict on throughput"
 
 

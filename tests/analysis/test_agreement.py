@@ -1,0 +1,34 @@
+"""Printed figures fit each other: whoever divides two columns gets the printed change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.verdicts import campaign
+from shootout.analysis import compare
+from shootout.paths import REPORTS
+
+RECORDED = sorted((REPORTS / "showcase" / "verdict").glob("bias-*.jsonl.xz"))
+
+
+@pytest.mark.parametrize("path", RECORDED[:3], ids=lambda path: path.name)
+def test_figures_of_a_recorded_run_agree(path: Path) -> None:
+    cells = compare.compare(campaign.load(path)).cells
+    figures = {cell.cell: cell.figures for cell in cells}
+    compared = [cell for cell in cells if cell.ratio is not None]
+    assert compared
+    for cell in compared:
+        base, head, ratio = figures[cell.base], cell.figures, cell.ratio
+        assert base is not None
+        assert head is not None
+        assert ratio is not None
+        assert head.tps.estimate / base.tps.estimate == pytest.approx(ratio.estimate)
+        assert ratio.low <= head.tps.estimate / base.tps.estimate <= ratio.high
+        for metric in cell.metrics:
+            assert metric.head - metric.base == pytest.approx(metric.difference.estimate)
+            if metric.ratio is not None:
+                assert metric.head / metric.base == pytest.approx(metric.ratio.estimate)
+            if metric.name == "server_cpu":
+                assert (base.server_cpu_s, head.server_cpu_s) == pytest.approx((metric.base, metric.head))
