@@ -209,7 +209,7 @@ class Selection:
     profile: Annotated[
         str,
         Option(
-            "what to measure and how thoroughly: a name or a .toml file (default: quick; gate: gate)",
+            "what to measure and how thoroughly: a name or a .toml file (default: quick; gate: gate; work: work)",
             "NAME",
         ),
     ] = "quick"
