@@ -137,7 +137,7 @@ def publish(results: Path, out: Path, acknowledged: Path, skip: Skip) -> Path:
     runs = judgement_cache.runs(results, _skipping(skip), accepted)
     if not runs:
         raise _nothing_in(results)
-    return site.build(runs, out, accepted)
+    return site.build(runs, out, accepted, _judged_work(results, skip))
 
 
 def merged(documents: Sequence[Path], out: Path, acknowledged: Path, skip: Skip) -> Conclusion:
@@ -243,6 +243,17 @@ def work(request: Request, observe: Observe) -> tuple[WorkComparison, Path]:
 def judge_work(path: Path, base: str | None = None) -> WorkComparison:
     """Judge a document of work. Raises InputError."""
     return work_verdicts.compare(work_documents.read(path), base)
+
+
+def _judged_work(results: Path, skip: Skip) -> list[WorkComparison]:
+    """The judged documents of work in a folder, the newest first."""
+    found = []
+    for path in reversed(work_documents.find(results)):
+        try:
+            found.append(judge_work(path))
+        except InputError as error:
+            skip(str(error))
+    return found
 
 
 def work_as_json(comparison: WorkComparison, path: Path) -> bytes:

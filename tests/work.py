@@ -44,6 +44,7 @@ def document(
     return WorkDocument(
         format=1,
         run=run,
+        started="2026-11-24T10:00:00+00:00",
         version="0",
         valgrind="valgrind-3.19.0",
         seed=1,

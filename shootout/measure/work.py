@@ -7,6 +7,7 @@ servers build hash indexes, and Callgrind is faster then. Each start draws other
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import signal
@@ -112,11 +113,11 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
     Call this from the main thread. Raises InputError and MeasureError; a server that fails is a result.
     """
     valgrind = check(plan)
-    run = journal.new_run(datetime.now(UTC))
+    started = datetime.now(UTC)
     every = {name: units(name, bound) for name, bound in plan.workloads.items()}
     with (
         interrupting(signal.SIGTERM, signal.SIGHUP),
-        working_directory(cache_folder(), run, plan.place.data) as directory,
+        working_directory(cache_folder(), journal.new_run(started), plan.place.data) as directory,
         ExitStack() as held,
     ):
         benches = [
@@ -124,9 +125,11 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
             for number, server in enumerate(_servers(plan, held, observe))
         ]
         for start in range(1, plan.profile.sampling.starts_min + 1):
-            observe(Progress(stage="start", detail=", ".join(plan.servers), start=start))
-            _one_start(benches, start, observe)
-    return documents.write(results, _document(plan, run, valgrind, every, benches))
+            for together in _batches(benches, len(os.sched_getaffinity(0))):
+                names = ", ".join(bench.server.label for bench in together)
+                observe(Progress(stage="start", detail=names, start=start))
+                _one_start(together, start, observe)
+    return documents.write(results, _document(plan, started, valgrind, every, benches))
 
 
 def _servers(plan: Plan, held: ExitStack, observe: Observe) -> Iterator[ManagedServer]:
@@ -243,8 +246,14 @@ class _Bench:
         )
 
 
+def _batches(benches: Sequence[_Bench], size: int) -> Iterator[Sequence[_Bench]]:
+    """As many servers at a time as there are CPUs: Valgrind runs one thread of each."""
+    for first in range(0, len(benches), size):
+        yield benches[first : first + size]
+
+
 def _one_start(benches: Sequence[_Bench], start: int, observe: Observe) -> None:
-    """Start all servers at once, and count on them at the same time: nothing here depends on the clock."""
+    """Start servers at once, and count on them at the same time: nothing here depends on the clock."""
     with ThreadPoolExecutor(max_workers=len(benches)) as pool, ExitStack() as held:
         running = []
         for bench in benches:
@@ -379,7 +388,11 @@ def _fitting(transaction: ProgramTransaction) -> int:
 
 
 def _document(
-    plan: Plan, run: str, valgrind: str, every: Mapping[str, Sequence[Unit]], benches: Sequence[_Bench]
+    plan: Plan,
+    started: datetime,
+    valgrind: str,
+    every: Mapping[str, Sequence[Unit]],
+    benches: Sequence[_Bench],
 ) -> WorkDocument:
     kinds = {(unit.kind.workload, unit.kind.name): unit.kind for found in every.values() for unit in found}
     names: dict[str, int] = {}
@@ -390,7 +403,8 @@ def _document(
     ]
     return WorkDocument(
         format=1,
-        run=run,
+        run=journal.new_run(started),
+        started=started.isoformat(timespec="seconds"),
         version=__version__,
         valgrind=valgrind,
         seed=plan.seed,

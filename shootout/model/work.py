@@ -60,6 +60,7 @@ class WorkDocument(Value):
 
     format: Literal[1]
     run: str
+    started: str  # ISO 8601, UTC
     version: str  # of shootout
     valgrind: str
     seed: int

@@ -11,7 +11,7 @@ import pytest
 
 from shootout.document import work
 from shootout.model.work import WorkDocument
-from tests.runs import BASE, SHOOTOUT, Lab
+from tests.runs import BASE, PYTEST, SHOOTOUT, Lab
 
 pytest_plugins = ["tests.runs"]
 pytestmark = pytest.mark.real
@@ -102,3 +102,11 @@ def test_bad_input_is_one_message(options: tuple[str, ...], words: str, lab: Lab
     assert done.returncode == 2
     assert words in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_plain_pytest_runs_the_same_kinds(counted: Counted, lab: Lab) -> None:
+    servers = ("--servers", f"{BASE},more={MORE}")
+    options = (*servers, "--profile", str(counted.out / "short.toml"), "--collect-only", "-q")
+    done = lab.run(*PYTEST, "suites/test_work.py", *options)
+    assert done.returncode == 0, done.stdout
+    assert "test_work[oltp_update_index-index_update-more]" in done.stdout
