@@ -542,7 +542,17 @@ struct Slice<'a> {
 impl<'a> Slice<'a> {
     fn new(task: Task<'a>, clock: Instant, window: Window) -> Self {
         let (tally, progressed) = (Tally::new(task.program), clock.elapsed().as_nanos() as u64);
-        Self { task, clock, window, opening: false, progressed, arrivals: None, running: 0, left: None, tally }
+        Self {
+            task,
+            clock,
+            window,
+            opening: false,
+            progressed,
+            arrivals: None,
+            running: 0,
+            left: None,
+            tally,
+        }
     }
 
     fn now(&self) -> u64 {

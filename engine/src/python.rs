@@ -140,8 +140,7 @@ impl Engine {
         window_s: f64,
         timeout_s: f64,
     ) -> PyResult<Slice> {
-        let course =
-            Course { ramp: duration(ramp_s)?, window: duration(window_s)?, transactions: None };
+        let course = Course { ramp: duration(ramp_s)?, window: duration(window_s)?, transactions: None };
         let timeout = duration(timeout_s)?;
         let engine = &mut self.0;
         let result = interruptible(py, |keep_going| engine.slice(server, course, timeout, keep_going))?;

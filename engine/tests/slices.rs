@@ -64,7 +64,10 @@ fn transactions_are_counted_exactly() {
     engine.connect(server.target(), 1, TIMEOUT, &|| true).unwrap();
     for transactions in [1, 7, 100] {
         let tally = engine.slice(0, Course::counted(transactions), TIMEOUT, &|| true).unwrap();
-        assert_eq!((tally.completed, tally.reads, tally.other), (transactions, transactions, 2 * transactions));
+        assert_eq!(
+            (tally.completed, tally.reads, tally.other),
+            (transactions, transactions, 2 * transactions)
+        );
     }
     assert_eq!(server.received_texts().len(), 3 * 108);
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -131,6 +132,22 @@ class WorkPage(Page):
 
 
 @dataclass(frozen=True)
+class KindHistory:
+    """A kind of statement on one server over all counts that have it, the newest first."""
+
+    workload: str
+    kind: str
+    server: str
+    changes: tuple[tuple[WorkPage, WorkChange], ...]
+
+    @property
+    def step(self) -> float | None:
+        """The newest count relative to the one before; None with a single one."""
+        means = [change.head.mean for _, change in self.changes if change.head]
+        return means[0] / means[1] if len(means) > 1 else None
+
+
+@dataclass(frozen=True)
 class WorkListPage(Page):
     """All counts, the newest first."""
 
@@ -142,6 +159,22 @@ class WorkListPage(Page):
     def path(self) -> str:
         """In the folder of their pages."""
         return f"{FOLDER}/index.html"
+
+    @cached_property
+    def histories(self) -> tuple[KindHistory, ...]:
+        """A line for each kind and server that was counted more than once, by equal statements and tables."""
+        found: defaultdict[tuple[str, ...], list[tuple[WorkPage, WorkChange]]] = defaultdict(list)
+        for page in self.every:
+            document = page.comparison.document
+            tables = " ".join(dataset.key for dataset in document.datasets)
+            for change in page.comparison.changes:
+                if change.head is not None:
+                    digest = document.digests.get(change.workload, "")
+                    key = change.workload, change.kind, change.server, digest, tables, document.settings
+                    found[key].append((page, change))
+        return tuple(
+            KindHistory(*key[:3], tuple(changes)) for key, changes in found.items() if len(changes) > 1
+        )
 
     @property
     def value(self) -> object:

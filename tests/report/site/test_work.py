@@ -23,6 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     counted = [
         work.compare(document({"base": BASE, "head": times(1.1), "gone": {}}, [failure])),
         work.compare(document({"alone": BASE}, run="20261123T100000Z-000002")),
+        work.compare(document({"base": times(2.0)}, run="20261122T100000Z-000003")),
     ]
     document_, comparison = builders.a_result()
     runs = [judgement_cache.in_memory(document_, comparison)]
@@ -51,6 +52,12 @@ def test_the_list_leads_to_every_page(folder: Path) -> None:
     page = read(folder / "index.html")
     for name in ("20261124T100000Z-000001.html", "20261123T100000Z-000002.html"):
         assert f"../work/{name}" in page.links
+
+
+def test_kinds_that_were_counted_again_have_a_line_over_time(folder: Path) -> None:
+    page = read(folder / "index.html")
+    assert "Over time" in page.text
+    assert page.text.count("\N{MINUS SIGN}50.00") == 4
 
 
 def test_the_csv_has_a_line_for_each_kind_and_server(folder: Path) -> None:
