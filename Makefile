@@ -37,13 +37,16 @@ lint: $(INSTALLED)
 	$(BIN)/lint-imports
 	cargo fmt --manifest-path engine/Cargo.toml --check
 
+# Their files run first: the last minutes then have short ones for all processes.
+LONG := tests/workflows/ tests/end_to_end/ tests/servers/ tests/measure/
 test: lint $(BIN)/actionlint
 	$(BIN)/zizmor --offline --quiet --strict-collection .github
 	$(BIN)/actionlint -config-file .github/actionlint.yaml .github/workflows/*.yml
 	cargo clippy --manifest-path engine/Cargo.toml --locked --all-targets --features python -- -D warnings
 	cargo test --manifest-path engine/Cargo.toml --locked
 	$(BIN)/pytest -W error -m "alone and not large"
-	$(BIN)/pytest -W error -m "not alone and not large" --numprocesses 3 --dist loadfile --benchmark-disable
+	$(BIN)/pytest -W error -m "not alone and not large" --numprocesses 3 --dist loadfile --no-loadscope-reorder \
+		--benchmark-disable $(LONG) $(filter-out $(LONG) tests/__pycache__/,$(wildcard tests/*/ tests/test_*.py))
 
 # Fetch (about 2 GB), start and stop every server of the catalogue. Other trees, too:
 # make test-servers TREES=DIR:DIR

@@ -66,6 +66,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one item per cell of the run, and one per claim of the published comparison that it repeats."""
+    if not metafunc.definition.path.is_relative_to(SUITES):
+        return
     plan = metafunc.config.stash[REQUEST].plan
     if "cell" in metafunc.fixturenames:
         items = [pytest.param(cell, id=_id(cell), marks=_marks(plan, cell)) for cell in plan.cells]
@@ -106,10 +108,7 @@ def run(request: pytest.FixtureRequest) -> Conclusion:
 
 @pytest.fixture
 def cell(
-    request: pytest.FixtureRequest,
-    run: Conclusion,
-    clock: ReplayClock,
-    benchmark: BenchmarkFixture,
+    request: pytest.FixtureRequest, run: Conclusion, clock: ReplayClock, benchmark: BenchmarkFixture
 ) -> CellComparison:
     """The item's judged cell; pytest-benchmark gets the durations of its slices.
 

@@ -189,7 +189,7 @@ def generate_one(results: Path, week: int, *, whole: bool) -> float:
         return taken_s
     comparison = _comparison(header, end, week)
     ledger.append(results / ledger.FOLDER, header.runner.fingerprint, _entries(comparison))
-    judgement_cache.store(path, judgement_cache.Whole(read, comparison, ()))
+    judgement_cache.store(path, judgement_cache.Whole(read, comparison))
     return 0.0
 
 
@@ -305,7 +305,7 @@ def _cell(some: CellComparison, at: float, dice: random.Random) -> CellCompariso
 
 
 def _entries(comparison: Comparison) -> Sequence[LedgerEntry]:
-    return ledger.of(comparison.header, comparison.aa_controls)
+    return ledger.of(comparison.header, comparison.cells, comparison.aa_controls)
 
 
 if __name__ == "__main__":

@@ -11,14 +11,15 @@ from pathlib import Path
 
 import msgspec
 
-from shootout.analysis import baseline, claims, compare, explained, gate, history, ledger
+from shootout.analysis import acknowledgements, baseline, claims, explained, gate, history, ledger
 from shootout.analysis import work as work_verdicts
 from shootout.analysis.explained import Explained
 from shootout.document import explanations as explanations_
 from shootout.document import journal, merge
 from shootout.document import work as work_documents
 from shootout.errors import InputError, MeasureError
-from shootout.inputs import acknowledgements, matrix
+from shootout.inputs import matrix
+from shootout.inputs.acknowledgements import load as load_acknowledged
 from shootout.inputs.options import ACKNOWLEDGED, Selection
 from shootout.inputs.resolve import resolve
 from shootout.inputs.scaled import Capacity
@@ -37,6 +38,8 @@ from shootout.paths import cache_folder
 from shootout.report import explanation, judgement_cache, site, wording
 from shootout.report import work as work_report
 from shootout.report.github import markdown, regressions
+from shootout.report.judge import Judge
+from shootout.report.judgement_cache import JudgedRun
 from shootout.runner import doctor
 from shootout.runner.doctor import Report
 from shootout.servers import catalogue, installations
@@ -63,7 +66,7 @@ class Request:
     @cached_property
     def plan(self) -> Plan:
         """Everything decided before a server starts. Raises InputError."""
-        acknowledgements.load(self.acknowledged)  # report its errors now, not after the run
+        load_acknowledged(self.acknowledged)  # report its errors now, not after the run
         return plan(self.selection, self.report)
 
 
@@ -123,7 +126,7 @@ def run(request: Request, observe: Observe, skip: Skip, cells: Collection[Cell] 
 
 def conclude(path: Path, out: Path, acknowledged: Path, skip: Skip) -> Conclusion:
     """Judge the run at `path`, add its A/A cells to the ledger, and publish it with the other runs."""
-    judged = judgement_cache.run(path, acknowledgements.load(acknowledged))
+    judged = judgement_cache.run(path, load_acknowledged(acknowledged))
     ledger.record(path.parent / ledger.FOLDER, judged.aa_entries)
     page = publish(path.parent, out, acknowledged, skip)
     whole = judged.whole()
@@ -133,23 +136,29 @@ def conclude(path: Path, out: Path, acknowledged: Path, skip: Skip) -> Conclusio
 
 def publish(results: Path, out: Path, acknowledged: Path, skip: Skip) -> Path:
     """Build the site from all run documents in `results`. Raises InputError if there is none."""
-    accepted = acknowledgements.load(acknowledged)
-    runs = judgement_cache.runs(results, _skipping(skip), accepted)
-    if not runs:
-        raise _nothing_in(results)
-    return site.build(runs, out, accepted, _judged_work(results, skip))
+    accepted = load_acknowledged(acknowledged)
+    return site.build(_runs(results, None, accepted, skip), out, accepted, _judged_work(results, skip))
 
 
 def merged(documents: Sequence[Path], out: Path, acknowledged: Path, skip: Skip) -> Conclusion:
     """Join the documents of a run's shards, then judge and publish them as one run."""
-    acknowledgements.load(acknowledged)  # report its errors before anything is written
+    load_acknowledged(acknowledged)  # report its errors before anything is written
     path = merge.merge(documents, out / "results", skip)
     return conclude(path, out / "site", acknowledged, skip)
 
 
-def judge(path: Path, acknowledged: Path, base: str | None = None) -> Comparison:
-    """Judge a run document, using the runner's earlier A/A cells."""
-    return _judged(journal.read(path), path.parent, acknowledgements.load(acknowledged), base)
+def judge(
+    path: Path, acknowledged: Path, base: str | None = None, baselines: Path | None = None
+) -> Comparison:
+    """Judge a run document, using the runner's earlier A/A cells.
+
+    `baselines`, a file or a folder: compare with stored baselines instead; `base` is their anchor.
+    """
+    accepted = load_acknowledged(acknowledged)
+    comparison = Judge(path.parent).compare(journal.read(path), base)
+    if baselines is not None:
+        comparison = baseline.compare(comparison, baseline.find(baselines, comparison.header))
+    return acknowledgements.applied(comparison, accepted)
 
 
 def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **places: str) -> bytes:
@@ -167,38 +176,24 @@ def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **place
     return msgspec.json.encode(found | ({"claims": results} if results else {}))
 
 
-def judge_by_baselines(comparison: Comparison, baselines: Path) -> Comparison:
-    """Judge a comparison by stored baselines, a file or a folder."""
-    found = baseline.find(baselines, comparison.header)
-    return baseline.compare(comparison, found, acknowledgements.load(ACKNOWLEDGED.default))
-
-
 def accept(document: Path, folder: Path, anchor: str | None) -> tuple[Path, ...]:
     """Store a run's results as baselines; returns their files."""
-    comparison = judge(document, ACKNOWLEDGED.default, anchor)
+    comparison = Judge(document.parent).compare(journal.read(document), anchor)
     return baseline.accept(folder, baseline.of(comparison))
 
 
 def series(results: Path, anchor: str | None, skip: Skip) -> tuple[HistorySeries, ...]:
     """Every cell's ratio to the anchor over all runs in a folder. Raises InputError if there is none."""
-    if anchor is None:
-        runs = [
-            tuple(history.points_of(run.comparison)) for run in judgement_cache.runs(results, _skipping(skip))
-        ]
-    else:
-        runs = [tuple(history.points_of(each)) for each in _all_judged(results, anchor, (), skip)]
-    if not runs:
-        raise _nothing_in(results, anchor)
-    return history.of_points(point for points in runs for point in points)
+    runs = _runs(results, anchor, (), skip)
+    return history.series(run.comparison for run in runs)
 
 
 def open_regressions(
     results: Path, anchor: str | None, acknowledged: Path, skip: Skip
 ) -> tuple[Regression, ...]:
     """The regressions that history confirms and that have not recovered since."""
-    comparisons = _all_judged(results, anchor, acknowledgements.load(acknowledged), skip)
-    if not comparisons:
-        raise _nothing_in(results, anchor)
+    runs = _runs(results, anchor, load_acknowledged(acknowledged), skip)
+    comparisons = [run.whole().comparison for run in runs]
     return regressions.unrecovered(history.series(comparisons), comparisons)
 
 
@@ -352,37 +347,15 @@ def _within(request: Request, budget_s: float | None) -> Request:
     return replace(request, selection=request.selection.within(budget_s and budget_s / 60))
 
 
-def _judged(
-    document: RunDocument, results: Path, acknowledged: Sequence[Acknowledgement], base: str | None
-) -> Comparison:
-    earlier = ledger.of_other_runs(results / ledger.FOLDER, document.header)
-    return compare.compare(document, base=base, ledger_entries=earlier, acknowledged=acknowledged)
-
-
-def _all_judged(
+def _runs(
     results: Path, base: str | None, acknowledged: Sequence[Acknowledgement], skip: Skip
-) -> list[Comparison]:
-    """The judged runs of a folder that have the base, without those contained in another run."""
-    runs: dict[str, Comparison] = {}
-    for path in journal.find(results):
-        try:
-            document = journal.read(path)
-            if base is None or any(base in block.servers for block in document.header.blocks):
-                runs[document.header.run] = _judged(document, results, acknowledged, base)
-        except InputError as error:
-            skip(str(error))
-    parts = {run: [part.run for part in each.header.parts] for run, each in runs.items()}
-    superseded = merge.superseded(parts)
-    return [each for run, each in runs.items() if run not in superseded]
-
-
-def _skipping(skip: Skip) -> Callable[[InputError], None]:
-    return lambda error: skip(str(error))
-
-
-def _nothing_in(results: Path, base: str | None = None) -> InputError:
-    which = f" with the server {base!r}" if base else ""
-    return InputError(f"{results}: no run document{which} found; `shootout run` makes one")
+) -> list[JudgedRun]:
+    """The judged runs of a folder that have the base. Raises InputError if there is none."""
+    runs = judgement_cache.runs(results, lambda error: skip(str(error)), acknowledged, base)
+    if not runs:
+        which = f" with the server {base!r}" if base else ""
+        raise InputError(f"{results}: no run document{which} found; `shootout run` makes one")
+    return runs
 
 
 def _write(file: Path, text: str) -> None:

@@ -174,9 +174,7 @@ def _compare(args: argparse.Namespace) -> int:
         found = app.judge_work(path, args.base)
         _show_work(found, path, args)
         codes.append(work.exit_code(found))
-    comparisons = _judged(args, args.base)
-    if args.baseline is not None:
-        comparisons = [app.judge_by_baselines(each, args.baseline) for each in comparisons]
+    comparisons = [app.judge(path, args.acknowledged, args.base, args.baseline) for path in args.documents]
     for path, comparison in zip(args.documents, comparisons, strict=True):
         if args.json:
             print(app.as_json(comparison, document=str(path)).decode())
@@ -270,8 +268,8 @@ def _servers_start(args: argparse.Namespace) -> int:
     return 0
 
 
-def _judged(args: argparse.Namespace, base: str | None = None) -> list[Comparison]:
-    return [app.judge(path, args.acknowledged, base) for path in args.documents]
+def _judged(args: argparse.Namespace) -> list[Comparison]:
+    return [app.judge(path, args.acknowledged) for path in args.documents]
 
 
 def _link(args: argparse.Namespace) -> str | None:

@@ -86,7 +86,8 @@
 
   /** Add a filter box above a long table; it hides rows that lack any of the typed words. */
   function addFilter(table) {
-    const rows = () => [...table.tBodies].flatMap((body) => [...body.rows]).filter((row) => !row.matches(".group"));
+    const rows = [...table.tBodies].flatMap((body) => [...body.rows]).filter((row) => !row.matches(".group"));
+    if (rows.length < FILTERED_MIN) return;
     const line = document.createElement("label");
     const input = document.createElement("input");
     const count = document.createElement("output");
@@ -96,22 +97,17 @@
     input.setAttribute("aria-label", `Filter: ${table.caption.textContent.trim()}`);
     const filter = () => {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-      const all = rows();
       let matching = 0;
-      for (const row of all) {
+      for (const row of rows) {
         row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word));
         matching += !row.hidden;
       }
-      count.textContent = words.length ? `${matching} of ${all.length}` : "";
-    };
-    const offer = () => {
-      if (!line.isConnected && rows().length >= FILTERED_MIN) placeAbove(table.closest(".scroll"), line);
-      filter();
+      count.textContent = words.length ? `${matching} of ${rows.length}` : "";
     };
     line.append(input, count);
     input.addEventListener("input", filter);
-    table.addEventListener("filled", offer); // sent by compare.js after it replaced the rows
-    offer();
+    placeAbove(table.closest(".scroll"), line);
+    filter();
   }
 
   /** Insert an element above a table; a table in a pair stays in its column. */

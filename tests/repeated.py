@@ -57,10 +57,7 @@ def a_repetition(
     )
     header = structs.replace(
         builders.a_header(
-            profile_name=name,
-            profile=made.profile,
-            given=dict(made.given),
-            blocks=made.blocks,
+            profile_name=name, profile=made.profile, given=dict(made.given), blocks=made.blocks
         ),
         servers=servers,
         workloads=made.records,

@@ -54,8 +54,8 @@ settings = "{settings}"
 tables = 2
 rows = 500
 [sampling]
-starts_min = 2
-starts_max = 2
+starts_min = {starts}
+starts_max = {starts}
 slice_s = 0.02
 ramp_s = 0.005
 measure_s = 0.3
@@ -73,10 +73,11 @@ def a_tree(name: str) -> Tree:
 
 @dataclass(frozen=True)
 class Lab:
-    """A cache folder with both servers in it, and a profile that takes seconds."""
+    """A cache folder with both servers in it, and profiles that take seconds: of two starts, and of one."""
 
     folder: Path
     profile: Path
+    once: Path
 
     @property
     def cache(self) -> Path:
@@ -189,7 +190,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     (folder / "shootout" / "servers").symlink_to(paths.cache_folder() / "servers")
     settings = folder / "small.toml"
     settings.write_text(SETTINGS)
-    profile = folder / "tiny.toml"
-    profile.write_text(PROFILE.format(settings=settings))
-    yield Lab(folder, profile)
+    for name, starts in (("tiny", 2), ("once", 1)):
+        (folder / f"{name}.toml").write_text(PROFILE.format(settings=settings, starts=starts))
+    yield Lab(folder, folder / "tiny.toml", folder / "once.toml")
     shutil.rmtree(folder)

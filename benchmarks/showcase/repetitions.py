@@ -18,6 +18,7 @@ from shootout.analysis import claims
 from shootout.document import journal
 from shootout.inputs import published
 from shootout.model.run import RunDocument
+from shootout.model.verdict import Outcome
 from shootout.paths import REPORTS, ROOT
 from shootout.report import wording
 
@@ -39,7 +40,7 @@ def runs() -> list[RunDocument]:
 
 
 def table(run: RunDocument) -> Iterator[str]:
-    """Each claim's outcome in the published figures and here, with the figures."""
+    """Each claim with its ratio in the published figures and here, and its outcome here."""
     header = run.header
     comparison = published.load(header.profile.published or "")
     minutes = round(run.end.elapsed_s / 60) if run.end else 0
@@ -55,14 +56,15 @@ def table(run: RunDocument) -> Iterator[str]:
         yield ""
         yield f"Not these servers were measured, but what stands in for them: {names}."
     yield ""
-    yield "| claim | their figures | here | measured |"
+    yield "| claim | published | here | measured |"
     yield "|---|---|---|---|"
     for each in claims.evaluate_all(run, header.profile.policy):
-        theirs, ours = (f"{wording.OUTCOME_SYMBOLS[o]} {o}" for o in (each.published_outcome, each.outcome))
-        figures = "; ".join(f"{c.what}: {wording.factor(c.ratio)}" for c in each.contrasts)
-        measured = ". ".join(filter(None, (figures, each.reason)))
-        row = f"| {each.claim.text} | {theirs} | {ours} | {measured} |"
-        yield row.replace(numbers.SPACE, " ")
+        theirs = wording.factor(each.published_ratio) if each.published_ratio else wording.NONE
+        if each.published_outcome is Outcome.FAILS:
+            theirs += f" ({each.published_outcome})"
+        here = f"{wording.OUTCOME_SYMBOLS[each.outcome]} {each.outcome}"
+        ours = f"{each.claim.ratio_words}: {wording.factor(each.ratio)}" if each.ratio else each.reason
+        yield f"| {each.claim.text} | {theirs} | {here} | {ours} |".replace(numbers.SPACE, " ")
 
 
 if __name__ == "__main__":

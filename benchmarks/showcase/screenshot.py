@@ -1,4 +1,4 @@
-"""Take README's screenshot from the site of `make demo-site`.
+"""Take README's screenshot from the site of `make demo-site`, and for `tables` those of docs/showcase.md.
 
 Usage: `python -m benchmarks.showcase.screenshot`
 """
@@ -15,14 +15,15 @@ from shootout.paths import REPORTS, ROOT
 PAGE = REPORTS / "demo" / "site" / "runs" / "20261121T170041Z-a58f78" / "index.html"  # as `make bench` ends
 IMAGE = ROOT / "docs" / "report.png"
 WIDTH, HEIGHT = 1240, 985  # CSS pixels
+TOP = "id => id ? document.getElementById(id).getBoundingClientRect().top - 16 : 0"
 
 
 def main() -> None:
-    print(shoot(PAGE, IMAGE))
+    print(shoot(PAGE, IMAGE, HEIGHT))
 
 
-def shoot(page: Path, image: Path) -> Path:
-    """The top of a page, in the light colour scheme."""
+def shoot(page: Path, image: Path, height: int, section: str = "") -> Path:
+    """The top of a page, or of the section with this heading, in the light colour scheme."""
     browser_path = shutil.which("chromium")
     if browser_path is None:
         raise SystemExit("Chromium is missing: apt-get install chromium")
@@ -30,10 +31,11 @@ def shoot(page: Path, image: Path) -> Path:
         browser = playwright.chromium.launch(
             executable_path=browser_path, args=["--headless", "--no-sandbox"]
         )
-        tab = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
+        tab = browser.new_page(viewport={"width": WIDTH, "height": height}, color_scheme="light")
         tab.goto(page.as_uri())
         tab.wait_for_load_state("load")
-        tab.screenshot(path=image)
+        top = tab.evaluate(TOP, section)
+        tab.screenshot(path=image, clip={"x": 0, "y": top, "width": WIDTH, "height": height}, full_page=True)
         browser.close()
     return image
 

@@ -1,14 +1,14 @@
 """The charts and tables of docs/showcase.md, from the recorded run of the profile `showcase`.
 
-Usage: `make demo-site`, then `python -m benchmarks.showcase.tables`: copies the charts, prints the tables.
+Usage: `make demo-site`, then `python -m benchmarks.showcase.tables`: shoots the charts, prints the tables.
 """
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.showcase import screenshot
 from shootout import numbers
 from shootout.document import journal
 from shootout.model.verdict import CellComparison
@@ -19,14 +19,17 @@ from shootout.report.site.names import run_folder, workload_page
 
 DOCS = ROOT / "docs"
 FINDINGS = DOCS / "showcase.md"
-PICTURES = {"oltp_read_only": "showcase-read-only.svg", "oltp_read_write": "showcase-read-write.svg"}
+PICTURES = {"oltp_read_only": "showcase-read-only.png", "oltp_read_write": "showcase-read-write.png"}
+CHART_HEIGHT = 505  # CSS pixels, with its legend
 DEMO = REPORTS / "demo"
 
 
 def main() -> None:
     whole = find(DEMO / "results")
-    for workload, chart in PICTURES.items():
-        shutil.copyfile(picture(DEMO / "site", whole, workload), DOCS / chart)
+    folder = DEMO / "site" / run_folder(whole.document.header.run)
+    for workload, picture in PICTURES.items():
+        page = folder / workload_page(workload, "")
+        screenshot.shoot(page, DOCS / picture, CHART_HEIGHT, section="throughput")
         print(f"## {workload}\n")
         print("\n".join(table(whole, workload)), end="\n\n")
 
@@ -35,12 +38,6 @@ def find(results: Path) -> Whole:
     """The showcase's run among the recorded ones."""
     (path,) = (path for path in journal.find(results) if journal.read(path).header.profile_name == "showcase")
     return judgement_cache.run(path).whole()
-
-
-def picture(site: Path, whole: Whole, workload: str) -> Path:
-    """A workload's chart in a site."""
-    page = Path(workload_page(workload, ""))
-    return site / run_folder(whole.document.header.run) / page.with_suffix(".svg")
 
 
 def table(whole: Whole, workload: str) -> Iterator[str]:

@@ -8,6 +8,7 @@
     noise     a server against itself where it writes, idle servers running or stopped
     replay    recorded A/A cells with losses added, at their own and at lower noise
     gate      which of the regressions of aa, paused, power and replay fail the gate of a new runner
+    simulated whole gates with known noise and losses (simulated.py); measures nothing
 
 Results go to reports/verdict/ as they come and are not measured again: stop and continue as you like.
 Everything takes seven and a half hours, on an otherwise idle machine. Prints Markdown. The published runs are
@@ -31,7 +32,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from benchmarks.verdicts import campaign, judging, usual
+from benchmarks.verdicts import campaign, judging, simulated, usual
 from benchmarks.verdicts.usual import Repeat
 from shootout.analysis import compare, pairs, stats
 from shootout.model.plan import Policy
@@ -144,6 +145,7 @@ def main() -> None:
         "noise": noise,
         "replay": replay,
         "gate": new_runner,
+        "simulated": lambda records: simulated.tables(),
     }
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

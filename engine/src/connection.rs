@@ -49,6 +49,12 @@ impl Failure {
         Self { code, message, lost: ENDED.contains(&code).then_some(code) }
     }
 
+    /// The server refused a statement of this kind.
+    fn of_statement(program: &Program, kind: Option<usize>, code: u16, message: &str) -> Self {
+        let name = kind.map_or("ROLLBACK", |kind| &program.kinds[kind].name);
+        Self::of_server(code, format!("statement `{name}`: {message}"))
+    }
+
     pub fn lost(message: impl fmt::Display) -> Self {
         Self { lost: Some(LOST), ..Self::without_code(message) }
     }
@@ -286,7 +292,10 @@ impl Connection {
             self.handles.push(match outcome {
                 Outcome::Prepared(id) => Handle::Prepared { id, bound: false },
                 Outcome::Refused { code: UNSUPPORTED_PREPARED, .. } => Handle::Text,
-                Outcome::Refused { code, message } => return Err(Failure::of_server(code, message)),
+                Outcome::Refused { code, message } => {
+                    let kind = program.of_handle(handle).map(|statement| statement.kind);
+                    return Err(Failure::of_statement(program, kind, code, &message));
+                }
                 Outcome::Done => return Err(Malformed("a prepare command answered by OK").into()),
             });
             return self.prepare(program, handle + 1, scratch);
@@ -321,7 +330,9 @@ impl Connection {
         let refused = match outcome {
             Outcome::Done => None,
             Outcome::Refused { code, .. } if RETRIED.contains(&code) && self.at != At::Rollback => Some(code),
-            Outcome::Refused { code, message } => return Err(Failure::of_server(code, message)),
+            Outcome::Refused { code, message } => {
+                return Err(Failure::of_statement(program, self.kind(program), code, &message));
+            }
             Outcome::Prepared(_) => {
                 return Err(Malformed("an unexpected prepared statement").into());
             }
@@ -410,6 +421,16 @@ impl Connection {
 
     fn transaction<'p>(&self, program: &'p Program) -> &'p Transaction {
         &program.transactions[self.transaction]
+    }
+
+    /// The kind of the statement in flight; None: a rollback.
+    fn kind(&self, program: &Program) -> Option<usize> {
+        match (self.at, &self.transaction(program).frame) {
+            (At::Rollback, _) => None,
+            (At::Begin, Some((begin, _))) => Some(begin.kind),
+            (At::End, Some((_, end))) => Some(end.kind),
+            _ => Some(self.current(program).kind),
+        }
     }
 
     fn current<'p>(&self, program: &'p Program) -> &'p Statement {

@@ -239,15 +239,18 @@ impl Program {
         if self.prepared { self.handles } else { 0 }
     }
 
-    /// Appends the text to prepare for a handle, with a question mark for each parameter.
-    pub fn write_template(&self, handle: usize, out: &mut Vec<u8>) {
+    /// The statement that a handle prepares.
+    pub fn of_handle(&self, handle: usize) -> Option<&Statement> {
         let statements = self.transactions.iter().flat_map(|transaction| {
             let frame = transaction.frame.iter().flat_map(|(begin, end)| [begin, end]);
             frame.chain(transaction.steps.iter().flat_map(|step| &step.statements))
         });
-        let mut found = statements.filter(|statement| statement.handle <= handle);
-        let Some(first) = found.next() else { return };
-        let statement = found.fold(first, |last, next| if next.handle >= last.handle { next } else { last });
+        statements.filter(|statement| statement.handle <= handle).max_by_key(|statement| statement.handle)
+    }
+
+    /// Appends the text to prepare for a handle, with a question mark for each parameter.
+    pub fn write_template(&self, handle: usize, out: &mut Vec<u8>) {
+        let Some(statement) = self.of_handle(handle) else { return };
         let table = handle - statement.handle + 1;
         for piece in &statement.pieces {
             match piece {

@@ -165,7 +165,8 @@ fn an_error_that_reconnecting_cannot_cure_ends_the_slice() {
         |stream: &mut UnixStream| send(stream, &refused(1064, "You have an error in your SQL syntax"));
     let server = first_then_ok(move || ok_until(4, syntax));
     let failure = one_slice(reconnecting(false, "UPDATE"), &server, 1, TIMEOUT).unwrap_err();
-    assert_eq!(failure, Failure::of_server(1064, "You have an error in your SQL syntax".into()));
+    let message = "statement `write`: You have an error in your SQL syntax";
+    assert_eq!(failure, Failure::of_server(1064, message.into()));
     assert_eq!(server.accepted(), 1);
 
     let server = Server::new(|number| if number == 0 { ok_until(1, close) } else { refusing(1045, "no") });

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -20,24 +20,16 @@ from shootout.analysis.pairs import Change
 from shootout.analysis.verdicts import PValues
 from shootout.document import compatibility, fingerprint
 from shootout.errors import InputError
-from shootout.inputs import acknowledgements
 from shootout.model.history import Baseline, BaselineCell, BaselineServer
 from shootout.model.plan import THROUGHPUT, Cell, Policy
 from shootout.model.run import RunHeader, ServerRecord
-from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
+from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.paths import file_stem
 
 NOT_YET = "accept one with `shootout baseline accept`"
 RunnerWorkload = tuple[str, str]  # the runner's fingerprint, the workload's name
 # Warnings about the verdict against the anchor, not about the measurement.
-_VERDICT_WARNINGS = {
-    "wide",
-    "uneven",
-    "noise-floor-unknown",
-    "not-confirmed",
-    acknowledgements.EXPIRED,
-    acknowledgements.EXCEEDED,
-}
+_VERDICT_WARNINGS = {"wide", "uneven", "noise-floor-unknown", "not-confirmed"}
 
 
 def path_of(folder: Path, fingerprint: str, workload: str) -> Path:
@@ -135,15 +127,11 @@ def find(place: Path, header: RunHeader) -> dict[RunnerWorkload, Baseline]:
     return baselines
 
 
-def compare(
-    comparison: Comparison,
-    stored: Mapping[RunnerWorkload, Baseline],
-    acknowledged: Sequence[Acknowledgement] = (),
-) -> Comparison:
+def compare(comparison: Comparison, stored: Mapping[RunnerWorkload, Baseline]) -> Comparison:
     """Compare the run's cells with stored baselines instead of with its base, which must be the anchor.
 
     A cell is unjudged without a baseline or with one of another runner, dataset, load or settings; its reason
-    says what differs. `acknowledged`: known regressions, applied to those against baselines only.
+    says what differs.
     """
     refusals: dict[Cell, str] = {}
     changes: dict[Cell, tuple[BaselineCell, Change]] = {}
@@ -169,8 +157,7 @@ def compare(
         if cell.cell in refusals:
             cells.append(_unjudged(cell, refusals[cell.cell]))
         elif cell.cell in changes:
-            found = _compared(cell, *changes[cell.cell], comparison.policy, p_values)
-            cells.append(acknowledgements.applied(found, acknowledged, comparison.header.started))
+            cells.append(_compared(cell, *changes[cell.cell], comparison.policy, p_values))
         else:
             cells.append(cell)
     return msgspec.structs.replace(comparison, cells=tuple(cells), curves=())
@@ -263,9 +250,7 @@ def _unjudged(cell: CellComparison, reason: str) -> CellComparison:
 def _without_verdict(cell: CellComparison) -> CellComparison:
     """Remove what only applies against the anchor."""
     warnings = tuple(each for each in cell.warnings if each.code not in _VERDICT_WARNINGS)
-    return msgspec.structs.replace(
-        cell, warnings=warnings, metrics=(), statements=(), causes=(), acknowledged=None
-    )
+    return msgspec.structs.replace(cell, warnings=warnings, metrics=(), statements=(), causes=())
 
 
 def _compared(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-
-from msgspec import structs
+from collections.abc import Iterable
 
 from shootout.analysis import (
     causes,
@@ -15,17 +13,16 @@ from shootout.analysis import (
     ledger,
     metrics,
     pairs,
-    stats,
     warnings,
 )
 from shootout.analysis.pairs import Pair
 from shootout.analysis.verdicts import Decision
 from shootout.errors import InputError
-from shootout.inputs import acknowledgements, toml
+from shootout.inputs import toml
 from shootout.model.history import LedgerEntry
-from shootout.model.plan import Cell, Policy
-from shootout.model.run import RunDocument, RunHeader, StartRecord
-from shootout.model.verdict import Acknowledgement, CellComparison, Comparison
+from shootout.model.plan import Policy
+from shootout.model.run import RunDocument
+from shootout.model.verdict import CellComparison, Comparison
 
 
 def compare(
@@ -33,13 +30,12 @@ def compare(
     policy: Policy | None = None,
     base: str | None = None,
     ledger_entries: Iterable[LedgerEntry] = (),
-    acknowledged: Sequence[Acknowledgement] = (),
 ) -> Comparison:
     """Compare the document's cells with those of the server `base` under `policy` (default: the profile's).
 
     By default a block's base is the first of its servers that was measured. `ledger_entries`: those of this
-    runner; only runs before this one count, so that verdicts never change later. `acknowledged`: known
-    regressions. Raises InputError for an unknown base and for an unreadable histogram.
+    runner; only runs before this one count, so that verdicts never change later. Raises InputError for an
+    unknown base and for an unreadable histogram.
     """
     header = document.header
     policy = header.profile.policy if policy is None else policy
@@ -50,11 +46,8 @@ def compare(
     known = ledger.earlier(header, ledger_entries)
     cells, aa_controls = decisions.of_run(document, policy, base, known)
     compared_aa = tuple(_comparison(document, policy, *decided) for decided in aa_controls)
-    compared = tuple(
-        acknowledgements.applied(_comparison(document, policy, *decided), acknowledged, header.started)
-        for decided in cells
-    )
-    known += ledger.of(header, (*compared_aa, *self_comparisons(header, compared)))
+    compared = tuple(_comparison(document, policy, *decided) for decided in cells)
+    known += ledger.of(header, compared, compared_aa)
     return Comparison(
         header=header,
         end=document.end,
@@ -67,67 +60,6 @@ def compare(
     )
 
 
-def between_heads(
-    document: RunDocument, comparison: Comparison, ledger_entries: Iterable[LedgerEntry] = ()
-) -> Iterator[CellComparison]:
-    """Verdicts for every pair of non-base servers of a block, as `compare` gives them with another base.
-
-    They have verdict, ratio and reason only. `comparison`: the document's, from the same `ledger_entries`.
-    """
-    header, policy = comparison.header, comparison.policy
-    bases = {cell.base for cell in comparison.cells}
-    wanted: dict[str, set[Cell]] = {}
-    for block in header.blocks:
-        heads = [cell for cell in block.cells if cell not in bases]
-        for number, cell in enumerate(heads[:-1], 1):
-            wanted.setdefault(cell.server, set()).update(heads[number:])
-    known = ledger.earlier(header, ledger_entries)
-    for base, heads_ in wanted.items():
-        for pair, decision in decisions.of_run(document, policy, base, known).cells:
-            if pair.cell in heads_ and pair.base.server == base:
-                yield _verdict(pair, decision)
-
-
-def self_comparisons(header: RunHeader, cells: Iterable[CellComparison]) -> tuple[CellComparison, ...]:
-    """Cells of a server against itself, because it was named twice."""
-    references = {record.label: record.reference for record in header.servers}
-    return tuple(
-        cell
-        for cell in cells
-        if cell.cell != cell.base
-        and references.get(cell.cell.server, "") == references.get(cell.base.server) != ""
-    )
-
-
-def half_width(starts: Sequence[StartRecord], policy: Policy) -> float:
-    """Half the width of the widest interval of a throughput log-ratio among one block's heads.
-
-    The base is the first server of the newest start. Infinite if a head has fewer than two starts, zero if
-    nothing is left to compare. Without variance shrinkage, unlike in `compare`: the number of starts must not
-    depend on blocks that still lack starts.
-    """
-    if not starts:
-        return math.inf
-    base, *heads = [pairs.of_server(starts, samples.server) for samples in starts[-1].samples] or [{}]
-    effects = [pairs.throughput(base, head, policy) for head in heads]
-    return max((_half_width(effect) for effect in effects), default=0.0)
-
-
-def _verdict(pair: Pair, decision: Decision) -> CellComparison:
-    """A cell with its verdict only; `_comparison` adds the rest."""
-    return CellComparison(
-        cell=pair.cell,
-        base=pair.base,
-        verdict=decision.verdict,
-        figures=None,
-        ratio=pair.throughput and pair.throughput.ratio,
-        p_value=decision.metrics[0].p_value if decision.metrics else None,
-        per_start=(),
-        reason=decision.reason,
-        warnings=(),
-    )
-
-
 def _comparison(document: RunDocument, policy: Policy, pair: Pair, decision: Decision) -> CellComparison:
     header = document.header
     figures_ = figures.of_cell(pair.starts, policy) if pair.starts else None
@@ -136,10 +68,15 @@ def _comparison(document: RunDocument, policy: Policy, pair: Pair, decision: Dec
     work = metrics.compare(*steady, policy.trim, policy.confidence)
     statements = metrics.statement_times(*steady, policy.confidence)
     place = header.part(pair.cell).runner.placement
-    return structs.replace(
-        _verdict(pair, decision),
+    return CellComparison(
+        cell=pair.cell,
+        base=pair.base,
+        verdict=decision.verdict,
         figures=figures_,
+        ratio=pair.throughput and pair.throughput.ratio,
+        p_value=decision.metrics[0].p_value if decision.metrics else None,
         per_start=() if pair.throughput is None else tuple(map(math.exp, pair.throughput.per_start)),
+        reason=decision.reason,
         warnings=tuple(warnings.of_cell(document, pair, decision, figures_)),
         judged=decision.metrics,
         metrics=work,
@@ -154,10 +91,3 @@ def _comparison(document: RunDocument, policy: Policy, pair: Pair, decision: Dec
             cells=sum(len(block.servers) for block in header.blocks),
         ),
     )
-
-
-def _half_width(effect: stats.Effect | None) -> float:
-    """Infinite with one start: the interval over its rounds, however narrow, does not count."""
-    if effect is None or len(effect.per_start) < 2:
-        return math.inf
-    return (effect.high - effect.low) / 2

@@ -13,7 +13,7 @@ from msgspec import structs
 from shootout.analysis import change_points
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries, SeriesKey
 from shootout.model.run import RunHeader
-from shootout.model.verdict import CellComparison, Comparison, Interval
+from shootout.model.verdict import CellComparison, Comparison
 
 # Suspected runs are off their level by at least so many standard deviations, and by at least this log-ratio.
 SUSPICIOUS = 4.0
@@ -60,23 +60,6 @@ def of_points(found: Iterable[tuple[SeriesKey, HistoryPoint]]) -> tuple[HistoryS
         HistorySeries(**structs.asdict(key), points=tuple(points[key]), changes=tuple(_changes(points[key])))
         for key in keys
     )
-
-
-def between(then: Interval, now: Interval) -> Interval:
-    """The change of a ratio between two independent runs, as a ratio.
-
-    Each side of the interval is the root sum of squares of both runs' sides, as logarithms (Zou and Donner
-    2008, "Construction of confidence limits about effect measures", equation 3).
-    """
-    before, after = _logs(then), _logs(now)
-    change = after.estimate - before.estimate
-    down = math.hypot(after.estimate - after.low, before.high - before.estimate)
-    up = math.hypot(after.high - after.estimate, before.estimate - before.low)
-    return Interval(estimate=math.exp(change), low=math.exp(change - down), high=math.exp(change + up))
-
-
-def _logs(ratio: Interval) -> Interval:
-    return Interval(estimate=math.log(ratio.estimate), low=math.log(ratio.low), high=math.log(ratio.high))
 
 
 def _changes(points: Sequence[HistoryPoint]) -> Iterator[ChangePoint]:

@@ -75,13 +75,6 @@ def append(folder: Path, fingerprint: str, entries: Iterable[LedgerEntry]) -> No
         raise InputError(f"{file}: cannot be written: {error.strerror}") from None
 
 
-def of_other_runs(folder: Path, header: RunHeader) -> tuple[LedgerEntry, ...]:
-    """Entries that the runners of this run made in other runs. Raises as `read` does."""
-    own = {part.run for part in header.parts}
-    entries = (entry for each in header.runners for entry in read(folder, each.fingerprint))
-    return tuple(entry for entry in entries if entry.run not in own)
-
-
 def record(folder: Path, entries: Iterable[LedgerEntry]) -> None:
     """Append each entry to its own runner's file. Raises as `append` does."""
     found: dict[str, list[LedgerEntry]] = {}
@@ -91,11 +84,23 @@ def record(folder: Path, entries: Iterable[LedgerEntry]) -> None:
         append(folder, fingerprint, of_runner)
 
 
-def of(header: RunHeader, aa_controls: Iterable[CellComparison]) -> tuple[LedgerEntry, ...]:
-    """A run's entries: one for each A/A cell with two starts or more."""
+def of(
+    header: RunHeader, cells: Iterable[CellComparison], aa_controls: Iterable[CellComparison]
+) -> tuple[LedgerEntry, ...]:
+    """A run's entries: one for each A/A cell with two starts or more.
+
+    A cell of a server that was named twice, and so compared with itself, is an A/A cell, too.
+    """
+    references = {record.label: record.reference for record in header.servers}
+    with_itself = [
+        cell
+        for cell in cells
+        if cell.cell != cell.base
+        and references.get(cell.cell.server, "") == references.get(cell.base.server) != ""
+    ]
     return tuple(
         entry(header, cell.cell, cell.verdict, len(cell.per_start), cell.judged)
-        for cell in aa_controls
+        for cell in (*aa_controls, *with_itself)
         if len(cell.per_start) > 1
     )
 
@@ -119,8 +124,9 @@ def entry(
 
 
 def earlier(header: RunHeader, entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
-    """The entries of earlier runs, so that verdicts never change later."""
-    return [entry for entry in entries if entry.run < header.run]
+    """The entries of earlier runs, except a merged run's own parts."""
+    parts = {part.run for part in header.parts}
+    return [entry for entry in entries if entry.run < header.run and entry.run not in parts]
 
 
 def kind(cell: Cell | LedgerEntry) -> Kind:

@@ -28,15 +28,16 @@ STARTS_MIN = 2  # one start has no spread
 class Metric:
     """A metric: one row of the registry, which all pages, policies and causes are made from. More is worse.
 
-    `source` reads one start's value per transaction from its samples, None where it is not visible; or it is
-    a percentile of the latencies. `by_round` reads its values by round, where rounds have it. The costs rank
-    causes, so their order of magnitude is enough.
+    It is a `percentile` of the latencies, or `source` reads one start's value per transaction from its
+    samples, None where it is not visible. `by_round` reads its values by round, where rounds have it. The
+    costs rank causes, so their order of magnitude is enough.
     """
 
     name: str  # in policies and JSON; model.plan.Metric lists it for those who write policies
     title: str  # for people
     unit: str  # "s", "bytes", or "" for a count
-    source: Callable[[Samples], float | None] | float
+    source: Callable[[Samples], float | None] | None = None
+    percentile: float | None = None
     cpu_s: float = 0.0  # seconds of CPU that one unit costs
     wait_s: float = 0.0  # seconds that one unit makes a transaction wait
     by_round: Callable[[Samples], Sequence[float]] | None = None
@@ -67,10 +68,10 @@ def _counter(*names: str) -> Callable[[Samples], float | None]:
 _READS = ("first", "key", "last", "next", "prev", "rnd", "rnd_next")
 
 METRICS = (
-    Metric("latency_p50", "median latency", "s", 50.0),
-    Metric("latency_p95", "95 % latency", "s", 95.0),
-    Metric("latency_p99", "99 % latency", "s", 99.0),
-    Metric("latency_p999", "99.9 % latency", "s", 99.9),
+    Metric("latency_p50", "median latency", "s", percentile=50.0),
+    Metric("latency_p95", "95 % latency", "s", percentile=95.0),
+    Metric("latency_p99", "99 % latency", "s", percentile=99.0),
+    Metric("latency_p999", "99.9 % latency", "s", percentile=99.9),
     Metric("server_cpu", "server CPU", "s", _server_cpu_s, cpu_s=1.0, by_round=_round_cpu_s),
     Metric("context_switches", "context switches", "", _counter("context_switches"), cpu_s=2e-6),
     Metric("disk_written", "bytes written", "bytes", _counter("disk_written_bytes"), wait_s=5e-9),  # 200 MB/s
@@ -117,7 +118,7 @@ def log_ratio(name: str, base: Starts, head: Starts, trim: float, confidence: fl
 def always_zero(name: str, base: Starts, head: Starts) -> bool:
     """Whether a metric is visible in every start of both servers, and 0 in each."""
     source = BY_NAME[name].source if name in BY_NAME else None
-    return callable(source) and all(source(samples) == 0 for samples in (*base.values(), *head.values()))
+    return source is not None and all(source(samples) == 0 for samples in (*base.values(), *head.values()))
 
 
 def transaction_s(starts: Starts) -> float:
@@ -156,25 +157,24 @@ class _Change(NamedTuple):
 
 
 def _changes(
-    metrics: Iterable[Metric], base: Starts, head: Starts, trim: float, confidence: float
+    metrics: Sequence[Metric], base: Starts, head: Starts, trim: float, confidence: float
 ) -> dict[str, _Change]:
     """Metrics that are visible in every common start, and not always 0; none with fewer than two starts."""
     starts = sorted(base.keys() & head.keys())
     if len(starts) < STARTS_MIN:
         return {}
     of_base, of_head = [base[start] for start in starts], [head[start] for start in starts]
-    found = _percentiles(
-        {m.name: m.source for m in metrics if not callable(m.source)}, of_base, of_head, confidence
-    )
+    percents = {metric.name: metric.percentile for metric in metrics if metric.percentile is not None}
+    changes = _percentiles(percents, of_base, of_head, confidence)
     for metric in metrics:
-        if callable(metric.source):
-            pairs = _pairs(metric.source, of_base, of_head)
-            if any(map(any, pairs)):
-                found[metric.name] = _change(pairs, confidence)
-                if metric.by_round and (logs := _round_logs(metric.by_round, of_base, of_head)):
-                    by_rounds = stats.ratio_of_starts(logs, trim, confidence)
-                    found[metric.name] = found[metric.name]._replace(ratio=by_rounds)
-    return found
+        pairs = _pairs(metric.source, of_base, of_head) if metric.source else []
+        if not any(map(any, pairs)):
+            continue
+        changes[metric.name] = _change(pairs, confidence)
+        if metric.by_round and (logs := _round_logs(metric.by_round, of_base, of_head)):
+            by_rounds = stats.ratio_of_starts(logs, trim, confidence)
+            changes[metric.name] = changes[metric.name]._replace(ratio=by_rounds)
+    return changes
 
 
 def _round_logs(

@@ -93,7 +93,7 @@ def of_aa_control(document: RunDocument, block: Block, policy: Policy) -> Pair |
         return None
     confirming = {record.start for record in records if record.confirming}
     return Pair(
-        cell=block.cell(f"{base} again"),
+        cell=aa_cell(block),
         base=block.cell(base),
         starts=aa_controls,
         base_starts=starts,
@@ -105,6 +105,11 @@ def of_aa_control(document: RunDocument, block: Block, policy: Policy) -> Pair |
         ),
         missing_base="",
     )
+
+
+def aa_cell(block: Block) -> Cell:
+    """The block's A/A cell. No server has its name: it is a second instance of the block's first."""
+    return block.cell(f"{block.servers[0]} again")
 
 
 def verdict_metrics(header: RunHeader, policy: Policy) -> tuple[Metric, ...]:
@@ -127,9 +132,30 @@ def throughput(base: Starts, head: Starts, policy: Policy) -> stats.Effect | Non
     return stats.ratio_of_starts([*by_start.values()], policy.trim, policy.confidence)
 
 
+def half_width(starts: Sequence[StartRecord], policy: Policy) -> float:
+    """Half the width of the widest interval of a throughput log-ratio among one block's heads.
+
+    The base is the first server of the newest start. Infinite if a head has fewer than two starts, zero if
+    nothing is left to compare. Without variance shrinkage: the number of starts must not
+    depend on blocks that still lack starts.
+    """
+    if not starts:
+        return math.inf
+    base, *heads = [of_server(starts, samples.server) for samples in starts[-1].samples] or [{}]
+    effects = [throughput(base, head, policy) for head in heads]
+    return max((_half_width(effect) for effect in effects), default=0.0)
+
+
 def log_ratios(pair: Pair) -> dict[int, list[float]]:
     """Log-ratios of throughput by start: one per round, from the starts in which both were steady."""
     return _log_ratios(pair.base_starts, pair.starts)
+
+
+def _half_width(effect: stats.Effect | None) -> float:
+    """Infinite with one start: the interval over its rounds, however narrow, does not count."""
+    if effect is None or len(effect.per_start) < 2:
+        return math.inf
+    return (effect.high - effect.low) / 2
 
 
 def _log_ratios(base: Starts, head: Starts) -> dict[int, list[float]]:

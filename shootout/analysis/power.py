@@ -11,13 +11,9 @@ from scipy.optimize import brentq
 from scipy.special import gammaincinv, ndtr, ndtri
 
 from shootout.analysis import stats
+from shootout.analysis.thresholds import CONFIRMED, CONFIRMING_BAR, POWER, WORTH_CONFIRMING
 from shootout.model.plan import Policy
 
-POWER = 0.8  # at the detectable change
-# Largest p-values after Hommel of an apparent change that is worth confirming, and of a confirmed one, as
-# multiples of the policy's. What is tested at the end may be chosen generously before it.
-WORTH_CONFIRMING, CONFIRMED = 4, 1 / 5
-CONFIRMING_BAR = 1 / 2  # of the bar; fresh starts alone are few
 _POINTS = 32  # of the distribution of an estimated spread
 _SHARES = (np.arange(16) + 0.5) / 16
 

@@ -11,15 +11,14 @@ Estimates stay what they are; errors, intervals and p-values change.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from itertools import chain
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import fdtrc, stdtr, stdtrit
 
 from shootout.analysis import ledger, stats
-from shootout.analysis.pairs import Pair
+from shootout.analysis.pairs import Change, Pair
 from shootout.analysis.stats import Effect
 from shootout.model.plan import THROUGHPUT
 
@@ -46,15 +45,26 @@ def shrunk(
 
     A/A cells are treated as cells are, so that false alarms are counted on verdicts made the same way.
     """
-    pairs = [*cells, *aa_controls]
+    pairs = (*cells, *aa_controls)
     blocks = [ledger.kind(pair.cell) for pair in pairs]
-    effects = [_effects(pair) for pair in pairs]
-    for part in dict.fromkeys(chain.from_iterable(effects)):
-        having = [number for number, each in enumerate(effects) if part in each]
-        found = over_blocks([effects[i][part] for i in having], [blocks[i] for i in having], confidence)
-        for number, effect in zip(having, found, strict=True):
-            effects[number][part] = effect
-    done = tuple(map(_with, pairs, effects))
+
+    def over_pairs(effects: Iterable[Effect | None]) -> list[Effect | None]:
+        present = {number: effect for number, effect in enumerate(effects) if effect is not None}
+        of_present = over_blocks([*present.values()], [blocks[number] for number in present], confidence)
+        by_number = dict(zip(present, of_present, strict=True))
+        return [by_number.get(number) for number in range(len(pairs))]
+
+    changes = [_of_throughput(pair) for pair in pairs]
+    done = tuple(
+        map(
+            _with,
+            pairs,
+            over_pairs(pair.throughput for pair in pairs),
+            over_pairs(change and change.initial for change in changes),
+            over_pairs(change and change.confirmation for change in changes),
+            over_pairs(change and change.overall for change in changes),
+        )
+    )
     return done[: len(cells)], done[len(cells) :]
 
 
@@ -145,28 +155,25 @@ def _ratio(effect: Effect) -> float:
     return max(own**2, 1e-9)
 
 
-def _effects(pair: Pair) -> dict[str, Effect]:
-    """A pair's effects on throughput, by part."""
-    found = {"": pair.throughput}
-    for change in pair.changes:
-        if change.metric == THROUGHPUT:
-            found |= {
-                "initial": change.initial,
-                "confirmation": change.confirmation,
-                "overall": change.overall,
-            }
-    return {part: effect for part, effect in found.items() if effect is not None}
+def _of_throughput(pair: Pair) -> Change | None:
+    return next((change for change in pair.changes if change.metric == THROUGHPUT), None)
 
 
-def _with(pair: Pair, effects: dict[str, Effect]) -> Pair:
-    changes = tuple(
-        change._replace(
-            initial=effects["initial"],
-            confirmation=effects.get("confirmation"),
-            overall=effects["overall"],
-        )
+def _with(
+    pair: Pair,
+    throughput: Effect | None,
+    initial: Effect | None,
+    confirmation: Effect | None,
+    overall: Effect | None,
+) -> Pair:
+    """The pair with these effects on throughput."""
+    pair = pair._replace(throughput=throughput)
+    if initial is None or overall is None:
+        return pair
+    changes = (
+        change._replace(initial=initial, confirmation=confirmation, overall=overall)
         if change.metric == THROUGHPUT
         else change
         for change in pair.changes
     )
-    return pair._replace(throughput=effects.get(""), changes=changes)
+    return pair._replace(changes=tuple(changes))

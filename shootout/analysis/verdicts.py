@@ -9,10 +9,10 @@ from typing import NamedTuple
 from shootout import numbers
 from shootout.analysis import metrics, power, stats
 from shootout.analysis.pairs import Change, Pair, unsteady
+from shootout.analysis.thresholds import CONFIRMED, CONFIRMING_BAR, DETECTABLE_MAX, WORTH_CONFIRMING
 from shootout.model.plan import THROUGHPUT, Cell, Policy
 from shootout.model.verdict import Interval, MetricVerdict, Verdict
 
-DETECTABLE_MAX = math.log(1000)  # a thousandfold; larger ones count as this
 CellMetric = tuple[Cell, str]
 # A cell's verdict is the worst of its metrics'.
 _WORST_FIRST = (Verdict.REGRESSED, Verdict.INCONCLUSIVE, Verdict.IMPROVED, Verdict.EQUIVALENT)
@@ -55,18 +55,18 @@ def of_cell(
         return Decision(
             Verdict.UNJUDGED, f"nothing to compare with: {pair.base.server} was not measured beside it"
         )
-    found = [
+    judged = [
         of_metric(pair.cell, change, policy, p_values, _floor(change, policy, spreads))
         for change in pair.changes
     ]
-    found.sort(key=lambda each: _WORST_FIRST.index(each[0].verdict))
-    decisive, reason = found[0]
+    judged.sort(key=lambda metric_and_reason: _WORST_FIRST.index(metric_and_reason[0].verdict))
+    decisive, reason = judged[0]
     verdict = decisive.verdict
     if pair.not_visible and verdict is not Verdict.REGRESSED:
         names = " and ".join(metrics.TITLES[name] for name in pair.not_visible)
         reason += f"; but {names} could not be compared: not visible, or 0, in some start"
         verdict = Verdict.INCONCLUSIVE
-    return Decision(verdict, reason, tuple(each for each, _ in found))
+    return Decision(verdict, reason, tuple(metric for metric, _ in judged))
 
 
 def of_metric(
@@ -102,7 +102,7 @@ class _Criteria(NamedTuple):
 
 def worth_confirming(metric: MetricVerdict, policy: Policy) -> bool:
     """Whether fresh starts should measure a change again: as large as the bar, and perhaps not chance."""
-    likely = metric.p_value < power.WORTH_CONFIRMING * (1 - policy.confidence)
+    likely = metric.p_value < WORTH_CONFIRMING * (1 - policy.confidence)
     return likely and abs(math.log(metric.ratio.estimate)) >= _bar(metric.margin, metric.floor, policy)
 
 
@@ -116,10 +116,10 @@ def _rule(change: Change, policy: Policy, criteria: _Criteria) -> tuple[Verdict,
     if len(initial.per_start) < 2:
         return Verdict.INCONCLUSIVE, "; a verdict needs at least two starts", None
     chance = 1 - policy.confidence
-    limit = chance if confirmation is None else power.CONFIRMED * chance
-    seen = criteria.p_values.initial < power.WORTH_CONFIRMING * chance
+    limit = chance if confirmation is None else CONFIRMED * chance
+    seen = criteria.p_values.initial < WORTH_CONFIRMING * chance
     side = math.copysign(1.0, initial.estimate)
-    again = confirmation is None or side * confirmation.estimate >= power.CONFIRMING_BAR * criteria.bar
+    again = confirmation is None or side * confirmation.estimate >= CONFIRMING_BAR * criteria.bar
     size, significant = side * overall.estimate, criteria.p_values.overall < limit
     if seen and again and significant and size >= criteria.bar:
         if confirmation is None and change.confirmation_unsteady:

@@ -1,22 +1,12 @@
-"""Applies acknowledgements: regressions accepted up to a size, until a date, by an owner."""
+"""The file of acknowledgements, the regressions that are known and accepted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, datetime
-from fnmatch import fnmatchcase
 from pathlib import Path
 
-from msgspec import structs
-
 from shootout.inputs import toml
-from shootout.model.history import ChangePoint, HistorySeries
-from shootout.model.plan import THROUGHPUT
-from shootout.model.run import Warning
 from shootout.model.value import Value
-from shootout.model.verdict import Acknowledgement, CellComparison, MetricVerdict, Verdict
-
-EXPIRED, EXCEEDED = "acknowledgement-expired", "acknowledgement-exceeded"  # codes of warnings
+from shootout.model.verdict import Acknowledgement
 
 
 class _File(Value):
@@ -26,75 +16,3 @@ class _File(Value):
 def load(file: Path) -> tuple[Acknowledgement, ...]:
     """The file's acknowledgements. Raises InputError."""
     return toml.load(file, _File).change
-
-
-def applied(cell: CellComparison, acknowledged: Sequence[Acknowledgement], started: str) -> CellComparison:
-    """The cell, acknowledged if all its regressed metrics are; `started`: time of measurement, ISO.
-
-    A regression that exceeds its acknowledgement, or was measured after it expired, counts again and gets a
-    warning.
-    """
-    regressed = [each for each in cell.judged if each.verdict is Verdict.REGRESSED]
-    if not regressed:
-        return cell
-    day = _day(started)
-    valid = []
-    warnings = []
-    for metric in regressed:
-        matching = [each for each in acknowledged if _matches(each, cell, metric)]
-        holding = [each for each in matching if _holds(each, metric, day)]
-        valid += holding[:1]
-        warnings += [] if holding else [*_rejections(matching, metric, day)]
-    known = valid[0] if len(valid) == len(regressed) else None
-    return structs.replace(cell, acknowledged=known, warnings=(*cell.warnings, *warnings))
-
-
-def of_change(
-    series: HistorySeries, change: ChangePoint, acknowledged: Iterable[Acknowledgement], started: str
-) -> Acknowledgement | None:
-    """The acknowledgement of a loss between runs; `started`: time of the newest run, ISO.
-
-    `at_most` limits this step, not the whole distance from the anchor.
-    """
-    day, worsening = _day(started), 1 - change.after / change.before
-    for known in acknowledged:
-        named = (series.workload, known.workload), (series.server, known.server)
-        fits = all(fnmatchcase(name, pattern) for name, pattern in named)
-        fits = fits and known.metric == THROUGHPUT and known.threads in (None, series.threads)
-        if fits and day <= known.expires and worsening <= known.at_most:
-            return known
-    return None
-
-
-def _matches(known: Acknowledgement, cell: CellComparison, metric: MetricVerdict) -> bool:
-    named = (cell.cell.workload, known.workload), (cell.cell.server, known.server)
-    fits = all(fnmatchcase(name, pattern) for name, pattern in named)
-    return fits and known.metric == metric.metric and known.threads in (None, cell.cell.threads)
-
-
-def _holds(known: Acknowledgement, metric: MetricVerdict, day: date) -> bool:
-    return day <= known.expires and _worsening(metric) <= known.at_most
-
-
-def _rejections(matching: Iterable[Acknowledgement], metric: MetricVerdict, day: date) -> Iterator[Warning]:
-    for known in matching:
-        if day > known.expires:
-            text = f"Acknowledged by {known.owner} only until {known.expires} ({known.reason})"
-            yield Warning(code=EXPIRED, text=text)
-        else:
-            size = f"{100 * _worsening(metric):.1f} % instead of at most {100 * known.at_most:g} %"
-            text = f"Larger than {known.owner} acknowledged: {size} ({known.reason})"
-            yield Warning(code=EXCEEDED, text=text)
-
-
-def _worsening(metric: MetricVerdict) -> float:
-    """How much worse the metric became, as a share of the base."""
-    change = metric.ratio.estimate - 1
-    return -change if metric.metric == THROUGHPUT else change
-
-
-def _day(started: str) -> date:
-    try:
-        return datetime.fromisoformat(started).date()
-    except ValueError:
-        return date.max  # unknown: every acknowledgement counts as expired

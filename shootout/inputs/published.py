@@ -7,16 +7,7 @@ from pathlib import Path
 
 from shootout.errors import InputError
 from shootout.inputs import toml
-from shootout.model.published import (
-    Claim,
-    OrderClaim,
-    PeakClaim,
-    Published,
-    PublishedServer,
-    RatioClaim,
-    TopClaim,
-    WithinClaim,
-)
+from shootout.model.published import Published, PublishedServer
 from shootout.model.run import RunHeader, ServerRecord
 from shootout.paths import FIXTURES
 
@@ -72,19 +63,11 @@ def _check(path: Path, found: Published) -> None:
             )
     for where, name in [
         ("reference", found.reference),
-        *((f"claims {claim.name!r}", name) for claim in found.claims for name in _servers(claim)),
+        *(
+            (f"claims {claim.name!r}", name)
+            for claim in found.claims
+            for name in (claim.head.server, claim.base.server)
+        ),
     ]:
         if name not in names:
             raise InputError(f"{path}: {where}: unknown server {name!r}{toml.hint(name, names)}")
-
-
-def _servers(claim: Claim) -> tuple[str, ...]:
-    """The servers that a claim names."""
-    match claim:
-        case RatioClaim(head=head, base=base):
-            return head.server, base.server
-        case WithinClaim(servers=servers) | OrderClaim(servers=servers) | PeakClaim(servers=servers):
-            return servers
-        case TopClaim(server=server, others=others):
-            return server, *others
-    return ()

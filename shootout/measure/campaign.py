@@ -62,10 +62,11 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
         runner = machine.inspect(directory, name=plan.profile.sampling.placement)
         if before is None:
             recorder = Recorder.begin(writer, _header(plan, run, runner), began_s)
+            _say_what_fits(recorder.run.header, observe)
         else:
             plan = _same_plan(plan, before, runner)
             recorder = Recorder.go_on(writer, before, began_s)
-            _say(observe, "resume", f"going on with {run}")
+            _say(observe, f"going on with {run}")
         if watcher is not None:
             recorder.on_failure = watcher.failed
         interrupted = True
@@ -96,7 +97,7 @@ class Campaign:
 
     def measure(self, ledger_folder: Path) -> None:
         """Start the servers as often as the schedule says."""
-        entries = ledger.of_other_runs(ledger_folder, self.recorder.run.header)
+        entries = ledger.read(ledger_folder, self.recorder.run.header.runner.fingerprint)
         self.recorder.begin_budget()
         done = schedule.resumed_after(self.recorder.run)
         while start := schedule.next_start(self.recorder.run, done, self.recorder.spent_s, entries):
@@ -198,7 +199,7 @@ def _resumable(plan: Plan, results: Path, observe: Observe) -> RunDocument | Non
     if not plan.resume:
         return None
     found = resume.find(
-        results, plan.given.get("--shard"), lambda reason: _say(observe, "resume", f"left out: {reason}")
+        results, plan.given.get("--shard"), lambda reason: _say(observe, f"left out: {reason}")
     )
     if found is None:
         return None
@@ -206,8 +207,23 @@ def _resumable(plan: Plan, results: Path, observe: Observe) -> RunDocument | Non
     if resume.is_finished(before):
         if not resume.is_same(before.header, structs.replace(before.header, **_asked(plan))):
             return None
-        _say(observe, "resume", f"run {before.header.run} is over: without --resume a new one begins")
+        _say(observe, f"run {before.header.run} is over: without --resume a new one begins")
     return before
+
+
+def _say_what_fits(header: RunHeader, observe: Observe) -> None:
+    """Say which blocks come first if the budget is too small for all."""
+    budget_s, needed_s = header.profile.sampling.budget_s, schedule.needed_s_of(header, header.blocks)
+    first = schedule.affordable(header, header.blocks, budget_s) or header.blocks[:1]
+    if len(first) < len(header.blocks):
+        cells = sum(max(len(block.servers) - 1, 1) for block in header.blocks)
+        keys = ", ".join(block.key for block in first)
+        text = f"{cells} cells need about {_minutes(needed_s)}; {_minutes(budget_s)} are given: "
+        _say(observe, f"{text}first {keys}, then the others as far as time is left")
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:.2g} min"
 
 
 def _same_plan(plan: Plan, before: RunDocument, runner: Runner) -> Plan:
@@ -245,5 +261,5 @@ def _asked(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _say(observe: Observe, stage: str, detail: str) -> None:
-    observe(Progress(stage=stage, detail=detail))
+def _say(observe: Observe, detail: str) -> None:
+    observe(Progress(stage="note", detail=detail))

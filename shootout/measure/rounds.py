@@ -75,7 +75,7 @@ OnRound = Callable[[str, int, int], None]  # stage, round, rounds
 def reason(error: LoadError) -> str:
     """A load error's message, with its code if the server sent one."""
     _, code, message = error.args
-    return f"error {code}: {message}" if code else str(message)
+    return f"{message} ({code})" if code else str(message)
 
 
 def orders(servers: Sequence[int], rounds: int, generator: random.Random) -> tuple[tuple[int, ...], ...]:

@@ -1,7 +1,8 @@
 """What to measure next: from the records so far to the blocks of the next start. Pure: no clock, no server.
 
-Starts serve all blocks at first; a block leaves once its interval is narrow enough. When all have left, or
-the budget is spent, the blocks in which something may have changed get fresh starts that confirm it.
+Starts serve as many blocks as the budget can give the starts that a verdict takes; a block leaves once its
+interval is narrow enough. When all have left, or the budget is spent, the blocks in which something may have
+changed get fresh starts that confirm it.
 """
 
 from __future__ import annotations
@@ -12,13 +13,17 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
-from shootout.analysis import compare, confirmation
+from shootout.analysis import confirmation, pairs
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Block
-from shootout.model.run import RunDocument, StartRecord
+from shootout.model.run import RunDocument, RunHeader, StartRecord
 
 STARTS_JUDGED = 2  # starts that the budget never refuses: an interval needs two
 RESTART_SHARE = 0.2  # at most, of a start of all blocks: restarts, which take as long for a single block
+# What a start takes, from the recorded runs: their blocks took 1.05 to 1.27 times as long as their windows.
+RESTART_S = 1.0  # of one server
+WARMUP_SLICES = 8.0  # of full length, as long as the warm-up's sixteen shorter ones
+OVERHEAD = 1.22
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,23 @@ def servers(run: RunDocument, block: Block) -> list[str]:
 
 def half_width(run: RunDocument, block: Block) -> float:
     """Of the block's widest interval so far; infinite if it is not known yet."""
-    return compare.half_width(_starts(run, block), run.header.profile.policy)
+    return pairs.half_width(_starts(run, block), run.header.profile.policy)
+
+
+def affordable(header: RunHeader, blocks: Sequence[Block], left_s: float) -> tuple[Block, ...]:
+    """The first of these blocks, as many as `left_s` of a budget can give the starts that a verdict takes."""
+    needed_s = [needed_s_of(header, blocks[: number + 1]) for number in range(len(blocks))]
+    return tuple(block for block, needed in zip(blocks, needed_s, strict=True) if needed <= left_s)
+
+
+def needed_s_of(header: RunHeader, blocks: Sequence[Block]) -> float:
+    """Estimated time for the fewest starts of these blocks that a verdict takes."""
+    sampling = header.profile.sampling
+    window_s = sampling.measure_s + WARMUP_SLICES * sampling.slice_s
+    server_s = OVERHEAD * window_s * (1 + sampling.ramp_s / sampling.slice_s)
+    servers_ = max((len(block.servers) for block in blocks), default=0)
+    slices_s = sum(len(block.servers) * server_s for block in blocks)
+    return sampling.starts_min * (slices_s + RESTART_S * servers_)
 
 
 def _initial(
@@ -75,23 +96,37 @@ def _initial(
     """A start of the blocks that are not narrow enough, as far as the budget goes."""
     sampling, policy = run.header.profile.sampling, run.header.profile.policy
     before = structs.replace(run, starts=tuple(each for each in run.starts if each.start < number))
-    blocks = [block for block in run.header.blocks if _is_wanting(before, block)]
-    begun = len(before.starts) < len(run.starts)
+    cut_short = len(before.starts) < len(run.starts)
+    wanting = [block for block in run.header.blocks if _is_wanting(before, block)]
     left_s = sampling.budget_s - spent_s
-    if number > STARTS_JUDGED and not begun and blocks:
+    if before.starts:
         changed = confirmation.worth_confirming(before, ledger_entries)
-        block_s = spent_s / max(len(before.starts), 1)  # with its share of restarts
-        kept_s = policy.confirm_starts * len(changed) * block_s
-        fitting = _fitting((left_s - kept_s) / block_s, len(run.header.blocks))
-        urgent = sorted(blocks, key=lambda block: _urgency(before, block))[:fitting]
-        blocks = [block for block in blocks if block in urgent]
+        block_s = max(spent_s, 1e-9) / len(before.starts)  # with its share of restarts
+        left_s -= policy.confirm_starts * len(changed) * block_s
+        blocks = [block for block in wanting if _starts(before, block)]
+        if not cut_short:
+            fitting = _fitting(left_s / block_s, len(before.starts) / (number - 1))
+            urgent = sorted(blocks, key=lambda block: _urgency(before, block))[:fitting]
+            blocks = [b for b in blocks if b in urgent or len(_starts(before, b)) < STARTS_JUDGED]
+    else:
+        blocks = []
+    if not blocks:  # the next ones
+        new = [block for block in wanting if not _starts(before, block)]
+        blocks = list(affordable(run.header, new, left_s)) or (new[:1] if number == 1 else [])
     if not blocks:
         return None
-    if number > 1:
-        narrow = all(half_width(before, block) <= sampling.half_width for block in run.header.blocks)
-        due = (sampling.starts_min if narrow else sampling.starts_max) - (number - 1)
-        left_s = min(left_s, spent_s / (number - 1) * max(due, 1))
-    return Start(number, tuple(blocks), confirming=False, left_s=left_s)
+    return Start(number, tuple(blocks), confirming=False, left_s=_left_s(before, blocks, left_s, spent_s))
+
+
+def _left_s(before: RunDocument, blocks: Sequence[Block], left_s: float, spent_s: float) -> float:
+    """Estimated time to the end of the initial starts: at the pace so far, within the budget."""
+    sampling = before.header.profile.sampling
+    made = max((record.start for record in before.starts), default=0)
+    if not made:
+        return left_s
+    narrow = all(half_width(before, block) <= sampling.half_width for block in blocks)
+    due = (sampling.starts_min if narrow else sampling.starts_max) - made
+    return min(left_s, spent_s / made * max(due, 1))
 
 
 def _confirming(
@@ -110,15 +145,18 @@ def _confirming(
 
 
 def _is_wanting(run: RunDocument, block: Block) -> bool:
-    """Whether the block needs another start and still has a server to measure."""
+    """Whether the block needs another start, and a server is left to measure beside its base."""
     sampling, starts = run.header.profile.sampling, _starts(run, block)
+    failed = {failure.cell for failure in run.failures}
+    alone = len(servers(run, block)) < 2 and not failed.isdisjoint(block.cells)
+    if alone or not servers(run, block):
+        return False
     wide = half_width(run, block) > sampling.half_width
-    wanting = _steady(starts) < sampling.starts_min or wide
-    return wanting and len(starts) < sampling.starts_max and bool(servers(run, block))
+    return (_steady(starts) < sampling.starts_min or wide) and len(starts) < sampling.starts_max
 
 
-def _fitting(left: float, blocks: int) -> int:
-    """How many blocks of a run's `blocks` fit into a start; `left`: time, in blocks of a start of all."""
+def _fitting(left: float, blocks: float) -> int:
+    """How many blocks fit into a start; `left`: time, in blocks of a start of that many."""
     return max(0, int((left - RESTART_SHARE * blocks) / (1 - RESTART_SHARE)))
 
 

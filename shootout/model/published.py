@@ -6,27 +6,16 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from shootout.model.value import Name, Positive, Share, Threads, Value
+from shootout.model.value import Name, Positive, Threads, Value
+
+Tps = Annotated[float, Meta(gt=0)]  # transactions/s
 
 
 class PublishedPeak(Value):
     """A workload's highest throughput and its thread count."""
 
-    tps: Annotated[float, Meta(gt=0)]
+    tps: Tps
     threads: Threads
-
-
-class PublishedReport(Value):
-    """The summary that sysbench prints after a run."""
-
-    tps: Annotated[float, Meta(gt=0)]
-    requests_per_s: float  # reads and writes
-    other_per_s: float
-    reads: float  # this and the next three: statements in the whole run
-    writes: float
-    other: float
-    total: float
-    latency_ms: tuple[float, float, float, float]  # minimum, mean, maximum, p95
 
 
 class PublishedServer(Value):
@@ -34,82 +23,43 @@ class PublishedServer(Value):
 
     name: str  # as published
     server: str  # the matching reference in the profile
-    released: str = ""
-    # Transactions/s in the comparison's workload, one value per thread count. "error": published as such;
-    # "none": not published.
-    tps: tuple[Annotated[float, Meta(gt=0)] | Literal["error", "none"], ...] = ()
+    # In the comparison's workload, one value per thread count. "error": published as such; "none": not
+    # published.
+    tps: tuple[Tps | Literal["error", "none"], ...] = ()
     peaks: dict[Name, PublishedPeak] = field(default_factory=dict)  # by workload
-    report: PublishedReport | None = None
-
-
-# One thread count; two: the mean over all from the first to the second; none: the count at the peak.
-DataPointThreads = Annotated[tuple[Threads, ...], Meta(max_length=2)]
 
 
 class DataPoint(Value):
     """Identifies one throughput of a comparison."""
 
     server: str  # as published
-    threads: DataPointThreads = ()
+    # One thread count; two: the mean over all from the first to the second; none: the count at the peak.
+    threads: Annotated[tuple[Threads, ...], Meta(max_length=2)] = ()
     workload: Name | None = None  # None: the comparison's
 
+    @property
+    def words(self) -> str:
+        """It in words: `5.5 at 64 threads, oltp_read_only`."""
+        return f"{self.server} at {threads_text(self.threads)}" + (
+            f", {self.workload}" if self.workload else ""
+        )
 
-class Claim(Value, kw_only=True):  # repeated for mypy
-    """A statement that a publication makes about its figures."""
+
+class Claim(Value):
+    """A published statement: the ratio of two throughputs lies between bounds."""
 
     name: Name
     text: str  # the statement, one sentence
-
-
-class RatioClaim(Claim, tag="ratio"):
-    """The ratio of two throughputs lies between bounds."""
-
     head: DataPoint
     base: DataPoint
     low: float | None = None
     high: float | None = None
-    factor: Annotated[float, Meta(gt=0)] | None = None  # as published
 
-
-class WithinClaim(Claim, tag="within"):
-    """All servers lie within a tolerance of their mean."""
-
-    threads: Threads
-    tolerance: Share
-    servers: tuple[str, ...]
-    workload: Name | None = None
-
-
-class OrderClaim(Claim, tag="order"):
-    """Each server is slower than its predecessor."""
-
-    threads: Threads
-    servers: tuple[str, ...]
-    workload: Name | None = None
-
-
-class TopClaim(Claim, tag="top"):
-    """One server is faster than all the others."""
-
-    server: str
-    others: tuple[str, ...]
-    threads: DataPointThreads = ()
-    workload: Name | None = None
-
-
-class PeakClaim(Claim, tag="peak"):
-    """Throughput peaks at a thread count near the number of CPUs."""
-
-    servers: tuple[str, ...]
-    low: float  # threads per CPU
-    high: float
-    workload: Name | None = None
-
-
-class OpenClaim(Claim, tag="open"):
-    """A claim that no run can test."""
-
-    reason: str
+    @property
+    def ratio_words(self) -> str:
+        """What is divided by what."""
+        alike = (self.head.threads, self.head.workload) == (self.base.threads, self.base.workload)
+        return f"{self.head.server if alike else self.head.words} over {self.base.words}"
 
 
 class Published(Value):
@@ -118,13 +68,38 @@ class Published(Value):
     title: str
     hardware: str
     load: str  # how it was generated, one sentence
-    # What a row of its table is: a server, a thread count, a server's peaks, or a line of sysbench's report.
-    shape: Literal["servers", "threads", "peaks", "report"]
     workload: Name
     threads: tuple[Threads, ...]
     reference: str  # the server that ratios are relative to
     servers: Annotated[tuple[PublishedServer, ...], Meta(min_length=1)]
-    claims: tuple[RatioClaim | WithinClaim | OrderClaim | TopClaim | PeakClaim | OpenClaim, ...]
+    claims: tuple[Claim, ...]
+    statements: tuple[str, ...] = ()  # other claims, which no run tests
     year: int | None = None  # None: unknown
     cpus: Positive | None = None  # None: unknown
     notes: tuple[str, ...] = ()  # what a reader should know about the figures
+
+    def server(self, name: str) -> PublishedServer:
+        """The server of that name. Raises StopIteration."""
+        return next(server for server in self.servers if server.name == name)
+
+    def figure(self, server: str, workload: str, threads: int | None) -> float | Literal["error"] | None:
+        """A server's throughput at a thread count or, for None, its peak. None: not published."""
+        found = self.server(server)
+        if threads is None:
+            return found.peaks[workload].tps if workload in found.peaks else None
+        if workload != self.workload or threads not in self.threads or not found.tps:
+            return None
+        tps = found.tps[self.threads.index(threads)]
+        return None if tps == "none" else tps
+
+
+def threads_text(threads: tuple[int, ...]) -> str:
+    """The thread counts of a DataPoint, in words."""
+    match threads:
+        case (first, last):
+            return f"{first} to {last} threads"
+        case (1,):
+            return "1 thread"
+        case (count,):
+            return f"{count} threads"
+    return "its peak"

@@ -243,7 +243,7 @@ class RunDocument(Value):
 class Progress(Value):
     """The progress of a running measurement, for display."""
 
-    stage: str  # "resume", "prepare", "start", "warm-up", "measure"
+    stage: str  # "note", "prepare", "start", "warm-up", "measure"
     detail: str
     block: str = ""
     block_number: int = 0

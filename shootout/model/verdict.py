@@ -203,22 +203,12 @@ class Outcome(StrEnum):
     INCONCLUSIVE = "cannot be told"
 
 
-class Contrast(Value):
-    """A throughput ratio and the bounds that a claim sets."""
-
-    what: str  # the ratio in words: X over Y
-    ratio: Interval
-    low: float | None
-    high: float | None
-    outcome: Outcome
-
-
 class ClaimResult(Value):
     """A published claim, tested on a run."""
 
     claim: Claim
     outcome: Outcome
-    contrasts: tuple[Contrast, ...]
-    reason: str  # why, or for which servers, it was not tested; may be empty
-    # Of the test on the published throughputs, which have no intervals.
-    published_outcome: Outcome = field(name="in_their_figures")
+    ratio: Interval | None  # measured
+    reason: str  # why it was not tested; empty if it was
+    published_ratio: Interval | None  # in the published figures: exact, as their spread is unknown
+    published_outcome: Outcome  # of the test on that ratio

@@ -8,7 +8,7 @@ from shootout.document import journal
 from shootout.model.plan import Cell
 from shootout.model.run import RunHeader
 
-OF_THE_RUN = ("--budget", "--shard", "--resume")  # wrong or pointless for a single cell
+OF_THE_RUN = ("--budget", "--shard")  # wrong or pointless for a single cell
 OF_THE_MACHINE = ("--port", "--data")
 
 
@@ -36,7 +36,7 @@ def measure_again(header: RunHeader, base: str, cell: Cell) -> str:
 
 def repeat(header: RunHeader) -> str:
     """Measures everything that a run measured, on any machine."""
-    omitted = ("--profile", "--shard", "--resume", *OF_THE_MACHINE)
+    omitted = ("--profile", "--shard", *OF_THE_MACHINE)
     given = {flag: text for flag, text in header.given.items() if flag not in omitted}
     return _command("run", {"--profile": header.profile_name} | given)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import hashlib
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,17 +20,17 @@ import msgspec
 from msgspec import structs
 
 from shootout import _engine, files
-from shootout.analysis import compare, explained, ledger
+from shootout.analysis import acknowledgements, explained, ledger
 from shootout.analysis.explained import Explained
 from shootout.document import explanations, journal, merge
 from shootout.errors import InputError
-from shootout.inputs import acknowledgements
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import THROUGHPUT
-from shootout.model.run import RunDocument, RunHeader
+from shootout.model.run import RunDocument
 from shootout.model.value import Value
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
 from shootout.paths import PACKAGE
+from shootout.report.judge import Judge
 
 FOLDER = "judged"  # beside the run documents
 _SUFFIX = ".judged"  # distinct from a run document's
@@ -43,7 +42,6 @@ class Whole(NamedTuple):
 
     document: RunDocument
     comparison: Comparison
-    others: tuple[CellComparison, ...]  # verdicts for every pair of non-base servers
     explained: tuple[Explained, ...] = ()
 
 
@@ -85,38 +83,46 @@ class Summary(Value):
             curves=(),
             laws=(),
         )
-        aa_cells = (*comparison.aa_controls, *compare.self_comparisons(header, comparison.cells))
-        return cls(comparison=slim, aa_entries=ledger.of(header, aa_cells))
+        entries = ledger.of(header, comparison.cells, comparison.aa_controls)
+        return cls(comparison=slim, aa_entries=entries)
 
 
-def in_memory(
-    document: RunDocument, comparison: Comparison, others: Sequence[CellComparison] = ()
-) -> JudgedRun:
+def in_memory(document: RunDocument, comparison: Comparison) -> JudgedRun:
     """A judged run that is not on disk."""
-    whole = Whole(document, comparison, tuple(others))
+    whole = Whole(document, comparison)
     summary = Summary.of(comparison)
     return JudgedRun(summary.comparison, summary.aa_entries, lambda: whole)
 
 
 def run(path: Path, acknowledged: Sequence[Acknowledgement] = ()) -> JudgedRun:
     """The run in a document, judged with its runner's earlier A/A cells. Raises InputError."""
-    return _run(path, _Ledgers(path.parent / ledger.FOLDER), acknowledged)
+    return _run(path, Judge(path.parent), acknowledged)
 
 
 def runs(
-    results: Path, skipped: Callable[[InputError], None], acknowledged: Sequence[Acknowledgement] = ()
+    results: Path,
+    skipped: Callable[[InputError], None],
+    acknowledged: Sequence[Acknowledgement] = (),
+    base: str | None = None,
 ) -> list[JudgedRun]:
-    """The runs of all documents in a folder, newest last; calls `skipped` for what cannot be read."""
-    ledgers = _Ledgers(results / ledger.FOLDER)
+    """The runs in a folder that have the base, newest last, without those contained in another run.
+
+    By default a block's base is its first server; what is compared with another one is not cached. Calls
+    `skipped` for what cannot be read.
+    """
+    judge = Judge(results)
     paths = journal.find(results)
     for orphan in {*(results / FOLDER).glob(f"*{_SUFFIX}")} - {*map(_cache_file, paths)}:
         with suppress(OSError):
             orphan.unlink()
-    found = []
+    found: list[JudgedRun] = []
     with gc_disabled():
         for path in paths:
             try:
-                found.append(_run(path, ledgers, acknowledged))
+                if base is not None:
+                    found += _with_base(path, judge, acknowledged, base)
+                    continue
+                found.append(_run(path, judge, acknowledged))
                 for file in explanations.find(results, found[-1].id):
                     explained.documents(file)
             except InputError as error:
@@ -139,14 +145,14 @@ def gc_disabled() -> Iterator[None]:
             gc.enable()
 
 
-def store(path: Path, whole: Whole, ledgers: _Ledgers | None = None) -> Summary:
+def store(path: Path, whole: Whole, judge: Judge | None = None) -> Summary:
     """Cache a judged run if its folder is writable; returns its summary."""
-    ledgers = ledgers or _Ledgers(path.parent / ledger.FOLDER)
+    judge = judge or Judge(path.parent)
     header = whole.comparison.header
     fingerprints = (runner.fingerprint for runner in header.runners)
-    sources = _sources(path, header.run, fingerprints, ledgers)
+    sources = _sources(path, header.run, fingerprints, judge)
     summary = Summary.of(whole.comparison)
-    lines = [msgspec.json.encode(each) for each in (sources, summary, (whole.comparison, whole.others))]
+    lines = [msgspec.json.encode(each) for each in (sources, summary, whole.comparison)]
     file = _cache_file(path)
     with suppress(OSError):
         files.replace(file, b"\n".join(lines))
@@ -166,73 +172,39 @@ class _Sources(Value):
     ]  # of the document, its explanations, this library, each runner's earlier A/A entries
 
 
-def _sources(path: Path, run: str, runners: Iterable[str], ledgers: _Ledgers) -> _Sources:
+def _sources(path: Path, run: str, runners: Iterable[str], judge: Judge) -> _Sources:
     runners = tuple(sorted(runners))
-    before = (ledgers.digest_before(run, runner) for runner in runners)
+    before = (judge.digest_before(run, runner) for runner in runners)
     documents = (path, *explanations.find(path.parent, run))
     return _Sources(run=run, runners=runners, digests=(*map(_document_digest, documents), library(), *before))
 
 
-class _Ledgers:
-    """The A/A entries of all runners; reads each file once."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._entries = cache(self._read)
-
-    def before(self, header: RunHeader) -> tuple[LedgerEntry, ...]:
-        """The entries of earlier runs, except a merged run's own parts."""
-        parts = {part.run for part in header.parts}
-        return tuple(
-            entry
-            for runner in sorted(runner.fingerprint for runner in header.runners)
-            for entry in self._entries(runner)[0]
-            if entry.run < header.run and entry.run not in parts
-        )
-
-    def digest_before(self, run: str, runner: str) -> str:
-        """A digest of the runner's entries of earlier runs."""
-        entries, digests = self._entries(runner)
-        return digests[bisect_left(entries, run, key=lambda entry: entry.run)]
-
-    def _read(self, runner: str) -> tuple[list[LedgerEntry], list[str]]:
-        """The entries, sorted by run and content, and a digest of each prefix."""
-        encoded = sorted((e.run, msgspec.json.encode(e), e) for e in ledger.read(self._folder, runner))
-        prefix = hashlib.sha256()
-        digests = [prefix.hexdigest()]
-        for _, text, _ in encoded:
-            prefix.update(text)
-            digests.append(prefix.hexdigest())
-        return [entry for _, _, entry in encoded], digests
+def _run(path: Path, judge: Judge, acknowledged: Sequence[Acknowledgement]) -> JudgedRun:
+    summary = _cached(path, judge) or store(path, _judge(path, judge), judge)
+    comparison = acknowledgements.applied(summary.comparison, acknowledged)
+    return JudgedRun(comparison, summary.aa_entries, lambda: _whole(path, judge, acknowledged))
 
 
-def _run(path: Path, ledgers: _Ledgers, acknowledged: Sequence[Acknowledgement]) -> JudgedRun:
-    summary = _cached(path, ledgers) or store(path, _judge(path, ledgers), ledgers)
-    comparison = _acknowledged(summary.comparison, acknowledged)
-    return JudgedRun(comparison, summary.aa_entries, lambda: _whole(path, ledgers, acknowledged))
-
-
-def _cached(path: Path, ledgers: _Ledgers) -> Summary | None:
+def _cached(path: Path, judge: Judge) -> Summary | None:
     """The file's second line, if the run's sources are unchanged."""
     try:
         with _cache_file(path).open("rb") as file:
             sources = msgspec.json.decode(file.readline(), type=_Sources)
-            if sources == _sources(path, sources.run, sources.runners, ledgers):
+            if sources == _sources(path, sources.run, sources.runners, judge):
                 return msgspec.json.decode(file.readline(), type=Summary)
     except (OSError, msgspec.DecodeError):
         pass
     return None
 
 
-def _whole(path: Path, ledgers: _Ledgers, acknowledged: Sequence[Acknowledgement]) -> Whole:
+def _whole(path: Path, judge: Judge, acknowledged: Sequence[Acknowledgement]) -> Whole:
     try:
         line = _cache_file(path).read_bytes().split(b"\n", 2)[2]
-        comparison, others = msgspec.json.decode(line, type=tuple[Comparison, tuple[CellComparison, ...]])
-        whole = Whole(journal.read(path), comparison, others)
+        whole = Whole(journal.read(path), msgspec.json.decode(line, type=Comparison))
     except (OSError, IndexError, msgspec.DecodeError):
-        whole = _judge(path, ledgers)
+        whole = _judge(path, judge)
     return whole._replace(
-        comparison=_acknowledged(whole.comparison, acknowledged),
+        comparison=acknowledgements.applied(whole.comparison, acknowledged),
         explained=tuple(_explained(path.parent, whole.document.header.run)),
     )
 
@@ -244,19 +216,19 @@ def _explained(results: Path, run: str) -> Iterator[Explained]:
             yield explained.read(file)
 
 
-def _judge(path: Path, ledgers: _Ledgers) -> Whole:
+def _judge(path: Path, judge: Judge) -> Whole:
     document = journal.read(path)
-    before = ledgers.before(document.header)
-    comparison = compare.compare(document, ledger_entries=before)
-    return Whole(document, comparison, tuple(compare.between_heads(document, comparison, before)))
+    return Whole(document, judge.compare(document))
 
 
-def _acknowledged(comparison: Comparison, acknowledged: Sequence[Acknowledgement]) -> Comparison:
-    if not acknowledged:
-        return comparison
-    started = comparison.header.started
-    cells = tuple(acknowledgements.applied(cell, acknowledged, started) for cell in comparison.cells)
-    return structs.replace(comparison, cells=cells)
+def _with_base(
+    path: Path, judge: Judge, acknowledged: Sequence[Acknowledgement], base: str
+) -> Iterator[JudgedRun]:
+    """The run compared with another base; nothing if it lacks that server."""
+    document = journal.read(path)
+    if any(base in block.servers for block in document.header.blocks):
+        comparison = judge.compare(document, base)
+        yield in_memory(document, acknowledgements.applied(comparison, acknowledged))
 
 
 def _cache_file(path: Path) -> Path:

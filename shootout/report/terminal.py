@@ -71,10 +71,10 @@ class Display:
             self._live.stop()
 
     def show(self, progress: Progress) -> None:
-        """Show the current progress; messages about a resumed run remain on the screen."""
+        """Show the current progress; notes remain on the screen."""
         now_s = self._clock()
-        if progress.stage == "resume":
-            self._console.print(Text(wording.visible(progress.detail)), soft_wrap=True)
+        if progress.stage == "note":
+            _say(self._console, progress.detail)
         elif self._live is not None:
             self._live.update(_live_line(progress, now_s - self._began_s))
         elif now_s >= self._next_s:
@@ -126,19 +126,17 @@ def _activity_of(progress: Progress) -> str:
 
 def verdict_table(comparison: Comparison) -> Table:
     """All cells that have a base, by block, with the base's throughput."""
-    table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
-    for name, justify in (
-        ("workload", "left"),
-        ("threads", "right"),
-        ("server", "left"),
-        ("base, tps", "right"),
-        ("tps", "right"),
-        ("change", "right"),
-        ("interval", "left"),
-        ("detectable", "right"),
-        ("verdict", "left"),
-    ):
-        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    table = _table(
+        "workload",
+        "threads>",
+        "server",
+        "base, tps>",
+        "tps>",
+        "change>",
+        "interval",
+        "detectable>",
+        "verdict",
+    )
     figures = {each.cell: each.figures for each in comparison.cells}
     absent = {server.label for server in comparison.header.servers if server.absent}  # a headline names them
     for each in comparison.cells:
@@ -185,11 +183,11 @@ def print_explanations(console: Console, explained: Iterable[Explained]) -> None
     """Print what explains changed cells."""
     for found in explained:
         console.print()
-        console.print(Text(wording.visible(explanation.title(found)), style="bold"), soft_wrap=True)
+        _say(console, explanation.title(found), "bold")
         for point in explanation.points(found):
-            console.print(Text(wording.visible(point.text)), soft_wrap=True)
+            _say(console, point.text)
             for item in point.items:
-                console.print(Text(f"  {wording.visible(item)}"), soft_wrap=True)
+                _say(console, f"  {item}")
 
 
 def print_work(console: Console, comparison: WorkComparison) -> None:
@@ -215,18 +213,14 @@ def print_claims(console: Console, results: Sequence[ClaimResult]) -> None:
     """Print the result of each claim of the published comparison that the run repeats."""
     for each in results:
         line = f"{wording.OUTCOME_SYMBOLS[each.outcome]} {wording.finding(each)}"
-        console.print(Text(wording.visible(line), style=OUTCOME_STYLES[each.outcome]), soft_wrap=True)
+        _say(console, line, OUTCOME_STYLES[each.outcome])
     if results:
         console.print()
 
 
 def print_history(console: Console, found: Sequence[HistorySeries]) -> None:
     """Print a line for each series and each of its further change points."""
-    table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
-    for name in ("workload", "threads", "server", "anchor", "runs", "first", "newest", "change"):
-        table.add_column(
-            name, justify="left" if name in ("workload", "server", "anchor", "change") else "right"
-        )
+    table = _table("workload", "threads>", "server", "anchor", "runs>", "first>", "newest>", "change")
     for each in found:
         changes = [_change_point(change) for change in each.changes] or [Text("none", style="dim")]
         table.add_row(
@@ -271,9 +265,7 @@ def fetching(console: Console) -> Iterator[Callable[[str], None]]:
 
 def server_table(offers: Sequence[Offer]) -> Table:
     """All catalogue entries, with their availability."""
-    table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
-    for name in ("server", "released", "edition", "state", "note"):
-        table.add_column(name, no_wrap=True)
+    table = _table("server", "released", "edition", "state", "note")
     for offer in offers:
         style = OFFER_STYLES[offer.state]
         table.add_row(
@@ -290,7 +282,7 @@ def print_servers(console: Console, offers: Sequence[Offer]) -> None:
 def print_fetched(console: Console, fetched: Fetched) -> None:
     """Print the server, its version, and its directory."""
     line = f"{fetched.reference}  {fetched.family} {fetched.version}  {fetched.directory}"
-    console.print(Text(wording.visible(line)), soft_wrap=True)
+    _say(console, line)
 
 
 def _state(offer: Offer) -> str:
@@ -328,15 +320,8 @@ def print_doctor(console: Console, report: Report) -> None:
         )
         return
     losses = tuple(report.noise[0].power)
-    noise = Table(box=None, pad_edge=False, header_style="dim")
-    noise.add_column("A/A cell")
-    for name in (
-        "threads",
-        "runs",
-        "spread per start",
-        *(f"detects −{100 * float(loss):g} %" for loss in losses),
-    ):
-        noise.add_column(name, justify="right")
+    powers = (f"detects −{100 * float(loss):g} %>" for loss in losses)
+    noise = _table("A/A cell", "threads>", "runs>", "spread per start>", *powers)
     for each in report.noise:
         power = [f"{100 * each.power[loss]:.0f} %" for loss in losses]
         spread = numbers.percents(each.spread)
@@ -357,9 +342,7 @@ def print_doctor(console: Console, report: Report) -> None:
 
 def cache_table(contents: Contents) -> Table:
     """All entries, most recently used first."""
-    table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
-    for name in ("kind", "content", "size", "last used", "state"):
-        table.add_column(name, justify="right" if name == "size" else "left", no_wrap=True)
+    table = _table("kind", "content", "size>", "last used", "state")
     for entry in contents.entries:
         moment = wording.moment(entry.used.isoformat())
         size = wording.size(entry.size_bytes)
@@ -378,9 +361,7 @@ def print_cache(console: Console, contents: Contents) -> None:
 def print_cleared(console: Console, cleared: Cleared) -> None:
     """Print the entries still in use, and how much space was freed."""
     for entry in cleared.kept:
-        console.print(
-            Text(wording.visible(f"in use, not removed: {entry.kind} {_content(entry)}")), soft_wrap=True
-        )
+        _say(console, f"in use, not removed: {entry.kind} {_content(entry)}")
     count = len(cleared.removed)
     entries = "1 entry" if count == 1 else f"{count} entries"
     console.print(f"removed {entries}, {wording.size(cleared.freed_bytes)} freed", highlight=False)
@@ -399,12 +380,27 @@ def print_access(console: Console, server: str, access: Endpoint) -> None:
     }
     width = max(map(len, lines))
     for name, value in lines.items():
-        console.print(Text(wording.visible(f"{name:{width}}  {value}")), soft_wrap=True)
+        _say(console, f"{name:{width}}  {value}")
 
 
 def _content(entry: Entry) -> str:
     """An entry's content; its name if the content is unknown."""
     return f"{entry.server}: {', '.join(entry.datasets)}" if entry.datasets else entry.name
+
+
+def _say(console: Console, text: str, style: str = "") -> None:
+    """Print text as it is; long lines stay whole."""
+    console.print(Text(wording.visible(text), style=style), soft_wrap=True)
+
+
+def _table(*columns: str) -> Table:
+    """An empty table; columns whose names end in `>` are aligned to the right."""
+    table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
+    for name in columns:
+        table.add_column(
+            name.removesuffix(">"), justify="right" if name.endswith(">") else "left", no_wrap=True
+        )
+    return table
 
 
 def _print_whole(console: Console, table: Table) -> None:
@@ -419,31 +415,27 @@ def print_verdicts(console: Console, comparison: Comparison) -> None:
     for headline in wording.headlines(comparison):
         console.print(Text(wording.visible(headline.text), style="bold"))
     if load := wording.conditions(comparison.header):
-        console.print(Text(wording.visible(f"load: {load}")), soft_wrap=True)
+        _say(console, f"load: {load}")
     console.print()
     _print_whole(console, verdict_table(comparison))
     for server in comparison.header.servers:
         for warning in server.warnings:
             if warning.code in PRINTED_WARNINGS:
-                line = Text(wording.visible(f"{server.label}: {warning.text}"), style="dim")
-                console.print(line, soft_wrap=True)
+                _say(console, f"{server.label}: {warning.text}", "dim")
     unjudged = [each for each in comparison.cells if each.verdict is Verdict.UNJUDGED and each.figures]
     for why in dict.fromkeys(each.reason for each in unjudged if each.cell != each.base):
-        console.print(Text(wording.visible(f"unjudged: {why}"), style="dim"), soft_wrap=True)
-    for curve in wording.curves(comparison):
-        console.print(Text(wording.visible(curve), style="dim"), soft_wrap=True)
+        _say(console, f"unjudged: {why}", "dim")
     for each in wording.worst_first(comparison.cells):
         if each.causes and each.verdict is not Verdict.IMPROVED:
             causes = "; ".join(map(wording.cause, each.causes[:2]))
             text = f"{wording.causes_title(each)}, {_name(each.cell)}: {causes}"
-            console.print(Text(wording.visible(text), style="dim"), soft_wrap=True)
+            _say(console, text, "dim")
     if standing := wording.standing(comparison):
-        console.print(Text(wording.visible(standing), style="yellow"), soft_wrap=True)
+        _say(console, standing, "yellow")
     for each in comparison.cells:
         if each.verdict is Verdict.FAILED:
             console.print()
-            reason = Text(wording.visible(f"{_name(each.cell)}: {each.reason}"), style="magenta")
-            console.print(reason, soft_wrap=True)  # log lines stay whole
+            _say(console, f"{_name(each.cell)}: {each.reason}", "magenta")
     console.print()
 
 

@@ -20,7 +20,6 @@ from shootout.model.verdict import (
     CellComparison,
     ClaimResult,
     Comparison,
-    CurveComparison,
     Interval,
     Outcome,
     Verdict,
@@ -334,21 +333,6 @@ def properties(c: CellComparison) -> dict[str, str]:
     return {name: words for name, words in found.items() if words}
 
 
-def curves(comparison: Comparison) -> tuple[str, ...]:
-    """Scaling curves that differ significantly from their base's, over all thread counts together."""
-    level = 1 - comparison.policy.confidence
-    return tuple(_curve(each) for each in comparison.curves if each.p_value < level)
-
-
-def _curve(each: CurveComparison) -> str:
-    level, tilt = (f"{change(part)} ({change_range(part)})" for part in (each.level, each.tilt))
-    first, *_, last = each.threads
-    return (
-        f"Whole curve, {each.workload}, {each.server}: level {level}, tilt from {first} to {last} threads "
-        f"{tilt}; p {'' if each.p_value < 0.001 else '= '}{p_value(each.p_value)}"
-    )
-
-
 def causes_title(c: CellComparison) -> str:
     """The title above a cell's causes."""
     if c.verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
@@ -396,36 +380,9 @@ def worsening(metric: str, ratio: float) -> float:
 
 def overall(comparison: Comparison) -> Headline:
     """One headline for all heads of a run."""
-    found = heads(comparison)
-    if len(found) < 2:
+    if len(found := heads(comparison)) < 2:
         return headlines(comparison)[0]
-    (base, _), *_ = Counter(c.base.server for c in comparison.cells if c.cell != c.base).most_common(1)
-    compared = [c for c in comparison.cells if c.cell.server in found]
-    by_verdict = {verdict: [c for c in compared if c.verdict is verdict] for verdict in Verdict}
-    slower, faster = worst_first(by_verdict[Verdict.REGRESSED]), worst_first(by_verdict[Verdict.IMPROVED])
-    failed = f"{_cells(len(by_verdict[Verdict.FAILED]))} failed" if by_verdict[Verdict.FAILED] else ""
-    if slower or faster:
-        word, changed = (_worse(slower), slower) if slower else (_better(faster), faster)
-        servers = len({c.cell.server for c in changed})
-        claim = f"{servers} of {len(found)} servers {'is' if servers == 1 else 'are'} {word} than {base}"
-        details = []
-        if slower:
-            details.append(
-                f"in {len(slower)} of {_cells(len(compared))}, worst {_place(slower[0], named=True)}"
-            )
-        if faster:
-            also = f"{_better(faster)} in" if slower else "in"
-            of_all = "" if slower else f" of {_cells(len(compared))}"
-            details.append(f"{also} {len(faster)}{of_all}, best {_place(faster[-1], named=True)}")
-        return Headline(claim=claim, detail="; ".join([*details, *([failed] if failed else [])]))
-    if len(by_verdict[Verdict.EQUIVALENT]) == len(compared):
-        claim = f"All {len(found)} servers are as fast as {base}"
-        detail = f"{_cells(len(compared))} within ±{share(comparison.policy.margin)}"
-        return Headline(claim=claim, detail=detail)
-    if len(by_verdict[Verdict.FAILED]) == len(compared):
-        return Headline(claim=f"None of the {len(found)} servers could be measured", detail=failed)
-    claim = f"No significant difference between {base} and the other {len(found)} servers"
-    return Headline(claim=claim, detail=_counts(by_verdict, _cells(len(compared))))
+    return _headline([c for c in comparison.cells if c.cell.server in found], comparison)
 
 
 def headlines(comparison: Comparison) -> tuple[Headline, ...]:
@@ -440,31 +397,39 @@ def headlines(comparison: Comparison) -> tuple[Headline, ...]:
 
 
 def _headline(cells: Sequence[CellComparison], comparison: Comparison) -> Headline:
-    head = cells[0].cell.server
+    """The result of these cells, which belong to one head or several."""
     (base, _), *_ = Counter(c.base.server for c in cells if c.cell != c.base).most_common(1)
+    head, *more = dict.fromkeys(c.cell.server for c in cells)
+    servers = f"{len(more) + 1} servers"
     total = _cells(len(cells))
     by_verdict = {verdict: [c for c in cells if c.verdict is verdict] for verdict in Verdict}
     slower, faster = worst_first(by_verdict[Verdict.REGRESSED]), worst_first(by_verdict[Verdict.IMPROVED])
     equal, failed = len(by_verdict[Verdict.EQUIVALENT]), len(by_verdict[Verdict.FAILED])
     lost = f"; {_cells(failed)} failed" if failed else ""
-    if slower:
-        claim = f"{head} is {_worse(slower)} than {base} in {len(slower)} of {total}"
-        also = f"; {_better(faster)} in {len(faster)}, best {_place(faster[-1])}" if faster else ""
-        return Headline(claim=claim, detail=f"worst {_place(slower[0])}{also}{lost}")
-    if faster:
-        claim = f"{head} is {_better(faster)} than {base} in {len(faster)} of {total}"
-        none = f"{_worse(faster)} in none"
-        return Headline(claim=claim, detail=f"best {_place(faster[-1])}; {none}{lost}")
+    if changed := slower or faster:
+        word = _worse(slower) if slower else _better(faster)
+        count = len({c.cell.server for c in changed})
+        are = "is" if count == 1 else "are"
+        subject = f"{count} of {servers} {are}" if more else f"{head} is"
+        claim = f"{subject} {word} than {base} in {len(changed)} of {total}"
+        best = f"best {_place(faster[-1], named=bool(more))}" if faster else ""
+        if not slower:
+            return Headline(claim=claim, detail=f"{best}; {_worse(faster)} in none{lost}")
+        also = f"; {_better(faster)} in {len(faster)}, {best}" if faster else ""
+        return Headline(claim=claim, detail=f"worst {_place(slower[0], named=bool(more))}{also}{lost}")
     if equal == len(cells):
+        subject = f"All {servers} are" if more else f"{head} is"
         everywhere = "its only cell" if equal == 1 else f"all {total}"
         margin = share(comparison.policy.margin)
-        return Headline(claim=f"{head} is as fast as {base} in {everywhere}", detail=f"within ±{margin}")
+        return Headline(claim=f"{subject} as fast as {base} in {everywhere}", detail=f"within ±{margin}")
     if all(c.verdict is Verdict.UNJUDGED and c.figures is None for c in cells):
-        return Headline(claim=f"{head} was not measured", detail=cells[0].reason)
+        subject = f"None of the {servers} was" if more else f"{head} was not"
+        return Headline(claim=f"{subject} measured", detail=cells[0].reason)
     if failed == len(cells):
-        return Headline(claim=f"{head} could not be measured", detail=f"{failed} of {total} failed")
-    claim = f"No significant difference between {head} and {base}"
-    return Headline(claim=claim, detail=_counts(by_verdict, total))
+        subject = f"None of the {servers} could" if more else f"{head} could not"
+        return Headline(claim=f"{subject} be measured", detail=f"{failed} of {total} failed")
+    both = f"{base} and the other {servers}" if more else f"{head} and {base}"
+    return Headline(claim=f"No significant difference between {both}", detail=_counts(by_verdict, total))
 
 
 def _counts(by_verdict: Mapping[Verdict, Sequence[CellComparison]], total: str) -> str:
@@ -523,8 +488,8 @@ def factor(ratio: Interval) -> str:
 
 def finding(result: ClaimResult) -> str:
     """The result of a published claim, with the figures behind it."""
-    figures = "; ".join(f"{each.what}: {factor(each.ratio)}" for each in result.contrasts)
-    return ". ".join(filter(None, (f"{result.claim.text} ({result.outcome})", figures, result.reason)))
+    figures = f"{result.claim.ratio_words}: {factor(result.ratio)}" if result.ratio else result.reason
+    return f"{result.claim.text} ({result.outcome}). {figures}"
 
 
 def sentence(c: CellComparison, policy: Policy) -> str:

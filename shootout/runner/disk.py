@@ -88,14 +88,14 @@ def measure(fio: str, directory: Path) -> Speed:
         raise MeasureError(error.strerror or str(error)) from None
     report = done.stdout[done.stdout.find("{") :]  # complaints may precede it
     try:
-        flushes, writes = msgspec.json.decode(report, type=_Report).jobs
-        percentiles = {float(name): ns / 1e9 for name, ns in flushes.sync.lat_ns.percentile.items()}
+        flushes, writes = msgspec.json.decode(report)["jobs"]
+        percentiles = flushes["sync"]["lat_ns"]["percentile"]
         return Speed(
-            flush_p50_s=percentiles[50.0],
-            flush_p99_s=percentiles[99.0],
-            writes_per_s=writes.write.iops if writes.error == 0 else None,
+            flush_p50_s=percentiles["50.000000"] / 1e9,
+            flush_p99_s=percentiles["99.000000"] / 1e9,
+            writes_per_s=writes["write"]["iops"] if writes["error"] == 0 else None,
         )
-    except (msgspec.DecodeError, KeyError):
+    except (msgspec.DecodeError, KeyError, TypeError, ValueError):
         reason = done.stderr.strip() or f"exit code {done.returncode}"
         raise MeasureError(f"fio: {reason.splitlines()[-1]}") from None
 
@@ -108,34 +108,6 @@ def _command(fio: str, folder: str) -> list[str]:
         *("--name=write", "--stonewall", "--rw=randwrite", f"--bs={PAGE_BYTES}", f"--size={FILE_BYTES}"),
         *("--direct=1", "--ioengine=libaio", f"--iodepth={DEPTH}"),
     ]
-
-
-# What is read of fio's report: the flush job's latency percentiles by name, and the write job's rate.
-
-
-class _Percentiles(msgspec.Struct):
-    percentile: dict[str, float]
-
-
-class _Latency(msgspec.Struct):
-    lat_ns: _Percentiles
-
-
-class _Flushes(msgspec.Struct):
-    sync: _Latency
-
-
-class _Rate(msgspec.Struct):
-    iops: float
-
-
-class _Writes(msgspec.Struct):
-    error: int
-    write: _Rate
-
-
-class _Report(msgspec.Struct):
-    jobs: tuple[_Flushes, _Writes]
 
 
 def _unmeasured(found: str, mend: str = "") -> Finding:

@@ -111,6 +111,14 @@ class Host:
         return "/".join(filter(None, (self._cpuinfo("cpu family"), self._cpuinfo("model"))))
 
     @property
+    def cpu_times(self) -> tuple[int, ...]:
+        """Ticks of all CPUs since boot: user nice system idle iowait irq softirq steal.
+
+        Guest time, which the kernel reports after these, is within user's.
+        """
+        return tuple(int(field) for field in self.text("proc/stat").split("\n", 1)[0].split()[1:9])
+
+    @property
     def memory(self) -> dict[str, int]:
         """/proc/meminfo in bytes."""
         lines = re.findall(r"^(\w+):\s+(\d+) kB$", self.text("proc/meminfo"), re.MULTILINE)

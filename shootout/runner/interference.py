@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from shootout.model.run import Finding
 from shootout.runner.host import Host
-from shootout.runner.preflight import STEAL_SHARE
+from shootout.runner.preflight import STEAL_SHARE, STEAL_WHY
 
 SECONDS = 3.0  # of observation
 BUSY_SHARE = 0.02  # of one CPU: the most for another process
@@ -35,7 +35,7 @@ class Process:
 class Snapshot:
     """The kernel's counters since boot."""
 
-    times: tuple[int, ...]  # of all CPUs, in ticks: user nice system idle iowait irq softirq steal
+    times: tuple[int, ...]  # Host.cpu_times
     waited_us: Mapping[str, int]  # that something waited, by the resource that was short
     processes: Mapping[tuple[int, str], Process]  # by pid and start time
 
@@ -53,7 +53,7 @@ def snapshot(host: Host) -> Snapshot:
     waited = {name: _PRESSURE.search(host.text(f"proc/pressure/{name}")) for name in PRESSURE_SHARES}
     found = (_process(host, name) for name in host.names("proc") if name.isdecimal())
     return Snapshot(
-        times=tuple(int(field) for field in host.text("proc/stat").split("\n", 1)[0].split()[1:9]),
+        times=host.cpu_times,
         waited_us={name: int(total[1]) for name, total in waited.items() if total},
         processes=dict(filter(None, found)),
     )
@@ -70,7 +70,7 @@ def assess(
         code="stolen",
         what=f"CPU time taken by other machines in {seconds:.0f} s",
         found=f"{stolen:.1%}",
-        why="A slice that loses CPU time to others on this host looks slow.",
+        why=STEAL_WHY,
         fit=stolen <= STEAL_SHARE,
     )
     if after.waited_us:

@@ -151,37 +151,31 @@ def run_queue_s(pid: int) -> float:
     return sum(int(each[1]) for each in found if each) / 1e9
 
 
-# The kernel's counters of a process, by their names in results.
-COUNTERS: Mapping[str, Callable[[int], float]] = {
-    "server_cpu_s": process_cpu_s,
-    "context_switches": context_switches,
-    "disk_written_bytes": bytes_written,
-    "run_queue_s": run_queue_s,
-}
-_COUNTER_NAMES = {
-    "server_cpu_s": "server CPU",
-    "context_switches": "context switches",
-    "disk_written_bytes": "bytes written to disks",
-    "run_queue_s": "waits for CPUs",
+# The kernel's counters of a process, by their names in results, with their titles.
+COUNTERS: Mapping[str, tuple[str, Callable[[int], float]]] = {
+    "server_cpu_s": ("server CPU", process_cpu_s),
+    "context_switches": ("context switches", context_switches),
+    "disk_written_bytes": ("bytes written to disks", bytes_written),
+    "run_queue_s": ("waits for CPUs", run_queue_s),
 }
 
 
 def counters(pid: int | None) -> dict[str, Callable[[], float]]:
     """Those of COUNTERS that can be read for a process; none if it is not visible from here."""
-    found: dict[str, Callable[[], float]] = {}
+    visible: dict[str, Callable[[], float]] = {}
     if pid is None:
-        return found
-    for name, read in COUNTERS.items():
+        return visible
+    for name, (_, read) in COUNTERS.items():
         with suppress(MeasureError):
             read(pid)
-            found[name] = partial(read, pid)
-    return found
+            visible[name] = partial(read, pid)
+    return visible
 
 
 def not_visible(pid: int | None, *others: str) -> tuple[Warning, ...]:
     """A warning that names the counters of a server that cannot be read, and `others`; none if all can."""
     visible = counters(pid)
-    missing = [*(title for name, title in _COUNTER_NAMES.items() if name not in visible), *others]
+    missing = [*(title for name, (title, _) in COUNTERS.items() if name not in visible), *others]
     if not missing:
         return ()
     return (Warning(code="not-visible", text=f"Not visible from here: {', '.join(missing)}."),)

@@ -68,7 +68,6 @@ class Recording:
         self._order(b"enable\n")
 
     def end(self) -> None:
-        """Stop sampling."""
         with suppress(UnavailableError):
             self._order(b"disable\n")
         self.process.send_signal(signal.SIGINT)

@@ -55,7 +55,6 @@ class Initialisation:
             raise MeasureError(log.failure(f"{what} failed ({log.ending(code)})", self.directory))
 
     def kill(self) -> None:
-        """Abort."""
         self.process.kill()
         self.process.wait()
 

@@ -145,7 +145,7 @@ def _entry(target: Path) -> Entry:
     is_template = target.parent.name == _TEMPLATES
     found = manifest(target) if is_template else None
     complete = found is not None if is_template else _is_server(target)
-    used = locking.in_use(target)
+    in_use = locking.is_held(locking.lock_of(target))
     return Entry(
         kind="template" if is_template else "server",
         name=target.name,
@@ -153,7 +153,7 @@ def _entry(target: Path) -> Entry:
         datasets=found.datasets if found else (),
         size_bytes=_on_disk_bytes(target) + _on_disk_bytes(locking.partial_of(target)),
         used=datetime.fromtimestamp(locking.lock_of(target).stat().st_mtime, UTC),
-        state="in use" if used else "ready" if complete else "broken",
+        state="in use" if in_use else "ready" if complete else "broken",
     )
 
 

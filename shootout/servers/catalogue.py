@@ -87,7 +87,7 @@ def fetch(
         return packages.fetch(reference.target, entry, cache, held, progress)
     if archive.is_url(reference.target):
         source = archive.read(reference.target)
-        return packages.fetch_archive(source.url, source.sha256, cache, held, progress)
+        return packages.fetch_source(archive.name(source.url), source, cache, held, progress)
     return Path(reference.target)
 
 

@@ -209,7 +209,6 @@ class ContainerProcess:
             self._held = held.pop_all()
 
     def poll(self) -> int | None:
-        """The exit code, negative for a signal; None while it runs."""
         if self._code is None:
             try:
                 self._container.reload()
@@ -222,7 +221,6 @@ class ContainerProcess:
         return self._code
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for the exit code. Raises subprocess.TimeoutExpired."""
         while self._code is None:
             # The engine may be slow, or gone: poll finds out.
             with suppress(*_ENGINE_ERRORS):
@@ -232,13 +230,11 @@ class ContainerProcess:
         return self._code
 
     def send_signal(self, sig: int) -> None:
-        """Send a signal; does nothing once the process has ended."""
         if self._code is None:
             with suppress(*_ENGINE_ERRORS):
                 self._container.kill(signal=int(sig))
 
     def kill(self) -> None:
-        """Send SIGKILL."""
         self.send_signal(signal.SIGKILL)
 
     def _end(self, code: int, why: str) -> None:

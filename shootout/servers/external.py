@@ -79,7 +79,6 @@ class External(Running):
 
     @property
     def login(self) -> Login:
-        """What the load engine logs in with."""
         return Login(self.dsn.where, self.dsn.user, self._password)
 
     def connect(self, **options: Any) -> Connection[Cursor]:
@@ -130,17 +129,13 @@ class External(Running):
         return f"\nThe server at {self.dsn.where} no longer answers: {failure}" if failure else ""
 
     def stop(self) -> None:
-        """Disconnect."""
         self.hang_up()
 
-    def kill(self) -> None:
-        """Disconnect."""
-        self.hang_up()
+    kill = stop
 
     # --- schemas --------------------------------------------------------------------------------------
 
     def creating(self, schema: str) -> tuple[str, ...]:
-        """The statements that create and mark a schema."""
         return (
             *super().creating(schema),
             f"CREATE TABLE {schema}.{MARK} "
@@ -219,7 +214,6 @@ class Claim:
             raise MeasureError(str(error)) from None
 
     def release(self) -> None:
-        """Release the lock."""
         if self._connection is not None:
             self._connection._force_close()  # type: ignore[attr-defined]
             self._connection = None

@@ -168,22 +168,18 @@ class Instance(Running):
 
     @property
     def pid(self) -> Any:  # an int where no container can hide it
-        """Its process on this machine; None if it is not visible from here."""
         return self._process.pid
 
     @property
     def login(self) -> Login:
-        """What the load engine logs in with."""
         address = f"127.0.0.1:{self.port}" if self.over_tcp else str(self.socket)
         return Login(address, LOAD_USER, self._passwords[LOAD_USER])
 
     @property
     def password(self) -> str:
-        """Root's password."""
         return self._passwords["root"]
 
     def alive(self) -> bool:
-        """Whether the server process runs."""
         return self._process.poll() is None
 
     def error_log_tail(self, lines: int = 12) -> str:
@@ -191,7 +187,6 @@ class Instance(Running):
         return log.tail(self.directory / "error.log", lines, self._log_begins)
 
     def post_mortem(self) -> str:
-        """How the server died, as a line to append to an error; empty while it lives."""
         try:
             code = self._process.wait(0.5)  # a crashing server drops its connections before it exits
         except subprocess.TimeoutExpired:

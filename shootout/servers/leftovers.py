@@ -13,7 +13,7 @@ from pathlib import Path
 
 from shootout.errors import InputError
 from shootout.servers import container
-from shootout.servers.locking import locked
+from shootout.servers.locking import is_held, locked
 
 ENDING_S = 10.0  # for a killed process to end; after that the kernel is holding it
 
@@ -66,7 +66,8 @@ def clear(directory: Path) -> None:
 
 def end_servers(directory: Path) -> None:
     """Kill every server whose my.cnf is in or below `directory`; the directory's lock must be held."""
-    ended = [pid for pid in map(_pid_of, Path("/proc").glob("[0-9]*")) if _kill(pid, directory)]
+    pids = [int(process.name) for process in Path("/proc").glob("[0-9]*")]
+    ended = [pid for pid in pids if _kill(pid, directory)]
     deadline = time.monotonic() + ENDING_S
     while any(_is_server_in(pid, directory) for pid in ended) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -85,22 +86,8 @@ def _clear_sockets() -> None:
     for folder in Path(tempfile.gettempdir()).glob(f"{_SOCKET_PREFIX}*"):
         with suppress(OSError):
             owner = (folder / _OWNER).readlink()
-            if folder.lstat().st_uid == os.geteuid() and not _is_in_use(owner):
+            if folder.lstat().st_uid == os.geteuid() and not (owner.is_dir() and is_held(owner / "lock")):
                 shutil.rmtree(folder)
-
-
-def _is_in_use(directory: Path) -> bool:
-    try:
-        with locked(directory / "lock", wait=False):
-            return False
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False  # the directory is gone
-
-
-def _pid_of(process: Path) -> int:
-    return int(process.name)
 
 
 def _kill(pid: int, directory: Path) -> bool:

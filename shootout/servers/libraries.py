@@ -36,7 +36,6 @@ class Launch:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The complete environment."""
         return {**os.environ, **self.variables}
 
 

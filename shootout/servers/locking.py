@@ -64,10 +64,10 @@ def remove(target: Path) -> bool:
     return True
 
 
-def in_use(target: Path) -> bool:
-    """Whether a process uses or builds the directory."""
+def is_held(lock: Path) -> bool:
+    """Whether a process holds the lock; that of a directory: whether it uses or builds the directory."""
     try:
-        with locked(lock_of(target), wait=False):
+        with locked(lock, wait=False):
             return False
     except BlockingIOError:
         return True

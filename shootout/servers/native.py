@@ -63,12 +63,10 @@ class Tree:
 
     @property
     def name(self) -> str:
-        """The server binary."""
         return str(self.files.mysqld)
 
     @property
     def options(self) -> dict[str, str]:
-        """The my.cnf options that locate its files."""
         share = self.files.share
         options = {"basedir": quoted(self.files.basedir)}
         if self.version >= LC_MESSAGES_SINCE and self.version[0] != 6:
@@ -94,14 +92,12 @@ class Tree:
         return False
 
     def shared(self, name: str) -> str | None:
-        """The text of a file in its share directory or script folders; None if there is none."""
         for folder in (self.files.share, *self.files.scripts):
             if (folder / name).is_file():
                 return (folder / name).read_text("utf-8", errors="replace")
         return None
 
     def prepared_data(self) -> Path | None:
-        """The initialised data directory shipped with it; None if there is none."""
         data = self.files.basedir / "data"
         accounts = (data / "mysql" / name for name in ("user.frm", "global_priv.frm"))  # MariaDB's: from 10.4
         return data if any(file.is_file() for file in accounts) else None

@@ -62,8 +62,7 @@ def _parse(text: str) -> ServerReference:
     if archive.is_url(rest):
         return _archive(rest)
     try:
-        where, settings = (rest, None) if rest and _directory(rest).is_dir() else _split(rest, text)
-        directory = _directory(where)
+        directory, settings = _directory_and_settings(rest, text)
         layout.find_mysqld(directory)
     except OSError as error:
         raise InputError(f"server {text!r}: cannot be read: {error.strerror}") from None
@@ -79,8 +78,7 @@ def missing(text: str) -> ServerReference | None:
     if kind != "path" or archive.is_url(rest):
         return None
     try:
-        where, settings = (rest, None) if rest and _directory(rest).is_dir() else _split(rest, text)
-        directory = _directory(where)
+        directory, settings = _directory_and_settings(rest, text)
         if directory.exists():
             return None
     except (OSError, ValueError, RuntimeError):  # reported by `parse`
@@ -207,6 +205,14 @@ def _split(written: str, text: str) -> tuple[str, str | None]:
     if not target or (at and not settings):
         raise InputError(f"server {text!r}: expected {FORMS}")
     return target, settings or None
+
+
+def _directory_and_settings(written: str, text: str) -> tuple[Path, str | None]:
+    """Read `DIR[@settings]`; a directory of the full name comes first."""
+    if written and _directory(written).is_dir():
+        return _directory(written), None
+    where, settings = _split(written, text)
+    return _directory(where), settings
 
 
 def _directory(text: str) -> Path:

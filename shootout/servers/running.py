@@ -124,7 +124,6 @@ class Running(ABC):
         }
 
     def variables(self) -> dict[str, str]:
-        """The server's global variables."""
         return {str(name): str(value) for name, value in self.query("SHOW GLOBAL VARIABLES")}
 
     def hang_up(self) -> None:

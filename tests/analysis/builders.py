@@ -169,9 +169,11 @@ def confirming(starts: Sequence[StartRecord]) -> list[StartRecord]:
     return [msgspec.structs.replace(each, start=each.start + 5, confirming=True) for each in starts]
 
 
-def with_aa_controls(starts: Sequence[StartRecord], change_percent: float) -> list[StartRecord]:
+def with_aa_controls(
+    starts: Sequence[StartRecord], change_percent: float, effects: Sequence[float] = CLOSE
+) -> list[StartRecord]:
     """A second instance of `a` in each start, so much faster."""
-    aa_controls = [each.samples[1] for each in starts_of(change_percent)]
+    aa_controls = [each.samples[1] for each in starts_of(change_percent, effects)]
     return [
         msgspec.structs.replace(each, aa_control=msgspec.structs.replace(aa_control, server="a"))
         for each, aa_control in zip(starts, aa_controls, strict=True)

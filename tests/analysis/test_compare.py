@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import msgspec
 import pytest
 
@@ -12,14 +10,11 @@ from shootout.errors import InputError
 from shootout.model.plan import Policy
 from shootout.model.verdict import Comparison, Verdict
 from tests.analysis.builders import (
-    APART,
     READS,
     WRITES,
     a_document,
     a_failure,
-    a_sample,
     a_server,
-    a_start,
     an_entry,
     confirming,
     head_of,
@@ -83,44 +78,13 @@ def test_a_server_that_is_named_twice_is_an_a_a_cell_too() -> None:
 def test_a_run_judged_again_does_not_count_twice() -> None:
     document = a_document(with_aa_controls(starts_of(0), 0))
     first = compare.compare(document)
-    again = compare.compare(document, ledger_entries=ledger.of(document.header, first.aa_controls))
+    again = compare.compare(document, ledger_entries=ledger.of(document.header, (), first.aa_controls))
     assert again == first
 
 
 def test_an_unknown_base() -> None:
     with pytest.raises(InputError, match=r"^unknown server 'mysql-8', not in run r; known: a, b$"):
         compare.compare(a_document(starts_of(0)), base="mysql-8")
-
-
-def test_half_a_width_is_that_of_the_log_ratio() -> None:
-    starts = starts_of(-10)
-    assert compare.half_width(starts, Policy()) == pytest.approx(0.01 * 2.7764 * 0.5 / math.sqrt(5), rel=1e-4)
-    assert compare.half_width(starts, Policy(confidence=0.5)) < compare.half_width(starts, Policy())
-
-
-def test_the_widest_of_the_heads_counts() -> None:
-    narrow, wide = starts_of(0), starts_of(0, APART)
-    both = [
-        a_start(n.start, *n.samples, msgspec.structs.replace(w.samples[1], server="c"))
-        for n, w in zip(narrow, wide, strict=True)
-    ]
-    assert compare.half_width(both, Policy()) == pytest.approx(
-        10 * compare.half_width(narrow, Policy()), rel=1e-3
-    )
-
-
-def test_a_width_needs_two_starts() -> None:
-    starts = starts_of(0)
-    assert compare.half_width([], Policy()) == math.inf
-    assert compare.half_width(starts[:1], Policy()) == math.inf
-    assert compare.half_width(starts[:2], Policy()) < math.inf
-
-
-def test_with_one_server_left_there_is_nothing_to_narrow() -> None:
-    assert compare.half_width([a_start(1, a_sample("a"))], Policy()) == 0
-    died = [*starts_of(0)[:1], a_start(2, a_sample("a"))]
-    assert compare.half_width(died, Policy()) == 0
-    assert compare.half_width([a_start(1)], Policy()) == 0
 
 
 def test_a_comparison_survives_json() -> None:

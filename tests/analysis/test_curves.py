@@ -1,17 +1,13 @@
-import io
 import math
 
 import numpy as np
 import pytest
 from msgspec import structs
-from rich.console import Console
 
 from shootout.analysis import compare, curves
 from shootout.model.plan import Block, Cell
 from shootout.model.run import RunDocument, StartRecord
 from shootout.model.verdict import CellComparison, CurveComparison, Interval
-from shootout.report import terminal, wording
-from shootout.report.github import markdown
 from tests import builders
 from tests.analysis.builders import READS, a_document, a_sample, a_start
 
@@ -73,19 +69,6 @@ def test_small_losses_everywhere_add_up_to_one_clear_one() -> None:
     assert min(cell.p_value for cell in found.cells if cell.p_value is not None) > 0.05
     assert found.curves[0].p_value < 0.05
     assert found.curves[0].level.high < 1
-
-
-def test_what_a_whole_curve_shows_is_told_beside_the_cells() -> None:
-    found = compare.compare(a_curve(3, 0, -9))
-    (sentence,) = wording.curves(found)
-    assert sentence.startswith("Whole curve, reads, b: level −")
-    assert "tilt from 1 to 64 threads −11" in sentence
-    assert sentence.endswith("p < 0.001")
-    assert markdown.escaped(sentence) in markdown.summary(found)
-    screen = io.StringIO()
-    terminal.print_verdicts(Console(file=screen, width=200), found)
-    assert sentence in screen.getvalue()
-    assert wording.curves(compare.compare(a_curve(0, 0, 0))) == ()
 
 
 def test_a_curve_needs_two_starts_with_all_threads_in_them() -> None:

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from shootout.analysis import change_points, compare, history
 from shootout.model.history import HistorySeries
-from shootout.model.verdict import Comparison, Interval
+from shootout.model.verdict import Comparison
 from tests.analysis.builders import a_document, starts_of
 
 
@@ -96,35 +96,6 @@ def test_few_runs_have_no_changes() -> None:
 def test_the_same_runs_give_the_same_changes() -> None:
     many = runs(*[-5] * 8, *[-6] * 8)
     assert only(many) == only(many[::-1])
-
-
-ratios = st.floats(0.2, 5.0)
-widths = st.floats(0.001, 0.4)
-
-
-def around(ratio: float, width: float) -> Interval:
-    return Interval(estimate=ratio, low=ratio * (1 - width), high=ratio * (1 + width))
-
-
-@given(ratios, widths, ratios, widths)
-def test_the_way_back_is_the_way_there_turned_around(a: float, da: float, b: float, db: float) -> None:
-    there = history.between(around(a, da), around(b, db))
-    back = history.between(around(b, db), around(a, da))
-    assert there.low < there.estimate < there.high
-    assert there.estimate == pytest.approx(b / a)
-    assert (back.low, back.high) == pytest.approx((1 / there.high, 1 / there.low))
-
-
-@given(ratios, widths, ratios)
-def test_a_run_that_is_known_exactly_adds_nothing(a: float, da: float, b: float) -> None:
-    exact = Interval(estimate=b, low=b, high=b)
-    step = history.between(exact, around(a, da))
-    assert (step.low, step.high) == pytest.approx((a * (1 - da) / b, a * (1 + da) / b))
-
-
-def test_both_runs_uncertainties_add_up() -> None:
-    wide = history.between(around(1.0, 0.03), around(1.0, 0.04))
-    assert math.log(wide.high) == pytest.approx(0.05, abs=0.001)
 
 
 def test_a_change_in_a_short_series_is_suspected_from_where_it_began() -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 import pytest
 
-from shootout.analysis import compare
-from shootout.model.plan import Block
+from shootout.analysis import compare, pairs
+from shootout.model.plan import Block, Policy
 from shootout.model.verdict import Comparison, Verdict
 from tests.analysis.builders import (
+    APART,
     READS,
     WRITES,
     a_document,
@@ -123,3 +126,34 @@ def test_the_next_server_stands_in_for_a_base_that_never_ran() -> None:
 def test_starts_in_which_only_one_was_measured_do_not_count() -> None:
     starts = [*starts_of(-10), a_start(6, a_sample("a", (5000.0,) * 10))]
     assert head_of(a_document(starts)).ratio == head_of(a_document(starts_of(-10))).ratio
+
+
+def test_half_a_width_is_that_of_the_log_ratio() -> None:
+    starts = starts_of(-10)
+    assert pairs.half_width(starts, Policy()) == pytest.approx(0.01 * 2.7764 * 0.5 / math.sqrt(5), rel=1e-4)
+    assert pairs.half_width(starts, Policy(confidence=0.5)) < pairs.half_width(starts, Policy())
+
+
+def test_the_widest_of_the_heads_counts() -> None:
+    narrow, wide = starts_of(0), starts_of(0, APART)
+    both = [
+        a_start(n.start, *n.samples, msgspec.structs.replace(w.samples[1], server="c"))
+        for n, w in zip(narrow, wide, strict=True)
+    ]
+    assert pairs.half_width(both, Policy()) == pytest.approx(
+        10 * pairs.half_width(narrow, Policy()), rel=1e-3
+    )
+
+
+def test_a_width_needs_two_starts() -> None:
+    starts = starts_of(0)
+    assert pairs.half_width([], Policy()) == math.inf
+    assert pairs.half_width(starts[:1], Policy()) == math.inf
+    assert pairs.half_width(starts[:2], Policy()) < math.inf
+
+
+def test_with_one_server_left_there_is_nothing_to_narrow() -> None:
+    assert pairs.half_width([a_start(1, a_sample("a"))], Policy()) == 0
+    died = [*starts_of(0)[:1], a_start(2, a_sample("a"))]
+    assert pairs.half_width(died, Policy()) == 0
+    assert pairs.half_width([a_start(1)], Policy()) == 0

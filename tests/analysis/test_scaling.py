@@ -21,11 +21,7 @@ def test_the_published_example_comes_out() -> None:
     assert law.throughput(96.5) == pytest.approx(1883, abs=20)
 
 
-@given(
-    one=st.floats(1, 1e5),
-    contention=st.floats(0, 0.5),
-    coherency=st.floats(1e-7, 1e-2),
-)
+@given(one=st.floats(1, 1e5), contention=st.floats(0, 0.5), coherency=st.floats(1e-7, 1e-2))
 def test_a_law_is_found_again(one: float, contention: float, coherency: float) -> None:
     true = Law(one, contention, coherency)
     threads = (1, 2, 4, 8, 16, 64, 256, 1024)

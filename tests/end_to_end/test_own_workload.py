@@ -52,7 +52,7 @@ def test_the_example_runs(lab: Lab, transfer: Path, tmp_path: Path) -> None:
     options = ["--threads=2", "--option=accounts=100,at_once=3", "--protocol=prepared", "--seed=7"]
     out = tmp_path / "out"
     done = lab.run(
-        SHOOTOUT, "run", f"--profile={lab.profile}", f"--workloads={transfer}", *options, f"--out={out}"
+        SHOOTOUT, "run", f"--profile={lab.once}", f"--workloads={transfer}", *options, f"--out={out}"
     )
     assert done.returncode in (0, 1), done.stdout + done.stderr
     assert "load: prepared statements, accounts = 100, at_once = 3" in done.stdout
@@ -77,12 +77,7 @@ def test_a_broken_promise_fails_the_cell(lab: Lab, transfer: Path, tmp_path: Pat
     transfer.write_text(EXAMPLE.replace("+ IF(id = {receiver}, {amount}, 0)", ""))
     out = tmp_path / "out"
     done = lab.run(
-        SHOOTOUT,
-        "run",
-        f"--profile={lab.profile}",
-        f"--workloads={transfer}",
-        "--threads=2",
-        f"--out={out}",
+        SHOOTOUT, "run", f"--profile={lab.once}", f"--workloads={transfer}", "--threads=2", f"--out={out}"
     )
     assert done.returncode == 3
     failures = journal.read(document_in(out)).failures

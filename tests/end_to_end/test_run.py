@@ -154,21 +154,20 @@ def test_one_server_by_its_id_again_and_by_its_path(lab: Lab, tmp_path: Path) ->
 def test_an_aa_control_is_measured_where_it_has_done_as_much_as_its_base(lab: Lab, tmp_path: Path) -> None:
     """Its blocks come first of those that read, or write: rows written in others would tell them apart."""
     matrix = ("--workloads", "oltp_point_select,oltp_read_write", "--threads", "1,2,3")
-    done = lab.run(*a_run(lab, tmp_path, *matrix, "--seed", "1"))
+    done = lab.run(*a_run(lab, tmp_path, *matrix, "--seed", "1", "--profile", str(lab.once)))
     assert done.returncode in (0, 1), done.stderr
     starts = journal.read(document_in(tmp_path)).starts
-    for number in (1, 2):
-        of_start = [each for each in starts if each.start == number]
-        assert len(of_start) == 6
-        (aa_control,) = (each for each in of_start if each.aa_control is not None)
-        alike = [each for each in of_start if ("write" in each.block) == ("write" in aa_control.block)]
-        assert alike.index(aa_control) == 0
+    assert len(starts) == 6
+    (aa_control,) = (start for start in starts if start.aa_control is not None)
+    alike = [start for start in starts if ("write" in start.block) == ("write" in aa_control.block)]
+    assert alike.index(aa_control) == 0
 
 
 def test_rows_that_differ_are_not_measured(lab: Lab, tmp_path: Path) -> None:
     padding = tmp_path / "padding.cnf"  # gives every text with the blanks behind it, so that rows read unlike
     padding.write_text("[mysqld]\nsql_mode = PAD_CHAR_TO_FULL_LENGTH\n")
-    done = lab.run(*a_run(lab, tmp_path / "out", "--servers", f"{BASE},{HEAD}@{padding}", *POINT))
+    options = ("--servers", f"{BASE},{HEAD}@{padding}", "--profile", str(lab.once), *POINT)
+    done = lab.run(*a_run(lab, tmp_path / "out", *options))
     assert done.returncode == 3
     assert lab.left() == NOTHING
     found = journal.read(document_in(tmp_path / "out"))
@@ -180,14 +179,14 @@ def test_rows_that_differ_are_not_measured(lab: Lab, tmp_path: Path) -> None:
         in failure.reason
     )
     assert "differs from what was generated" in done.stdout
-    assert [[samples.server for samples in record.samples] for record in found.starts] == [[BASE]] * 2
+    assert [[samples.server for samples in record.samples] for record in found.starts] == [[BASE]]
 
 
 # --- the cache ------------------------------------------------------------------------------------
 
 
 def test_a_run_makes_room_in_the_cache_and_keeps_what_it_uses(lab: Lab, tmp_path: Path) -> None:
-    here = Lab(tmp_path / "home", lab.profile)
+    here = Lab(tmp_path / "home", lab.once, lab.once)
     unpacked = lab.tree(BASE)
     shutil.copytree(unpacked, here.cache / "servers" / unpacked.name, symlinks=True)
     stale = here.cache / "templates" / "stale"
@@ -221,7 +220,7 @@ def test_a_storage_engine_is_asked_for_by_name(lab: Lab, tmp_path: Path) -> None
     done = {}
     for engine in ("myisam", "Aria"):
         profile = tmp_path / f"{engine}.toml"
-        profile.write_text(lab.profile.read_text().replace("[dataset]", f"[dataset]\nengine = '{engine}'"))
+        profile.write_text(lab.once.read_text().replace("[dataset]", f"[dataset]\nengine = '{engine}'"))
         done[engine] = lab.run(*a_run(lab, tmp_path / engine, "--profile", str(profile), *POINT))
     assert done["myisam"].returncode in (0, 1), done["myisam"].stderr
     found = journal.read(document_in(tmp_path / "myisam"))
@@ -234,11 +233,14 @@ def test_a_storage_engine_is_asked_for_by_name(lab: Lab, tmp_path: Path) -> None
 # --- ended before its time ------------------------------------------------------------------------
 
 
-def test_an_interrupted_measurement_keeps_what_is_whole(lab: Lab, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_measurement_keeps_what_is_whole(
+    how: signal.Signals, lab: Lab, tmp_path: Path
+) -> None:
     with lab.running(*a_run(lab, tmp_path / "out"), folder=tmp_path) as run:
         run.said("start 1: oltp_read_write")  # the blocks that only read come before
         assert len(lab.servers()) == 2
-        os.killpg(run.process.pid, signal.SIGINT)
+        os.killpg(run.process.pid, how)
         assert run.ended() == 130
     assert lab.left() == NOTHING
     assert one_message(run.err.read_text()) == "interrupted; all servers are stopped\n"
@@ -263,26 +265,23 @@ def test_an_interrupted_preparation_leaves_nothing(lab: Lab, tmp_path: Path) -> 
     assert list((tmp_path / "out" / "results").iterdir()) == []
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_no_server_outlives_its_run(how: signal.Signals, lab: Lab, tmp_path: Path) -> None:
+def test_no_server_outlives_its_run(lab: Lab, tmp_path: Path) -> None:
     with lab.running(*a_run(lab, tmp_path / "out", *POINT), folder=tmp_path) as run:
         run.said("start 1: oltp_point_select-t1")
         assert len(lab.servers()) == 2
-        run.process.send_signal(how)
+        run.process.kill()
         run.ended()
     until(lambda: not lab.servers(), 5)
-    done = lab.run(*a_run(lab, tmp_path / "out", "--servers", HEAD, *POINT))
+    done = lab.run(*a_run(lab, tmp_path / "out", "--servers", HEAD, "--profile", str(lab.once), *POINT))
     assert done.returncode == 0, done.stderr
     assert lab.left() == NOTHING  # what the dead one could not clear away the next one did
 
 
-@pytest.mark.parametrize("dying", [BASE, HEAD])
-def test_a_server_that_dies_fails_its_cell_only(dying: str, lab: Lab, tmp_path: Path) -> None:
-    number = str([BASE, HEAD].index(dying))
+def test_a_server_that_dies_fails_its_cell_only(lab: Lab, tmp_path: Path) -> None:
     command = a_run(lab, tmp_path / "out", "--workloads", "oltp_point_select")
     with lab.running(*command, folder=tmp_path) as run:
         line = run.said("start 2: oltp_point_select")
-        (pid,) = (pid for pid, home in lab.servers().items() if home.name == number)
+        (pid,) = (pid for pid, home in lab.servers().items() if home.name == "1")
         os.kill(pid, signal.SIGKILL)
         assert run.ended() == 3
     assert lab.left() == NOTHING
@@ -292,7 +291,7 @@ def test_a_server_that_dies_fails_its_cell_only(dying: str, lab: Lab, tmp_path: 
     assert failure.cell == Cell(
         workload="oltp_point_select",
         dataset="sbtest-2x500-innodb-seed1",
-        server=dying,
+        server=HEAD,
         threads=int(hit.removeprefix("oltp_point_select-t")),
     )
     assert failure.start == 2
@@ -311,10 +310,10 @@ def test_a_server_that_dies_fails_its_cell_only(dying: str, lab: Lab, tmp_path: 
     assert f"oltp_point_select, {failure.cell.threads} thread" in stdout
     assert "The server has died" in stdout
     (row,) = (line for line in stdout.splitlines() if "✕ failed" in line)
-    assert row.split()[:3] == ["oltp_point_select", str(failure.cell.threads), dying]
+    assert row.split()[:3] == ["oltp_point_select", str(failure.cell.threads), HEAD]
     index = (tmp_path / "out" / "site" / "index.html").read_text()
     assert "failed" in index
-    pages = list((tmp_path / "out" / "site").rglob(f"{hit}-{dying}~*.html"))
+    pages = list((tmp_path / "out" / "site").rglob(f"{hit}-{HEAD}~*.html"))
     assert len(pages) == 1
     assert "The server has died" in pages[0].read_text()
 

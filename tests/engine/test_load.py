@@ -49,11 +49,31 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tree, Template]:
     return tree, dataset.template(tree, OPTIONS, [DATASET], tmp_path_factory.mktemp("cache"))
 
 
-@pytest.fixture
-def instance(template: tuple[Tree, Template], tmp_path: Path) -> Iterator[Instance]:
+@contextmanager
+def started(template: tuple[Tree, Template], home: Path) -> Iterator[Instance]:
     tree, loaded = template
-    loaded.copy_to(tmp_path / "instance")
-    with instances.start(tree, tmp_path / "instance", OPTIONS) as running:
+    loaded.copy_to(home)
+    with instances.start(tree, home, OPTIONS) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def shared(template: tuple[Tree, Template], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+    with started(template, tmp_path_factory.mktemp("shared") / "instance") as running:
+        yield running
+
+
+@pytest.fixture
+def instance(shared: Instance) -> Instance:
+    """The shared server, without connections of earlier tests."""
+    until(lambda: shared.status()["Threads_connected"] == 1)
+    return shared
+
+
+@pytest.fixture
+def mortal(template: tuple[Tree, Template], tmp_path: Path) -> Iterator[Instance]:
+    """A server for one test, which may kill it."""
+    with started(template, tmp_path / "instance") as running:
         yield running
 
 
@@ -195,9 +215,9 @@ def test_killed_connections_come_back(instance: Instance) -> None:
 
 
 def test_a_restart_under_load_is_counted_and_loses_no_count(
-    template: tuple[Tree, Template], instance: Instance
+    template: tuple[Tree, Template], mortal: Instance
 ) -> None:
-    tree, _ = template
+    (tree, _), instance = template, mortal
     instance.query(f"CREATE TABLE {SCHEMA}.t (id INT PRIMARY KEY, v INT NOT NULL)")
     instance.query(f"INSERT INTO {SCHEMA}.t VALUES (1, 0), (2, 0), (3, 0), (4, 0)")
     count_up = {
@@ -255,9 +275,9 @@ def test_a_restart_under_load_is_counted_and_loses_no_count(
             process.wait()
 
 
-def test_without_the_policy_a_loss_ends_the_load(instance: Instance) -> None:
+def test_without_the_policy_a_loss_ends_the_load(mortal: Instance) -> None:
     engine = Engine(program("oltp_read_only"), 1)
-    connect(engine, instance, SCHEMA, 2)
-    kill = partial(os.kill, instance.pid, signal.SIGKILL)
+    connect(engine, mortal, SCHEMA, 2)
+    kill = partial(os.kill, mortal.pid, signal.SIGKILL)
     with after(0.2, kill), pytest.raises(LoadError, match="connection"):
         engine.slice(0, 0.0, 2.0, TIMEOUT_S)

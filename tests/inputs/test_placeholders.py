@@ -18,17 +18,7 @@ from shootout.model.program import (
     ProgramRangeEnd,
     ProgramRemote,
 )
-from shootout.model.workload import (
-    Group,
-    Integer,
-    LastName,
-    NuRand,
-    Parameter,
-    RangeEnd,
-    Remote,
-    RowId,
-    Text,
-)
+from shootout.model.workload import Group, Integer, LastName, NuRand, Parameter, RangeEnd, Remote, RowId, Text
 from tests.inputs.test_workload import ONCE, REPEATED, a_step, compiled, complaint
 
 

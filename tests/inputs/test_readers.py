@@ -41,7 +41,7 @@ SERVERS: tuple[tuple[Family, Version], ...] = (
     ("mariadb", (11, 8, 2)),
 )
 
-often = examples(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+often = examples(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 # --- files that are nearly right ------------------------------------------------------------------

@@ -73,10 +73,7 @@ def test_a_scale_that_is_not_there_or_leaves_nothing() -> None:
 
 
 @given(
-    st.integers(1, 4096),
-    st.integers(2**28, 2**44),
-    st.floats(0.01, 0.99),
-    st.none() | st.integers(1, 10**8),
+    st.integers(1, 4096), st.integers(2**28, 2**44), st.floats(0.01, 0.99), st.none() | st.integers(1, 10**8)
 )
 def test_nothing_grows_and_all_rows_fit(cpus: int, memory_bytes: int, share: float, rows: int | None) -> None:
     before = a_profile(Scale(memory_share=share, rows=rows, threads_per_cpu=64))

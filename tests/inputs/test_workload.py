@@ -279,9 +279,7 @@ def test_a_parameter_says_how_often() -> None:
 def test_results_are_handed_on() -> None:
     first = WorkloadStatement(name="a", sql="SELECT 1, 2", into=("x", "y"))
     program = compiled(
-        Step(statements=(first,)),
-        a_step("SELECT {y}"),
-        parameters={"x": Result(), "y": Result(number=True)},
+        Step(statements=(first,)), a_step("SELECT {y}"), parameters={"x": Result(), "y": Result(number=True)}
     )
     steps = program.transactions[0].steps
     assert steps[0].statements[0].into == (0, 1)

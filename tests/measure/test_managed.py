@@ -81,7 +81,7 @@ def test_gauges_are_not_counters(name: str, counts: bool) -> None:
 def test_too_many_prepared_statements_are_reported(managed_server: ManagedServer, instance: Instance) -> None:
     instance.query("SET GLOBAL max_prepared_stmt_count = 10")
     engine = Engine(program(managed_server, "oltp_read_write", Load(protocol="prepared")), 1)
-    with pytest.raises(MeasureError, match=r"error 1461: 0 of 4 .*max_prepared_stmt_count = 10"):
+    with pytest.raises(MeasureError, match=r"0 of 4 .*\(1461\).*max_prepared_stmt_count = 10"):
         connect(engine, instance, SCHEMA, 4)
 
 
@@ -92,7 +92,7 @@ def test_too_many_connections_are_reported_with_the_limit(
     instance.query("SET GLOBAL max_connections = 10")
     files = len(list(Path("/proc/self/fd").iterdir()))
     engine = Engine(program(managed_server, "oltp_point_select"), 1)
-    message = r"^error 1040: \d+ of 200 connections opened: Too many connections"
+    message = r"^\d+ of 200 connections opened: Too many connections \(1040\)"
     with pytest.raises(MeasureError, match=message) as caught:
         connect(engine, instance, SCHEMA, 200)
     assert str(caught.value).endswith("; the limit is the server's max_connections = 10")

@@ -135,10 +135,7 @@ def test_slots_and_scales_that_do_not_fit(tmp_path: Path, wrong: str, message: s
 
 @pytest.mark.parametrize("name", ["scaling", "engines", "history", "flavours", "shootout", "thread-pool"])
 def test_every_published_profile_can_be_run_small(name: str) -> None:
-    full, small = (
-        planned(profile=name),
-        planned(profile=name, scale="small"),
-    )
+    full, small = (planned(profile=name), planned(profile=name, scale="small"))
     assert small.profile.sampling.budget_s <= 750  # of a quarter of an hour: the rest prepares and publishes
     assert small.profile.dataset.rows <= full.profile.dataset.rows
     assert max(small.profile.threads) <= max(full.profile.threads)
@@ -262,10 +259,7 @@ def test_all_cells_are_the_whole() -> None:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        (
-            {"container_network": "none"},
-            "--container-network: unknown 'none'; known: host, bridge",
-        ),
+        ({"container_network": "none"}, "--container-network: unknown 'none'; known: host, bridge"),
         ({"container_memory": "8 GB"}, "--container-memory '8 GB': expected a size, such as"),
         ({"container_memory": "0"}, "--container-memory '0': expected a size"),
         ({"data": "/no/such/place"}, "--data '/no/such/place': no such directory"),

@@ -289,7 +289,7 @@ def test_a_server_that_fails_leaves_the_others_measured() -> None:
     driver = FakeDriver(tps=lambda server, number: 1000.0, fails=(1, 20))
     result = measured(driver, servers=3)
     assert result.failures == (
-        None, "server says: error 1064: You have an error in your SQL syntax", None
+        None, "server says: You have an error in your SQL syntax (1064)", None
     )  # fmt: skip
     assert result.record is not None
     whole, torn, other = result.record.samples

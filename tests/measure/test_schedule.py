@@ -118,6 +118,21 @@ def test_what_changed_gets_fresh_starts_until_there_are_enough() -> None:
     assert next_start(a_run((3, 3, 3), budget_s=9.0, change=-0.1, confirm=0), 3, 9.0) is None
 
 
+def test_the_first_blocks_are_measured_well_rather_than_all_badly() -> None:
+    """A verdict takes three starts, of about 6 s for each block, and two restarts."""
+    header = a_run().header
+    assert schedule.needed_s_of(header, BLOCKS[:1]) == pytest.approx(3 * (2 * 1.22 * 2.0 * 1.2 + 2))
+    assert schedule.affordable(header, BLOCKS, 39.0) == BLOCKS[:1] + BLOCKS[1:1]
+    assert names(next_start(a_run(budget_s=43.0), 0, 0.0)) == (1, (1, 8), False)
+    assert names(next_start(a_run(budget_s=1.0), 0, 0.0)) == (1, (1,), False)
+    begun = a_run((1, 1, 0), budget_s=43.0)
+    assert names(next_start(begun, 1, 14.0)) == (2, (1, 8), False)
+    # Once these are narrow enough, the others get what is left, if that is enough for a verdict.
+    done = a_run((3, 6, 0), budget_s=100.0, confirm=0)
+    assert names(next_start(done, 6, 60.0)) == (7, (32,), False)
+    assert next_start(done, 6, 90.0) is None
+
+
 def test_a_start_that_was_cut_short_gets_the_blocks_that_it_lacks() -> None:
     run = a_run((3, 3, 2))
     assert schedule.resumed_after(run) == 2
@@ -130,7 +145,9 @@ def test_a_start_that_was_cut_short_gets_the_blocks_that_it_lacks() -> None:
 def test_blocks_whose_servers_failed_are_over() -> None:
     run = a_run((1, 1, 1))
     failed = [FailureRecord(cell=cell, start=1, reason="it died") for cell in BLOCKS[0].cells]
-    assert names(next_start(structs.replace(run, failures=tuple(failed)), 1, 10.0)) == (2, (8, 32), False)
+    for failures in (failed, failed[:1], failed[1:]):  # one alone has nothing to be compared with
+        over = structs.replace(run, failures=tuple(failures))
+        assert names(next_start(over, 1, 10.0)) == (2, (8, 32), False)
     assert schedule.servers(structs.replace(run, failures=tuple(failed[:1])), BLOCKS[0]) == [HEAD]
 
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from shootout.analysis import compare, ledger
+from shootout.analysis import acknowledgements, compare, ledger
 from shootout.document import journal
 from shootout.errors import InputError
 from shootout.model.history import LedgerEntry
@@ -82,6 +82,18 @@ def test_the_whole_is_what_comparing_says_and_the_summary_its_short_form(tmp_pat
             long.cell, long.verdict, long.ratio, long.reason,
         )  # fmt: skip
     assert len(msgspec.json.encode(run.comparison)) < len(msgspec.json.encode(whole.comparison)) / 3
+
+
+def test_against_another_base_runs_are_judged_and_not_cached(tmp_path: Path) -> None:
+    known = an_acknowledgement(0.5)
+    path = write(tmp_path, a_run("r1", 10.0))
+    alone = a_run("r2")
+    block = replace(alone.header.blocks[0], servers=("a", "c"))
+    write(tmp_path, replace(alone, header=replace(alone.header, blocks=(block,)), starts=()))
+    (run,) = judgement_cache.runs(tmp_path, refuse, [known], base="b")
+    comparison = compare.compare(journal.read(path), base="b")
+    assert run.whole().comparison == acknowledgements.applied(comparison, [known]) != comparison
+    assert not (tmp_path / judgement_cache.FOLDER).exists()
 
 
 def test_a_document_that_goes_on_is_judged_again(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def a_step(stage: str, round_: int = 0, rounds: int = 0, **changes: object) -> P
 
 
 def test_what_is_said_of_a_run_before_stays_above_the_line_that_changes() -> None:
-    said = Progress(stage="resume", detail="run 1 is over")
+    said = Progress(stage="note", detail="run 1 is over")
     for live in (False, True):
         screen = shown(a_step("warm-up", 3), said, a_step("measure", 1, 9), live=live)
         assert screen.count("run 1 is over\n") == 1
@@ -123,7 +123,7 @@ def test_claims_have_a_line_each() -> None:
     terminal.print_claims(Console(file=screen, width=80), judged)
     first, *rest = screen.getvalue().splitlines()
     said = "✓ MariaDB 10.1 is far ahead of MySQL 5.7: 1.48 times, at least half of that lead (holds). "
-    assert first.startswith(f"{said}MariaDB 10.1 at 12 threads over MySQL 5.7 at 12 threads: +")
+    assert first.startswith(f"{said}MariaDB 10.1 over MySQL 5.7 at 12 threads: +")
     assert [line[:1] for line in rest] == ["?", "✗", "?", ""]
     screen = io.StringIO()
     terminal.print_claims(Console(file=screen), ())

@@ -13,6 +13,20 @@ from hypothesis import strategies as st
 from shootout.runner.host import Disk, Host, Limits, numbers
 from tests.runner.recorded import a_host
 
+SDA = Disk(
+    name="sda",
+    rotational=True,
+    model="ST4000NM0035",
+    scheduler="bfq",
+    schedulers=("mq-deadline", "kyber", "bfq", "none"),
+)
+NVME = Disk(
+    name="nvme0n1",
+    rotational=False,
+    model="SAMSUNG MZQL2960HCJR-00A07",
+    scheduler="none",
+    schedulers=("none", "mq-deadline", "kyber", "bfq"),
+)
 CLOCKS = "sys/devices/system/clocksource/clocksource0/available_clocksource"
 
 
@@ -63,10 +77,7 @@ def test_limits_of_the_first_version_and_of_a_group_that_is_mounted_from_inside(
             {"sys/class/dmi/id/sys_vendor": "QEMU", "sys/class/dmi/id/product_name": "Standard PC"},
             "QEMU Standard PC",
         ),
-        (
-            {CLOCKS: "hyperv_clocksource_tsc_page"},
-            "Hyper-V",
-        ),
+        ({CLOCKS: "hyperv_clocksource_tsc_page"}, "Hyper-V"),
     ],
 )
 def test_the_hypervisor_has_a_name(tmp_path: Path, files: dict[str, str | None], expected: str) -> None:
@@ -83,40 +94,10 @@ def test_an_arm_processor_is_known_by_its_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("directory", "point", "disk"),
     [
-        (
-            "/home/me",
-            "/",
-            Disk(
-                name="sda",
-                rotational=True,
-                model="ST4000NM0035",
-                scheduler="bfq",
-                schedulers=("mq-deadline", "kyber", "bfq", "none"),
-            ),
-        ),
-        (
-            "/srv/data",  # a logical volume on a partition
-            "/srv",
-            Disk(
-                name="sda",
-                rotational=True,
-                model="ST4000NM0035",
-                scheduler="bfq",
-                schedulers=("mq-deadline", "kyber", "bfq", "none"),
-            ),
-        ),
+        ("/home/me", "/", SDA),
+        ("/srv/data", "/srv", SDA),  # a logical volume on a partition
         ("/srv/two words/data", "/srv/two words", None),
-        (
-            "/pool",  # btrfs, with a device number of its own
-            "/pool",
-            Disk(
-                name="nvme0n1",
-                rotational=False,
-                model="SAMSUNG MZQL2960HCJR-00A07",
-                scheduler="none",
-                schedulers=("none", "mq-deadline", "kyber", "bfq"),
-            ),
-        ),
+        ("/pool", "/pool", NVME),  # btrfs, with a device number of its own
     ],
 )
 def test_where_data_lies(tmp_path: Path, directory: str, point: str, disk: Disk | None) -> None:

@@ -23,10 +23,7 @@ def test_what_a_fresh_server_needs(tmp_path: Path) -> None:
     cpus = "/sys/devices/system/cpu"
     clock = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
     assert unfit == {
-        "cpu-governor": (
-            "performance, powersave",
-            "sudo cpupower frequency-set --governor performance",
-        ),
+        "cpu-governor": ("performance, powersave", "sudo cpupower frequency-set --governor performance"),
         "turbo": ("on", f"echo 1 | sudo tee {cpus}/intel_pstate/no_turbo"),
         "smt": ("on", f"echo off | sudo tee {cpus}/smt/control"),
         "numa": ("2 in use", "numactl --cpunodebind=0 --membind=0 shootout run …"),

@@ -73,14 +73,8 @@ def test_an_id_may_be_cut_short_where_it_stays_unique(written: str, meant: str) 
     ("written", "said"),
     [
         ("mysql-8.0", "server 'mysql-8.0' is ambiguous; expected one of mysql-8.0.12, mysql-8.0.33"),
-        (
-            "mysql-5",
-            "server 'mysql-5' is ambiguous; expected one of mysql-5.5.34, mysql-5.6.24",
-        ),
-        (
-            "mariadb",
-            "server 'mariadb' is ambiguous; expected one of mariadb-10.1.23, mariadb-10.2",
-        ),
+        ("mysql-5", "server 'mysql-5' is ambiguous; expected one of mysql-5.5.34, mysql-5.6.24"),
+        ("mariadb", "server 'mariadb' is ambiguous; expected one of mariadb-10.1.23, mariadb-10.2"),
         ("mysql-8.0.1", "unknown server 'mysql-8.0.1'; did you mean 'mysql-8.0.12'?"),
         ("mysql-5.7.", "unknown server 'mysql-5.7.'; did you mean 'mysql-5.7.22'?"),
         ("", "unknown server ''; known: mysql-5.5.34, "),
@@ -166,10 +160,7 @@ def test_fetch_prints_where_servers_are(tmp_path: Path, capsys: pytest.CaptureFi
     out, err = capsys.readouterr()
     assert err == ""
     rows = [line.split("  ") for line in out.splitlines()]
-    assert [row[:2] for row in rows] == [
-        ["mysql-5.7.22", "mysql 5.7.22"],
-        ["mysql-8.0.12", "mysql 8.0.12"],
-    ]
+    assert [row[:2] for row in rows] == [["mysql-5.7.22", "mysql 5.7.22"], ["mysql-8.0.12", "mysql 8.0.12"]]
     directory = Path(rows[0][2])
     assert (directory / "share").is_dir()
     assert cli.main(["servers", "fetch", f"path:{directory}", "--json"]) == 0

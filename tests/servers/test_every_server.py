@@ -40,23 +40,8 @@ from tests.runs import until
 
 pytestmark = pytest.mark.real
 
-# Of every generation, and of every way to initialise and to be run, one.
-GENERATIONS = (
-    "mysql-5.5.34",
-    "mysql-5.6.24",
-    "mysql-5.7.22",
-    "mysql-8.0.12",
-    "mariadb-10.1.23",
-    "mariadb-10.11",
-)
-IN_EVERY_RUN = (
-    "mysql-5.5.34",
-    "mysql-5.6.24",
-    "mysql-5.7.22",
-    "mysql-8.0.12",
-    "mariadb-10.1.23",
-    "mariadb-10.11",
-)
+# Of every way to initialise and to be run, one.
+IN_EVERY_RUN = ("mysql-5.5.34", "mysql-8.0.12", "mariadb-10.11")
 PROFILES = ("quick", "engines", "flavours", "history", "scaling", "shootout")  # of every settings profile one
 TREES = [f"path:{each}" for each in os.environ.get("SHOOTOUT_TEST_TREES", "").split(":") if each]
 SBTEST, TPCC = Dataset(tables=2, rows=5_007, seed=5), Dataset(kind="tpcc")

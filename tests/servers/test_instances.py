@@ -13,12 +13,11 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from shootout import paths
 from shootout.errors import InputError, MeasureError
-from shootout.servers import catalogue, instances
+from shootout.servers import instances
 from shootout.servers.accounts import LOAD_USER
-from shootout.servers.fetch import packages
 from shootout.servers.native import Tree
+from tests.runs import HEAD, a_tree
 
 pytestmark = pytest.mark.real
 
@@ -28,15 +27,13 @@ SMALL = {
     "skip-log-bin": "",
     "max-connections": "80",
 }
-NAMES = ("mysql-5.7.22", "mysql-8.0.12")
 
 
-@pytest.fixture(scope="module", params=NAMES)
-def home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Tree, Path]:
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tree, Path]:
     """A server and an initialised instance directory of it."""
-    name = request.param
-    tree = Tree.inspect(packages.fetch(name, catalogue.load()[name], paths.cache_folder()))
-    directory = tmp_path_factory.mktemp(name) / "instance"
+    tree = a_tree(HEAD)
+    directory = tmp_path_factory.mktemp("home") / "instance"
     instances.initialise(tree, directory, SMALL)
     return tree, directory
 

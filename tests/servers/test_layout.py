@@ -15,13 +15,7 @@ LAYOUTS = {
     "tarball of 5.0": ("bin/mysqld", "share/mysql", ["scripts", "bin"], None, ""),
     "installed from source": ("libexec/mysqld", "share/mysql", ["bin"], "lib/mysql/plugin", ""),
     "below /usr": ("usr/sbin/mysqld", "usr/share/mysql", ["usr/bin"], "usr/lib/mysql/plugin", "usr"),
-    "Fedora's": (
-        "usr/libexec/mariadbd",
-        "usr/share/mariadb",
-        ["usr/bin"],
-        "usr/lib64/mariadb/plugin",
-        "usr",
-    ),
+    "Fedora's": ("usr/libexec/mariadbd", "usr/share/mariadb", ["usr/bin"], "usr/lib64/mariadb/plugin", "usr"),
     "Debian's newest": (
         "usr/sbin/mariadbd",
         "usr/share/mariadb",

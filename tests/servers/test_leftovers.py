@@ -11,25 +11,22 @@ from pathlib import Path
 
 import pytest
 
-from shootout import paths
 from shootout.errors import InputError
-from shootout.servers import catalogue, config, instances, leftovers
-from shootout.servers.fetch import packages
+from shootout.servers import config, instances, leftovers
 from shootout.servers.leftovers import working_directory
 from shootout.servers.locking import locked
 from shootout.servers.native import Tree
-from tests.runs import until
+from tests.runs import BASE, a_tree, until
 
 pytestmark = pytest.mark.real
 
-NAME = "mysql-5.7.22"
 OPTIONS = {"innodb-log-file-size": "8M", "skip-log-bin": ""}
 SOON_S = 5.0
 
 
 @pytest.fixture(scope="module")
 def tree() -> Tree:
-    return Tree.inspect(packages.fetch(NAME, catalogue.load()[NAME], paths.cache_folder()))
+    return a_tree(BASE)
 
 
 @pytest.fixture(scope="module")

@@ -49,7 +49,7 @@ def test_of_several_processes_one_builds(tmp_path: Path) -> None:
     target = tmp_path / "shared"
     with a_builder(target) as first:
         assert said(first) == "building"
-        assert locking.in_use(target)
+        assert locking.is_held(locking.lock_of(target))
         assert not locking.remove(target)
         with a_builder(target) as second:
             go_on(first)

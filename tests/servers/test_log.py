@@ -14,10 +14,7 @@ WORDS = [  # as servers wrote them
     ('[ERROR] mysqld: Can\'t create file (errno: 28 "No space left on device")', "no space is left on the"),
     ("[ERROR] mysqld: File '/x' not found (Errcode: 13)", "it has no permission for one of its files"),
     ("[ERROR] [MY-010338] Can't find error-message file (OS errno 13 - Permission denied)", "no permission"),
-    (
-        "InnoDB: mmap(137363456 bytes) failed; errno 12",
-        "there is less memory than its settings ask for",
-    ),
+    ("InnoDB: mmap(137363456 bytes) failed; errno 12", "there is less memory than its settings ask for"),
     ("[ERROR] mysqld: unknown variable 'innodb-foo=1'", "unknown setting innodb-foo=1"),
     ("mysqld: unknown option '--mysqlx'", "unknown setting --mysqlx"),
 ]

@@ -81,7 +81,6 @@ def test_an_archive_with_and_without_settings(url: str) -> None:
         (f"path:https://host/mine.tar.gz#sha256={SHA256}@", "each with @settings or without"),
         (f"path:https://me:secret@host/mine.tar.gz#sha256={SHA256}", "path:https://…@host/mine.tar.gz"),
         ("mysql-8.0", "is ambiguous; expected one of mysql-8.0.12, mysql-8.0.33"),
-        ("mysql-8.0.1", "did you mean 'mysql-8.0.12'?"),
         ("", "expected a catalogue id"),
         ("@in-memory", "expected a catalogue id"),
         ("mysql-5.7.22@", "expected a catalogue id"),
@@ -198,9 +197,7 @@ targets = st.sampled_from(
     lambda parts: "/" + "/".join(parts)
 )
 references = st.builds(
-    a_reference,
-    targets,
-    st.none() | st.sampled_from(["fast", "a/fast.cnf", "b/fast.cnf", "fast#2"]),
+    a_reference, targets, st.none() | st.sampled_from(["fast", "a/fast.cnf", "b/fast.cnf", "fast#2"])
 )
 
 

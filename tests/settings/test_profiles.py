@@ -243,11 +243,7 @@ def test_the_thread_pool_of_mysql_is_a_plugin() -> None:
 # --- a share of the data --------------------------------------------------------------------------
 
 
-@given(
-    share=st.floats(0.01, 4),
-    rows=st.integers(1, 500_000_000),
-    instances=st.none() | st.integers(1, 64),
-)
+@given(share=st.floats(0.01, 4), rows=st.integers(1, 500_000_000), instances=st.none() | st.integers(1, 64))
 def test_a_share_of_the_data_is_a_pool_that_no_server_rounds(
     share: float, rows: int, instances: int | None
 ) -> None:

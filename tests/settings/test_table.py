@@ -17,12 +17,12 @@ from shootout.errors import InputError
 from shootout.model.plan import Dataset
 from shootout.model.value import Family, Version
 from shootout.servers import catalogue, instances
-from shootout.servers.fetch import packages
 from shootout.servers.native import Tree
 from shootout.settings import profiles, readback
 from shootout.settings.profiles import DIRECTORY, SettingsProfile
 from shootout.settings.setting import Scalar, Setting, variable
 from shootout.settings.table import SETTINGS
+from tests.runs import a_tree
 
 SERIES: Mapping[Family, Mapping[tuple[int, int], int]] = {  # the newest patch of each, and room for more
     "mysql": {
@@ -286,19 +286,13 @@ def test_the_documentation_names_every_profile() -> None:
 
 # --- real servers ---------------------------------------------------------------------------------
 
-SMALL = {"mysql-5.7.22", "mysql-8.0.12"}
+SMALL = {"mysql-8.0.12"}
 EVERY_SERVER = [
     pytest.param(name, marks=[] if name in SMALL else pytest.mark.large) for name in catalogue.load()
 ]
 # Of versions that lack them: taken for the sake of old files, and ignored.
-IGNORED = {
-    ("mariadb", (10, 5)): {"buffer_pool_instances", "thread_concurrency"},
-}
+IGNORED = {("mariadb", (10, 5)): {"buffer_pool_instances", "thread_concurrency"}}
 NO_VALUE = "(No default value)"
-
-
-def tree(name: str) -> Tree:
-    return Tree.inspect(packages.fetch(name, catalogue.load()[name], paths.cache_folder()))
 
 
 def told(server: Tree, options: Mapping[str, str], directory: Path) -> dict[str, str]:
@@ -324,7 +318,7 @@ def told(server: Tree, options: Mapping[str, str], directory: Path) -> dict[str,
 @pytest.mark.real
 @pytest.mark.parametrize("name", EVERY_SERVER)
 def test_servers_take_every_setting_as_it_is_written(name: str, tmp_path: Path) -> None:
-    server = tree(name)
+    server = a_tree(name)
     wanted = {setting: values(setting, SETTINGS[setting]) for setting, _ in written()}
     for turn in range(max(map(len, wanted.values()))):
         asked = {setting: tried[turn % len(tried)] for setting, tried in wanted.items()}
@@ -342,7 +336,7 @@ def test_servers_take_every_setting_as_it_is_written(name: str, tmp_path: Path) 
 @pytest.mark.real
 @pytest.mark.parametrize("name", EVERY_SERVER)
 def test_servers_know_no_option_for_what_they_lack(name: str, tmp_path: Path) -> None:
-    server = tree(name)
+    server = a_tree(name)
     known = told(server, {}, tmp_path / "asked").keys()
     for setting, each in written():
         rows = [each.row(value, server.family, server.version) for value in values(setting, each)]
@@ -354,7 +348,7 @@ def test_servers_know_no_option_for_what_they_lack(name: str, tmp_path: Path) ->
 @pytest.mark.real
 @pytest.mark.parametrize("name", EVERY_SERVER)
 def test_servers_run_with_what_profiles_ask(name: str, tmp_path: Path) -> None:
-    server = tree(name)
+    server = a_tree(name)
     made_for: dict[str, str] = {}
     for profile in ("in-memory", "durable", "io-bound", "relaxed"):
         compiled = profiles.compile(profiles.load(profile), server.family, server.version, [DATA])

@@ -109,8 +109,6 @@ def _lines(comparison: Comparison, explained: Sequence[Explained]) -> Iterator[s
         )
         yield f"| {' | '.join(cells)} |"
     yield ""
-    for curve in wording.curves(comparison):
-        yield f"- {escaped(curve)}"
     for each in wording.worst_first(compared):
         if each.verdict in (Verdict.REGRESSED, Verdict.FAILED):
             yield f"- {_place(each)}: {escaped(each.reason)}"

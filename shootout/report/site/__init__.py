@@ -3,8 +3,7 @@
 `publish` lists the pages, `page` defines a page, `render` fills templates, `output` writes files.
 """
 
-from shootout.paths import file_stem
 from shootout.report.site.names import cell_stem
 from shootout.report.site.publish import build
 
-__all__ = ["build", "cell_stem", "file_stem"]
+__all__ = ["build", "cell_stem"]

@@ -9,14 +9,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from shootout import __version__, numbers
-from shootout.analysis import history
-from shootout.inputs import acknowledgements
+from shootout.analysis import acknowledgements, history
 from shootout.model.history import SeriesKey
 from shootout.model.plan import Cell, Policy
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
 from shootout.report import wording
 from shootout.report.judgement_cache import JudgedRun
-from shootout.report.site.history import Change, cell_of
+from shootout.report.site.history import Change
 from shootout.report.site.names import cell_stem, run_folder
 
 ENTRIES_MAX = 200  # in the feed
@@ -144,7 +143,7 @@ def _regression(
         updated=moment(started),
         url=f"{run_folder(run.id)}/{f'{stem}.html' if detailed else f'index.html#{stem}'}",
         kind="verdict",
-        acknowledged=acknowledgements.applied(c, known, started).acknowledged,
+        acknowledged=acknowledgements.of_cell(c, known, started).acknowledged,
     )
 
 
@@ -153,8 +152,8 @@ def _change(change: Change) -> Entry:
     since = "since" if point.confirmed else "suspected since"
     sign, size = wording.SYMBOLS[Verdict.REGRESSED], wording.percent(change.size)
     return Entry(
-        id=_urn("change", series.runner, series.anchor, cell_stem(cell_of(series)), point.first_bad),
-        title=f"{sign} {_cell_text(cell_of(series))}: {size} {since} run {point.first_bad}",
+        id=_urn("change", series.runner, series.anchor, cell_stem(series.cell), point.first_bad),
+        title=f"{sign} {_cell_text(series.cell)}: {size} {since} run {point.first_bad}",
         text=(
             f"Throughput as a ratio to {series.anchor} fell from {numbers.number(point.before)} to "
             f"{numbers.number(point.after)}. Last good run: {point.last_good}; first bad run: "

@@ -8,9 +8,8 @@ from functools import cached_property
 
 import msgspec
 
-from shootout.inputs import acknowledgements
+from shootout.analysis import acknowledgements
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries
-from shootout.model.plan import Cell
 from shootout.model.verdict import Acknowledgement
 from shootout.report import wording
 from shootout.report.site.charts import Axis, Chart, Line, Rule, Series, readouts
@@ -299,11 +298,4 @@ def chart(series: Sequence[HistorySeries], styles: Sequence[Series], found: Sequ
             for (at, known), kind in sorted(marks.items())
         ),
         readouts=readouts(lines, lambda at: days[int(at)], lambda change: wording.percent(1 + change / 100)),
-    )
-
-
-def cell_of(series: HistorySeries) -> Cell:
-    """The cell of a series."""
-    return Cell(
-        workload=series.workload, dataset=series.dataset, server=series.server, threads=series.threads
     )

@@ -7,22 +7,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from shootout.model.verdict import Verdict
-from shootout.report.site.downloads import CELL_COLUMNS, cell_row, cells_value, fingerprints
+from shootout.model.verdict import CellComparison, Verdict
+from shootout.report.site.downloads import fingerprints
 from shootout.report.site.findings import Findings
-from shootout.report.site.page import Page
+from shootout.report.site.page import CellsPage, Page
 from shootout.report.site.run import Run
 
 RUN_COLUMNS = ("run", "started", "runners", "page", *Verdict, "says")
 
 
 @dataclass(frozen=True)
-class OverviewPage(Page):
+class OverviewPage(CellsPage):
     """A run's findings, verdicts and conditions."""
 
     run: Run
     template = "run"
-    columns = CELL_COLUMNS
 
     @property
     def path(self) -> str:
@@ -40,15 +39,9 @@ class OverviewPage(Page):
         return Findings(self.run)
 
     @property
-    def value(self) -> object:
-        """Its cells."""
-        return cells_value(self.run.document.header, self.run.comparison.cells)
-
-    @property
-    def rows(self) -> Iterable[Sequence[object]]:
-        """One line per cell."""
-        run = self.run
-        return (cell_row(run.document.header, c, run.cells) for c in run.comparison.cells)
+    def cells(self) -> Sequence[CellComparison]:
+        """All cells."""
+        return self.run.comparison.cells
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from shootout.model.verdict import CellComparison
 from shootout.report.site import downloads
 from shootout.report.site.downloads import File
+
+if TYPE_CHECKING:
+    from shootout.report.site.run import Run
 
 
 class Render(Protocol):
@@ -55,3 +59,25 @@ class Page(ABC):
         yield self.path, render(f"{self.template}.html", page=self, run=run, root=self.root, data=self.data)
         if self.columns:
             yield from downloads.beside(self.path, self.value, self.columns, self.rows)
+
+
+class CellsPage(Page):
+    """A page about several cells of a run."""
+
+    run: Run
+    columns = downloads.CELL_COLUMNS
+
+    @property
+    @abstractmethod
+    def cells(self) -> Sequence[CellComparison]:
+        """The cells, in the run's order."""
+
+    @property
+    def value(self) -> object:
+        """The cells in brief."""
+        return downloads.cells_value(self.run.document.header, self.cells)
+
+    @property
+    def rows(self) -> Iterable[Sequence[object]]:
+        """One line per cell."""
+        return (downloads.cell_row(self.run.document.header, c, self.run.cells) for c in self.cells)

@@ -13,13 +13,12 @@ from shootout.analysis import history
 from shootout.errors import InputError
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries, SeriesKey
 from shootout.model.plan import Cell
-from shootout.model.verdict import Acknowledgement, CellComparison, Verdict
+from shootout.model.verdict import Acknowledgement, Verdict
 from shootout.model.work import WorkComparison
 from shootout.paths import TEMPLATES, file_stem
 from shootout.report import judgement_cache
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import (
-    compare,
     feeds,
     output,
     overview,
@@ -31,7 +30,6 @@ from shootout.report.site import (
 )
 from shootout.report.site import history as history_pages
 from shootout.report.site.cell import CellPage
-from shootout.report.site.compare import ComparePage
 from shootout.report.site.downloads import File
 from shootout.report.site.history import HistoryPage
 from shootout.report.site.output import Part
@@ -43,9 +41,8 @@ from shootout.report.site.runner import RunnerPage
 from shootout.report.site.server import ServerPage
 from shootout.report.site.settings import SettingsPage
 from shootout.report.site.workload import WorkloadPage
-from shootout.report.site.workload_svg import Picture
 
-ASSETS = ("style.css", "site.js", "compare.js")
+ASSETS = ("style.css", "site.js")
 
 
 def build(
@@ -106,7 +103,6 @@ class _Site:
         """All files of the site."""
         yield from self._history()
         yield from self._front()
-        yield from self._compare()
         for run in self.runs:
             yield from self._of_run(run)
         yield from self._published(published.newest(self.runs))
@@ -131,7 +127,7 @@ class _Site:
         )
 
     def _front(self) -> Iterator[Part]:
-        run, _ = self._load(self.runs[0])
+        run = self._load(self.runs[0])
         index = feeds.index(
             [overview.run_value(each) for each in self._listed],
             [{"runner": page.runner.fingerprint, "page": page.path} for page in self._runners],
@@ -144,31 +140,19 @@ class _Site:
         yield [self._badge("badge.svg", run)]
         yield [self._badge(f"badge-{file_stem(server)}.svg", run, server) for server in run.heads]
 
-    def _compare(self) -> Iterator[Part]:
-        _, others = self._load(self.runs[0])
-        yield from self._parts(ComparePage(self.runs, self._detailed, others))
-
     def _of_run(self, judged: JudgedRun) -> Iterator[Part]:
-        others: tuple[CellComparison, ...] = ()
         if judged.id in self._detailed:
-            run, others = self._load(judged)
+            run = self._load(judged)
             yield from self._parts(*run_pages(run))
-            yield self._pictures(run)
         else:
             run = Run.summary(judged)
             yield from self._parts(SummaryPage(run))
         yield [self._badge(f"{run.folder}/badge.svg", run)]
-        yield [(f"{run.folder}/{compare.DATA}", compare.script(run.comparison, others))]
-
-    def _pictures(self, run: Run) -> Iterator[File]:
-        for cells in run.sets:
-            picture = Picture(run, cells)
-            yield f"{run.folder}/{cells.picture}", self._render("picture.svg", picture=picture)
 
     def _published(self, repeated: Iterable[JudgedRun]) -> Iterator[Part]:
         pages = []
         for judged in repeated:
-            run, _ = self._load(judged)
+            run = self._load(judged)
             pages.append(published.page_of(run))
             yield from self._parts(pages[-1])
         yield from self._parts(published_index.page_of(pages))
@@ -212,17 +196,16 @@ class _Site:
         return history_pages.changes(self._series, self.acknowledged, newest)
 
     @cached_property
-    def _loaded(self) -> dict[str, tuple[Run, tuple[CellComparison, ...]]]:
+    def _loaded(self) -> dict[str, Run]:
         return {}
 
-    def _load(self, judged: JudgedRun) -> tuple[Run, tuple[CellComparison, ...]]:
+    def _load(self, judged: JudgedRun) -> Run:
         """The whole run; keeps only the last one in memory, as each takes some 100 MB."""
         if judged.id not in self._loaded:
             self._loaded.clear()
             whole = judged.whole()
             why = {each.explanation.cell: each for each in whole.explained}
-            run = Run(whole.document, whole.comparison, self._known(judged), why)
-            self._loaded[judged.id] = run, whole.others
+            self._loaded[judged.id] = Run(whole.document, whole.comparison, self._known(judged), why)
         return self._loaded[judged.id]
 
     def _known(self, run: JudgedRun) -> dict[Cell, ChangePoint]:
@@ -238,4 +221,4 @@ class _Site:
         until_then = (point for id_, points in self._points.items() if id_ <= run.id for point in points)
         own = {key for key, _ in self._points[run.id] if key.cell in changed}
         found = history.of_points((key, point) for key, point in until_then if key in own)
-        return {history_pages.cell_of(series): series.changes[-1] for series in found if series.changes}
+        return {series.cell: series.changes[-1] for series in found if series.changes}

@@ -64,6 +64,7 @@ def renderer() -> Render:
         "file_stem": file_stem,
         "half_width": wording.half_width,
         "chart": svg.inline,
+        "judge_with_base": commands.judge_with_base,
         "memory": wording.memory,
         "moment": wording.moment,
         "number": numbers.number,

@@ -306,11 +306,6 @@ class CellSet:
         """Its file in the run's folder."""
         return names.workload_page(self.workload, "" if self.alone else self.dataset)
 
-    @property
-    def picture(self) -> str:
-        """The SVG file of its main chart."""
-        return f"{self.page.removesuffix('.html')}.svg"
-
     @cached_property
     def threads(self) -> tuple[int, ...]:
         """Its numbers of threads, ascending."""

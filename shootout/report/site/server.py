@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,35 +9,23 @@ from shootout.model.run import ServerRecord, SettingRecord
 from shootout.model.verdict import CellComparison, Verdict
 from shootout.report import wording
 from shootout.report.site import charts
-from shootout.report.site.downloads import CELL_COLUMNS, cell_row, cells_value
 from shootout.report.site.names import server_page
-from shootout.report.site.page import Page
+from shootout.report.site.page import CellsPage
 from shootout.report.site.run import CellSet, Run, WarningEntry, tally
 
 
 @dataclass(frozen=True)
-class ServerPage(Page):
+class ServerPage(CellsPage):
     """A server: its build, its cells, its settings."""
 
     run: Run
     record: ServerRecord
     template = "server"
-    columns = CELL_COLUMNS
 
     @property
     def path(self) -> str:
         """Named after the server."""
         return f"{self.run.folder}/{server_page(self.label)}"
-
-    @property
-    def value(self) -> object:
-        """Its cells."""
-        return cells_value(self.run.document.header, self.cells)
-
-    @property
-    def rows(self) -> Iterable[Sequence[object]]:
-        """One line per cell."""
-        return (cell_row(self.run.document.header, c, self.run.cells) for c in self.cells)
 
     @property
     def label(self) -> str:

@@ -163,7 +163,9 @@ class WorkListPage(Page):
     @cached_property
     def histories(self) -> tuple[KindHistory, ...]:
         """A line for each kind and server that was counted more than once, by equal statements and tables."""
-        found: defaultdict[tuple[str, ...], list[tuple[WorkPage, WorkChange]]] = defaultdict(list)
+        found: defaultdict[tuple[str, str, str, str, str, str], list[tuple[WorkPage, WorkChange]]] = (
+            defaultdict(list)
+        )
         for page in self.every:
             document = page.comparison.document
             tables = " ".join(dataset.key for dataset in document.datasets)
@@ -173,7 +175,9 @@ class WorkListPage(Page):
                     key = change.workload, change.kind, change.server, digest, tables, document.settings
                     found[key].append((page, change))
         return tuple(
-            KindHistory(*key[:3], tuple(changes)) for key, changes in found.items() if len(changes) > 1
+            KindHistory(workload, kind, server, tuple(changes))
+            for (workload, kind, server, *_), changes in found.items()
+            if len(changes) > 1
         )
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,8 +10,7 @@ from shootout.model.verdict import CellComparison, CellFigures, CurveComparison,
 from shootout.report import wording
 from shootout.report.site import charts
 from shootout.report.site.charts import Chart, Series
-from shootout.report.site.downloads import CELL_COLUMNS, cell_row, cells_value
-from shootout.report.site.page import Page
+from shootout.report.site.page import CellsPage
 from shootout.report.site.run import CellSet, Run, WarningEntry
 
 KILO = 1000.0
@@ -57,13 +56,12 @@ class Quotient:
 
 
 @dataclass(frozen=True)
-class WorkloadPage(Page):
+class WorkloadPage(CellsPage):
     """A workload in one run."""
 
     run: Run
     set: CellSet
     template = "workload"
-    columns = CELL_COLUMNS
 
     @property
     def path(self) -> str:
@@ -71,14 +69,9 @@ class WorkloadPage(Page):
         return f"{self.run.folder}/{self.set.page}"
 
     @property
-    def value(self) -> object:
+    def cells(self) -> Sequence[CellComparison]:
         """Its cells."""
-        return cells_value(self.run.document.header, self.set.cells)
-
-    @property
-    def rows(self) -> Iterable[Sequence[object]]:
-        """One line per cell."""
-        return (cell_row(self.run.document.header, c, self.run.cells) for c in self.set.cells)
+        return self.set.cells
 
     @property
     def name(self) -> str:

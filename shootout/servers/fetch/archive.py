@@ -12,20 +12,13 @@ from urllib.parse import unquote, urlsplit
 
 from shootout.errors import InputError, MeasureError
 from shootout.model.catalogue import Archive
-from shootout.servers.fetch.clients import Missing
 
-CLIENT = ""  # needs none
 FORM = "path:URL#sha256=HEX, with http, https or file"
 TIMEOUT_S = 60.0  # for each answer
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _WRITTEN = re.compile(r"(?P<url>(?:https?|file)://[^#\s]+)#sha256=(?P<sha256>[0-9a-f]{64})", re.IGNORECASE)
 _ENDINGS = re.compile(r"(\.tar)?(\.(gz|bz2|xz|tgz|tbz2|txz|zip|tar))?$")
-
-
-def missing() -> Missing | None:
-    """None: it needs no client."""
-    return None
 
 
 def is_url(text: str) -> bool:

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from shootout.model.value import Value
 
@@ -17,15 +16,6 @@ class Missing(Value):
 
     what: str
     install: str = ""  # the command that installs it on Debian; "": there is none
-
-
-class Client(Protocol):
-    """A module for one kind of source."""
-
-    CLIENT: str  # the command; "": it needs none
-
-    def missing(self) -> Missing | None:
-        """What it needs and this machine lacks."""
 
 
 def missing(command: str, package: str) -> Missing | None:

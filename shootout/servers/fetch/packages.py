@@ -13,15 +13,15 @@ import msgspec
 
 from shootout.errors import InputError, MeasureError
 from shootout.model.catalogue import Archive, CatalogueEntry, Debian, Maven, Npm, Source
-from shootout.servers.fetch import archive, debian, maven, npm, unpack
-from shootout.servers.fetch.clients import Client, Missing
+from shootout.servers.fetch import archive, clients, debian, registries, unpack
+from shootout.servers.fetch.clients import Missing
 from shootout.servers.fetch.unpack import ArchiveError, Destination
 from shootout.servers.locking import build_once
 
 SingleFile = Maven | Npm | Archive  # one file with a checksum
 Progress = Callable[[str], None]  # receives each step as it begins
 
-_CLIENTS: dict[type[Source], Client] = {Maven: maven, Npm: npm, Debian: debian, Archive: archive}
+_CLIENTS: dict[type[Source], str] = {Maven: "mvn", Npm: "npm", Debian: debian.CLIENT, Archive: ""}
 
 
 def no_progress(now: str) -> None:
@@ -53,14 +53,6 @@ def fetch(
     raise _failure(name, failures)
 
 
-def fetch_archive(
-    url: str, sha256: str, cache: Path, held: ExitStack | None = None, progress: Progress = no_progress
-) -> Path:
-    """Like `fetch`, for an archive."""
-    source = Archive(url=url, sha256=sha256)
-    return fetch_source(archive.name(url), source, cache, held, progress)
-
-
 def fetch_source(
     name: str, source: Source, cache: Path, held: ExitStack | None = None, progress: Progress = no_progress
 ) -> Path:
@@ -77,12 +69,20 @@ def target(name: str, source: Source, cache: Path) -> Path:
 
 def client(source: Source) -> str:
     """The client that downloads it; "": it needs none."""
-    return _CLIENTS[type(source)].CLIENT
+    return _CLIENTS[type(source)]
 
 
 def missing(source: Source) -> Missing | None:
     """What the source needs and this machine lacks."""
-    return _CLIENTS[type(source)].missing()
+    match source:
+        case Maven():
+            return clients.missing("mvn", "maven")
+        case Npm():
+            return clients.missing("npm", "npm")
+        case Debian():
+            return debian.missing(source.distribution)
+        case Archive():
+            return None
 
 
 def describe(source: Source) -> str:
@@ -122,7 +122,10 @@ def _build(source: Source, progress: Progress, directory: Path) -> None:
         progress(f"unpacking {describe(source)}")
         debian.unpack(debs, source, directory)
     else:
-        file = _download(source, downloads)
+        if isinstance(source, Archive):
+            file = archive.download(source, downloads)
+        else:
+            file = registries.download(source, downloads)
         progress(f"unpacking {describe(source)}")
         _verify(file, source)
         _unpack(file, source, directory)
@@ -131,16 +134,6 @@ def _build(source: Source, progress: Progress, directory: Path) -> None:
         raise InputError(f"{describe(source)}: no file in `folder` matches {', '.join(unmatched)}")
     if isinstance(source, Archive) and not source.folder:
         _flatten(directory)
-
-
-def _download(source: SingleFile, directory: Path) -> Path:
-    match source:
-        case Maven():
-            return maven.download(source, directory)
-        case Npm():
-            return npm.download(source, directory)
-        case Archive():
-            return archive.download(source, directory)
 
 
 def _verify(file: Path, source: SingleFile) -> None:

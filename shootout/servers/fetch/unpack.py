@@ -69,7 +69,6 @@ class Destination:
         return target
 
     def folder(self, where: str) -> None:
-        """Make a folder."""
         (self._directory / where).mkdir(parents=True, exist_ok=True)
 
     def file(self, where: str, content: IO[bytes], *, runs: bool) -> None:

@@ -125,11 +125,14 @@ def entries_of(path: Path) -> list[ElementTree.Element]:
     return ElementTree.parse(path).getroot().findall(f"{ATOM}entry")
 
 
-def opened(browser: Browser, page: Path, width: int = 1440, scheme: str = "light") -> tuple[Page, list[str]]:
-    """The page, and all that it complained of or asked of others."""
+def opened(
+    browser: Browser, page: Path, width: int = 1440, scheme: str = "light", before: str = ""
+) -> tuple[Page, list[str]]:
+    """The page, and all that it complained of or asked of others; `before`: a script that runs first."""
     tab = browser.new_page(
         viewport={"width": width, "height": 900}, color_scheme="dark" if scheme == "dark" else "light"
     )
+    tab.add_init_script(before)
     faults: list[str] = []
     tab.on("console", lambda message: faults.append(f"console: {message.text}"))
     tab.on("pageerror", lambda error: faults.append(f"error: {error}"))

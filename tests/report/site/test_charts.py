@@ -8,8 +8,10 @@ from shootout.model.verdict import ScalingLaw
 from shootout.report.site import charts
 from shootout.report.site.charts import MARKERS, Chart, Series
 from tests import builders
-from tests.report.site.test_workload_svg import MARIADB, MYSQL, NINE, nine
 
+MYSQL = ("mysql-5.5.34", "mysql-5.6.24", "mysql-5.7.22", "mysql-8.0.33", "mysql-9.7")
+MARIADB = ("mariadb-10.1.23", "mariadb-10.5", "mariadb-10.11", "mariadb-11.8")
+NINE = (*MYSQL, *MARIADB)
 SERIES = (Series(builders.BASE, 0), Series(builders.HEAD, 1))
 
 
@@ -78,7 +80,7 @@ def test_slices_are_interrupted_between_starts() -> None:
 
 
 def test_more_servers_than_colours_look_like_their_families() -> None:
-    servers = nine().header.servers
+    servers = [builders.a_server(label, family=label.partition("-")[0]) for label in NINE]
     series = charts.series_of(servers)
     shades = {label: one.color for label, one in series.items()}
     assert [shades[label] for label in MYSQL] == [f"--mysql-{number}" for number in (1, 2, 4, 5, 6)]

@@ -5,10 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -167,16 +164,6 @@ def test_feed_and_badges_are_whole_documents_of_xml(built: Path) -> None:
         assert len(text) < 200_000 or path.name == "feed.xml"
 
 
-def test_the_scripts_beside_runs_are_one_call_each(built: Path) -> None:
-    for path in built.rglob("ratios.js"):
-        text = path.read_text("utf-8")
-        assert text.startswith("shootout.loaded({")
-        assert text.endswith("});\n")
-        json.loads(text.removeprefix("shootout.loaded(").removesuffix(");\n"))
-        assert "<" not in text
-        assert len(text) < 100_000
-
-
 def test_markdown_has_no_markup_but_ours(results: Path) -> None:
     for path in journal.find(results):
         text = markdown.summary(compare.compare(journal.read(path)))
@@ -198,34 +185,6 @@ def test_the_terminal_obeys_nobody(results: Path) -> None:
         assert "␛[31mred" in text or LONG[:50] in text
 
 
-def test_junit_is_read_by_others(tmp_path: Path) -> None:
-    """As the suites fail: with the reason as it is, in items that are named after the cell."""
-    suite = tmp_path / "test_suite.py"
-    suite.write_text(
-        "import pytest\n"
-        f"NASTY = {NASTY!r}\n"
-        "@pytest.mark.parametrize('cell', [NASTY, 'x' * 1_000_000], ids=[NASTY, 'long'])\n"
-        "def test_oltp_read_only(cell):\n"
-        "    assert not cell, cell\n"
-    )
-    report = tmp_path / "junit.xml"
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        f"--junit-xml={report}",
-        str(suite),
-    ]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, env=dict(os.environ), check=False)
-    assert done.returncode == 1
-    cases = list(ElementTree.parse(report).getroot().iter("testcase"))
-    assert len(cases) == 2
-    assert all(case.find("failure") is not None for case in cases)
-
-
 def test_an_endless_text_has_an_end() -> None:
     assert wording.visible(LONG).endswith("… and 980\u202f000 more characters")
     assert wording.visible("short") == "short"
@@ -234,7 +193,6 @@ def test_an_endless_text_has_an_end() -> None:
 @pytest.mark.browser
 def test_nothing_runs_in_a_browser(built: Path, chromium: Browser) -> None:
     for page in (
-        built / "compare.html",
         built / "history.html",
         built / "index.html",
         built / "runs/index.html",
@@ -251,8 +209,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_hostile_text_stays_text(hostile: Path) -> None:
-    # The site's, of its history, comparison and runner, the run's, of workloads, servers, cells.
-    assert len(pages(hostile)) == 4 + 4 + 3 + 1 + 2 + 4
+    # The site's, of its history and runner, the run's, of workloads, servers, cells.
+    assert len(pages(hostile)) == 4 + 3 + 3 + 1 + 2 + 4
     for page in pages(hostile):
         text = page.read_text("utf-8")
         document = Document(text)

@@ -6,7 +6,6 @@ import csv
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from shootout.analysis import compare
 from shootout.document import journal
@@ -14,7 +13,6 @@ from shootout.inputs import matrix
 from shootout.model.run import RunDocument, Warning
 from shootout.report import judgement_cache, site
 from shootout.report.judgement_cache import JudgedRun
-from shootout.report.site import compare as compare_page
 from shootout.report.site import runner
 from tests import builders
 from tests.document.test_merge import BLOCKS, HEAD, merged, saved
@@ -95,20 +93,3 @@ def test_a_cell_has_the_machine_that_measured_it(built: Path, whole: RunDocument
     assert measured_by == {
         (block.workload, block.threads): f"runner{int(block in theirs)}" for block in BLOCKS
     }
-
-
-def test_two_runs_compare_where_one_runner_measured_both(judged: JudgedRun, whole: RunDocument) -> None:
-    """The next run swaps the shards: every cell is on another runner."""
-    swapped = {runner.fingerprint: other for runner, other in zip(RUNNERS, RUNNERS[::-1], strict=True)}
-    parts = tuple(replace(part, runner=swapped[part.runner.fingerprint]) for part in whole.header.parts)
-    header = replace(whole.header, run="20261127T024100Z-7f3a", parts=parts)
-    later = replace(whole, header=header)
-    moved = judgement_cache.in_memory(later, compare.compare(later))
-    again = replace(header, run="20261128T024100Z-7f3a", parts=whole.header.parts)
-    as_before = judgement_cache.in_memory(
-        replace(whole, header=again), compare.compare(replace(whole, header=again))
-    )
-    for newest, before in ((moved, None), (as_before, judged)):
-        page = compare_page.ComparePage(runs=(newest, judged), detailed=frozenset(), others=())
-        assert page.before is before
-    assert len(page.steps) == len([c for c in judged.comparison.cells if c.ratio])

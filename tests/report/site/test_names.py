@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shootout.model.plan import Cell
-from shootout.report import site
+from shootout.paths import file_stem
+from shootout.report.site.names import cell_stem
 
 labels = st.text(min_size=1, max_size=120)
 
@@ -18,7 +19,7 @@ cells = st.builds(Cell, workload=labels, dataset=labels, server=labels, threads=
 
 @given(st.lists(cells, min_size=2, max_size=6, unique=True))
 def test_distinct_cells_have_distinct_and_safe_file_names(found: list[Cell]) -> None:
-    stems = [site.cell_stem(cell) for cell in found]
+    stems = [cell_stem(cell) for cell in found]
     assert len({stem.lower() for stem in stems}) == len(found)
     assert all(re.fullmatch(r"[A-Za-z0-9._~-]{1,100}", stem) for stem in stems)
 
@@ -32,7 +33,7 @@ def test_distinct_cells_have_distinct_and_safe_file_names(found: list[Cell]) -> 
     )
 )
 def test_distinct_runs_have_distinct_and_safe_folders(found: list[str]) -> None:
-    stems = [site.file_stem(run) for run in found]
+    stems = [file_stem(run) for run in found]
     assert len(set(stems)) == len(found)
     assert all(re.fullmatch(r"[A-Za-z0-9._~-]{1,101}", stem) and not stem.startswith(".") for stem in stems)
 
@@ -42,4 +43,4 @@ def test_names_that_only_look_alike_do_not_collide() -> None:
         return Cell(workload="w", dataset="d", server=server, threads=1)
 
     names = ["path:/opt/a@x", "path:/opt/a#x", "path:/opt/a/x", "path--opt-a-x"]
-    assert len({site.cell_stem(cell(name)) for name in names}) == len(names)
+    assert len({cell_stem(cell(name)) for name in names}) == len(names)

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shootout.analysis import compare
+from shootout.analysis import acknowledgements, compare
 from shootout.model.plan import Policy
 from shootout.model.run import FailureRecord, RunDocument
 from shootout.model.verdict import Acknowledgement
@@ -65,7 +65,7 @@ def test_an_acknowledged_regression_is_told_apart_among_many_servers() -> None:
     known = Acknowledgement(
         workload="*", server="b", at_most=0.9, expires=date(2027, 1, 1), owner="ann", reason="known"
     )
-    run = Run(document, compare.compare(document, acknowledged=[known]))
+    run = Run(document, acknowledgements.applied(compare.compare(document), [known]))
     text = rendered(run)["index.html"]
     (row,) = re.findall(r'<tr><th scope="row">1</th>(.*?)</tr>', text, flags=re.DOTALL)
     assert re.findall(r'<td class="(.*?)">', row) == ["regressed x2", "regressed x3 accepted"]

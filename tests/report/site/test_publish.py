@@ -79,19 +79,6 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
             a_site([builders.a_result()], out)
 
 
-def test_a_failed_build_changes_nothing(tmp_path: Path) -> None:
-    index = a_site([builders.a_result()], tmp_path)
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    document, comparison = builders.a_result()
-    first, *rest = document.starts
-    broken = tuple(msgspec.structs.replace(s, latencies="no histogram") for s in first.samples)
-    starts = (msgspec.structs.replace(first, samples=broken), *rest)
-    with pytest.raises(ValueError, match=r".*"):
-        a_site([(msgspec.structs.replace(document, starts=starts), comparison)], tmp_path)
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
-    assert index in before
-
-
 def test_nothing_to_show_and_a_run_given_twice(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="create one with `shootout run`"):
         a_site([], tmp_path)

@@ -82,85 +82,56 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built(tmp_path_factory.mktemp("published"), *documents).parent
 
 
-def test_a_table_of_servers_by_threads(tmp_path: Path) -> None:
+FIGURES = "Published and measured throughput, relative to {}"
+
+
+def figures(folder: Path, document: RunDocument) -> dict[tuple[str, str, str], tuple[str, str]]:
+    """The published and the measured figure by server, workload and threads."""
+    tables = page(folder, document)
+    publication = published.load(document.header.profile.published or "")
+    _, *rows = tables.found[FIGURES.format(publication.reference)]
+    return {(server, workload, threads): (theirs, ours) for server, workload, threads, theirs, ours in rows}
+
+
+def test_published_and_measured_figures_stand_side_by_side(tmp_path: Path) -> None:
     document = a_repetition("scaling", starts=2, threads="1,64", failing=["mysql-5.7.22"])
-    tables = page(tmp_path, document)
-    theirs = tables.rows("Published, transactions/s")
-    assert theirs["server"] == ["1", "64", "4096"]
-    assert theirs["MySQL 5.0.15"] == ["163 +8.7 %", "1 237 −58.5 %", "error"]
-    assert theirs["Percona 5.6.21, thread pool"] == [
-        "–",
-        "–",
-        "295.4 ×32.6",
-    ]
-    ours = tables.rows("Measured, transactions/s in oltp_read_write")
-    assert ours["server"] == ["1", "64", "4096"]
-    assert ours["MySQL 5.0.15 not available here"] == ["not available here"] * 3
-    assert ours["MySQL 5.7.4 stand-in: mysql-5.7.22"] == ["error", "error", "not measured"]
-    one, many, most = ours["MySQL 5.6.20 stand-in: mysql-5.6.24"]
-    assert one.endswith("%")
-    assert many.endswith("%")
-    assert most == "not measured"
+    found = figures(tmp_path, document)
+
+    def of(server: str, threads: int) -> tuple[str, str]:
+        return found[server, "oltp_read_write", str(threads)]
+
+    assert of("MySQL 5.0.15 not available here", 1) == ("+8.7 % 163", "–")
+    assert of("MySQL 5.0.15 not available here", 4096) == ("error", "–")
+    assert of("MySQL 5.7.4 stand-in: mysql-5.7.22", 1) == ("−3.3 % 145", "error")
+    pool = "Percona 5.6.21, thread pool stand-in: mariadb-10.1.23@scaling-thread-pool"
+    assert of(pool, 4096) == ("×32.6 295", "–")
+    theirs, ours = of("MySQL 5.6.20 stand-in: mysql-5.6.24", 64)
+    assert theirs == "−5.9 % 2 801"
+    assert "%" in ours
+    reference = "MySQL 5.5.39 stand-in: mysql-5.5.34"
+    assert "%" not in "".join(of(reference, 1))
+    assert of(reference, 1)[0] == "150"
 
 
-def test_a_table_of_threads_by_servers(tmp_path: Path) -> None:
-    tables = page(tmp_path, a_repetition("shootout", starts=2, threads="1,64"))
-    theirs = tables.rows("Published, transactions/s")
-    assert theirs["threads"][-1] == "5.6.2"
-    assert theirs["1"] == [
-        "685.52 +29.1 %",
-        "639.73 +20.5 %",
-        "596.01 +12.2 %",
-        "593.51 +11.8 %",
-        "531.07",
-        "525.8 −1.0 %",
-    ]
-    ours = tables.rows("Measured, transactions/s in oltp_read_write")
-    assert ours["threads"][:6] == [
-        "4.1 not available here",
-        "5.0 not available here",
-        "5.1 not available here",
-        "5.1 + InnoDB plugin not available here",
-        "5.5 stand-in: mysql-5.5.34",
-        "5.6.2 stand-in: mysql-5.6.24",
-    ]
-    assert ours["threads"][6:10] == [
-        f"{label} not published" for label in ("mysql-5.7.22", "mysql-9.7", "mariadb-10.1.23", "mariadb-11.8")
-    ]
-    assert list(ours)[1:] == ["1", "2", "4", "8", "16", "32", "64"]
-    assert ours["2"] == ["not available here"] * 4 + ["not measured"] * 6
-    assert "path:percona-5.5" not in " ".join(ours["threads"])  # nor was it published: a sentence names it
+def test_servers_beyond_the_published_ones_are_shown(tmp_path: Path) -> None:
+    found = figures(tmp_path, a_repetition("shootout", starts=2, threads="1,64"))
+    theirs, ours = found["mariadb-11.8 not published", "oltp_read_write", "64"]
+    assert theirs == "–"
+    assert "%" in ours
+    assert ("mariadb-11.8 not published", "oltp_read_write", "2") not in found  # neither has a figure
     text = (tmp_path / "published" / "shootout.html").read_text("utf-8")
-    assert "Not available here: path:percona-5.5." in text
-    assert "mariadb-10.1.23, mariadb-11.8: measured here." in " ".join(Document(text).text.split())
+    assert "Without figures: path:percona-5.5." in text
 
 
-def test_a_table_of_peaks(tmp_path: Path) -> None:
-    tables = page(tmp_path, a_repetition("history", starts=2, threads="1,4,64"))
-    theirs = tables.rows("Published")
-    assert theirs["5.4.1 2009-06-22"] == ["4 795 @ 16", "3 193 @ 14", "1.50"]
-    assert theirs["4.1.25 2008-12-01"] == [
-        "3 959 @ 16 −17.4 %",
-        "2 124 @ 10 −33.5 %",
-        "1.86",
-    ]
-    ours = tables.rows("Measured")
-    read_only, read_write, quotient = ours["5.4.1 2009-06-22, stand-in: mysql-5.5.34"]
-    assert read_only.endswith(" @ 4")
-    assert read_write.endswith(" @ 4")
-    assert quotient == "2.00" or quotient.startswith(("1.9", "2.0"))
+def test_published_peaks_stand_beside_measured_peaks(tmp_path: Path) -> None:
+    def tps(label: str, workload: str, threads: int) -> float:
+        return (1000.0 if label == "mysql-5.5.34" else 800.0) / abs(threads - 5)
 
-
-def test_a_table_of_reports(tmp_path: Path) -> None:
-    document = a_repetition("flavours", lambda *cell: 500.0, starts=2, spread=0.0, threads="12")
-    tables = page(tmp_path, document)
-    theirs = tables.rows("Published")
-    assert theirs["transactions/s"][:3] == ["586.74 +48.1 %", "630.04 +59.0 %", "396.24"]
-    assert theirs["latency min/avg/max/95 %, ms"][2] == "4.94/30.27/374.18/63.7"
-    ours = tables.rows("Measured")
-    shown = float("".join(ours["read and write requests/s"][0].split("\u202f")).replace(" ", ""))
-    assert shown == pytest.approx(18 * 500, rel=0.01)
-    assert ours["transactions/s"][4] == "not in this run"
+    document = a_repetition("history", tps, starts=2, spread=0.0, threads="1,4,64")
+    found = figures(tmp_path, document)
+    assert found["5.4.1 stand-in: mysql-5.5.34", "oltp_read_only", "peak"] == ("4 795", "1 000")
+    assert found["6.0.11 stand-in: mysql-5.6.24", "oltp_read_only", "peak"] == ("−4.8 % 4 566", "−20.0 % 800")
+    assert found["4.1.25 not available here", "oltp_read_write", "peak"] == ("−33.5 % 2 124", "–")
 
 
 def test_claims_stand_with_their_intervals(tmp_path: Path) -> None:
@@ -169,15 +140,23 @@ def test_claims_stand_with_their_intervals(tmp_path: Path) -> None:
 
     tables = page(tmp_path, a_repetition("shootout", tps, starts=3, threads="1,32"))
     claims = tables.rows("Published claims and their outcomes on this machine")
-    outcome, factor, figures = claims["With one thread every new version is slower than the one before"]
-    assert (outcome, factor) == ("✓ holds", "–")
-    assert figures.startswith("5.6.2 over 5.5: −20")
+    outcome, theirs, ours = claims["With one thread 5.6.2 is slower than 5.5"]
+    assert (outcome, theirs) == ("✓ holds", "−1.0 %")
+    assert ours.startswith("5.6.2 over 5.5 at 1 thread: −20")
     (many,) = (
         text for text in claims if text.startswith("With many threads the InnoDB plugin gives up to 1.7")
     )
-    outcome, factor, figures = claims[many]
-    assert (outcome, factor) == ("? cannot be told", "×1.65")
-    assert "not available here" in figures
+    outcome, theirs, ours = claims[many]
+    assert (outcome, theirs) == ("? cannot be told", "+65.2 %")
+    assert "not available here" in ours
+
+
+def test_statements_that_no_run_tests_are_quoted(tmp_path: Path) -> None:
+    page(tmp_path, a_repetition("engines", starts=2, threads="4"))
+    text = (tmp_path / "published" / "engines.html").read_text("utf-8")
+    assert "not tested here: “The best I/O scheduler differs by engine and version.”" in " ".join(
+        Document(text).text.split()
+    )
 
 
 @pytest.mark.slow
@@ -229,7 +208,7 @@ def test_each_comparison_is_repeated_by_the_profile_of_its_name(name: str) -> No
     assert made.profile.published == name
 
 
-def test_claims_and_tables_are_there_for_machines(tmp_path: Path) -> None:
+def test_claims_and_figures_are_there_for_machines(tmp_path: Path) -> None:
     document = a_repetition("shootout", starts=3, threads="1,32")
     built(tmp_path, document)
     value = json.loads((tmp_path / "published" / "shootout.json").read_bytes())
@@ -237,14 +216,15 @@ def test_claims_and_tables_are_there_for_machines(tmp_path: Path) -> None:
     assert [(each["claim"]["name"], each["outcome"]) for each in value["claims"]] == [
         (each.claim.name, each.outcome) for each in judged
     ]
-    assert [table["caption"] for table in value["tables"]] == [
-        "Published, transactions/s", "Measured, transactions/s in oltp_read_write",
-    ]  # fmt: skip
+    row = next(row for row in value["figures"] if (row["server"], row["threads"]) == ("5.6.2", 1))
+    assert row["published"]["tps"] == 525.8
+    assert row["published"]["ratio"]["estimate"] == pytest.approx(525.8 / 531.07)
+    assert row["measured"]["ratio"]["estimate"] > 0
     with (tmp_path / "published" / "shootout.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert {row["claim"] for row in rows} == {each.claim.name for each in judged}
-    told = [each for each in judged for _ in each.contrasts or (None,)]
-    assert [row["outcome"] for row in rows] == [str(each.outcome) for each in told]
+    assert [(row["claim"], row["outcome"]) for row in rows] == [
+        (each.claim.name, str(each.outcome)) for each in judged
+    ]
     with (tmp_path / "published" / "index.csv").open(encoding="utf-8", newline="") as file:
         states = {row["name"]: row["run"] for row in csv.DictReader(file)}
     assert states == {name: document.header.run if name == "shootout" else "" for name in NAMES}
@@ -259,7 +239,7 @@ def test_pages_are_drawn_whole_at_every_width(everything: Path) -> None:
         tab = browser.new_page()
         faults: list[str] = []
         tab.on("pageerror", lambda error: faults.append(str(error)))
-        for name in ("index", "engines", "flavours", "history", "scaling"):  # one of each shape
+        for name in ("index", "engines", "flavours", "history", "scaling"):
             tab.goto((everything / "published" / f"{name}.html").as_uri())
             charts = tab.locator(".chart")
             # A list has none, and one number of threads makes no curve.

@@ -26,7 +26,7 @@ def test_old_runs_are_archived_and_the_newest_of_each_runner_is_not(
     out = site.build(runs, tmp_path).parent
     old = out / "runs" / weeks[-3].id
     assert sorted(path.name for path in old.iterdir()) == [
-        "badge.svg", "index.csv", "index.html", "index.json", "ratios.js",
+        "badge.svg", "index.csv", "index.html", "index.json",
     ]  # fmt: skip
     text = " ".join((old / "index.html").read_text("utf-8").split())
     assert "This run is archived" in text

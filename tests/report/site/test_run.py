@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from shootout.model.run import Warning
 from shootout.report.site.run import Run
@@ -10,6 +11,8 @@ from tests import builders
 from tests.report.site.pages import (
     rendered,
 )
+
+ONE_WORKLOAD = builders.a_header(workloads=["oltp_read_write"], threads=[1, 8])
 
 
 def test_a_workload_sums_the_warnings_that_stand_with_all_cells() -> None:
@@ -27,3 +30,24 @@ def test_a_workload_sums_the_warnings_that_stand_with_all_cells() -> None:
     assert f"{len(cells)} cells,<wbr> for instance</strong> ± 0 %" in workload
     assert 'cells.html#warnings"' in workload
     assert made["cells.html"].count("<code>wide</code>") == len(cells)
+
+
+def test_bands_are_the_intervals_of_verdicts_around_the_lines() -> None:
+    (cells,) = Run(*builders.a_result(builders.a_run(ONE_WORKLOAD, failing=False))).sets
+    for drawn, c in zip(cells.with_change_intervals, cells.cells, strict=True):
+        assert drawn.figures
+        assert c.figures
+        tps = drawn.figures.tps
+        assert tps.estimate == c.figures.tps.estimate
+        if c.ratio is None:
+            assert tps.low == tps.estimate == tps.high
+        else:
+            assert (tps.low / tps.estimate, tps.high / tps.estimate) == pytest.approx(
+                (c.ratio.low / c.ratio.estimate, c.ratio.high / c.ratio.estimate)
+            )
+
+
+def test_without_a_base_bands_are_the_throughputs_own() -> None:
+    alone = builders.a_header([builders.BASE], ["oltp_read_write"], [1, 8])
+    (cells,) = Run(*builders.a_result(builders.a_run(alone))).sets
+    assert cells.with_change_intervals == cells.cells

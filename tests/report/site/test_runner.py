@@ -11,7 +11,6 @@ import pytest
 from shootout.model.history import LedgerEntry
 from shootout.model.verdict import Verdict
 from shootout.report.judgement_cache import JudgedRun
-from shootout.report.site import compare as compare_page
 from shootout.report.site import runner
 from tests.report.site.pages import csv_rows
 from tests.report.site.weeks import a_week
@@ -61,12 +60,8 @@ def test_power_is_drawn_of_kinds_that_differ(
         assert kind.floor == pytest.approx(1 - math.exp(-bar), rel=1e-3)
 
 
-def test_runners_are_apart(weeks: list[JudgedRun], tmp_path: Path) -> None:
+def test_runners_are_apart(weeks: list[JudgedRun]) -> None:
     other = a_week(30, fingerprint="another")
     assert [page.path for page in runner.pages([other, *weeks[::-1]])] == [
         "runner-another.html", "runner-5e7c0f2a91d4.html",
     ]  # fmt: skip
-    runs = (other, *weeks[::-1])
-    page = compare_page.ComparePage(runs=runs, detailed=frozenset(), others=())
-    assert page.before is None
-    assert page.steps == ()

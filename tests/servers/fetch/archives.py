@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shootout.model.catalogue import Archive
-from shootout.servers.fetch import packages
+from shootout.servers.fetch import archive, packages
 
 
 def an_archive(path: Path, *names: str) -> Archive:
@@ -23,7 +23,7 @@ def an_archive(path: Path, *names: str) -> Archive:
 
 
 def fetch_archive(source: Archive, cache: Path) -> Path:
-    return packages.fetch_archive(source.url, source.sha256, cache)
+    return packages.fetch_source(archive.name(source.url), source, cache)
 
 
 def directories(cache: Path) -> list[str]:

@@ -1,0 +1,38 @@
+"""The judge: which A/A cells it knows, and what it compares with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import structs
+
+from shootout.analysis import compare, ledger
+from shootout.model.run import RunHeader
+from shootout.report.judge import Judge
+from tests.analysis.builders import a_document, an_entry, starts_of
+
+NOISY = structs.replace(an_entry(0.2), run="r1")
+READ = a_document(starts_of(-10))
+
+
+def a_header(run: str) -> RunHeader:
+    return structs.replace(READ.header, run=run)
+
+
+def test_only_a_a_cells_of_earlier_runs_count(tmp_path: Path) -> None:
+    ledger.append(tmp_path / ledger.FOLDER, READ.header.runner.fingerprint, [NOISY])
+    for run, known in (("r0", 0), ("r1", 0), ("r2", 1)):
+        assert len(Judge(tmp_path).earlier(a_header(run))) == known
+    later = structs.replace(READ, header=a_header("r2"))
+    entries = Judge(tmp_path).earlier(later.header)
+    assert Judge(tmp_path).compare(later) == compare.compare(later, ledger_entries=entries)
+    assert Judge(tmp_path).compare(later) != compare.compare(later)
+    assert Judge(tmp_path).compare(later, "b") == compare.compare(later, None, "b", entries)
+
+
+def test_a_digest_changes_with_the_entries_of_earlier_runs_only(tmp_path: Path) -> None:
+    runner = READ.header.runner.fingerprint
+    before = [Judge(tmp_path).digest_before(run, runner) for run in ("r1", "r2")]
+    ledger.append(tmp_path / ledger.FOLDER, runner, [NOISY])
+    after = [Judge(tmp_path).digest_before(run, runner) for run in ("r1", "r2")]
+    assert [then == now for then, now in zip(before, after, strict=True)] == [True, False]
