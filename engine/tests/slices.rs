@@ -65,10 +65,11 @@ fn transactions_are_counted_exactly() {
     for transactions in [1, 7, 100] {
         let tally = engine.slice(0, Course::counted(transactions), TIMEOUT, &|| true).unwrap();
         assert_eq!(
-            (tally.completed, tally.reads, tally.other),
+            (tally.completed, tally.writes, tally.other),
             (transactions, transactions, 2 * transactions)
         );
     }
+    drop(engine);
     assert_eq!(server.received_texts().len(), 3 * 108);
 }
 
