@@ -11,11 +11,13 @@ from shootout.report import wording
 from shootout.report.github.markdown import escaped
 
 COLUMNS = ("workload", "kind", "server", "base", "instructions", "change", "interval", "spread", "verdict")
-FAILING = (Verdict.REGRESSED, Verdict.FAILED)
+HEADS_MAX = 2  # with a sentence of their own
 
 
 def headline(comparison: WorkComparison) -> str:
-    """The result in one sentence for each head."""
+    """The result in one sentence for each head; in one for all of them, if there are many."""
+    if len(heads(comparison)) > HEADS_MAX:
+        return _of_all(comparison)
     return " ".join(_of_head(comparison, head) for head in heads(comparison)) or "One server, counted."
 
 
@@ -97,6 +99,16 @@ def markdown(comparison: WorkComparison) -> str:
     lines += [f"| {' | '.join(map(escaped, row(change)))} |" for change in shown(comparison)]
     lines += ["", *(f"- {escaped(failure)}" for failure in failures(comparison))]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _of_all(comparison: WorkComparison) -> str:
+    changes = shown(comparison)
+    worse, better = (len(_named(changes, verdict)) for verdict in (Verdict.REGRESSED, Verdict.IMPROVED))
+    base = comparison.document.servers[0].label
+    return (
+        f"{len(heads(comparison))} servers against {base}: more instructions in {worse} of {len(changes)} "
+        f"comparisons, fewer in {better}."
+    )
 
 
 def _of_head(comparison: WorkComparison, head: str) -> str:

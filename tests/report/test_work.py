@@ -28,6 +28,12 @@ def test_the_headline_counts_kinds() -> None:
     assert work.headline(compared(1.0)).endswith("for 0 of 4 kinds, fewer for 0.")
 
 
+def test_many_servers_have_one_sentence() -> None:
+    heads = {f"head{number}": times(1.1) for number in range(3)}
+    found = work.headline(verdicts.compare(document({"base": BASE, **heads})))
+    assert found == "3 servers against base: more instructions in 12 of 12 comparisons, fewer in 0."
+
+
 def test_a_single_server_shows_its_counts() -> None:
     alone = verdicts.compare(document({"base": BASE}))
     assert work.headline(alone) == "One server, counted."

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from shootout import numbers
 from shootout.model.verdict import Verdict
-from shootout.model.work import WorkChange, WorkComparison
+from shootout.model.work import FRAME, WorkChange, WorkComparison
 from shootout.paths import file_stem
 from shootout.report import work
 from shootout.report.site.charts import NAME_MAX, Axis, Chart, Line, Series, readouts
@@ -87,9 +87,12 @@ class WorkPage(Page):
         return {name: tuple(rows) for name, rows in found.items()}
 
     def chart(self, workload: str) -> tuple[Chart, tuple[Series, ...]]:
-        """Instructions relative to the base from server to server, one line for each kind."""
+        """Instructions relative to the base from server to server, one line for each kind.
+
+        Without commits: they vary by so much more that the other lines would be flat.
+        """
         lines = []
-        for number, row in enumerate(self.tables[workload]):
+        for number, row in enumerate(row for row in self.tables[workload] if row.kind != FRAME):
             ratios = {change.server: change.ratio.estimate for change in row.changes if change.ratio}
             points = [(float(place), ratios.get(label)) for place, label in enumerate(self.servers)]
             lines.append(Line(Series(row.kind, number), ((0.0, 1.0), *points[1:])))
