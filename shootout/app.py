@@ -29,7 +29,7 @@ from shootout.measure import work as work_
 from shootout.measure.campaign import Observe
 from shootout.measure.explain import Question
 from shootout.measure.plan import Plan, bind
-from shootout.model.history import HistorySeries, Regression
+from shootout.model.history import Baseline, HistorySeries, Regression
 from shootout.model.plan import Cell, ServerReference
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Acknowledgement, ClaimResult, Comparison, Verdict
@@ -176,8 +176,8 @@ def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **place
     return msgspec.json.encode(found | ({"claims": results} if results else {}))
 
 
-def accept(document: Path, folder: Path, anchor: str | None) -> tuple[Path, ...]:
-    """Store a run's results as baselines; returns their files."""
+def accept(document: Path, folder: Path, anchor: str | None) -> dict[Path, Baseline]:
+    """Store a run's results as baselines; returns them by file."""
     comparison = Judge(document.parent).compare(journal.read(document), anchor)
     return baseline.accept(folder, baseline.of(comparison))
 

@@ -15,7 +15,7 @@ import msgspec
 from rich.console import Console
 
 from shootout import __version__, app, harness
-from shootout.analysis import gate, work
+from shootout.analysis import baseline, gate, work
 from shootout.app import Conclusion, Request
 from shootout.document import work as documents
 from shootout.errors import InputError, MeasureError
@@ -38,7 +38,7 @@ from shootout.measure import session
 from shootout.model.verdict import Comparison
 from shootout.model.work import WorkComparison
 from shootout.paths import FIXTURES, REPORTS, cache_folder
-from shootout.report import terminal
+from shootout.report import terminal, wording
 from shootout.report.github import http, issues, markdown, webhook
 from shootout.report.github.repository import Repository
 from shootout.servers import cache, catalogue, dsn, reference
@@ -184,8 +184,15 @@ def _compare(args: argparse.Namespace) -> int:
 
 
 def _baseline_accept(args: argparse.Namespace) -> int:
-    paths = [str(path) for path in app.accept(args.document, args.to, args.anchor)]
-    return _print_lines(args, "accepted", paths)
+    stored = app.accept(args.document, args.to, args.anchor)
+    if args.json:
+        return _print_lines(args, "accepted", [str(path) for path in stored])
+    for path, accepted in stored.items():
+        print(path)
+        for cell in accepted.cells:
+            name = f"{accepted.workload.name}, {wording.threads(cell.threads)}: {cell.server}"
+            print(f"    {name} is {baseline.ratio_text(cell, accepted.anchor)}")
+    return 0
 
 
 def _history(args: argparse.Namespace) -> int:

@@ -9,8 +9,10 @@ from typing import NamedTuple
 import pytest
 
 from shootout.app import Conclusion, Request
+from shootout.document import resume
 from shootout.errors import InputError, MeasureError
 from shootout.paths import ROOT, SUITES
+from shootout.report import commands
 
 INTERRUPTED = 130
 REQUEST = pytest.StashKey[Request]()
@@ -72,8 +74,18 @@ class _Reporter:
         if isinstance(excinfo.value, KeyboardInterrupt):
             self.interrupted = True
             print("shootout: interrupted; all servers are stopped", file=sys.stderr)
+            if (command := self._go_on()) is not None:
+                print(f"What was measured is kept. This goes on: {command}", file=sys.stderr)
         else:
             print(f"shootout: {excinfo.value}", file=sys.stderr)
+
+    def _go_on(self) -> str | None:
+        """The command that continues the run; None if nothing was measured yet."""
+        given = self.request.plan.given
+        found = resume.find(self.request.out / "results", given.get("--shard"), lambda reason: None)
+        if found is None or resume.is_finished(found[1]):
+            return None
+        return commands.go_on({**given, "--out": str(self.request.out)})
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         self._show(report, report.failed)

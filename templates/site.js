@@ -11,6 +11,25 @@
   const systemDark = matchMedia("(prefers-color-scheme: dark)");
   const isDark = () => (root.dataset.scheme ?? (systemDark.matches ? "dark" : "light")) === "dark";
 
+  function newButton(text, onClick) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = text;
+    button.addEventListener("click", onClick);
+    return button;
+  }
+
+  /** A search box and, after it, room for what it found. */
+  function searchLine(placeholder, label) {
+    const [line, input, count] = ["label", "input", "output"].map((name) => document.createElement(name));
+    line.className = "filter";
+    input.type = "search";
+    input.placeholder = placeholder;
+    input.setAttribute("aria-label", label);
+    line.append(input, count);
+    return { line, input, count };
+  }
+
   // --- charts ---------------------------------------------------------------------------------
 
   /** Show the values at the pointer or the focus of a chart. */
@@ -74,10 +93,8 @@
   function makeSortable(table) {
     [...table.tHead.rows[0].cells].forEach((header, column) => {
       if ("unsorted" in header.dataset) return;
-      const button = document.createElement("button");
-      button.type = "button";
+      const button = newButton("", () => sort(table, header, column));
       button.append(...header.childNodes);
-      button.addEventListener("click", () => sort(table, header, column));
       header.append(button);
     });
   }
@@ -88,13 +105,7 @@
   function addFilter(table) {
     const rows = [...table.tBodies].flatMap((body) => [...body.rows]).filter((row) => !row.matches(".group"));
     if (rows.length < FILTERED_MIN) return;
-    const line = document.createElement("label");
-    const input = document.createElement("input");
-    const count = document.createElement("output");
-    line.className = "filter";
-    input.type = "search";
-    input.placeholder = "Filter rows";
-    input.setAttribute("aria-label", `Filter: ${table.caption.textContent.trim()}`);
+    const { line, input, count } = searchLine("Filter rows", `Filter: ${table.caption.textContent.trim()}`);
     const filter = () => {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
       let matching = 0;
@@ -104,7 +115,6 @@
       }
       count.textContent = words.length ? `${matching} of ${rows.length}` : "";
     };
-    line.append(input, count);
     input.addEventListener("input", filter);
     placeAbove(table.closest(".scroll"), line);
     filter();
@@ -144,15 +154,8 @@
       const clicked = frames.find(({ element }) => element === target.closest(".flame > svg"));
       if (clicked) zoom(clicked);
     });
-    const line = document.createElement("label");
-    const [input, count, whole] = ["input", "output", "button"].map((name) => document.createElement(name));
-    line.className = "filter";
-    input.type = "search";
-    input.placeholder = "Find a function";
-    input.setAttribute("aria-label", "Find a function in the flame graph");
-    whole.type = "button";
-    whole.textContent = "Whole graph";
-    whole.addEventListener("click", () => zoom(frames[0]));
+    const { line, input, count } = searchLine("Find a function", "Find a function in the flame graph");
+    const whole = newButton("Whole graph", () => zoom(frames[0]));
     input.addEventListener("input", () => {
       const word = input.value.trim().toLowerCase();
       const found = frames.filter(({ element, name }) => {
@@ -164,7 +167,7 @@
       const share = outermost.reduce((sum, { width }) => sum + width, 0);
       count.textContent = word ? `${found.length} ${found.length === 1 ? "frame" : "frames"}, ${share.toFixed(1)}\u202f% of CPU time` : "";
     });
-    line.append(input, count, whole);
+    line.append(whole);
     graph.closest("figure").before(line);
   }
 
@@ -180,15 +183,13 @@
   }
 
   function addSchemeSwitch() {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "scheme";
-    const label = () => { button.textContent = isDark() ? "Light" : "Dark"; };
-    button.setAttribute("aria-label", "Switch between light and dark");
-    button.addEventListener("click", () => {
+    const button = newButton("", () => {
       memory.scheme = root.dataset.scheme = isDark() ? "light" : "dark";
       label();
     });
+    const label = () => { button.textContent = isDark() ? "Light" : "Dark"; };
+    button.className = "scheme";
+    button.setAttribute("aria-label", "Switch between light and dark");
     systemDark.addEventListener("change", label);
     label();
     document.querySelector("header.site nav").append(button);
@@ -196,10 +197,7 @@
 
   function addCopyButton(command) {
     if (!navigator.clipboard) return;
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = "Copy";
-    button.addEventListener("click", async () => {
+    const button = newButton("Copy", async () => {
       await navigator.clipboard.writeText(command.querySelector("code").textContent);
       button.textContent = "Copied";
     });

@@ -21,7 +21,7 @@ from shootout.analysis.verdicts import PValues
 from shootout.document import compatibility, fingerprint
 from shootout.errors import InputError
 from shootout.model.history import Baseline, BaselineCell, BaselineServer
-from shootout.model.plan import THROUGHPUT, Cell, Policy
+from shootout.model.plan import THROUGHPUT, Cell
 from shootout.model.run import RunHeader, ServerRecord
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.paths import file_stem
@@ -80,17 +80,24 @@ def of(comparison: Comparison) -> tuple[Baseline, ...]:
     return tuple(made)
 
 
-def accept(folder: Path, baselines: Iterable[Baseline]) -> tuple[Path, ...]:
-    """Store baselines; cells that were not measured anew are preserved if all else in their file is equal.
+def accept(folder: Path, baselines: Iterable[Baseline]) -> dict[Path, Baseline]:
+    """Store baselines; returns them by file.
 
-    Raises InputError if a file cannot be read or written.
+    Cells that were not measured anew are preserved if all else in their file is equal. Raises InputError if a
+    file cannot be read or written.
     """
-    paths = []
-    for new in baselines:
-        path = path_of(folder, new.runner, new.workload.name)
+    stored = {path_of(folder, new.runner, new.workload.name): new for new in baselines}
+    for path, new in stored.items():
         _write(path, _merged(read(path), new))
-        paths.append(path)
-    return tuple(paths)
+    return stored
+
+
+def ratio_text(cell: BaselineCell, anchor: str) -> str:
+    """A cell's ratio to the anchor, and the figures behind it."""
+    return (
+        f"{math.exp(cell.log_ratio):.3f} times {anchor} ({cell.tps:.0f} and {cell.anchor_tps:.0f} "
+        f"transactions/s, {cell.starts} starts)"
+    )
 
 
 def read(path: Path) -> Baseline | None:
@@ -157,7 +164,7 @@ def compare(comparison: Comparison, stored: Mapping[RunnerWorkload, Baseline]) -
         if cell.cell in refusals:
             cells.append(_unjudged(cell, refusals[cell.cell]))
         elif cell.cell in changes:
-            cells.append(_compared(cell, *changes[cell.cell], comparison.policy, p_values))
+            cells.append(_compared(comparison, cell, *changes[cell.cell], p_values))
         else:
             cells.append(cell)
     return msgspec.structs.replace(comparison, cells=tuple(cells), curves=())
@@ -254,23 +261,24 @@ def _without_verdict(cell: CellComparison) -> CellComparison:
 
 
 def _compared(
+    comparison: Comparison,
     cell: CellComparison,
     then: BaselineCell,
     change: Change,
-    policy: Policy,
     p_values: Mapping[verdicts.CellMetric, PValues],
 ) -> CellComparison:
     now = next((each.floor for each in cell.judged if each.metric == THROUGHPUT), None)
     floors = [floor for floor in (now, then.floor) if floor is not None]
     floor = math.hypot(*floors) if floors else None  # the noise of both runs, which is independent
-    found, reason = verdicts.of_metric(cell.cell, change, policy, p_values, floor)
-    measured = _without_verdict(cell)
+    found, reason = verdicts.of_metric(cell.cell, change, comparison.policy, p_values, floor)
+    measured, anchor = _without_verdict(cell), cell.base.server
     return msgspec.structs.replace(
         measured,
         warnings=(*measured.warnings, *warnings.of_change(found)),
         base=msgspec.structs.replace(cell.cell, server=f"{cell.cell.server} in {then.run}"),
         verdict=found.verdict,
-        reason=f"{reason}; as a ratio to {cell.base.server}",
+        reason=f"{reason}: it was {ratio_text(then, anchor)} in run {then.run}, and is "
+        f"{ratio_text(_cell(cell, comparison), anchor)}",
         ratio=found.ratio,
         p_value=found.p_value,
         per_start=tuple(map(math.exp, change.overall.per_start)),

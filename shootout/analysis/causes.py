@@ -6,10 +6,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from shootout.analysis import metrics
-from shootout.analysis.pairs import Pair
+from shootout.analysis.pairs import Pair, Starts
 from shootout.analysis.verdicts import Decision
 from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.verdict import Cause, MetricComparison, StatementTime, Verdict
+
+SHARE_MIN = 0.03  # of a transaction's time: what explains less is no likely cause
+BUSY = 0.85  # of its CPUs: a server that uses more is limited by them
 
 _CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
 
@@ -26,6 +29,7 @@ def of_cell(
 ) -> tuple[Cause, ...]:
     """What changed significantly and by the margin or more, the largest share of a transaction's time first.
 
+    Where both servers keep their CPUs busy, server CPU only says again what throughput says, and comes last.
     A regressed cell lists what increased, an improved one what decreased. Where throughput decides nothing,
     only work counts, and must be significant among the metrics of all `cells` of the run. The metric that
     decided is no cause of itself. `cpus`: how many the server may use. Raises ValueError for latencies that
@@ -37,7 +41,7 @@ def of_cell(
         return ()
     changed = decision.verdict in _CHANGED
     # A CPU second of one transaction delays every transaction under way (Little's law).
-    waiting = max(1.0, transaction_s * _tps(pair) / cpus)
+    waiting = max(1.0, transaction_s * _tps(pair.base_starts) / cpus)
     parts = {
         metric.name: (metric.cpu_s * waiting + metric.wait_s) / transaction_s
         for metric in metrics.METRICS
@@ -48,8 +52,11 @@ def of_cell(
         found += _statements(statements, transaction_s, margin)
         sign = 1 if decision.verdict is Verdict.REGRESSED else -1
         decided_by = decision.metrics[0].metric if decision.metrics else ""
-        found = [cause for cause in found if sign * cause.share > 0 and cause.name != decided_by]
-    return tuple(sorted(found, key=lambda cause: -abs(cause.share)))
+        found = [each for each in found if sign * each.share >= SHARE_MIN and each.name != decided_by]
+    restates = _is_busy(pair.base_starts, cpus) and _is_busy(pair.starts, cpus)
+    return tuple(
+        sorted(found, key=lambda cause: (restates and cause.name == "server_cpu", -abs(cause.share)))
+    )
 
 
 def _work(
@@ -83,7 +90,17 @@ def _statements(statements: Sequence[StatementTime], transaction_s: float, margi
             )
 
 
-def _tps(pair: Pair) -> float:
-    """The base's throughput."""
-    starts = pair.base_starts.values()
-    return sum(sum(s.transactions) for s in starts) / sum(sum(s.window_s) for s in starts)
+def _tps(starts: Starts) -> float:
+    """A server's throughput."""
+    samples = starts.values()
+    return sum(sum(s.transactions) for s in samples) / sum(sum(s.window_s) for s in samples)
+
+
+def _is_busy(starts: Starts, cpus: int) -> bool:
+    """Whether a server uses most of its CPUs; false where its CPU time is not visible."""
+    samples = [each for each in starts.values() if each.server_cpu_s is not None]
+    completed = sum(sum(each.completed) for each in samples)
+    if not completed:
+        return False
+    cpu_s = sum(sum(each.server_cpu_s or ()) for each in samples)
+    return cpu_s / completed * _tps(starts) >= BUSY * cpus

@@ -13,6 +13,7 @@ from shootout.analysis import (
     ledger,
     metrics,
     pairs,
+    verdicts,
     warnings,
 )
 from shootout.analysis.pairs import Pair
@@ -79,6 +80,7 @@ def _comparison(document: RunDocument, policy: Policy, pair: Pair, decision: Dec
         reason=decision.reason,
         warnings=tuple(warnings.of_cell(document, pair, decision, figures_)),
         judged=decision.metrics,
+        leaning=verdicts.leaning(pair, decision, policy),
         metrics=work,
         statements=statements,
         causes=causes.of_cell(

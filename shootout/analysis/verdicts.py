@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from shootout import numbers
 from shootout.analysis import metrics, power, stats
@@ -169,6 +169,23 @@ def _detectable(change: Change, policy: Policy, bar: float, comparisons: int) ->
     found = power.detectable(spread, starts, bar, policy, comparisons, df=df)
     change_ = min(found, DETECTABLE_MAX)
     return -math.expm1(-change_) if change.metric == THROUGHPUT else math.expm1(change_)
+
+
+def leaning(pair: Pair, decision: Decision, policy: Policy) -> Literal["slower", "faster"] | None:
+    """The side on which the whole interval of an inconclusive throughput lies, beyond the margin.
+
+    None also for a change below the noise floor's bar, or one that fresh starts did not show again.
+    """
+    metric = next((each for each in decision.metrics if each.metric == THROUGHPUT), None)
+    if decision.verdict is not Verdict.INCONCLUSIVE or metric is None or metric.confirmed is False:
+        return None
+    if pair.throughput is None or len(pair.throughput.per_start) < 2:
+        return None
+    if abs(math.log(metric.ratio.estimate)) < _bar(metric.margin, metric.floor, policy):
+        return None
+    if metric.ratio.high < 1 / (1 + metric.margin):
+        return "slower"
+    return "faster" if metric.ratio.low > 1 + metric.margin else None
 
 
 # --- wording --------------------------------------------------------------------------------------

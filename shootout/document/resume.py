@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from msgspec import structs
+
 from shootout.document import compatibility, journal
 from shootout.errors import InputError
 from shootout.model.run import RunDocument, RunHeader, ServerRecord
@@ -34,18 +36,28 @@ def is_finished(document: RunDocument) -> bool:
     return document.end is not None and not document.end.interrupted
 
 
+def with_budget(header: RunHeader, budget_s: float) -> RunHeader:
+    """The header with another budget, which is the only part of a plan that may change when a run goes on."""
+    sampling = structs.replace(header.profile.sampling, budget_s=budget_s)
+    return structs.replace(header, profile=structs.replace(header.profile, sampling=sampling))
+
+
 def is_same(then: RunHeader, now: RunHeader) -> bool:
-    """Whether both runs have the same plan, even on different machines."""
-    return then.blocks == now.blocks and not any(compatibility.plans(then, now))
+    """Whether both runs have the same plan but for the budget, even on different machines."""
+    return then.blocks == now.blocks and not any(_plans(then, now))
 
 
 def require_same_run(then: RunHeader, now: RunHeader) -> None:
-    """Raise InputError, naming the differences, if plan or machine are not the same."""
+    """Raise InputError, naming the differences, if machine or plan, but for the budget, are not the same."""
     _require(then.run, compatibility.runners(then.runner, now.runner))
-    _require(then.run, compatibility.plans(then, now))
+    _require(then.run, _plans(then, now))
     if then.blocks != now.blocks:
         keys = [" ".join(block.key for block in header.blocks) for header in (then, now)]
         raise InputError(f"run {then.run} cannot be resumed: blocks {keys[0]}, now {keys[1]}")
+
+
+def _plans(then: RunHeader, now: RunHeader) -> Iterator[str]:
+    return compatibility.plans(then, with_budget(now, then.profile.sampling.budget_s), ignored=("--budget",))
 
 
 def require_same_server(run: str, then: ServerRecord, now: ServerRecord) -> None:

@@ -65,7 +65,7 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
             _say_what_fits(recorder.run.header, observe)
         else:
             plan = _same_plan(plan, before, runner)
-            recorder = Recorder.go_on(writer, before, began_s)
+            recorder = Recorder.go_on(writer, before, plan.profile.sampling.budget_s, began_s)
             _say(observe, f"going on with {run}")
         if watcher is not None:
             recorder.on_failure = watcher.failed
@@ -205,9 +205,11 @@ def _resumable(plan: Plan, results: Path, observe: Observe) -> RunDocument | Non
         return None
     _, before = found
     if resume.is_finished(before):
+        run = before.header.run
         if not resume.is_same(before.header, structs.replace(before.header, **_asked(plan))):
+            _say(observe, f"run {run} is over, and was asked for something else: a new one begins")
             return None
-        _say(observe, f"run {before.header.run} is over: without --resume a new one begins")
+        _say(observe, f"run {run} is over and is judged again; without --resume a new one begins")
     return before
 
 

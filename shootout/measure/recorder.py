@@ -51,10 +51,11 @@ class Recorder:
         return recorder
 
     @classmethod
-    def go_on(cls, writer: Writer, before: RunDocument, began_s: float) -> Self:
-        """Continue a document that was cut short."""
+    def go_on(cls, writer: Writer, before: RunDocument, budget_s: float, began_s: float) -> Self:
+        """Continue a document that was cut short, within another budget perhaps."""
         before_s = before.end.elapsed_s if before.end else _spent_s(before)
-        recorder = cls(structs.replace(before, end=None), began_s - before_s, resumed=True)
+        run = structs.replace(before, header=resume.with_budget(before.header, budget_s), end=None)
+        recorder = cls(run, began_s - before_s, resumed=True)
         recorder.journal = Journal(writer, lambda: ResumeRecord(resumed=now(), shootout=__version__))
         return recorder
 

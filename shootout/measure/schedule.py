@@ -107,7 +107,8 @@ def _initial(
         if not cut_short:
             fitting = _fitting(left_s / block_s, len(before.starts) / (number - 1))
             urgent = sorted(blocks, key=lambda block: _urgency(before, block))[:fitting]
-            blocks = [b for b in blocks if b in urgent or len(_starts(before, b)) < STARTS_JUDGED]
+            second = [block for block in blocks if number < _starts(before, block)[0].start + STARTS_JUDGED]
+            blocks = [block for block in blocks if block in urgent or block in second]
     else:
         blocks = []
     if not blocks:  # the next ones

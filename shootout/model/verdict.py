@@ -146,6 +146,8 @@ class CellComparison(Value):
     # Largest first. Of a regression or improvement; without one, the work that changed.
     causes: tuple[Cause, ...] = ()
     acknowledged: Acknowledgement | None = None  # if set, the regression fails nothing
+    # What an inconclusive cell still shows: its whole interval lies beyond the margin, without significance.
+    leaning: Literal["slower", "faster"] | None = None
 
 
 class ScalingLaw(Value):

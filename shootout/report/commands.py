@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 
 from shootout.document import journal
 from shootout.model.plan import Cell
@@ -41,12 +42,17 @@ def repeat(header: RunHeader) -> str:
     return _command("run", {"--profile": header.profile_name} | given)
 
 
+def go_on(given: Mapping[str, str]) -> str:
+    """Continues a run that was cut short; `given`: its options as written."""
+    return _command("run", {**given, "--resume": ""})
+
+
 def judge_with_base(header: RunHeader, base: str) -> str:
     """Judges a run's servers against another base, in the folder of its results."""
     return _command("compare", {"--base": base}, journal.new_name(header.run))
 
 
-def _command(name: str, options: dict[str, str], *arguments: str) -> str:
+def _command(name: str, options: Mapping[str, str], *arguments: str) -> str:
     """`options`: texts by flag, empty for switches."""
     words = [word for flag, text in options.items() for word in ((flag, text) if text else (flag,))]
     return shlex.join(["shootout", name, *arguments, *words])

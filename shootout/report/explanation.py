@@ -27,13 +27,11 @@ class Point:
 
 
 def title(found: Explained) -> str:
-    """What is explained."""
     cell = found.explanation.cell
     return f"{cell.workload}, {wording.threads(cell.threads)}: {cell.server} against {found.explanation.base}"
 
 
 def value(found: Explained) -> dict[str, object]:
-    """An explanation as JSON has it; times in seconds per transaction."""
     return {
         "cell": found.explanation.cell,
         "base": found.explanation.base,
@@ -68,7 +66,6 @@ def points(found: Explained) -> Iterator[Point]:
 
 
 def _wall_clock(found: Explained) -> Iterator[Point]:
-    """Where a transaction's time goes."""
     if not found.wall_clock:
         return
     whole, *parts = found.wall_clock
@@ -106,7 +103,6 @@ def _instead(what: str, each: Change) -> str:
 
 
 def function(each: Change, explanation: Explanation) -> str:
-    """A function's change."""
     only = ""
     if not each.base or not each.head:
         only = f", only in {explanation.cell.server if each.head else explanation.base}"
@@ -114,7 +110,6 @@ def function(each: Change, explanation: Explanation) -> str:
 
 
 def difference(seconds: Interval) -> str:
-    """A difference of times per transaction with its interval."""
     scale, unit = (1e6, "µs") if abs(seconds.estimate) < 1e-3 else (1e3, "ms")
     estimate, low, high = (
         wording.signed(scale * each) for each in (seconds.estimate, seconds.low, seconds.high)
@@ -123,7 +118,6 @@ def difference(seconds: Interval) -> str:
 
 
 def plan(each: PlanChange) -> str:
-    """A statement whose plan changed."""
     return f"{each.kind}: {_access(each.base)} → {_access(each.head)}"
 
 
@@ -146,7 +140,6 @@ def variables(found: Explained) -> Point:
 
 
 def variable_value(variable: VariableDifference, text: str | None) -> str:
-    """A variable's value on one server."""
     return "absent" if text is None else wording.setting(text, variable.name) or "empty"
 
 

@@ -79,18 +79,18 @@ class Display:
             self._live.update(_live_line(progress, now_s - self._began_s))
         elif now_s >= self._next_s:
             self._next_s = now_s + LOG_EVERY_S
-            self._console.print(Text(_log_line(progress, now_s - self._began_s)), soft_wrap=True)
+            _say(self._console, _log_line(progress, now_s - self._began_s))
 
 
 def _live_line(progress: Progress, elapsed_s: float) -> Text:
     """How much of the whole run is done and left, and what is being measured."""
     if progress.left_s is None:
-        return Text(_activity(progress))
+        return Text(wording.visible(_activity(progress)))
     filled = round(BAR_WIDTH * _done(elapsed_s, progress.left_s))
     line = Text("━" * filled, style="cyan", no_wrap=True, overflow="ellipsis")
     line.append("─" * (BAR_WIDTH - filled), style="dim")
     line.append(f" {_extent(elapsed_s, progress.left_s)}  ", style="default")
-    return line.append(_activity(progress), style="dim")
+    return line.append(wording.visible(_activity(progress)), style="dim")
 
 
 def _log_line(progress: Progress, elapsed_s: float) -> str:
@@ -109,10 +109,6 @@ def _done(elapsed_s: float, left_s: float) -> float:
 
 
 def _activity(progress: Progress) -> str:
-    return wording.visible(_activity_of(progress))
-
-
-def _activity_of(progress: Progress) -> str:
     if not progress.start:
         return f"preparing {progress.detail}"
     if not progress.block:
@@ -126,17 +122,8 @@ def _activity_of(progress: Progress) -> str:
 
 def verdict_table(comparison: Comparison) -> Table:
     """All cells that have a base, by block, with the base's throughput."""
-    table = _table(
-        "workload",
-        "threads>",
-        "server",
-        "base, tps>",
-        "tps>",
-        "change>",
-        "interval",
-        "detectable>",
-        "verdict",
-    )
+    of_both = ("base, tps>", "tps>", "change>", "interval", "detectable>")
+    table = _table("workload", "threads>", "server", *of_both, "verdict")
     figures = {each.cell: each.figures for each in comparison.cells}
     absent = {server.label for server in comparison.header.servers if server.absent}  # a headline names them
     for each in comparison.cells:
@@ -167,20 +154,17 @@ def console(file: TextIO) -> Console:
 def print_conclusion(
     console: Console, comparison: Comparison, claims: Sequence[ClaimResult], document: Path, page: Path
 ) -> None:
-    """Print the verdicts, the claims, and the locations of the run document and report."""
     print_verdicts(console, comparison)
     print_claims(console, claims)
-    console.print(f"run document  {document}", highlight=False, soft_wrap=True)
+    _say(console, f"run document  {document}")
     print_report(console, page)
 
 
 def print_report(console: Console, page: Path) -> None:
-    """Print the location of the report."""
-    console.print(f"report        {page.as_uri()}", highlight=False, soft_wrap=True)
+    _say(console, f"report        {page.as_uri()}")
 
 
 def print_explanations(console: Console, explained: Iterable[Explained]) -> None:
-    """Print what explains changed cells."""
     for found in explained:
         console.print()
         _say(console, explanation.title(found), "bold")
@@ -210,7 +194,6 @@ def print_work(console: Console, comparison: WorkComparison) -> None:
 
 
 def print_claims(console: Console, results: Sequence[ClaimResult]) -> None:
-    """Print the result of each claim of the published comparison that the run repeats."""
     for each in results:
         line = f"{wording.OUTCOME_SYMBOLS[each.outcome]} {wording.finding(each)}"
         _say(console, line, OUTCOME_STYLES[each.outcome])
@@ -219,7 +202,6 @@ def print_claims(console: Console, results: Sequence[ClaimResult]) -> None:
 
 
 def print_history(console: Console, found: Sequence[HistorySeries]) -> None:
-    """Print a line for each series and each of its further change points."""
     table = _table("workload", "threads>", "server", "anchor", "runs>", "first>", "newest>", "change")
     for each in found:
         changes = [_change_point(change) for change in each.changes] or [Text("none", style="dim")]
@@ -263,26 +245,18 @@ def fetching(console: Console) -> Iterator[Callable[[str], None]]:
         yield report
 
 
-def server_table(offers: Sequence[Offer]) -> Table:
-    """All catalogue entries, with their availability."""
+def print_servers(console: Console, offers: Sequence[Offer]) -> None:
     table = _table("server", "released", "edition", "state", "note")
     for offer in offers:
         style = OFFER_STYLES[offer.state]
         table.add_row(
             offer.id, offer.released, offer.edition, Text(_state(offer), style=style), Text(offer.note)
         )
-    return table
-
-
-def print_servers(console: Console, offers: Sequence[Offer]) -> None:
-    """Print the catalogue."""
-    _print_whole(console, server_table(offers))
+    _print_whole(console, table)
 
 
 def print_fetched(console: Console, fetched: Fetched) -> None:
-    """Print the server, its version, and its directory."""
-    line = f"{fetched.reference}  {fetched.family} {fetched.version}  {fetched.directory}"
-    _say(console, line)
+    _say(console, f"{fetched.reference}  {fetched.family} {fetched.version}  {fetched.directory}")
 
 
 def _state(offer: Offer) -> str:
@@ -310,14 +284,10 @@ def print_doctor(console: Console, report: Report) -> None:
             table.add_row("", "", Text(f"$ {wording.visible(finding.mend)}", style="cyan"))
     _print_whole(console, table)
     fingerprint = report.runner.fingerprint
-    console.print(
-        f"\nrunner {fingerprint}; doctor changes nothing: run the commands yourself", highlight=False
-    )
-    console.print()
+    _say(console, f"\nrunner {fingerprint}; doctor changes nothing: run the commands yourself\n")
     if not report.noise or report.false_alarms is None:
-        console.print(
-            "no A/A cells measured on this runner yet: run shootout doctor --calibrate or any larger run"
-        )
+        remedy = "run shootout doctor --calibrate or any larger run"
+        _say(console, f"no A/A cells measured on this runner yet: {remedy}")
         return
     losses = tuple(report.noise[0].power)
     powers = (f"detects −{100 * float(loss):g} %>" for loss in losses)
@@ -329,32 +299,24 @@ def print_doctor(console: Console, report: Report) -> None:
     _print_whole(console, noise)
     known = report.false_alarms
     share = f"{numbers.percents(known.share.low)} to {numbers.percents(known.share.high)}"
-    console.print(
-        f"\nfalse alarms: {known.alarms} in {known.cells} A/A cells (rate: {share})", highlight=False
-    )
+    _say(console, f"\nfalse alarms: {known.alarms} in {known.cells} A/A cells (rate: {share})")
     if wanting := report.aa_cells_wanting:
-        cells = "1 more A/A cell" if wanting == 1 else f"{wanting} more A/A cells"
-        console.print(
-            f"until {cells} show no false alarm, only confirmed regressions beyond the margin fail a gate",
-            highlight=False,
+        _say(
+            console,
+            f"until {wording.counted(wanting, 'more A/A cell')} show no false alarm, "
+            "only confirmed regressions beyond the margin fail a gate",
         )
 
 
-def cache_table(contents: Contents) -> Table:
-    """All entries, most recently used first."""
+def print_cache(console: Console, contents: Contents) -> None:
+    total, limit = wording.size(contents.total_bytes), wording.size(contents.limit_bytes)
     table = _table("kind", "content", "size>", "last used", "state")
     for entry in contents.entries:
         moment = wording.moment(entry.used.isoformat())
         size = wording.size(entry.size_bytes)
         table.add_row(entry.kind, Text(wording.visible(_content(entry))), size, moment, entry.state)
-    return table
-
-
-def print_cache(console: Console, contents: Contents) -> None:
-    """Print the entries and their total size."""
-    total, limit = wording.size(contents.total_bytes), wording.size(contents.limit_bytes)
     if contents.entries:
-        _print_whole(console, cache_table(contents))
+        _print_whole(console, table)
     console.print(f"{total} of {limit}", highlight=False)
 
 
@@ -368,7 +330,6 @@ def print_cleared(console: Console, cleared: Cleared) -> None:
 
 
 def print_access(console: Console, server: str, access: Endpoint) -> None:
-    """Print how to connect to a running server."""
     lines = {
         "server": f"{server}, version {access.version}, running until Ctrl-C",
         "client": access.command,

@@ -141,13 +141,11 @@ def signed(value: float) -> str:
 
 
 def verdict(cell: CellComparison) -> str:
-    """The verdict's symbol and word, marked if acknowledged."""
     mark = " (acknowledged)" if cell.acknowledged else ""
     return f"{SYMBOLS[cell.verdict]} {cell.verdict}{mark}"
 
 
 def cpu_us(server_cpu_s: float | None) -> str:
-    """CPU time of a transaction in microseconds."""
     return NOT_VISIBLE if server_cpu_s is None else number(server_cpu_s * 1e6)
 
 
@@ -183,7 +181,6 @@ def duration(seconds: float) -> str:
 
 
 def memory(size: int) -> str:
-    """Bytes as GiB."""
     return f"{size / 2**30:.1f} GiB"
 
 
@@ -213,7 +210,6 @@ def setting(value: str, name: str) -> str:
 
 
 def dataset(dataset: Dataset) -> str:
-    """The tables and their size."""
     match dataset.kind:
         case "sbtest":
             what = f"{counted(dataset.tables, 'table')} of {counted(dataset.rows, 'row')}"
@@ -226,12 +222,10 @@ def dataset(dataset: Dataset) -> str:
 
 
 def threads(count: int) -> str:
-    """A thread count."""
     return "1 thread" if count == 1 else f"{count} threads"
 
 
 def counted(count: int, noun: str) -> str:
-    """A number of things."""
     return f"1 {noun}" if count == 1 else f"{number(count, 0)} {noun}s"
 
 
@@ -262,7 +256,6 @@ class Headline:
 
     @property
     def text(self) -> str:
-        """Both as one sentence."""
         return f"{self.claim}: {self.detail}" if self.detail else self.claim
 
 
@@ -401,21 +394,22 @@ def _headline(cells: Sequence[CellComparison], comparison: Comparison) -> Headli
     (base, _), *_ = Counter(c.base.server for c in cells if c.cell != c.base).most_common(1)
     head, *more = dict.fromkeys(c.cell.server for c in cells)
     servers = f"{len(more) + 1} servers"
-    total = _cells(len(cells))
+    total = counted(len(cells), "cell")
     by_verdict = {verdict: [c for c in cells if c.verdict is verdict] for verdict in Verdict}
     slower, faster = worst_first(by_verdict[Verdict.REGRESSED]), worst_first(by_verdict[Verdict.IMPROVED])
     equal, failed = len(by_verdict[Verdict.EQUIVALENT]), len(by_verdict[Verdict.FAILED])
-    lost = f"; {_cells(failed)} failed" if failed else ""
+    lost = f"; {counted(failed, 'cell')} failed" if failed else ""
     if changed := slower or faster:
-        word = _worse(slower) if slower else _better(faster)
+        worse, better = ("slower", "faster") if all(map(_is_speed, changed)) else ("worse", "better")
         count = len({c.cell.server for c in changed})
         are = "is" if count == 1 else "are"
         subject = f"{count} of {servers} {are}" if more else f"{head} is"
-        claim = f"{subject} {word} than {base} in {len(changed)} of {total}"
+        claim = f"{subject} {worse if slower else better} than {base} in {len(changed)} of {total}"
         best = f"best {_place(faster[-1], named=bool(more))}" if faster else ""
         if not slower:
-            return Headline(claim=claim, detail=f"{best}; {_worse(faster)} in none{lost}")
-        also = f"; {_better(faster)} in {len(faster)}, {best}" if faster else ""
+            return Headline(claim=claim, detail=f"{best}; {worse} in none{lost}")
+        gained = "faster" if all(map(_is_speed, faster)) else "better"
+        also = f"; {gained} in {len(faster)}, {best}" if faster else ""
         return Headline(claim=claim, detail=f"worst {_place(slower[0], named=bool(more))}{also}{lost}")
     if equal == len(cells):
         subject = f"All {servers} are" if more else f"{head} is"
@@ -436,18 +430,6 @@ def _counts(by_verdict: Mapping[Verdict, Sequence[CellComparison]], total: str) 
     """`87 of 112 cells inconclusive, 25 equivalent`."""
     (worst, cells), *others = [(v, by_verdict[v]) for v in WORST_FIRST if by_verdict[v]]
     return ", ".join([f"{len(cells)} of {total} {worst}", *(f"{len(cells)} {v}" for v, cells in others)])
-
-
-def _cells(count: int) -> str:
-    return "1 cell" if count == 1 else f"{count} cells"
-
-
-def _worse(cells: Sequence[CellComparison]) -> str:
-    return "slower" if all(_is_speed(c) for c in cells) else "worse"
-
-
-def _better(cells: Sequence[CellComparison]) -> str:
-    return "faster" if all(_is_speed(c) for c in cells) else "better"
 
 
 def _is_speed(c: CellComparison) -> bool:

@@ -81,7 +81,7 @@ CPU = work("server_cpu", 0.0005, 0.0006)
 
 def test_causes_are_ranked_by_how_much_of_a_transaction_they_take() -> None:
     """0.1 ms of CPU, 0.3 ms of updates, ten fsyncs of 0.2 ms, and 50 000 bytes, all of about 1 ms."""
-    update, reads = statement("update", 0.5, 0.8), statement("select", 0.1, 0.11)
+    update, reads = statement("update", 0.5, 0.8), statement("select", 0.1, 0.15)
     fsyncs, written = work("fsyncs", 1.0, 11.0), work("disk_written", 50_000.0, 100_000.0)
     ranked = found(CPU, reads, update, written, fsyncs)
     assert [each.name for each in ranked] == ["fsyncs", "update", "disk_written", "server_cpu", "select"]
@@ -93,16 +93,33 @@ def test_causes_are_ranked_by_how_much_of_a_transaction_they_take() -> None:
 
 
 def test_of_a_regression_only_what_became_more_is_a_cause() -> None:
-    parts = CPU, work("rows_read", 100.0, 50.0), statement("update", 0.5, 0.4), statement("select", 0.1, 0.15)
+    parts = (
+        CPU,
+        work("rows_read", 1000.0, 800.0),
+        statement("update", 0.5, 0.4),
+        statement("select", 0.1, 0.15),
+    )
     assert names(*parts) == ["server_cpu", "select"]
     assert names(*parts, verdict=Verdict.IMPROVED) == ["update", "rows_read"]
 
 
 def test_what_is_not_certain_or_hardly_anything_is_no_cause() -> None:
     assert names(work("server_cpu", 0.0005, 0.0006, p_value=0.06)) == []
-    assert names(work("rows_read", 100.0, 101.0)) == []  # certain, and less than the margin
+    assert names(work("rows_read", 1000.0, 1010.0)) == []  # certain, and less than the margin
+    assert names(work("rows_read", 100.0, 200.0)) == []  # certain, and 2 % of a transaction's time
     assert names(CPU, statement("update", 0.5, 0.6, half=1.1)) == ["server_cpu"]  # its interval holds 0
     assert names(CPU, statement("update", 0.5, 0.505)) == ["server_cpu"]
+
+
+def test_cpu_that_is_busy_on_both_sides_explains_nothing_and_comes_last() -> None:
+    """Either server uses 1.9 of its two CPUs, so throughput is what CPU time allows."""
+    samples = a_samples(tps=1000.0, threads=4)
+    busy = msgspec.structs.replace(
+        samples, server_cpu_s=tuple(0.00190 * count for count in samples.completed)
+    )
+    cpu, update = work("server_cpu", 0.0019, 0.0028), statement("update", 0.5, 0.8)
+    assert names(cpu, update, pair=a_pair(samples, threads=4)) == ["server_cpu", "update"]
+    assert names(cpu, update, pair=a_pair(busy, threads=4)) == ["update", "server_cpu"]
 
 
 def test_latencies_are_what_is_to_be_explained() -> None:

@@ -214,6 +214,18 @@ def test_a_change_must_rise_above_what_nothing_looks_like_here() -> None:
     )
 
 
+def test_an_interval_beyond_the_margin_without_significance_leans() -> None:
+    """Two starts, 10 and 12 % slower: certainly beyond 2 %, but p is above what confirmed changes need."""
+    for change, leaning in ((-11, "slower"), (11, "faster")):
+        head = head_of(a_document(confirming(starts_of(change, (-0.4, 0.4)))))
+        assert (head.verdict, head.leaning) == (Verdict.INCONCLUSIVE, leaning), head.reason
+    assert head_of(a_document(starts_of(-10))).leaning is None  # it regressed
+    assert head_of(a_document(starts_of(0))).leaning is None
+    assert head_of(a_document(starts_of(-10)[:1])).leaning is None  # a single start
+    floor = compare.compare(a_document(starts_of(-10)), ledger_entries=[an_entry(0.1)])
+    assert floor.cells[1].leaning is None
+
+
 def test_what_another_cell_shows_is_no_floor_of_this_one() -> None:
     other = msgspec.structs.replace(an_entry(0.1), threads=8)
     head = compare.compare(a_document(starts_of(-10)), ledger_entries=[other]).cells[1]

@@ -243,7 +243,10 @@ def test_an_interrupted_measurement_keeps_what_is_whole(
         os.killpg(run.process.pid, how)
         assert run.ended() == 130
     assert lab.left() == NOTHING
-    assert one_message(run.err.read_text()) == "interrupted; all servers are stopped\n"
+    message, kept = one_message(run.err.read_text()).splitlines()
+    assert message == "interrupted; all servers are stopped"
+    assert kept.startswith("What was measured is kept. This goes on: shootout run --profile ")
+    assert kept.endswith(" --resume")
     assert run.out.read_text() == ""
     found = journal.read(document_in(tmp_path / "out"))
     assert found.end is not None

@@ -166,7 +166,7 @@ def rehearsed(
         recorder = Recorder.begin(writer, campaign._header(planned, RUN, runner), 0.0)
     else:
         planned = campaign._same_plan(planned, found[1], runner)
-        recorder = Recorder.go_on(writer, found[1], 0.0)
+        recorder = Recorder.go_on(writer, found[1], planned.profile.sampling.budget_s, 0.0)
     restarted = [] if restarted is None else restarted
     participants = []
     for label in planned.servers:
@@ -265,6 +265,9 @@ def test_a_run_that_is_over_is_the_same_where_the_same_was_asked_for(tmp_path: P
     then = builders.a_header()
     assert resume.is_same(then, structs.replace(then, runner=builders.a_runner(fingerprint="f")))
     assert not resume.is_same(then, structs.replace(then, given={"--seed": "5"}))
+    longer = structs.replace(resume.with_budget(then, 9.0), given={"--budget": "0.15"})
+    assert resume.is_same(then, longer)
+    resume.require_same_run(then, longer)
     assert not resume.is_same(then, structs.replace(then, blocks=then.blocks[:1]))
     planned = a_plan(tmp_path)
     rehearsed(tmp_path, planned)
@@ -272,7 +275,7 @@ def test_a_run_that_is_over_is_the_same_where_the_same_was_asked_for(tmp_path: P
     (path,) = journal.find(tmp_path)
     over = campaign.measure(replace(planned, resume=True), tmp_path, lambda step: said.append(step.detail))
     assert over == path
-    assert said == [f"run {RUN} is over: without --resume a new one begins"]
+    assert said == [f"run {RUN} is over and is judged again; without --resume a new one begins"]
 
 
 # --- for real -------------------------------------------------------------------------------------
@@ -326,7 +329,10 @@ def test_a_real_run_goes_on_after_sigterm_and_kill_9(lab: Lab, tmp_path: Path) -
 
     again = lab.run(*command)
     assert again.returncode == done.returncode
-    assert f"run {ended.header.run} is over: without --resume a new one begins\n" in again.stderr
+    assert (
+        f"run {ended.header.run} is over and is judged again; without --resume a new one begins\n"
+        in again.stderr
+    )
     assert again.stdout == done.stdout
     assert journal.read(document_in(out)) == whole
     assert lab.left() == ([], [])

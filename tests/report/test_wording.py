@@ -315,12 +315,6 @@ def test_causes_have_a_title_that_claims_no_more_than_the_verdict() -> None:
     assert wording.causes_title(equal) == "Changes without a verdict on throughput"
 
 
-def test_a_lone_server_has_nothing_to_compare_with() -> None:
-    comparison = builders.a_comparison(builders.a_run(builders.a_header([builders.BASE])))
-    (headline,) = wording.headlines(comparison)
-    assert headline.text == f"{builders.BASE} was measured alone: nothing to compare it with"
-
-
 @pytest.mark.parametrize(
     ("scale", "kind", "expected"),
     [

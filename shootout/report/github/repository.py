@@ -55,8 +55,6 @@ class Text(msgspec.Struct):
 
 
 class Repository:
-    """A repository, accessed with a token."""
-
     def __init__(self, name: str, token: str, api: str) -> None:
         self._name = name
         self._token = token
@@ -101,11 +99,9 @@ class Repository:
         return tuple(each for each in found if each.pull_request is None and each.is_ours(marker))
 
     def open(self, title: str, body: str, label: str) -> str:
-        """Open an issue; returns its address."""
         return self._request("POST", "issues", Text, title=title, body=body, labels=[label]).html_url
 
     def update(self, number: int, title: str, body: str) -> None:
-        """Replace an issue's title and body."""
         self._request("PATCH", f"issues/{number}", Text, title=title, body=body)
 
     def close(self, number: int, reason: str, comment: str) -> None:

@@ -16,8 +16,6 @@ TEXT_MAX = 3000  # characters
 
 
 class Message(Value):
-    """The request body."""
-
     text: str
 
 

@@ -3,37 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice, zip_longest
 
 from shootout._engine import Histogram
 from shootout.analysis import metrics
 from shootout.analysis.histograms import merged
 from shootout.model.plan import Cell
-from shootout.model.run import Runner, Samples, SettingRecord
-from shootout.model.verdict import CellComparison, CellFigures, Interval, Latency
-from shootout.report import commands, explanation, wording
+from shootout.model.run import Samples, SettingRecord
+from shootout.model.verdict import CellComparison, CellFigures, Latency, MetricComparison
+from shootout.report import commands, explanation
 from shootout.report.site import charts
 from shootout.report.site.charts import Chart, Series
 from shootout.report.site.downloads import about
-from shootout.report.site.findings import Finding
 from shootout.report.site.names import cell_stem
 from shootout.report.site.page import Page
 from shootout.report.site.run import MACHINE, CellSet, Run, WarningEntry
 from shootout.report.site.server import compared_settings
 from shootout.report.site.why import Why
 
+Tps = float | None
+Round = tuple[int, int, Tps, Tps]  # start, number; tps here and of the base
 ROUND_COLUMNS = ("start", "round", "tps", "base_tps")
 SERVER_CPU = "server CPU, µs"
 HOST_FIGURES = (SERVER_CPU, "context_switches", "disk_written_bytes")  # counted by the server's kernel
+LATENCIES = {
+    "min_s": "fastest", "p50_s": "50 %", "mean_s": "mean", "p95_s": "95 %", "p99_s": "99 %",
+    "p999_s": "99.9 %", "max_s": "slowest",
+}  # fmt: skip
 DISPLAY_UNITS = {"s": ("ms", 1e3), "bytes": ("bytes", 1.0), "": ("", 1.0)}
 
 
 @dataclass(frozen=True)
 class Row:
-    """A figure for a cell and its base."""
-
     name: str
     here: float | None
     base: float | None
@@ -53,31 +57,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Round:
-    """One round of one start, in transactions per second."""
-
-    start: int
-    number: int
-    here: float | None
-    base: float | None
-
-
-@dataclass(frozen=True)
-class MetricRow:
-    """A metric for a cell and its base, in a display unit."""
-
-    title: str
-    unit: str
-    base: float
-    here: float
-    ratio: Interval | None
-    significant: bool  # after Hommel over the cell's figures
-
-
-@dataclass(frozen=True)
 class CellPage(Page):
-    """A cell: its verdict and the evidence."""
-
     run: Run
     comparison: CellComparison
     template = "cell"
@@ -85,25 +65,21 @@ class CellPage(Page):
 
     @property
     def path(self) -> str:
-        """Named after the cell."""
         return f"{self.run.folder}/{cell_stem(self.cell)}.html"
 
     @property
     def value(self) -> object:
-        """The complete comparison of the cell."""
         return {
             **about(self.run.document.header), "command": self.command, "cell": self.comparison,
             **({"why": explanation.value(self.why.found)} if self.why else {}),
         }  # fmt: skip
 
     @property
-    def rows(self) -> Iterable[Sequence[object]]:
-        """One line per round."""
-        return ((each.start, each.number, each.here, each.base) for each in self.rounds)
+    def rows(self) -> Sequence[Round]:
+        return self.rounds
 
     @property
     def cell(self) -> Cell:
-        """The cell."""
         return self.comparison.cell
 
     @property
@@ -111,67 +87,43 @@ class CellPage(Page):
         """The cell it is compared with; None if it is a base itself."""
         return None if self.cell == self.comparison.base else self.run.cells.get(self.comparison.base)
 
-    @property
-    def machine(self) -> Runner:
-        """The machine that measured it."""
-        return self.run.document.header.part(self.cell).runner
-
     @cached_property
     def samples(self) -> tuple[tuple[int, Samples], ...]:
-        """Its samples by start."""
         return self.run.samples(self.cell)
 
     @cached_property
     def base_samples(self) -> tuple[tuple[int, Samples], ...]:
-        """The base's samples by start."""
         return self.run.samples(self.base.cell) if self.base else ()
 
     @cached_property
     def both(self) -> tuple[tuple[Series, tuple[tuple[int, Samples], ...]], ...]:
-        """Series and samples of the base, if any, and of this cell."""
         here = (self.run.series[self.cell.server], self.samples)
         return ((self.run.series[self.base.cell.server], self.base_samples), here) if self.base else (here,)
 
     @cached_property
     def rounds(self) -> tuple[Round, ...]:
-        """Every round of every start."""
         theirs = {start: charts.throughputs(samples) for start, samples in self.base_samples}
         return tuple(
-            Round(start=start, number=number + 1, here=tps, base=_at(theirs.get(start, ()), number))
+            (start, number, tps, base)
             for start, samples in self.samples
-            for number, tps in enumerate(charts.throughputs(samples))
+            for number, (tps, base) in enumerate(
+                _padded(charts.throughputs(samples), theirs.get(start, ())), start=1
+            )
         )
 
     @property
-    def metrics(self) -> tuple[MetricRow, ...]:
-        """The compared metrics other than throughput."""
-        alpha = 1 - self.run.comparison.policy.confidence
-        rows = []
+    def metrics(self) -> Iterator[tuple[str, str, float, MetricComparison]]:
+        """Title and display unit of each compared metric, the factor to that unit, and the change."""
         for each in self.comparison.metrics:
             metric = metrics.BY_NAME[each.name]
-            unit, factor = DISPLAY_UNITS[metric.unit]
-            if each.name == "server_cpu":
-                unit, factor = "µs", 1e6
-            rows.append(
-                MetricRow(
-                    title=metric.title,
-                    unit=unit,
-                    base=each.base * factor,
-                    here=each.head * factor,
-                    ratio=each.ratio,
-                    significant=each.p_value < alpha,
-                )
-            )
-        return tuple(rows)
+            unit, factor = ("µs", 1e6) if each.name == "server_cpu" else DISPLAY_UNITS[metric.unit]
+            yield metric.title, unit, factor, each
 
     @cached_property
     def latency(self) -> tuple[Row, ...]:
-        """Transaction latencies in seconds."""
-        names = {
-            "min_s": "fastest", "p50_s": "50 %", "mean_s": "mean", "p95_s": "95 %", "p99_s": "99 %",
-            "p999_s": "99.9 %", "max_s": "slowest",
-        }  # fmt: skip
-        return self._figures(lambda f: {title: getattr(f.latency, field) for field, title in names.items()})
+        return self._figures(
+            lambda f: {title: getattr(f.latency, field) for field, title in LATENCIES.items()}
+        )
 
     @cached_property
     def costs(self) -> tuple[Row, ...]:
@@ -194,12 +146,10 @@ class CellPage(Page):
 
     @cached_property
     def errors(self) -> tuple[Row, ...]:
-        """Error counts by code."""
         return self._figures(lambda f: f.errors, absent=0)
 
     @property
     def statements(self) -> tuple[tuple[str, Latency, Latency | None], ...]:
-        """Latencies by kind of statement, of the cell and its base."""
         here = self.comparison.figures.statements if self.comparison.figures else {}
         theirs = self.base.figures.statements if self.base and self.base.figures else {}
         return tuple((kind, latency, theirs.get(kind)) for kind, latency in here.items())
@@ -233,17 +183,10 @@ class CellPage(Page):
 
     @cached_property
     def set(self) -> CellSet:
-        """The cells of its workload and dataset."""
         return self.run.set_of(self.cell)
 
     @property
-    def finding(self) -> Finding:
-        """Details of its change."""
-        return Finding.of(self.run, self.comparison)
-
-    @property
     def block_cells(self) -> tuple[CellComparison, ...]:
-        """Cells of the same block, including this one."""
         return tuple(
             self.run.cells[cell] for cell in self.run.block(self.cell).cells if cell in self.run.cells
         )
@@ -255,14 +198,8 @@ class CellPage(Page):
 
     @property
     def why(self) -> Why | None:
-        """What explains its change, if somebody asked."""
         found = self.run.explained.get(self.cell)
         return Why(found) if found else None
-
-    @property
-    def conditions(self) -> str:
-        """Load conditions other than the defaults."""
-        return wording.conditions(self.run.document.header, self.cell.workload)
 
     @property
     def charts(self) -> dict[str, Chart | None]:
@@ -292,8 +229,9 @@ class CellPage(Page):
         )
 
 
-def _at(values: Sequence[float | None], number: int) -> float | None:
-    return values[number] if number < len(values) else None
+def _padded(here: Sequence[Tps], base: Sequence[Tps]) -> Iterator[tuple[Tps, Tps]]:
+    """Pairs for all of `here`, whatever the length of `base`."""
+    return islice(zip_longest(here, base), len(here))
 
 
 def _transactions(starts: Sequence[tuple[int, Samples]]) -> Histogram:

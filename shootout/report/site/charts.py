@@ -48,7 +48,6 @@ class Series:
 
     @property
     def color(self) -> str:
-        """The line's colour."""
         return self.shade or f"--series-{self.number % len(MARKERS)}"
 
     @property
@@ -95,11 +94,9 @@ class RatioAxis:
         return cls(low=low - padding, high=high + padding)
 
     def at(self, ratio: float) -> str:
-        """A ratio's position, as a percentage for SVG and CSS."""
         return f"{(ratio - self.low) / (self.high - self.low):.2%}"
 
     def span(self, low: float, high: float) -> str:
-        """The width of a range, as a percentage."""
         return f"{(high - low) / (self.high - self.low):.2%}"
 
 
@@ -116,8 +113,6 @@ class Axis:
 
 @dataclass(frozen=True)
 class Line:
-    """One server's values."""
-
     series: Series
     points: tuple[Point, ...]
     intervals: tuple[tuple[float, float], ...] = ()  # one per point, drawn as a band around the line
@@ -248,7 +243,6 @@ def throughput_and_cpus(
 def _points(
     cells: Sequence[CellComparison], one: Series, of: Callable[[CellComparison], T | None]
 ) -> list[tuple[int, T]]:
-    """A server's known values by threads."""
     own = sorted((c for c in cells if c.cell.server == one.label), key=lambda c: c.cell.threads)
     return [(c.cell.threads, value) for c in own if (value := of(c)) is not None]
 

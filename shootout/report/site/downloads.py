@@ -26,7 +26,6 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets would evaluate fields
 
 
 def beside(page: str, value: object, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> list[File]:
-    """A page's JSON and CSV."""
     stem = page.removesuffix(".html")
     return [(f"{stem}.json", msgspec.json.encode(value)), (f"{stem}.csv", table(columns, rows))]
 
@@ -37,7 +36,6 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def lines(rows: Iterable[Sequence[object]]) -> list[str]:
-    """CSV lines of the rows."""
     found = _Lines()
     writer = csv.writer(found, lineterminator=LINE_END)
     writer.writerows(zip(*map(_column, zip(*rows, strict=True)), strict=True))
@@ -56,7 +54,6 @@ def _column(values: Sequence[object]) -> Iterable[object]:
 
 
 def about(header: RunHeader) -> dict[str, Any]:
-    """The fields that identify a run."""
     return {
         "run": header.run,
         "started": header.started,
@@ -66,7 +63,6 @@ def about(header: RunHeader) -> dict[str, Any]:
 
 
 def fingerprints(runners: Iterable[Runner]) -> list[str]:
-    """The runners' fingerprints."""
     return [runner.fingerprint for runner in runners]
 
 

@@ -39,8 +39,6 @@ class Entry:
 
 @dataclass(frozen=True)
 class Badge:
-    """A label and a message in a small image."""
-
     label: str
     message: str
     color: str
@@ -102,7 +100,6 @@ def badge(comparison: Comparison, server: str | None = None) -> Badge:
 
 
 def index(runs: Sequence[dict[str, Any]], runners: Sequence[dict[str, str]], **places: str) -> dict[str, Any]:
-    """The site's index for programs; `runs`: newest first."""
     return {"shootout": __version__, "newest": runs[0]["run"], **places, "runners": runners, "runs": runs}
 
 

@@ -8,7 +8,6 @@ from functools import cached_property
 
 from shootout.analysis import metrics
 from shootout.model.history import ChangePoint
-from shootout.model.plan import Policy
 from shootout.model.verdict import CellComparison, Verdict
 from shootout.report import wording
 from shootout.report.site.run import Run
@@ -21,15 +20,8 @@ OTHER_CHANGES_MAX = 4
 class Finding:
     """A cell that changed, with details of the change."""
 
+    run: Run
     comparison: CellComparison
-    change: ChangePoint | None  # None: not in the cell's history
-    policy: Policy
-
-    @classmethod
-    def of(cls, run: Run, comparison: CellComparison) -> Finding:
-        """The finding for a cell, from its run and its history."""
-        change = run.changes.get(comparison.cell)
-        return cls(comparison=comparison, change=change, policy=run.comparison.policy)
 
     @property
     def confirmed(self) -> bool | None:
@@ -39,11 +31,11 @@ class Finding:
     @property
     def since(self) -> ChangePoint | None:
         """The latest change point of the cell's history, if it has the direction of the verdict."""
-        found = wording.decisive(self.comparison)
-        if self.change is None or found is None:
+        change = self.run.changes.get(self.comparison.cell)
+        if change is None or wording.decisive(self.comparison) is None:
             return None
-        slower = self.change.after < self.change.before
-        return self.change if slower == (self.comparison.verdict is Verdict.REGRESSED) else None
+        slower = change.after < change.before
+        return change if slower == (self.comparison.verdict is Verdict.REGRESSED) else None
 
     @property
     def other_changes(self) -> tuple[str, ...]:
@@ -51,14 +43,15 @@ class Finding:
 
         They leave out the metric that decided the verdict and its likeliest cause.
         """
+        policy = self.run.comparison.policy
         named: set[str] = {each.metric for each in self.comparison.judged[:1]}
         named |= {cause.name for cause in self.comparison.causes[:1]}
         found = [
             (metrics.TITLES[each.name], each.ratio)
             for each in self.comparison.metrics
-            if each.ratio and each.p_value < 1 - self.policy.confidence and each.name not in named
+            if each.ratio and each.p_value < 1 - policy.confidence and each.name not in named
         ]
-        large = [(title, ratio) for title, ratio in found if abs(ratio.estimate - 1) >= self.policy.margin]
+        large = [(title, ratio) for title, ratio in found if abs(ratio.estimate - 1) >= policy.margin]
         large.sort(key=lambda each: -abs(each[1].estimate - 1))
         return tuple(f"{title} {wording.change(ratio)}" for title, ratio in large[:OTHER_CHANGES_MAX])
 
@@ -83,8 +76,6 @@ class Failure:
 
 @dataclass(frozen=True)
 class Findings:
-    """A run's findings."""
-
     run: Run
 
     @cached_property
@@ -100,16 +91,12 @@ class Findings:
 
     @cached_property
     def failures(self) -> tuple[Failure, ...]:
-        """Failures grouped by server and reason."""
         found: dict[tuple[str, str], list[CellComparison]] = {}
         for c in self.run.judged:
             if c.verdict is Verdict.FAILED:
                 reason = (c.reason.splitlines() or [""])[0]
                 found.setdefault((c.cell.server, reason), []).append(c)
-        return tuple(
-            Failure(server=server, reason=reason, cells=tuple(cells))
-            for (server, reason), cells in found.items()
-        )
+        return tuple(Failure(*of, tuple(cells)) for of, cells in found.items())
 
     def _of(self, verdict: Verdict) -> Iterator[Finding]:
-        return (Finding.of(self.run, c) for c in self.run.judged if c.verdict is verdict)
+        return (Finding(self.run, c) for c in self.run.judged if c.verdict is verdict)

@@ -37,12 +37,10 @@ class Frame:
 
     @property
     def certain(self) -> bool:
-        """Whether the interval holds no zero."""
         return self.difference.low > 0 or self.difference.high < 0
 
 
 def frames(paths: CallPaths, confidence: float) -> list[Frame]:
-    """The frames, callers before their callees."""
     counts, tree = paths.by_subtree(), paths.tree
     weights = (counts * paths.units[:, :, None]).mean(axis=(0, 1))
     shares = weights / weights[0]

@@ -14,7 +14,7 @@ from shootout.model.verdict import Acknowledgement
 from shootout.report import wording
 from shootout.report.site.charts import Axis, Chart, Line, Rule, Series, readouts
 from shootout.report.site.downloads import LINE_END, File, lines
-from shootout.report.site.names import history_page, run_folder
+from shootout.report.site.names import history_page
 from shootout.report.site.page import Page, Render
 
 HISTORY_COLUMNS = (
@@ -32,8 +32,6 @@ SPARK_SIZE = (96, 24)  # CSS pixels
 
 @dataclass(frozen=True)
 class Change:
-    """A change of level in a history."""
-
     series: HistorySeries
     point: ChangePoint
     started: str  # ISO time of the first run on the new level
@@ -41,12 +39,10 @@ class Change:
 
     @property
     def size(self) -> float:
-        """The new level over the old one."""
         return self.point.after / self.point.before
 
     @property
     def worse(self) -> bool:
-        """Whether throughput fell."""
         return self.size < 1
 
     @property
@@ -58,23 +54,16 @@ class Change:
 
     @property
     def page(self) -> str:
-        """The address of its series, relative to the site's root."""
         return f"{page_of(self.series)}#{anchor_of(self.series)}"
 
     @property
     def row(self) -> tuple[object, ...]:
-        """Its fields in the order of CHANGE_COLUMNS."""
         series, point = self.series, self.point
         return (
             series.runner, series.workload, series.dataset, series.threads, series.server, series.anchor,
             point.last_good, point.first_bad, self.started, point.before, point.after, point.confirmed,
             self.acknowledged is not None, self.page,
         )  # fmt: skip
-
-    @property
-    def folders(self) -> tuple[str, str]:
-        """The folders of the last good and the first bad run."""
-        return run_folder(self.point.last_good), run_folder(self.point.first_bad)
 
 
 def changes(
@@ -93,12 +82,10 @@ def changes(
 
 
 def page_of(series: HistorySeries) -> str:
-    """The path of the page for a workload's series on a runner, from the site's root."""
     return history_page(series.runner, series.workload, series.dataset)
 
 
 def anchor_of(series: HistorySeries) -> str:
-    """The fragment identifier of a series on its page."""
     return f"t{series.threads}"
 
 
@@ -113,7 +100,6 @@ class Table:
 
     @property
     def id(self) -> str:
-        """Its fragment identifier on the page."""
         return anchor_of(self.series[0])
 
     @property
@@ -133,14 +119,11 @@ class Table:
 
     @property
     def chart(self) -> Chart:
-        """Change against the anchor over time; vertical lines mark changes of level."""
         return chart(self.series, self.styles, self.changes)
 
 
 @dataclass(frozen=True)
 class SeriesPage(Page):
-    """A workload's history on one runner."""
-
     runner: str
     workload: str
     dataset: str
@@ -151,7 +134,6 @@ class SeriesPage(Page):
 
     @property
     def path(self) -> str:
-        """Named after runner, workload and dataset."""
         return page_of(self.series[0])
 
     def files(self, render: Render) -> Iterator[File]:
@@ -174,85 +156,57 @@ class SeriesPage(Page):
         return {server: Series(server, number) for number, server in enumerate(servers, 1)}
 
     @property
-    def anchors(self) -> tuple[str, ...]:
-        """The anchors of its ratios: one, unless the runs differ."""
-        return tuple(dict.fromkeys(each.anchor for each in self.series))
-
-    @property
     def runs(self) -> int:
-        """The number of runs."""
         return len({point.run for each in self.series for point in each.points})
 
     @property
     def most_threads(self) -> dict[str, HistorySeries]:
-        """Each server's series at its highest number of threads."""
         return {each.server: each for each in sorted(self.series, key=lambda each: each.threads)}
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        """One per number of threads, ascending."""
-        counts = sorted({each.threads for each in self.series})
-        return tuple(self._table(count) for count in counts)
-
-    def _table(self, threads: int) -> Table:
-        series = tuple(each for each in self.series if each.threads == threads)
-        return Table(
-            threads=threads,
-            series=series,
-            styles=tuple(self.styles[each.server] for each in series),
-            changes=tuple(change for change in self.changes if change.series.threads == threads),
-        )
+        tables = []
+        for threads in sorted({each.threads for each in self.series}):
+            series = tuple(each for each in self.series if each.threads == threads)
+            changes = tuple(change for change in self.changes if change.series.threads == threads)
+            styles = tuple(self.styles[each.server] for each in series)
+            tables.append(Table(threads, series, styles, changes))
+        return tuple(tables)
 
 
 def pages(series: Sequence[HistorySeries], found: Sequence[Change]) -> tuple[SeriesPage, ...]:
     """One page per runner, workload and dataset."""
-    grouped: dict[tuple[str, str, str], list[HistorySeries]] = {}
+    grouped: dict[tuple[str, str, str], tuple[list[HistorySeries], list[Change]]] = {}
     for each in series:
-        grouped.setdefault((each.runner, each.workload, each.dataset), []).append(each)
-    of: dict[tuple[str, str, str], list[Change]] = {}
+        grouped.setdefault((each.runner, each.workload, each.dataset), ([], []))[0].append(each)
     for change in found:
-        key = (change.series.runner, change.series.workload, change.series.dataset)
-        of.setdefault(key, []).append(change)
-    return tuple(
-        SeriesPage(*key, series=tuple(group), changes=tuple(of.get(key, ())))
-        for key, group in grouped.items()
-    )
+        grouped[change.series.runner, change.series.workload, change.series.dataset][1].append(change)
+    return tuple(SeriesPage(*key, tuple(group), tuple(of)) for key, (group, of) in grouped.items())
 
 
 @dataclass(frozen=True)
 class HistoryPage(Page):
-    """All changes of level, and the histories of all workloads."""
-
     pages: tuple[SeriesPage, ...]
     changes: tuple[Change, ...]  # newest first
     runs: int
     template = "history"
+    path = "history.html"
     columns = CHANGE_COLUMNS
 
     @property
-    def path(self) -> str:
-        """In the site's root."""
-        return "history.html"
-
-    @property
     def listed(self) -> tuple[Change, ...]:
-        """The newest changes, which the page lists."""
         return self.changes[:CHANGES_MAX]
 
     @property
     def servers(self) -> tuple[str, ...]:
-        """All servers with a series."""
         return tuple(dict.fromkeys(each.server for page in self.pages for each in page.series))
 
     @property
     def value(self) -> object:
-        """All changes and the pages of all series."""
-        changes = [dict(zip(CHANGE_COLUMNS, row, strict=True)) for row in self.rows]
-        return {"changes": changes, "pages": [page.path for page in self.pages]}
+        return {"changes": super().value, "pages": [page.path for page in self.pages]}
 
     @property
     def rows(self) -> list[tuple[object, ...]]:
-        """One line per change."""
         return [change.row for change in self.changes]
 
 

@@ -87,12 +87,10 @@ def history(runs: Sequence[tuple[HistoryPoint, Iterable[HistoryPoint | None]]]) 
 def rounds(every: Iterable[Round], *, base: bool) -> Markup:
     """One row per round of a cell; with `base`, the base's throughput and the change, too."""
     made = []
-    for each in every:
-        made += ["<tr>", _num(each.start, 0), _num(each.number, 0), *([_num(each.base)] if base else ())]
-        made.append(_num(each.here))
+    for start, number, here, theirs in every:
+        made += ["<tr>", _num(start, 0), _num(number, 0), *([_num(theirs)] if base else ()), _num(here)]
         if base:
-            known = each.here is not None and each.base
-            made.append(_delta(each.here / each.base if known else None, None))  # type: ignore[operator]
+            made.append(_delta(here / theirs if here is not None and theirs else None, None))
         made.append("</tr>\n")
     return Markup("".join(made))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from shootout.model.plan import Cell
@@ -11,32 +12,29 @@ from shootout.paths import file_stem
 
 
 def run_folder(run: str) -> str:
-    """The folder of a run's pages."""
     return f"runs/{file_stem(run)}"
 
 
 @lru_cache(4096)  # many pages link to each cell's page
 def cell_stem(cell: Cell) -> str:
     """A readable file name, unique among the cells of a run."""
-    identity = "\0".join((cell.workload, cell.dataset, cell.server, str(cell.threads)))
-    digest = hashlib.sha256(identity.encode(errors="surrogatepass")).hexdigest()[:10]
-    readable = re.sub(r"[^A-Za-z0-9._]+", "-", f"{cell.workload}-t{cell.threads}-{cell.server}")
-    return f"{readable[:80].strip('-.')}~{digest}"
+    identity = (cell.workload, cell.dataset, cell.server, str(cell.threads))
+    return _unique(f"{cell.workload}-t{cell.threads}-{cell.server}", identity)
 
 
 def history_page(runner: str, workload: str, dataset: str) -> str:
     """The path of a workload's history on a runner, from the site's root; `runner`: its fingerprint."""
-    identity = "\0".join((runner, workload, dataset))
-    digest = hashlib.sha256(identity.encode(errors="surrogatepass")).hexdigest()[:10]
-    readable = re.sub(r"[^A-Za-z0-9._]+", "-", workload)
-    return f"history/{readable[:80].strip('-.')}~{digest}.html"
+    return f"history/{_unique(workload, (runner, workload, dataset))}.html"
 
 
 def workload_page(workload: str, dataset: str) -> str:
-    """The file of a workload's page; `dataset`: empty if the workload has only one."""
     return f"workload-{file_stem(f'{workload} {dataset}' if dataset else workload)}.html"
 
 
 def server_page(label: str) -> str:
-    """The file of a server's page."""
     return f"server-{file_stem(label)}.html"
+
+
+def _unique(readable: str, identity: Sequence[str]) -> str:
+    digest = hashlib.sha256("\0".join(identity).encode(errors="surrogatepass")).hexdigest()[:10]
+    return f"{re.sub('[^A-Za-z0-9._]+', '-', readable)[:80].strip('-.')}~{digest}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from shootout.model.verdict import CellComparison, Verdict
+from shootout.model.verdict import Verdict
 from shootout.report.site.downloads import fingerprints
 from shootout.report.site.findings import Findings
 from shootout.report.site.page import CellsPage, Page
@@ -18,53 +18,23 @@ RUN_COLUMNS = ("run", "started", "runners", "page", *Verdict, "says")
 
 @dataclass(frozen=True)
 class OverviewPage(CellsPage):
-    """A run's findings, verdicts and conditions."""
-
     run: Run
+    runs: Sequence[Run] = ()  # to list, newest first
     template = "run"
 
     @property
     def path(self) -> str:
-        """The index of the run's folder."""
         return f"{self.run.folder}/index.html"
-
-    @property
-    def runs(self) -> Sequence[Run]:
-        """The runs to list; only the front page lists any."""
-        return ()
 
     @cached_property
     def findings(self) -> Findings:
-        """Changed and failed cells."""
         return Findings(self.run)
-
-    @property
-    def cells(self) -> Sequence[CellComparison]:
-        """All cells."""
-        return self.run.comparison.cells
 
 
 @dataclass(frozen=True)
 class FrontPage(OverviewPage):
-    """The newest run's overview as the site's index."""
-
-    listed: Sequence[Run]  # all runs, newest first
-    index: dict[str, Any]  # the site's index for programs
-
-    @property
-    def path(self) -> str:
-        """The site's index."""
-        return "index.html"
-
-    @property
-    def runs(self) -> Sequence[Run]:
-        """All runs of the site."""
-        return self.listed
-
-    @property
-    def value(self) -> object:
-        """The site's index for programs."""
-        return self.index
+    value: object = None  # the site's index for programs
+    path = "index.html"
 
 
 class SummaryPage(OverviewPage):
@@ -79,39 +49,26 @@ class AllCellsPage(Page):
 
     run: Run
     template = "cells"
+    data = "index"
 
     @property
     def path(self) -> str:
-        """In the run's folder."""
         return f"{self.run.folder}/cells.html"
-
-    @property
-    def data(self) -> str:
-        """The stem of the overview's files."""
-        return "index"
 
 
 @dataclass(frozen=True)
 class RunsPage(Page):
-    """All runs of the site."""
-
     runs: Sequence[Run]  # newest first
     template = "runs"
+    path = "runs/index.html"
     columns = RUN_COLUMNS
 
     @property
-    def path(self) -> str:
-        """In the parent of the runs' folders."""
-        return "runs/index.html"
-
-    @property
     def value(self) -> object:
-        """Every run's result and files."""
         return [run_value(run) for run in self.runs]
 
     @property
     def rows(self) -> Iterable[Sequence[object]]:
-        """One line per run."""
         for run in self.runs:
             header = run.document.header
             yield (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from shootout.model.verdict import CellComparison
 from shootout.report.site import downloads
@@ -14,12 +14,7 @@ from shootout.report.site.downloads import File
 if TYPE_CHECKING:
     from shootout.report.site.run import Run
 
-
-class Render(Protocol):
-    """Fills a template."""
-
-    def __call__(self, template: str, **values: object) -> str:
-        """Returns the rendered text."""
+Render = Callable[..., str]  # fills a template, given its name and its values as keywords
 
 
 class Page(ABC):
@@ -45,8 +40,8 @@ class Page(ABC):
 
     @property
     def value(self) -> object:
-        """The content of its JSON."""
-        return None
+        """The content of its JSON; by default the CSV's lines as objects."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
     @property
     def rows(self) -> Iterable[Sequence[object]]:
@@ -62,22 +57,18 @@ class Page(ABC):
 
 
 class CellsPage(Page):
-    """A page about several cells of a run."""
-
     run: Run
     columns = downloads.CELL_COLUMNS
 
     @property
-    @abstractmethod
     def cells(self) -> Sequence[CellComparison]:
-        """The cells, in the run's order."""
+        """The cells that it is about, in the run's order; by default all."""
+        return self.run.comparison.cells
 
     @property
     def value(self) -> object:
-        """The cells in brief."""
         return downloads.cells_value(self.run.document.header, self.cells)
 
     @property
     def rows(self) -> Iterable[Sequence[object]]:
-        """One line per cell."""
         return (downloads.cell_row(self.run.document.header, c, self.run.cells) for c in self.cells)

@@ -71,7 +71,6 @@ def build(
 
 
 def run_pages(run: Run) -> Iterator[Page]:
-    """All pages of one run."""
     yield OverviewPage(run)
     yield AllCellsPage(run)
     yield SettingsPage(run)
@@ -84,23 +83,16 @@ class ReadingPage(Page):
     """The explanation of the site's terms and charts."""
 
     template = "reading"
-
-    @property
-    def path(self) -> str:
-        """In the site's root."""
-        return "how-to-read.html"
+    path = "how-to-read.html"
 
 
 @dataclass(frozen=True)
 class _Site:
-    """The site of these runs."""
-
     runs: tuple[JudgedRun, ...]  # newest first
     acknowledged: tuple[Acknowledgement, ...]
     counted: tuple[WorkComparison, ...]
 
     def parts(self) -> Iterator[Part]:
-        """All files of the site."""
         yield from self._history()
         yield from self._front()
         for run in self.runs:

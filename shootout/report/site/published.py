@@ -59,8 +59,6 @@ class ComparedServer:
 
 @dataclass(frozen=True)
 class PublishedPage(Page):
-    """A published comparison and a run that repeats it."""
-
     name: str
     publication: Published
     run: Run
@@ -69,7 +67,6 @@ class PublishedPage(Page):
 
     @property
     def path(self) -> str:
-        """Named after the comparison."""
         return f"{FOLDER}/{file_stem(self.name)}.html"
 
     @cached_property
@@ -83,7 +80,6 @@ class PublishedPage(Page):
 
     @cached_property
     def claims(self) -> tuple[ClaimResult, ...]:
-        """All claims with their outcomes."""
         return claims.evaluate_all(self.run.document, self.run.comparison.policy)
 
     @cached_property
@@ -99,7 +95,6 @@ class PublishedPage(Page):
 
     @property
     def value(self) -> dict[str, Any]:
-        """The run, the claims and the figures."""
         header = self.run.document.header
         return {
             "published": self.name,
@@ -115,7 +110,6 @@ class PublishedPage(Page):
 
     @property
     def rows(self) -> list[tuple[object, ...]]:
-        """One line per claim."""
         return [
             (
                 result.claim.name, result.claim.text, result.outcome,
@@ -133,10 +127,10 @@ class PublishedPage(Page):
         """The published and measured figures by workload and threads, without empty rows."""
         rows = (
             Row(
-                workload=workload,
-                threads=threads,
-                server=one.name,
-                note=one.note,
+                workload,
+                threads,
+                one.name,
+                one.note,
                 published=self._relative(self._published, one, workload, threads),
                 measured=self._relative(self._measured, one, workload, threads),
             )
@@ -148,7 +142,6 @@ class PublishedPage(Page):
 
     @property
     def without_figures(self) -> tuple[str, ...]:
-        """The names of servers without any figure."""
         known = {row.server for row in self.figures}
         return tuple(one.name for one in self.servers if one.name not in known)
 
@@ -207,7 +200,6 @@ class PublishedPage(Page):
 
     @property
     def charted(self) -> tuple[Series, ...]:
-        """The series that appear in a chart."""
         measured = {one.name for one in self.servers if one.record and not one.record.absent}
         charted = measured | {s.name for s in self.publication.servers if s.tps}
         return tuple(series for name, series in self.series.items() if name in charted)
@@ -256,7 +248,6 @@ def newest(runs: Iterable[JudgedRun]) -> tuple[JudgedRun, ...]:
 
 
 def page_of(run: Run) -> PublishedPage:
-    """The page for a run that repeats a comparison."""
     name = run.document.header.profile.published or ""
     return PublishedPage(name, published.load(name), run)
 

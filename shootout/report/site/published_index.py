@@ -24,7 +24,6 @@ class Repetition:
 
     @property
     def command(self) -> str:
-        """Command that repeats it on a machine of any size."""
         return f"shootout run --profile {self.name} --scale small"
 
     @property
@@ -45,35 +44,21 @@ class Repetition:
 
 @dataclass(frozen=True)
 class RepetitionsPage(Page):
-    """All published comparisons, oldest first."""
-
     every: tuple[Repetition, ...]
     template = "repetitions"
+    path = f"{FOLDER}/index.html"
     columns = COLUMNS
 
     @property
-    def path(self) -> str:
-        """In the folder of their pages."""
-        return f"{FOLDER}/index.html"
-
-    @property
-    def value(self) -> object:
-        """The CSV's lines as objects."""
-        return [dict(zip(COLUMNS, row, strict=True)) for row in self.rows]
-
-    @property
     def rows(self) -> list[tuple[object, ...]]:
-        """One line per comparison."""
         return [each.row for each in self.every]
 
     @property
     def done(self) -> tuple[PublishedPage, ...]:
-        """The pages of repeated comparisons."""
         return tuple(each.page for each in self.every if each.page)
 
     @property
     def outcomes(self) -> dict[Outcome, int]:
-        """The number of their claims by outcome."""
         return {outcome: sum(page.outcomes.get(outcome, 0) for page in self.done) for outcome in Outcome}
 
 

@@ -16,7 +16,7 @@ from shootout.inputs import published
 from shootout.model.verdict import CellComparison
 from shootout.paths import TEMPLATES, file_stem
 from shootout.report import commands, explanation, wording, work
-from shootout.report.site import findings, history, markup, runner, settings, svg, workload
+from shootout.report.site import findings, flame, history, markup, runner, settings, svg, workload
 from shootout.report.site.names import cell_stem, run_folder, server_page
 from shootout.report.site.page import Render
 
@@ -53,6 +53,7 @@ def renderer() -> Render:
         "causes_title": wording.causes_title,
         "change": wording.change,
         "change_range": wording.change_range,
+        "conditions": wording.conditions,
         "cpu_us": wording.cpu_us,
         "dataset": wording.dataset,
         "day": wording.day,
@@ -91,6 +92,8 @@ def renderer() -> Render:
         "OUTCOME_SYMBOLS": wording.OUTCOME_SYMBOLS,
         "PUBLISHED": published.known(),
         "ERRORS": ERRORS,
+        "Finding": findings.Finding,
+        "FLAME_LEGEND": flame.LEGEND,
         "LISTED_MAX": findings.LISTED_MAX,
         "SAME_SETTINGS": settings.GROUPS[-1],
         "SPACE": numbers.SPACE,

@@ -28,8 +28,6 @@ LAWS_MAX = 4  # servers; charts of more leave out scaling laws
 
 @dataclass(frozen=True)
 class Run:
-    """A run's document and its comparison."""
-
     document: RunDocument
     comparison: Comparison
     changes: Mapping[Cell, ChangePoint] = field(default_factory=dict)  # the latest up to this run
@@ -37,7 +35,6 @@ class Run:
 
     @classmethod
     def summary(cls, judged: JudgedRun) -> Run:
-        """A run without its samples."""
         header, end = judged.comparison.header, judged.comparison.end
         return cls(RunDocument(header=header, starts=(), failures=(), end=end), judged.comparison)
 
@@ -68,23 +65,15 @@ class Run:
 
     @cached_property
     def headlines(self) -> tuple[wording.Headline, ...]:
-        """Its result, one sentence per head."""
         return wording.headlines(self.comparison)
 
     @property
-    def conditions(self) -> str:
-        """Load conditions other than the defaults."""
-        return wording.conditions(self.document.header)
-
-    @property
     def complete(self) -> bool:
-        """Whether it ran to its end."""
         end = self.document.end
         return end is not None and not end.interrupted
 
     @cached_property
     def heads(self) -> tuple[str, ...]:
-        """The servers compared with a base."""
         return wording.heads(self.comparison)
 
     def bases(self, head: str) -> tuple[str, ...]:
@@ -105,24 +94,20 @@ class Run:
 
     @cached_property
     def verdicts(self) -> dict[Verdict, int]:
-        """The number of cells by verdict, worst first, including zeros."""
         return tally(self.judged)
 
     @cached_property
     def threads(self) -> tuple[int, ...]:
-        """All numbers of threads, ascending."""
         return tuple(sorted({c.cell.threads for c in self.comparison.cells}))
 
     @cached_property
     def series(self) -> dict[str, Series]:
-        """Each server's series in charts, the base first."""
         heads_of = Counter(c.base.server for c in self.judged)
         servers = sorted(self.document.header.servers, key=lambda server: -heads_of[server.label])
         return charts.series_of(servers)
 
     @cached_property
     def servers(self) -> dict[str, ServerRecord]:
-        """The servers by label."""
         return {server.label: server for server in self.document.header.servers}
 
     @cached_property
@@ -133,24 +118,16 @@ class Run:
 
     @cached_property
     def cells(self) -> dict[Cell, CellComparison]:
-        """The comparisons by cell."""
         return {c.cell: c for c in self.comparison.cells}
 
     @cached_property
     def sets(self) -> tuple[CellSet, ...]:
-        """The cells by workload and dataset."""
         keys: dict[tuple[str, str], list[CellComparison]] = {}
         for c in self.comparison.cells:
             keys.setdefault((c.cell.workload, c.cell.dataset), []).append(c)
         several = Counter(workload for workload, _ in keys)
         return tuple(
-            CellSet(
-                run=self,
-                workload=workload,
-                dataset=dataset,
-                cells=tuple(cells),
-                alone=several[workload] == 1,
-            )
+            CellSet(self, workload, dataset, tuple(cells), alone=several[workload] == 1)
             for (workload, dataset), cells in keys.items()
         )
 
@@ -186,12 +163,10 @@ class Run:
         return {runner: page for runner, page in found if page is not None}
 
     def set_of(self, cell: Cell) -> CellSet:
-        """The cells with the same workload and dataset."""
         return next(s for s in self.sets if (s.workload, s.dataset) == (cell.workload, cell.dataset))
 
     @cached_property
     def datasets(self) -> tuple[Dataset, ...]:
-        """The datasets of its blocks."""
         header = self.document.header
         ran_on = {block.dataset for block in header.blocks}
         known = (header.profile.dataset.of(kind) for kind in get_args(DatasetKind))
@@ -199,7 +174,6 @@ class Run:
 
     @cached_property
     def settings(self) -> tuple[tuple[str, tuple[SettingRow, ...]], ...]:
-        """All settings of all servers, in groups."""
         return grouped(self.document.header.servers)
 
     @cached_property
@@ -227,9 +201,7 @@ class Run:
             for warning in c.warnings:
                 if warning not in self.server_warnings:
                     found.setdefault(warning, []).append(c)
-        return tuple(
-            WarningEntry(about=_places(places), warning=warning) for warning, places in found.items()
-        )
+        return tuple(WarningEntry(_places(places), warning) for warning, places in found.items())
 
     @cached_property
     def warning_summary(self) -> tuple[WarningEntry, ...]:
@@ -254,7 +226,6 @@ class Run:
         return {cell: block for block in self.document.header.blocks for cell in block.cells}
 
     def block(self, cell: Cell) -> Block:
-        """The block in which the cell was measured."""
         return self._blocks[cell]
 
     @cached_property
@@ -266,7 +237,6 @@ class Run:
         return found
 
     def samples(self, cell: Cell) -> tuple[tuple[int, Samples], ...]:
-        """The cell's samples by start."""
         return tuple(self._samples.get((self.block(cell).key, cell.server), ()))
 
     def failures(self, cell: Cell) -> tuple[FailureRecord, ...]:
@@ -285,16 +255,12 @@ class Machine:
 
 @dataclass(frozen=True)
 class WarningEntry:
-    """A warning and its subject."""
-
     about: str
     warning: Warning
 
 
 @dataclass(frozen=True)
 class CellSet:
-    """The cells of one workload on one dataset."""
-
     run: Run
     workload: str
     dataset: str
@@ -303,29 +269,24 @@ class CellSet:
 
     @property
     def page(self) -> str:
-        """Its file in the run's folder."""
         return names.workload_page(self.workload, "" if self.alone else self.dataset)
 
     @cached_property
     def threads(self) -> tuple[int, ...]:
-        """Its numbers of threads, ascending."""
         return tuple(sorted({c.cell.threads for c in self.cells}))
 
     @cached_property
     def servers(self) -> tuple[str, ...]:
-        """Its servers in the order of charts."""
         here = {c.cell.server for c in self.cells}
         return tuple(label for label in self.run.series if label in here)
 
     @cached_property
     def heads(self) -> tuple[str, ...]:
-        """Its servers that are compared with a base."""
         compared = {c.cell.server for c in self.cells if c.cell != c.base}
         return tuple(label for label in self.servers if label in compared)
 
     @cached_property
     def verdicts(self) -> dict[Verdict, int]:
-        """The number of its cells by verdict."""
         return tally(c for c in self.cells if c.cell != c.base or c.verdict is not Verdict.UNJUDGED)
 
     def at(self, server: str, threads: int) -> CellComparison | None:
@@ -335,7 +296,6 @@ class CellSet:
 
     @cached_property
     def laws(self) -> dict[str, ScalingLaw]:
-        """The scaling laws that could be fitted, by server."""
         here = (self.workload, self.dataset)
         found = self.run.comparison.laws
         return {law.server: law for law in found if (law.workload, law.dataset) == here}
@@ -357,12 +317,10 @@ class CellSet:
 
     @property
     def has_law_lines(self) -> bool:
-        """Whether the chart shows scaling laws."""
         return bool(self.laws) and len(self.servers) <= LAWS_MAX
 
     @property
     def thumbnail(self) -> charts.Chart | None:
-        """A small chart of throughput over threads."""
         series = tuple(self.run.series.values())
         return charts.over_threads(
             self.cells, series, lambda c: c.figures.tps.estimate if c.figures else None

@@ -28,15 +28,6 @@ ALARMS = (Verdict.REGRESSED, Verdict.IMPROVED)
 
 
 @dataclass(frozen=True)
-class RecordedWarning:
-    """A warning about the machine in its runs."""
-
-    warning: Warning  # in the wording of the newest run that has it
-    newest: str  # that run
-    runs: int  # the number of runs that have it
-
-
-@dataclass(frozen=True)
 class CellKind:
     """The A/A cells of one workload, dataset and number of threads."""
 
@@ -55,24 +46,20 @@ class Share:
 
     @cached_property
     def run(self) -> Run:
-        """The whole run without its samples."""
         return Run.summary(self.judged)
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
-        """The cells that it measured."""
         part, fingerprint = self.judged.comparison.header.part, self.runner.fingerprint
         cells = (each.cell for each in self.judged.comparison.cells)
         return tuple(cell for cell in cells if part(cell).runner.fingerprint == fingerprint)
 
     @cached_property
     def aa_entries(self) -> tuple[LedgerEntry, ...]:
-        """Its A/A cells."""
         return tuple(each for each in self.judged.aa_entries if each.runner == self.runner.fingerprint)
 
     @property
     def workloads(self) -> tuple[str, ...]:
-        """The workloads of its cells."""
         return tuple(dict.fromkeys(cell.workload for cell in self.cells))
 
     @property
@@ -82,7 +69,6 @@ class Share:
 
     @property
     def alarms(self) -> int:
-        """The number of its false alarms."""
         return sum(entry.verdict in ALARMS for entry in self.aa_entries)
 
 
@@ -96,43 +82,37 @@ class RunnerPage(Page):
 
     @property
     def runner(self) -> Runner:
-        """The runner as recorded in its newest run."""
         return self.shares[0].runner
 
     @property
     def path(self) -> str:
-        """Named after the fingerprint."""
         return page_of(self.runner.fingerprint)
 
     @property
     def value(self) -> object:
-        """The runner and its A/A cells."""
         return {"runner": self.runner, "false_alarms": self.false_alarms, "entries": self.entries}
 
     @property
     def policy(self) -> Policy:
-        """The policy of its newest run."""
         return self.shares[0].judged.comparison.policy
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        """All kernels of its runs, newest first."""
         return tuple(dict.fromkeys(each.runner.kernel for each in self.shares))
 
     @cached_property
-    def warnings(self) -> tuple[RecordedWarning, ...]:
-        """One per code, most recent first."""
+    def warnings(self) -> tuple[tuple[Warning, str, int], ...]:
+        """One per code, the most recent first, with the newest run and the number of runs that have it."""
         newest: dict[str, tuple[Warning, str]] = {}
         count: Counter[str] = Counter()
         for each in self.shares:
             for warning in each.runner.warnings:
                 newest.setdefault(warning.code, (warning, each.judged.id))
                 count[warning.code] += 1
-        return tuple(RecordedWarning(warning, run, count[code]) for code, (warning, run) in newest.items())
+        return tuple((warning, run, count[code]) for code, (warning, run) in newest.items())
 
     @cached_property
     def entries(self) -> tuple[LedgerEntry, ...]:
-        """Its A/A cells, oldest run first."""
         return tuple(entry for share in reversed(self.shares) for entry in share.aa_entries)
 
     @cached_property
@@ -143,12 +123,8 @@ class RunnerPage(Page):
     @cached_property
     def kinds(self) -> tuple[CellKind, ...]:
         """Noise by kind of cell."""
-        cells: Counter[tuple[str, str, int]] = Counter()
-        alarms: Counter[tuple[str, str, int]] = Counter()
-        for entry in self.entries:
-            key = (entry.workload, entry.dataset, entry.threads)
-            cells[key] += 1
-            alarms[key] += entry.verdict in ALARMS
+        cells = Counter((e.workload, e.dataset, e.threads) for e in self.entries)
+        alarms = Counter((e.workload, e.dataset, e.threads) for e in self.entries if e.verdict in ALARMS)
         keyed = [((n.workload, n.dataset, n.threads), n) for n in doctor.noise(self.entries, self.policy)]
         error = stats.quantile(self.policy.confidence) / math.sqrt(doctor.STARTS)
         return tuple(
@@ -170,18 +146,11 @@ class RunnerPage(Page):
         )
 
     @property
-    def series(self) -> tuple[Series, ...]:
-        """The lines of the chart."""
-        return tuple(series for series, _ in self.charted)
-
-    @property
     def power(self) -> Chart | None:
-        """Statistical power over the size of a loss, by kind of cell."""
         return _power_chart(self.charted) if self.charted else None
 
     @property
     def rows(self) -> list[tuple[object, ...]]:
-        """One line per A/A cell."""
         return [
             (e.run, e.workload, e.dataset, e.threads, e.verdict.value, e.starts, e.spreads.get("throughput"))
             for e in self.entries

@@ -16,34 +16,27 @@ from shootout.report.site.run import CellSet, Run, WarningEntry, tally
 
 @dataclass(frozen=True)
 class ServerPage(CellsPage):
-    """A server: its build, its cells, its settings."""
-
     run: Run
     record: ServerRecord
     template = "server"
 
     @property
     def path(self) -> str:
-        """Named after the server."""
         return f"{self.run.folder}/{server_page(self.label)}"
 
     @property
     def label(self) -> str:
-        """Its name in the run."""
         return self.record.label
 
     @cached_property
     def cells(self) -> tuple[CellComparison, ...]:
-        """Its cells, in the run's order."""
         return tuple(c for c in self.run.comparison.cells if c.cell.server == self.label)
 
     @cached_property
     def sets(self) -> tuple[CellSet, ...]:
-        """The workloads that it ran."""
         return tuple(s for s in self.run.sets if self.label in s.servers)
 
     def cells_of(self, cells: CellSet) -> tuple[CellComparison, ...]:
-        """Its cells of one workload."""
         return tuple(c for c in cells.cells if c.cell.server == self.label)
 
     @property
@@ -53,21 +46,17 @@ class ServerPage(CellsPage):
 
     @property
     def bases(self) -> tuple[str, ...]:
-        """The servers that it is compared with."""
         return tuple(dict.fromkeys(c.base.server for c in self.cells if c.base.server != self.label))
 
     @cached_property
     def verdicts(self) -> dict[Verdict, int]:
-        """The number of its cells by verdict."""
         return tally(c for c in self.cells if c.cell != c.base or c.verdict is not Verdict.UNJUDGED)
 
     @property
     def warnings(self) -> tuple[WarningEntry, ...]:
-        """The warnings about it."""
         return tuple(WarningEntry(about=self.label, warning=warning) for warning in self.record.warnings)
 
     def chart(self, cells: CellSet) -> charts.Chart:
-        """Its throughput and its base's in one workload."""
         series = [one for label, one in self.run.series.items() if label in (self.label, *self.bases)]
         return charts.throughput(cells.cells, series, {})
 

@@ -27,26 +27,21 @@ GROUPS = (
 
 @dataclass(frozen=True)
 class SettingsPage(Page):
-    """Requested and effective settings of all servers."""
-
     run: Run
     template = "settings"
     columns = SETTING_COLUMNS
 
     @property
     def path(self) -> str:
-        """In the run's folder."""
         return f"{self.run.folder}/settings.html"
 
     @property
     def value(self) -> object:
-        """The servers with their settings."""
         header = self.run.document.header
         return {**about(header), "servers": header.servers}
 
     @property
     def rows(self) -> Iterable[Sequence[object]]:
-        """One line per setting of each server."""
         return (
             (
                 server.label, each.name, each.requested, each.effective, each.differs, each.lacking,
@@ -66,7 +61,6 @@ class SettingRow:
 
     @property
     def known(self) -> tuple[SettingRecord, ...]:
-        """The known records."""
         return tuple(record for record in self.records if record is not None)
 
     @property
@@ -81,12 +75,10 @@ class SettingRow:
 
     @property
     def requested(self) -> tuple[str | None, ...]:
-        """The distinct requested values."""
         return tuple(dict.fromkeys(record.requested for record in self.known))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The distinct notes on values."""
         return tuple(dict.fromkeys(r.note for r in self.known if r.note and not r.lacking))
 
     @property

@@ -56,18 +56,14 @@ class Span:
 
     @cached_property
     def step(self) -> float:
-        """The length of one unit."""
         return 1 / (self.high - self.low)
 
     def __call__(self, value: float) -> float:
-        """The position of a value."""
         return ((math.log10(value) if self.log else value) - self.low) * self.step
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A chart as SVG markup."""
-
     chart: Chart
 
     @cached_property

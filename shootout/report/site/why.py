@@ -18,15 +18,6 @@ from shootout.report.site import flame
 
 
 @dataclass(frozen=True)
-class FunctionRow:
-    """A function, without what it calls and with it; None: too few samples."""
-
-    name: str
-    own: Change | None
-    whole: Change | None
-
-
-@dataclass(frozen=True)
 class Why:
     """An explanation as the template sees it."""
 
@@ -34,7 +25,6 @@ class Why:
 
     @property
     def points(self) -> Iterator[Point]:
-        """The summary."""
         return explanation.points(self.found)
 
     @property
@@ -51,18 +41,12 @@ class Why:
         return flame.drawing(flame.frames(call_paths.aligned(self.found.paths), self.found.confidence))
 
     @property
-    def legend(self) -> tuple[tuple[str, str], ...]:
-        """Colours of the graph, and their meaning."""
-        return flame.LEGEND
-
-    @property
-    def functions(self) -> tuple[FunctionRow, ...]:
-        """All functions, largest change first."""
+    def functions(self) -> tuple[tuple[str, Change | None, Change | None], ...]:
+        """Without what they call and with it; None: too few samples."""
         whole = {each.name: each for each in self.found.inclusive}
         own = {each.name: each for each in self.found.functions}
-        return tuple(FunctionRow(name, own.get(name), whole.get(name)) for name in {**own, **whole})
+        return tuple((name, own.get(name), whole.get(name)) for name in {**own, **whole})
 
     def handlers(self, change: PlanChange) -> tuple[tuple[str, float, float], ...]:
-        """Handler counters of one execution on base and head."""
         base, head = change.base.handlers, change.head.handlers
         return tuple((name, base.get(name, 0.0), head.get(name, 0.0)) for name in {**base, **head})

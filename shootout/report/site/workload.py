@@ -17,16 +17,9 @@ KILO = 1000.0
 PERCENTILES = (("p50_s", "median"), ("p95_s", "95 %"), ("p99_s", "99 %"), ("p999_s", "99.9 %"))
 READS, WRITES = "oltp_read_only", "oltp_read_write"  # published tables report their quotient
 
+SmallChart = tuple[str, str, Chart]  # id, title, chart
+Quotient = tuple[str, tuple[float | None, ...], float | None]  # server; by threads; of the peaks
 Getter = Callable[[CellFigures], float | None]
-
-
-@dataclass(frozen=True)
-class SmallChart:
-    """One of several charts side by side."""
-
-    id: str
-    title: str
-    chart: Chart
 
 
 @dataclass(frozen=True)
@@ -47,50 +40,33 @@ class Peak:
 
 
 @dataclass(frozen=True)
-class Quotient:
-    """Read-only throughput over read-write throughput."""
-
-    server: str
-    of_threads: tuple[float | None, ...]
-    of_peaks: float | None
-
-
-@dataclass(frozen=True)
 class WorkloadPage(CellsPage):
-    """A workload in one run."""
-
     run: Run
     set: CellSet
     template = "workload"
 
     @property
     def path(self) -> str:
-        """Named after the workload."""
         return f"{self.run.folder}/{self.set.page}"
 
     @property
     def cells(self) -> Sequence[CellComparison]:
-        """Its cells."""
         return self.set.cells
 
     @property
     def name(self) -> str:
-        """The workload's name."""
         return self.set.workload
 
     @cached_property
     def failed(self) -> tuple[CellComparison, ...]:
-        """The cells that failed."""
         return tuple(c for c in self.set.cells if c.verdict is Verdict.FAILED)
 
     @property
     def warnings(self) -> tuple[WarningEntry, ...]:
-        """A summary of its cells' warnings."""
         return self.run.warning_summary_of(self.set.cells)
 
     @cached_property
     def peaks(self) -> tuple[Peak, ...]:
-        """The servers' peaks."""
         found = []
         for label in self.set.servers:
             cells = [c for c in self.set.cells if c.cell.server == label]
@@ -113,7 +89,6 @@ class WorkloadPage(CellsPage):
 
     @property
     def by_threads(self) -> dict[int, Series]:
-        """The series by number of threads, for the chart from server to server."""
         return {
             threads: Series(wording.threads(threads), number)
             for number, threads in enumerate(self.set.threads, start=1)
@@ -129,7 +104,6 @@ class WorkloadPage(CellsPage):
 
     @property
     def curves(self) -> tuple[CurveComparison, ...]:
-        """Each server's curve compared with its base's."""
         key = (self.set.workload, self.set.dataset)
         return tuple(c for c in self.run.comparison.curves if (c.workload, c.dataset) == key)
 
@@ -154,19 +128,17 @@ class WorkloadPage(CellsPage):
                 for count in self.set.threads
             )
             peaks = max(reads.values()) / max(writes.values()) if reads and any(writes.values()) else None
-            found.append(Quotient(server=label, of_threads=of_threads, of_peaks=peaks))
+            found.append((label, of_threads, peaks))
         return tuple(found)
 
     @property
     def measured(self) -> tuple[CellComparison, ...]:
-        """The cells that have figures, by server and threads."""
         order = {label: number for number, label in enumerate(self.set.servers)}
         cells = [c for c in self.set.cells if c.figures]
         return tuple(sorted(cells, key=lambda c: (order[c.cell.server], c.cell.threads)))
 
     @property
     def latencies(self) -> tuple[SmallChart, ...]:
-        """Charts of latency percentiles over threads."""
         return tuple(
             small
             for field, title in PERCENTILES
@@ -177,7 +149,6 @@ class WorkloadPage(CellsPage):
 
     @property
     def efficiency(self) -> tuple[SmallChart, ...]:
-        """Charts of a transaction's cost over threads."""
         figures: tuple[tuple[str, str, Getter], ...] = (
             ("server-cpu", "server CPU, µs / transaction", lambda f: scaled(f.server_cpu_s, 1e6)),
             ("disk-written", "written, bytes / transaction", lambda f: f.counters.get("disk_written_bytes")),
@@ -190,7 +161,7 @@ class WorkloadPage(CellsPage):
         chart = charts.over_threads(
             self.set.cells, series, lambda c: of(c.figures) if c.figures else None, log=log
         )
-        return None if chart is None else SmallChart(id=id, title=title, chart=chart)
+        return None if chart is None else (id, title, chart)
 
 
 def scaled(value: float | None, factor: float) -> float | None:

@@ -59,8 +59,8 @@ def test_each_runner_has_what_it_measured(judged: JudgedRun, whole: RunDocument)
     assert len(mine.cells) + len(theirs.cells) == sum(len(block.cells) for block in BLOCKS)
     assert (mine.others, theirs.others) == (("runner1",), ("runner0",))
     assert [len(page.entries) for page in (first, second)] == [1, 0]  # the A/A cell of the first block
-    assert [each.warning for each in second.warnings] == [OWN]
-    assert OWN not in [each.warning for each in first.warnings]
+    assert [warning for warning, *_ in second.warnings] == [OWN]
+    assert OWN not in [warning for warning, *_ in first.warnings]
 
 
 def test_pages_of_runners_lead_to_each_other(built: Path) -> None:

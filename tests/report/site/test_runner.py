@@ -53,7 +53,7 @@ def test_power_is_drawn_of_kinds_that_differ(
     )  # fmt: skip
     run = dataclasses.replace(weeks[0], aa_entries=entries)
     (page,) = runner.pages([run])
-    assert [series.label for series in page.series] == labels
+    assert [series.label for series, _ in page.charted] == labels
     assert (page.power is None) == (not threads)
     for kind in page.kinds:  # two thirds of what a change must rise above, by the rule of verdicts.py
         bar = 1.96 * kind.noise.spread / math.sqrt(6)
