@@ -7,13 +7,14 @@ ENGINE := $(wildcard engine/src/*) engine/Cargo.toml engine/Cargo.lock
 
 # What a target needs beside Python and Rust; checked at once, before anything is built.
 bench bench-gate bench-storm test-servers: NEEDS = mvn
+bench-work: NEEDS = mvn valgrind
 bench-engine bench-verdict: NEEDS = sysbench
 bench-site: NEEDS = chromium
 test-bare: NEEDS = mmdebstrap git
-test: NEEDS = mvn npm chromium sysbench fio go perf
+test: NEEDS = mvn npm chromium sysbench fio go perf valgrind
 
 .PHONY: bench check clean demo-site fuzz lint test test-bare test-servers tools wheel
-.PHONY: bench-engine bench-gate bench-merge bench-method bench-site bench-storm bench-verdict
+.PHONY: bench-engine bench-gate bench-merge bench-method bench-site bench-storm bench-verdict bench-work
 
 # Exit code 1 means that something regressed: here a result, not an error.
 bench: $(INSTALLED)
@@ -78,6 +79,10 @@ fuzz:
 # six hours and resumes after an interruption; for some parts: make bench-verdict ARGS="--parts aa,replay"
 bench-verdict: $(INSTALLED)
 	@$(BIN)/python -m benchmarks.verdicts $(ARGS)
+
+# What `shootout work` sees of no change, and of instructions that a preloaded library adds to every statement.
+bench-work: $(INSTALLED)
+	@$(BIN)/python -m benchmarks.work $(ARGS)
 
 # For users without Rust: the engine, built for any recent Linux, and the files that a checkout has next to the
 # package. Zig provides the old glibc to link with.

@@ -65,6 +65,12 @@ class Engine:
         connection, or does not answer within `timeout_s`; KeyboardInterrupt on a signal. Both close the
         server's connections, and every later slice on it raises the same LoadError.
         """
+    def count(self, server: int, transactions: int, timeout_s: float) -> tuple[int, int]:
+        """Run that many transactions on a server's only connection; returns those completed, and statements.
+
+        An equal program and seed send the same statements to every server, whatever its speed, if none is
+        refused. Raises as `slice` does.
+        """
 
 def load_rows(
     address: str,

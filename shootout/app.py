@@ -12,9 +12,11 @@ from pathlib import Path
 import msgspec
 
 from shootout.analysis import acknowledgements, baseline, claims, explained, gate, history, ledger
+from shootout.analysis import work as work_verdicts
 from shootout.analysis.explained import Explained
 from shootout.document import explanations as explanations_
 from shootout.document import journal, merge
+from shootout.document import work as work_documents
 from shootout.errors import InputError, MeasureError
 from shootout.inputs import matrix
 from shootout.inputs.acknowledgements import load as load_acknowledged
@@ -23,6 +25,7 @@ from shootout.inputs.resolve import resolve
 from shootout.inputs.scaled import Capacity
 from shootout.measure import campaign
 from shootout.measure import explain as explain_
+from shootout.measure import work as work_
 from shootout.measure.campaign import Observe
 from shootout.measure.explain import Question
 from shootout.measure.plan import Plan, bind
@@ -30,8 +33,10 @@ from shootout.model.history import Baseline, HistorySeries, Regression
 from shootout.model.plan import Cell, ServerReference
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Acknowledgement, ClaimResult, Comparison, Verdict
+from shootout.model.work import WorkComparison
 from shootout.paths import cache_folder
 from shootout.report import explanation, judgement_cache, site, wording
+from shootout.report import work as work_report
 from shootout.report.github import markdown, regressions
 from shootout.report.judge import Judge
 from shootout.report.judgement_cache import JudgedRun
@@ -132,7 +137,7 @@ def conclude(path: Path, out: Path, acknowledged: Path, skip: Skip) -> Conclusio
 def publish(results: Path, out: Path, acknowledged: Path, skip: Skip) -> Path:
     """Build the site from all run documents in `results`. Raises InputError if there is none."""
     accepted = load_acknowledged(acknowledged)
-    return site.build(_runs(results, None, accepted, skip), out, accepted)
+    return site.build(_runs(results, None, accepted, skip), out, accepted, _judged_work(results, skip))
 
 
 def merged(documents: Sequence[Path], out: Path, acknowledged: Path, skip: Skip) -> Conclusion:
@@ -219,6 +224,36 @@ def explanations(documents: Iterable[Path]) -> list[Explained]:
 def explanation_as_json(found: Explained, page: Path) -> bytes:
     """Encode an explanation as JSON."""
     return msgspec.json.encode({"page": str(page), **explanation.value(found)})
+
+
+def work(request: Request, observe: Observe) -> tuple[WorkComparison, Path]:
+    """Count the instructions of each kind of statement; returns the judged document and its file."""
+    path = work_.measure(request.plan, request.out / "results", observe)
+    comparison = judge_work(path)
+    if request.markdown is not None:
+        _write(request.markdown, work_report.markdown(comparison))
+    return comparison, path
+
+
+def judge_work(path: Path, base: str | None = None) -> WorkComparison:
+    """Judge a document of work. Raises InputError."""
+    return work_verdicts.compare(work_documents.read(path), base)
+
+
+def _judged_work(results: Path, skip: Skip) -> list[WorkComparison]:
+    """The judged documents of work in a folder, the newest first."""
+    found = []
+    for path in reversed(work_documents.find(results)):
+        try:
+            found.append(judge_work(path))
+        except InputError as error:
+            skip(str(error))
+    return found
+
+
+def work_as_json(comparison: WorkComparison, path: Path) -> bytes:
+    """Encode a comparison of work as JSON."""
+    return msgspec.json.encode({"document": str(path), **work_report.value(comparison)})
 
 
 def _explain_changes(conclusion: Conclusion, budget_min: float, observe: Observe, skip: Skip) -> bool:

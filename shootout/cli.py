@@ -15,8 +15,9 @@ import msgspec
 from rich.console import Console
 
 from shootout import __version__, app, harness
-from shootout.analysis import baseline, gate
+from shootout.analysis import baseline, gate, work
 from shootout.app import Conclusion, Request
+from shootout.document import work as documents
 from shootout.errors import InputError, MeasureError
 from shootout.inputs.options import (
     ACKNOWLEDGED,
@@ -35,12 +36,27 @@ from shootout.inputs.options import (
 from shootout.inputs.toml import hint
 from shootout.measure import session
 from shootout.model.verdict import Comparison
+from shootout.model.work import WorkComparison
 from shootout.paths import FIXTURES, REPORTS, cache_folder
 from shootout.report import terminal, wording
 from shootout.report.github import http, issues, markdown, webhook
 from shootout.report.github.repository import Repository
 from shootout.servers import cache, catalogue, dsn, reference
 
+COUNTING = (
+    *(
+        "profile",
+        "servers",
+        "workloads",
+        "tables",
+        "table_size",
+        "warehouses",
+        "engine",
+        "option",
+        "rand_type",
+    ),
+    *("protocol", "policy", "seed", "data"),
+)  # the options of a run that a count takes, too
 BASELINES = FIXTURES / "baselines"
 
 
@@ -104,6 +120,24 @@ def _explain(args: argparse.Namespace) -> int:
     return 0
 
 
+def _work(args: argparse.Namespace) -> int:
+    given = {} if args.base is None and args.head is None else {"servers": f"{args.base},{args.head}"}
+    if None in (args.base, args.head) and (given or args.servers is None):
+        raise InputError("expected --base REF and --head REF, or --servers A,B,…")
+    request = _request(args, **given)
+    with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
+        comparison, path = app.work(request, display.show)
+    _show_work(comparison, path, args)
+    return work.exit_code(comparison)
+
+
+def _show_work(comparison: WorkComparison, path: Path, args: argparse.Namespace) -> None:
+    if args.json:
+        print(app.work_as_json(comparison, path).decode())
+    else:
+        terminal.print_work(_console(), comparison)
+
+
 def _doctor(args: argparse.Namespace) -> int:
     if args.calibrate is not None:
         with redirect_stdout(sys.stderr):
@@ -133,13 +167,20 @@ def _merge(args: argparse.Namespace) -> int:
 
 
 def _compare(args: argparse.Namespace) -> int:
+    counted = [path for path in args.documents if documents.is_work(path)]
+    args.documents = [path for path in args.documents if path not in counted]
+    codes = []
+    for path in counted:
+        found = app.judge_work(path, args.base)
+        _show_work(found, path, args)
+        codes.append(work.exit_code(found))
     comparisons = [app.judge(path, args.acknowledged, args.base, args.baseline) for path in args.documents]
     for path, comparison in zip(args.documents, comparisons, strict=True):
         if args.json:
             print(app.as_json(comparison, document=str(path)).decode())
         else:
             terminal.print_verdicts(_console(), comparison)
-    return max(gate.exit_code(comparison) for comparison in comparisons)
+    return max((*codes, *map(gate.exit_code, comparisons)))
 
 
 def _baseline_accept(args: argparse.Namespace) -> int:
@@ -342,6 +383,13 @@ def _add_measuring(commands: Commands[_Parser]) -> None:
     for each in (gate, doctor):
         _add_options(each, (option for option in MEASURING if option.name != "servers"), type=str)
         each.set_defaults(servers=None, profile="gate", explain=None)
+    counted = "count the instructions of each kind of statement under Callgrind; needs no quiet machine"
+    work = _command(commands, "work", _work, counted)
+    work.add_argument("--base", metavar="REF", help="the server to compare with")
+    work.add_argument("--head", metavar="REF", help="the server that may need more instructions")
+    _add_options(work, (option for option in MEASURING if option.name in COUNTING), type=str)
+    work.set_defaults(profile="work", explain=None, acknowledged=ACKNOWLEDGED.default)
+    _add_options(work, (OUT, MARKDOWN))
     _add_options(run, (EXPLAIN,))
     _add_options(gate, (EXPLAIN,))
     for each in (run, gate, doctor):

@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 
 from msgspec.structs import replace
 
-from shootout.document import journal
+from shootout.document import journal, work
 from shootout.model.run import RunDocument, Samples, StartRecord
 from shootout.paths import REPORTS
 
@@ -68,6 +68,9 @@ def unpacked(folder: Path) -> tuple[Path, ...]:
     for packed in sorted(SHOWCASE.glob("*.jsonl.gz")):
         paths.append(folder / packed.stem)
         paths[-1].write_bytes(gzip.decompress(packed.read_bytes()))
+    for packed in sorted((SHOWCASE / work.FOLDER).glob(f"*{work.SUFFIX}.gz")):
+        (folder / work.FOLDER).mkdir(exist_ok=True)
+        (folder / work.FOLDER / packed.stem).write_bytes(gzip.decompress(packed.read_bytes()))
     return tuple(paths)
 
 

@@ -38,12 +38,23 @@ const RETRY_LAST: u64 = 1_000_000_000;
 /// How often an idle loop checks for time-outs and signals. A gap of more than two intervals means that this
 /// thread was stalled, perhaps with the whole machine: the excess does not count as the server's silence.
 pub const CHECK_INTERVAL: Duration = Duration::from_millis(100);
+/// Thirty years: its nanoseconds fit into the lane's clock.
+const ENDLESS: Duration = Duration::from_secs(1_000_000_000);
 
 /// A slice's phases, from its start.
 #[derive(Clone, Copy, Debug)]
 pub struct Course {
     pub ramp: Duration,
     pub window: Duration,
+    /// Ends the window when each lane has begun this many transactions.
+    pub transactions: Option<u64>,
+}
+
+impl Course {
+    /// Exactly this many transactions of each lane, however long they take.
+    pub fn counted(transactions: u64) -> Self {
+        Self { ramp: Duration::ZERO, window: ENDLESS, transactions: Some(transactions) }
+    }
 }
 
 /// What one slice counted.
@@ -182,6 +193,7 @@ impl Lane {
         let from = start + course.ramp;
         let window = Window { from: from.as_nanos() as u64, to: (from + course.window).as_nanos() as u64 };
         let mut slice = Slice::new(task, self.clock, window);
+        slice.left = course.transactions;
         // All lanes count from the common start, however late their threads begin.
         slice.arrivals = task.program.pace.arrivals(self.share, start.as_nanos() as u64, self.stream.split());
         let cpu_before = thread_cpu_s();
@@ -478,6 +490,10 @@ impl Lane {
             return Ok(());
         }
         slice.running += 1;
+        slice.left = slice.left.map(|left| left.saturating_sub(1));
+        if slice.left == Some(0) {
+            slice.window.to = now;
+        }
         self.connections[index].begin(slice.task.program, intended, now, &mut self.outgoing)?;
         self.watch_unsent(index)
     }
@@ -518,13 +534,25 @@ struct Slice<'a> {
     arrivals: Option<Arrivals>,
     /// Connections with a transaction in flight.
     running: usize,
+    /// Transactions still to begin; None: until the window ends.
+    left: Option<u64>,
     tally: Tally,
 }
 
 impl<'a> Slice<'a> {
     fn new(task: Task<'a>, clock: Instant, window: Window) -> Self {
         let (tally, progressed) = (Tally::new(task.program), clock.elapsed().as_nanos() as u64);
-        Self { task, clock, window, opening: false, progressed, arrivals: None, running: 0, tally }
+        Self {
+            task,
+            clock,
+            window,
+            opening: false,
+            progressed,
+            arrivals: None,
+            running: 0,
+            left: None,
+            tally,
+        }
     }
 
     fn now(&self) -> u64 {

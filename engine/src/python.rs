@@ -140,7 +140,7 @@ impl Engine {
         window_s: f64,
         timeout_s: f64,
     ) -> PyResult<Slice> {
-        let course = Course { ramp: duration(ramp_s)?, window: duration(window_s)? };
+        let course = Course { ramp: duration(ramp_s)?, window: duration(window_s)?, transactions: None };
         let timeout = duration(timeout_s)?;
         let engine = &mut self.0;
         let result = interruptible(py, |keep_going| engine.slice(server, course, timeout, keep_going))?;
@@ -158,6 +158,21 @@ impl Engine {
             latencies: wrap(tally.latencies)?,
             statements: tally.statements.into_iter().map(wrap).collect::<PyResult<_>>()?,
         })
+    }
+
+    fn count(
+        &mut self,
+        py: Python<'_>,
+        server: usize,
+        transactions: u64,
+        timeout_s: f64,
+    ) -> PyResult<(u64, u64)> {
+        let timeout = duration(timeout_s)?;
+        let engine = &mut self.0;
+        let course = Course::counted(transactions.max(1));
+        let result = interruptible(py, |keep_going| engine.slice(server, course, timeout, keep_going))?;
+        let tally = result.map_err(|failure| load_error(server, failure))?;
+        Ok((tally.completed, tally.reads + tally.writes + tally.other))
     }
 }
 

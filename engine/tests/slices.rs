@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use _engine::connection::Failure;
 use _engine::engine::Engine;
+use _engine::lane::Course;
 
 use fake::*;
 
@@ -54,6 +55,22 @@ fn refused_transactions_are_rolled_back_and_retried() {
     assert_eq!(tally.errors, BTreeMap::from([(1205, 1), (1213, 1)]));
     assert_eq!(tally.reads + tally.writes + tally.other + 2, received.len() as u64);
     assert_eq!(tally.completed, received.iter().filter(|text| *text == "COMMIT").count() as u64 - 1);
+}
+
+#[test]
+fn transactions_are_counted_exactly() {
+    let server = Server::of(vec![all_ok()]);
+    let mut engine = Engine::new(program(true, "SELECT"), 1, 1);
+    engine.connect(server.target(), 1, TIMEOUT, &|| true).unwrap();
+    for transactions in [1, 7, 100] {
+        let tally = engine.slice(0, Course::counted(transactions), TIMEOUT, &|| true).unwrap();
+        assert_eq!(
+            (tally.completed, tally.writes, tally.other),
+            (transactions, transactions, 2 * transactions)
+        );
+    }
+    drop(engine);
+    assert_eq!(server.received_texts().len(), 3 * 108);
 }
 
 #[test]

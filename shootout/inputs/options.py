@@ -209,7 +209,8 @@ class Selection:
     profile: Annotated[
         str,
         Option(
-            "what to measure and how thoroughly: a name or a .toml file (default: quick; gate: gate)",
+            "what to measure and how thoroughly: a name or a .toml file (default: quick; "
+            "gate and work: the one of that name)",
             "NAME",
         ),
     ] = "quick"

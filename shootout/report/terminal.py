@@ -24,7 +24,8 @@ from shootout.model.history import ChangePoint, HistorySeries
 from shootout.model.plan import Cell
 from shootout.model.run import Progress
 from shootout.model.verdict import ClaimResult, Comparison, Outcome, Verdict
-from shootout.report import explanation, wording
+from shootout.model.work import WorkComparison
+from shootout.report import explanation, wording, work
 from shootout.runner.doctor import Report
 from shootout.servers.cache import Cleared, Contents, Entry
 from shootout.servers.catalogue import Fetched, Offer
@@ -171,6 +172,25 @@ def print_explanations(console: Console, explained: Iterable[Explained]) -> None
             _say(console, point.text)
             for item in point.items:
                 _say(console, f"  {item}")
+
+
+def print_work(console: Console, comparison: WorkComparison) -> None:
+    """Print the result, the table, and why counts are missing."""
+    console.print()
+    console.print(Text(wording.visible(work.headline(comparison)), style="bold"), soft_wrap=True)
+    console.print()
+    table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
+    for name in work.COLUMNS:
+        table.add_column(
+            name, justify="left" if name in ("workload", "kind", "server", "interval", "verdict") else "right"
+        )
+    for change in work.shown(comparison):
+        *cells, verdict = map(wording.visible, work.row(change))
+        table.add_row(*map(Text, cells), Text(verdict, style=STYLES[change.verdict]))
+    _print_whole(console, table)
+    for failure in work.failures(comparison):
+        console.print(Text(wording.visible(failure), style="magenta"), soft_wrap=True)
+    console.print()
 
 
 def print_claims(console: Console, results: Sequence[ClaimResult]) -> None:

@@ -89,6 +89,7 @@ def begin(
     *,
     port: int | None = None,
     cpus: Sequence[int] = (),
+    start_timeout_s: float = START_TIMEOUT_S,
 ) -> Instance:
     """Like `start` without waiting, so that several servers can start at once."""
     directory = directory.absolute()
@@ -111,7 +112,7 @@ def begin(
         statements = accounts.created(installation.family, installation.version, passwords, hosts)
         accounts.write(directory / "accounts.sql", statements)
         pid_file = directory / "mysqld.pid"
-        timeout_s = RECOVERY_TIMEOUT_S if pid_file.exists() else START_TIMEOUT_S
+        timeout_s = RECOVERY_TIMEOUT_S if pid_file.exists() else start_timeout_s
         instance_options = {
             "socket": quoted(address.socket),
             "port": str(port),

@@ -313,7 +313,7 @@ pub fn connect(engine: &mut Engine, server: &Server, connections: usize) {
     engine.connect(server.target(), connections, TIMEOUT, &|| true).unwrap();
 }
 
-pub const COURSE: Course = Course { ramp: Duration::ZERO, window: WINDOW };
+pub const COURSE: Course = Course { ramp: Duration::ZERO, window: WINDOW, transactions: None };
 
 /// A slice of the engine's first server, which must end soon.
 pub fn run(engine: &mut Engine, window: Duration, timeout: Duration) -> Result<Tally, Failure> {

@@ -14,6 +14,7 @@ from shootout.errors import InputError
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries, SeriesKey
 from shootout.model.plan import Cell
 from shootout.model.verdict import Acknowledgement, Verdict
+from shootout.model.work import WorkComparison
 from shootout.paths import TEMPLATES, file_stem
 from shootout.report import judgement_cache
 from shootout.report.judgement_cache import JudgedRun
@@ -25,6 +26,7 @@ from shootout.report.site import (
     published_index,
     retention,
     runner,
+    work,
 )
 from shootout.report.site import history as history_pages
 from shootout.report.site.cell import CellPage
@@ -43,7 +45,12 @@ from shootout.report.site.workload import WorkloadPage
 ASSETS = ("style.css", "site.js")
 
 
-def build(runs: Sequence[JudgedRun], out: Path, acknowledged: Sequence[Acknowledgement] = ()) -> Path:
+def build(
+    runs: Sequence[JudgedRun],
+    out: Path,
+    acknowledged: Sequence[Acknowledgement] = (),
+    counted: Sequence[WorkComparison] = (),
+) -> Path:
     """Write the site; returns the path of its index, the newest run's overview.
 
     Raises InputError if there are no runs, if a run occurs twice, or if `out` cannot be written.
@@ -54,7 +61,7 @@ def build(runs: Sequence[JudgedRun], out: Path, acknowledged: Sequence[Acknowled
         if count > 1:
             raise InputError(f"run {name} is given {count} times; expected each run once")
     newest_first = sorted(runs, key=lambda run: run.id, reverse=True)
-    site = _Site(tuple(newest_first), tuple(acknowledged))
+    site = _Site(tuple(newest_first), tuple(acknowledged), tuple(counted))
     try:
         with judgement_cache.gc_disabled():
             output.write(out, site.parts)
@@ -83,6 +90,7 @@ class ReadingPage(Page):
 class _Site:
     runs: tuple[JudgedRun, ...]  # newest first
     acknowledged: tuple[Acknowledgement, ...]
+    counted: tuple[WorkComparison, ...]
 
     def parts(self) -> Iterator[Part]:
         yield from self._history()
@@ -91,6 +99,7 @@ class _Site:
             yield from self._of_run(run)
         yield from self._published(published.newest(self.runs))
         yield from self._parts(RunsPage(self._listed), *self._runners, ReadingPage())
+        yield from self._parts(*work.pages(self.counted))
         yield [(f"assets/{name}", (TEMPLATES / name).read_bytes()) for name in ASSETS]
 
     def _history(self) -> Iterator[Part]:

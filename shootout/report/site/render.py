@@ -15,7 +15,7 @@ from shootout.analysis import metrics, warnings
 from shootout.inputs import published
 from shootout.model.verdict import CellComparison
 from shootout.paths import TEMPLATES, file_stem
-from shootout.report import commands, explanation, wording
+from shootout.report import commands, explanation, wording, work
 from shootout.report.site import findings, flame, history, markup, runner, settings, svg, workload
 from shootout.report.site.names import cell_stem, run_folder, server_page
 from shootout.report.site.page import Render
@@ -81,6 +81,8 @@ def renderer() -> Render:
         "share": numbers.share,
         "signed": wording.signed,
         "spark": history.spark,
+        "work_change": work.percent,
+        "work_interval": work.interval,
         "strength": _strength,
         "threads": wording.threads,
         "thumbnail": svg.thumbnail,

@@ -1,0 +1,440 @@
+"""Counts what servers execute for each kind of statement, under Callgrind: equal statements, one connection.
+
+A kind of statement is counted alone, by a program that sends nothing else. If the workload sends it inside of
+a transaction, it is counted inside of an open one. Every kind runs for a while before anything is counted:
+servers build hash indexes, and Callgrind is faster then. Each start draws other values: it is a replication.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import msgspec
+from msgspec import structs
+
+from shootout import __version__
+from shootout._engine import Engine, LoadError
+from shootout.document import journal
+from shootout.document import work as documents
+from shootout.errors import MeasureError
+from shootout.measure.campaign import Observe
+from shootout.measure.dataset import Template
+from shootout.measure.hooks import Hooks
+from shootout.measure.managed import ManagedServer, connect
+from shootout.measure.plan import BoundWorkload, Plan
+from shootout.measure.rounds import reason
+from shootout.measure.signals import interrupting
+from shootout.model.program import Program, ProgramStatement, ProgramStep, ProgramTransaction
+from shootout.model.run import Progress, ServerRecord
+from shootout.model.work import (
+    FRAME,
+    TRANSACTION,
+    WorkCount,
+    WorkDocument,
+    WorkFailure,
+    WorkFunctions,
+    WorkKind,
+)
+from shootout.model.workload import Result
+from shootout.paths import cache_folder
+from shootout.servers import callgrind, instances
+from shootout.servers.callgrind import Counter, Dump
+from shootout.servers.instances import Instance
+from shootout.servers.leftovers import working_directory
+
+STATEMENTS = 100  # in a repetition, about
+TRANSACTIONS_MIN = 10  # in a repetition
+PRIMING = 10  # repetitions of each kind before Callgrind begins to count
+AGREED = 0.002  # a server is warm once two repetitions differ by less
+WARM_UP_MAX = 6
+REPETITIONS = 3
+ANSWER_TIMEOUT_S = 120.0
+CLOSING_S = 60.0  # for a connection's rollback
+NAMED_MIN = 0.001  # functions with a smaller share of a kind's instructions are left out
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A kind, and how it is counted."""
+
+    kind: WorkKind
+    program: Program
+    open: bool = False  # inside of a transaction that nobody commits
+
+
+@dataclass
+class Counted:
+    """What one server gave."""
+
+    record: ServerRecord
+    counts: list[WorkCount] = field(default_factory=list)
+    last: dict[tuple[str, str], Dump] = field(default_factory=dict)  # by workload and kind
+    failures: list[WorkFailure] = field(default_factory=list)
+
+
+def check(plan: Plan) -> str:
+    """Valgrind's version. Raises InputError if it, or a server that can run under it, is missing."""
+    for planned in plan.servers.values():
+        callgrind.require_program(planned.reference)
+    return callgrind.version()
+
+
+def units(name: str, bound: BoundWorkload) -> tuple[Unit, ...]:
+    """The kinds of a workload, the whole transaction last.
+
+    Several transactions, and steps that need each other's results, are counted only as wholes.
+    """
+    program = bound.program
+    if len(program.transactions) > 1:
+        return _of_transactions(name, program)
+    (transaction,) = program.transactions
+    steps = [] if _entangled(program, transaction) else _of_steps(name, program, transaction)
+    if len(steps) == 1 and transaction.steps[0].repeat == 1 and not transaction.begin:
+        return tuple(steps)
+    frame = _frame(name, program, transaction, steps) if transaction.begin and steps else ()
+    whole = WorkKind(workload=name, name=TRANSACTION, per_transaction=1, units=_fitting(transaction))
+    return (*steps, *frame, Unit(whole, program))
+
+
+def measure(plan: Plan, results: Path, observe: Observe) -> Path:
+    """Count the plan's workloads on its servers; returns the document's file.
+
+    Call this from the main thread. Raises InputError and MeasureError; a server that fails is a result.
+    """
+    valgrind = check(plan)
+    started = datetime.now(UTC)
+    every = {name: units(name, bound) for name, bound in plan.workloads.items()}
+    with (
+        interrupting(signal.SIGTERM, signal.SIGHUP),
+        working_directory(cache_folder(), journal.new_run(started), plan.place.data) as directory,
+        ExitStack() as held,
+    ):
+        benches = [
+            _Bench(plan, every, server, directory / str(number), server.load(held))
+            for number, server in enumerate(_servers(plan, held, observe))
+        ]
+        for start in range(1, plan.profile.sampling.starts_min + 1):
+            for together in _batches(benches, len(os.sched_getaffinity(0))):
+                names = ", ".join(bench.server.label for bench in together)
+                observe(Progress(stage="start", detail=names, start=start))
+                _one_start(together, start, observe)
+    return documents.write(results, _document(plan, started, valgrind, every, benches))
+
+
+def _servers(plan: Plan, held: ExitStack, observe: Observe) -> Iterator[ManagedServer]:
+    for label in plan.servers:
+        observe(Progress(stage="prepare", detail=label))
+        yield ManagedServer.find(plan, label, None, held)
+
+
+@dataclass
+class _Bench:
+    """A server, and what has been counted on it."""
+
+    plan: Plan
+    units: Mapping[str, Sequence[Unit]]
+    server: ManagedServer
+    home: Path
+    template: Template
+    found: Counted = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.found = Counted(self.server.record(self.template))
+
+    def begin(self) -> Instance:
+        """Start the server under Callgrind, without waiting for it. Raises MeasureError."""
+        self.template.copy_to(self.home)
+        return instances.begin(
+            callgrind.under(self.server.program, self.home),
+            self.home,
+            {**self.server.compiled.options, **callgrind.OPTIONS},
+            start_timeout_s=callgrind.START_TIMEOUT_S,
+        )
+
+    def fail(self, workload: str, why: str) -> None:
+        """Record that the server has no counts for a workload, or at all (empty)."""
+        self.found.failures.append(WorkFailure(server=self.server.label, workload=workload, reason=why))
+
+    def count(self, instance: Instance, start: int, observe: Observe) -> None:
+        """Count every kind after one start."""
+        counter = Counter(instance.pid, self.home)
+        try:
+            if start == 1:
+                self.found.record = self.server.record(self.template, instance)
+        except MeasureError as error:
+            self.fail("", str(error))
+            return
+        self._each_workload(instance, observe, "warming up", partial(self._prime, instance, start))
+        try:
+            counter.begin()
+        except MeasureError as error:
+            self.fail("", str(error))
+            return
+        self._each_workload(instance, observe, "counting", partial(self._count, instance, counter, start))
+
+    def _each_workload(
+        self, instance: Instance, observe: Observe, what: str, work: Callable[[str, Unit], None]
+    ) -> None:
+        """Do something to every kind of each workload that has not failed."""
+        for name, every in self.units.items():
+            if not instance.alive() or any(name == failure.workload for failure in self.found.failures):
+                continue
+            observe(Progress(stage="prepare", detail=f"{self.server.label}: {what} {name}"))
+            bound = self.plan.workloads[name]
+            hooks = Hooks(instance, bound.workload, bound.dataset)
+            try:
+                hooks.set_up(1)
+                for unit in every:
+                    work(hooks.schema, unit)
+            except MeasureError as error:
+                self.fail(name, str(error))
+
+    def _prime(self, instance: Instance, start: int, schema: str, unit: Unit) -> None:
+        with self._connected(instance, schema, unit, f"{start}/priming") as repeat:
+            repeat(PRIMING * unit.kind.units)
+
+    @contextmanager
+    def _connected(
+        self, instance: Instance, schema: str, unit: Unit, seed: str
+    ) -> Iterator[Callable[[int], None]]:
+        """Yields what runs a number of the unit on a new connection."""
+        named = f"{self.plan.seed}/{seed}/{unit.kind.workload}/{unit.kind.name}"
+        engines = [Engine(msgspec.json.encode(unit.program), random.Random(named).getrandbits(64), 1)]
+        before = _connections(instance)
+        if unit.open:
+            instance.query("SET GLOBAL autocommit = 0")
+        try:
+            number = connect(engines[0], instance, schema, 1)
+        finally:
+            if unit.open:
+                instance.query("SET GLOBAL autocommit = 1")
+        yield lambda count: _send(engines[0], number, instance, count)
+        engines.clear()  # closes the connection
+        _wait_for_rollback(instance, before)
+
+    def _count(self, instance: Instance, counter: Counter, start: int, schema: str, unit: Unit) -> None:
+        dumps: list[Dump] = []
+        warm_up = 0
+        with self._connected(instance, schema, unit, str(start)) as send:
+            counter.dump()
+            while not warm_up or len(dumps) < warm_up + REPETITIONS:
+                send(unit.kind.units)
+                dumps.append(counter.dump())
+                warm = len(dumps) > WARM_UP_MAX or (len(dumps) > 1 and _agree(*dumps[-2:]))
+                warm_up = warm_up or (len(dumps) - 1 if warm else 0)
+        self.found.last[unit.kind.workload, unit.kind.name] = dumps[-1]
+        self.found.counts.append(
+            WorkCount(
+                server=self.server.label,
+                workload=unit.kind.workload,
+                kind=unit.kind.name,
+                start=start,
+                warm_up=warm_up,
+                instructions=tuple(dump.instructions for dump in dumps[warm_up:]),
+            )
+        )
+
+
+def _batches(benches: Sequence[_Bench], size: int) -> Iterator[Sequence[_Bench]]:
+    """As many servers at a time as there are CPUs: Valgrind runs one thread of each."""
+    for first in range(0, len(benches), size):
+        yield benches[first : first + size]
+
+
+def _one_start(benches: Sequence[_Bench], start: int, observe: Observe) -> None:
+    """Start servers at once, and count on them at the same time: nothing here depends on the clock."""
+    with ThreadPoolExecutor(max_workers=len(benches)) as pool, ExitStack() as held:
+        running = []
+        for bench in benches:
+            try:
+                instance = bench.begin()
+                held.callback(instance.kill)  # no shutdown: its data directory is discarded
+                counting = pool.submit(_wait_and_count, bench, instance, start, observe)
+                running.append(counting)
+            except MeasureError as error:
+                bench.fail("", str(error))
+        for counting in running:
+            counting.result()  # an interruption kills the servers, which ends the other threads
+    for bench in benches:
+        shutil.rmtree(bench.home, ignore_errors=True)
+
+
+def _wait_and_count(bench: _Bench, instance: Instance, start: int, observe: Observe) -> None:
+    try:
+        instance.wait_until_ready()
+    except MeasureError as error:
+        bench.fail("", str(error))
+    else:
+        bench.count(instance, start, observe)
+
+
+def _send(engine: Engine, number: int, instance: Instance, count: int) -> None:
+    try:
+        completed, _ = engine.count(number, count, ANSWER_TIMEOUT_S)
+    except LoadError as error:
+        raise MeasureError(reason(error) + instance.post_mortem()) from None
+    if completed != count:
+        raise MeasureError(f"{completed} of {count} transactions completed; the server refused the others")
+
+
+def _agree(one: Dump, other: Dump) -> bool:
+    return abs(one.instructions - other.instructions) < AGREED * other.instructions
+
+
+def _connections(instance: Instance) -> int:
+    return int(instance.status()["Threads_connected"])
+
+
+def _wait_for_rollback(instance: Instance, before: int) -> None:
+    """Until the connection that was closed is gone, and with it its locks."""
+    ends_s = time.monotonic() + CLOSING_S
+    while _connections(instance) > before and time.monotonic() < ends_s:
+        time.sleep(0.05)
+
+
+# --- what is counted ------------------------------------------------------------------------------
+
+
+def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> list[Unit]:
+    """Each step as a kind of its own; its statements need each other."""
+    found = []
+    for step in transaction.steps:
+        alone = ProgramTransaction(weight=1, begin=False, steps=(structs.replace(step, repeat=1),))
+        kind = WorkKind(
+            workload=name,
+            name=" + ".join(dict.fromkeys(program.kinds[each.kind].name for each in step.statements)),
+            per_transaction=step.repeat,
+            units=max(TRANSACTIONS_MIN, STATEMENTS // len(step.statements)),
+        )
+        found.append(Unit(kind, structs.replace(program, transactions=(alone,)), open=transaction.begin))
+    return found
+
+
+def _frame(
+    name: str, program: Program, transaction: ProgramTransaction, steps: Sequence[Unit]
+) -> tuple[Unit, ...]:
+    """BEGIN and COMMIT: around the statements that write, less these; or around nothing."""
+    writing = [
+        (step, unit) for step, unit in zip(transaction.steps, steps, strict=True) if _writes(program, step)
+    ]
+    if not writing:
+        return ()
+    framed = structs.replace(transaction, steps=tuple(step for step, _ in writing))
+    kind = WorkKind(
+        workload=name,
+        name=FRAME,
+        per_transaction=1,
+        units=_fitting(framed),
+        less={unit.kind.name: unit.kind.per_transaction for _, unit in writing},
+    )
+    return (Unit(kind, structs.replace(program, transactions=(framed,))),)
+
+
+def _of_transactions(name: str, program: Program) -> tuple[Unit, ...]:
+    weights = sum(transaction.weight for transaction in program.transactions)
+    found = []
+    for number, transaction in enumerate(program.transactions, 1):
+        first = program.kinds[transaction.steps[0].statements[0].kind].name
+        kind = WorkKind(
+            workload=name,
+            name=f"{TRANSACTION} {number}, {first}",
+            per_transaction=transaction.weight / weights,
+            units=_fitting(transaction),
+        )
+        found.append(Unit(kind, structs.replace(program, transactions=(transaction,))))
+    whole = WorkKind(workload=name, name=TRANSACTION, per_transaction=1, units=4 * TRANSACTIONS_MIN)
+    return (*found, Unit(whole, program))
+
+
+def _entangled(program: Program, transaction: ProgramTransaction) -> bool:
+    """Whether a step needs the results of another one, or a parameter says how often it is sent."""
+    names = [" + ".join(str(each.kind) for each in step.statements) for step in transaction.steps]
+    return len(set(names)) < len(names) or any(
+        step.repeat_of is not None or not _results(program, step.statements) <= _filled(step.statements)
+        for step in transaction.steps
+    )
+
+
+def _results(program: Program, statements: Sequence[ProgramStatement]) -> set[int]:
+    used = {piece for each in statements for piece in each.pieces if isinstance(piece, int) and piece >= 0}
+    return {index for index in used if isinstance(program.parameters[index], Result)}
+
+
+def _filled(statements: Sequence[ProgramStatement]) -> set[int]:
+    return {index for each in statements for index in each.into}
+
+
+def _writes(program: Program, step: ProgramStep) -> bool:
+    return any(program.kinds[each.kind].effect == "write" for each in step.statements)
+
+
+def _fitting(transaction: ProgramTransaction) -> int:
+    statements = sum(step.repeat * len(step.statements) for step in transaction.steps)
+    return max(TRANSACTIONS_MIN, STATEMENTS // max(1, statements))
+
+
+# --- the document ---------------------------------------------------------------------------------
+
+
+def _document(
+    plan: Plan,
+    started: datetime,
+    valgrind: str,
+    every: Mapping[str, Sequence[Unit]],
+    benches: Sequence[_Bench],
+) -> WorkDocument:
+    kinds = {(unit.kind.workload, unit.kind.name): unit.kind for found in every.values() for unit in found}
+    names: dict[str, int] = {}
+    profiles = [
+        _functions(bench.server.label, kinds[key], dump, names)
+        for bench in benches
+        for key, dump in bench.found.last.items()
+    ]
+    return WorkDocument(
+        format=1,
+        run=journal.new_run(started),
+        started=started.isoformat(timespec="seconds"),
+        version=__version__,
+        valgrind=valgrind,
+        seed=plan.seed,
+        confidence=plan.profile.policy.confidence,
+        bar=plan.profile.policy.margin,
+        settings=plan.profile.settings,
+        datasets=plan.loaded,
+        workloads=plan.records,
+        digests=plan.digests,
+        servers=tuple(bench.found.record for bench in benches),
+        kinds=tuple(kinds.values()),
+        counts=tuple(count for bench in benches for count in bench.found.counts),
+        functions=tuple(names),
+        profiles=tuple(profiles),
+        failures=tuple(failure for bench in benches for failure in bench.found.failures),
+    )
+
+
+def _functions(server: str, kind: WorkKind, dump: Dump, names: dict[str, int]) -> WorkFunctions:
+    found = dump.functions()
+    kept = [
+        name
+        for name, cost in sorted(found.inclusive.items(), key=lambda each: -each[1])
+        if cost >= NAMED_MIN * dump.instructions
+    ]
+    return WorkFunctions(
+        server=server,
+        workload=kind.workload,
+        kind=kind.name,
+        names=tuple(names.setdefault(name, len(names)) for name in kept),
+        exclusive=tuple(round(found.exclusive.get(name, 0) / kind.units, 1) for name in kept),
+        inclusive=tuple(round(found.inclusive[name] / kind.units, 1) for name in kept),
+    )

@@ -1,0 +1,106 @@
+"""Work: how many instructions servers execute for each kind of statement, counted under Callgrind."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, field
+
+from shootout.model.plan import Dataset
+from shootout.model.run import ServerRecord, WorkloadRecord
+from shootout.model.value import Positive, Share, Value
+from shootout.model.verdict import Interval, Verdict
+
+TRANSACTION = "transaction"  # the kind that is a workload's whole transaction
+FRAME = "begin + commit"  # the kind that is what a transaction's statements stand between
+
+
+class WorkKind(Value):
+    """Something that is counted on its own: a kind of statement, or a whole transaction."""
+
+    workload: str
+    name: str
+    per_transaction: float  # how often a transaction does it; 0: on average, it is not known
+    units: Positive  # how often a repetition does it
+    less: dict[str, float] = field(default_factory=dict)  # other kinds in each unit, to be subtracted
+
+
+class WorkCount(Value):
+    """What one server executed for one kind after one start."""
+
+    server: str  # label
+    workload: str
+    kind: str
+    start: Positive
+    warm_up: int  # repetitions until two agreed; they do not count
+    instructions: Annotated[tuple[Positive, ...], Meta(min_length=1)]  # by repetition, of all its units
+
+
+class WorkFunctions(Value):
+    """The functions that one server executed for one kind, in its last start; per unit."""
+
+    server: str
+    workload: str
+    kind: str
+    names: tuple[int, ...]  # indexes of `WorkDocument.functions`
+    exclusive: tuple[float, ...]  # instructions
+    inclusive: tuple[float, ...]  # with what they call
+
+
+class WorkFailure(Value):
+    """Why a server has no counts, for a workload or at all."""
+
+    server: str
+    workload: str  # empty: all of them
+    reason: str
+
+
+class WorkDocument(Value):
+    """Everything that one `shootout work` counted."""
+
+    format: Literal[1]
+    run: str
+    started: str  # ISO 8601, UTC
+    version: str  # of shootout
+    valgrind: str
+    seed: int
+    confidence: Share
+    bar: Share  # the smallest change worth a verdict
+    settings: str  # profile of settings
+    datasets: tuple[Dataset, ...]
+    workloads: tuple[WorkloadRecord, ...]
+    digests: dict[str, str]  # of the workloads with their statements
+    servers: tuple[ServerRecord, ...]  # the base first
+    kinds: tuple[WorkKind, ...]
+    counts: tuple[WorkCount, ...]
+    functions: tuple[str, ...]
+    profiles: tuple[WorkFunctions, ...]
+    failures: tuple[WorkFailure, ...] = ()
+
+
+class WorkFigure(Value):
+    """Instructions for each unit on one server."""
+
+    mean: float  # over starts
+    spread: float  # of starts: their standard deviation as a share of the mean; 0 with one start
+    starts: int
+
+
+class WorkChange(Value):
+    """A kind on one server, compared with the base."""
+
+    workload: str
+    kind: str
+    server: str
+    base: WorkFigure | None
+    head: WorkFigure | None
+    ratio: Interval | None  # head / base
+    verdict: Verdict
+    reason: str = ""  # of a failed or unjudged one
+
+
+class WorkComparison(Value):
+    """A document, judged."""
+
+    document: WorkDocument
+    changes: tuple[WorkChange, ...]  # the base's own are unjudged

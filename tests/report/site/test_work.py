@@ -1,0 +1,69 @@
+"""The pages of counted work."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from shootout.analysis import work
+from shootout.model.work import WorkFailure
+from shootout.report import judgement_cache, site
+from tests import builders
+from tests.report.site.pages import Document
+from tests.work import BASE, document, times
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of these pages in a site."""
+    failure = WorkFailure(server="gone", workload="", reason="<b>it crashed</b>")
+    counted = [
+        work.compare(document({"base": BASE, "head": times(1.1), "gone": {}}, [failure])),
+        work.compare(document({"alone": BASE}, run="20261123T100000Z-000002")),
+        work.compare(document({"base": times(2.0)}, run="20261122T100000Z-000003")),
+    ]
+    document_, comparison = builders.a_result()
+    runs = [judgement_cache.in_memory(document_, comparison)]
+    return site.build(runs, tmp_path_factory.mktemp("site"), counted=counted).parent / "work"
+
+
+def read(path: Path) -> Document:
+    return Document(path.read_text("utf-8"))
+
+
+def test_a_page_has_the_verdicts_and_why_counts_are_missing(folder: Path) -> None:
+    page = read(folder / "20261124T100000Z-000001.html")
+    assert "head executes more instructions than base for 4 of 4 kinds (most: +10.0" in page.text
+    assert "▼ regressed" in page.text
+    assert "gone: <b>it crashed</b>" in page.text
+    assert "memcpy [libc.so.6]" in page.text
+
+
+def test_a_single_server_has_no_chart(folder: Path) -> None:
+    text = (folder / "20261123T100000Z-000002.html").read_text("utf-8")
+    assert 'class="chart"' not in text
+    assert 'class="chart"' in (folder / "20261124T100000Z-000001.html").read_text("utf-8")
+
+
+def test_the_list_leads_to_every_page(folder: Path) -> None:
+    page = read(folder / "index.html")
+    for name in ("20261124T100000Z-000001.html", "20261123T100000Z-000002.html"):
+        assert f"../work/{name}" in page.links
+
+
+def test_kinds_that_were_counted_again_have_a_line_over_time(folder: Path) -> None:
+    page = read(folder / "index.html")
+    assert "Over time" in page.text
+    assert page.text.count("\N{MINUS SIGN}50.00") == 4
+
+
+def test_the_csv_has_a_line_for_each_kind_and_server(folder: Path) -> None:
+    text = (folder / "20261124T100000Z-000001.csv").read_text("utf-8")
+    lines = list(csv.DictReader(io.StringIO(text)))
+    assert len(lines) == 12
+    (line,) = (each for each in lines if (each["kind"], each["server"]) == ("select", "head"))
+    assert float(line["instructions"]) == pytest.approx(1100, rel=1e-3)
+    assert line["verdict"] == "regressed"
