@@ -32,7 +32,7 @@ def results_of(document: RunDocument) -> dict[str, ClaimResult]:
     return {each.claim.name: each for each in found}
 
 
-def result_of(claim: Claim, document: RunDocument) -> ClaimResult:
+def judged(claim: Claim, document: RunDocument) -> ClaimResult:
     return claims.evaluate(claim, document, document.header.profile.policy)
 
 
@@ -92,7 +92,7 @@ def test_claims_hold_in_the_published_figures(name: str) -> None:
     publication = published.load(name)
     for claim in publication.claims:
         ratio = claims.published_ratio(claim, publication)
-        result = result_of(claim, a_repetition(name, starts=0))
+        result = judged(claim, a_repetition(name, starts=0))
         assert result.published_ratio == ratio
         expected = FAILS if claim.name == "read-only-quotient" else HOLDS if ratio else INCONCLUSIVE
         assert result.published_outcome is expected, claim.name
@@ -121,11 +121,11 @@ def test_published_ratios_are_those_of_the_published_figures() -> None:
 def test_a_ratio_has_three_outcomes() -> None:
     clear = scaled(pools(pool_1=120.0), lambda label, start: 1 + 0.005 * start * (label == POOL_LABEL))
     noisy = scaled(pools(pool_1=120.0), lambda label, start: start**2 if label == POOL_LABEL else 4.0)
-    assert result_of(a_claim(low=1.1), clear).outcome is HOLDS
-    assert result_of(a_claim(low=1.3), clear).outcome is FAILS
-    assert result_of(a_claim(high=1.1), clear).outcome is FAILS
-    assert result_of(a_claim(low=1.1), noisy).outcome is INCONCLUSIVE
-    result = result_of(a_claim(low=1.1), clear)
+    assert judged(a_claim(low=1.1), clear).outcome is HOLDS
+    assert judged(a_claim(low=1.3), clear).outcome is FAILS
+    assert judged(a_claim(high=1.1), clear).outcome is FAILS
+    assert judged(a_claim(low=1.1), noisy).outcome is INCONCLUSIVE
+    result = judged(a_claim(low=1.1), clear)
     assert result.claim.ratio_words == f"{POOL} over {SINGLE} at 1 thread"
     assert result.ratio is not None
     assert result.ratio.low < result.ratio.estimate < result.ratio.high
@@ -135,7 +135,7 @@ def test_a_ratio_has_three_outcomes() -> None:
 def test_a_ratio_pairs_its_starts() -> None:
     """A start that is slow for both says nothing against the ratio."""
     drifting = scaled(pools(pool_1=120.0), lambda label, start: [1.0, 0.5, 2.0][start - 1])
-    ratio = result_of(a_claim(low=1.1), drifting).ratio
+    ratio = judged(a_claim(low=1.1), drifting).ratio
     assert ratio is not None
     assert ratio.low == pytest.approx(1.2) == pytest.approx(ratio.high)
 
@@ -152,13 +152,13 @@ def test_one_start_and_a_missing_throughput_are_inconclusive() -> None:
         ),
         (a_claim(low=1.1, threads=(8,)), document, f"{POOL}: not measured at 8 threads, or not steady"),
     ):
-        result = result_of(claim, read)
+        result = judged(claim, read)
         assert (result.outcome, result.ratio, result.reason) == (INCONCLUSIVE, None, reason)
 
 
 def test_a_range_is_the_mean_of_what_was_measured_in_it() -> None:
     document = pools(pool_1=900.0, pool_4=50.0, pool_16=200.0)
-    ratio = result_of(a_claim(high=1.0, threads=(2, 16)), document).ratio
+    ratio = judged(a_claim(high=1.0, threads=(2, 16)), document).ratio
     assert ratio is not None
     assert ratio.estimate == pytest.approx(1.0)
 
@@ -172,8 +172,7 @@ def test_a_range_leaves_out_what_was_not_steady() -> None:
         for each in document.starts
     )
     assert (
-        result_of(a_claim(low=1.9, threads=(4, 16)), structs.replace(document, starts=starts)).outcome
-        is HOLDS
+        judged(a_claim(low=1.9, threads=(4, 16)), structs.replace(document, starts=starts)).outcome is HOLDS
     )
 
 
@@ -181,7 +180,7 @@ def test_a_peak_is_where_throughput_is_highest() -> None:
     document = pools(pool_4=300.0, pool_64=200.0)
     head, base = DataPoint(server=POOL), DataPoint(server=POOL, threads=(1,))
     claim = Claim(name="r", text="t", head=head, base=base, low=2.9)
-    result = result_of(claim, document)
+    result = judged(claim, document)
     assert (result.outcome, claim.ratio_words) == (HOLDS, f"{POOL} at its peak over {POOL} at 1 thread")
     assert result.ratio is not None
     assert result.ratio.estimate == pytest.approx(3.0)
@@ -196,7 +195,7 @@ def test_a_bound_and_its_opposite_never_both_hold(
         return ratio * math.exp(noise[start - 1]) if label == POOL_LABEL else 1.0
 
     found = scaled(equal(), factor)
-    above, below = result_of(a_claim(low=bound), found), result_of(a_claim(high=bound), found)
+    above, below = judged(a_claim(low=bound), found), judged(a_claim(high=bound), found)
     expected = ({HOLDS, FAILS}, {INCONCLUSIVE}, {HOLDS})  # {HOLDS}: exactly the bound
     assert {above.outcome, below.outcome} in expected
     assert above.ratio == below.ratio
