@@ -389,6 +389,8 @@ def print_verdicts(console: Console, comparison: Comparison) -> None:
     for why in dict.fromkeys(each.reason for each in unjudged if each.cell != each.base):
         _say(console, f"unjudged: {why}", "dim")
     for each in wording.worst_first(comparison.cells):
+        if each.verdict is Verdict.REGRESSED and not each.causes:
+            _say(console, f"No cause found, {_name(each.cell)}; `shootout explain` looks further", "dim")
         if each.causes and each.verdict is not Verdict.IMPROVED:
             causes = "; ".join(map(wording.cause, each.causes[:2]))
             text = f"{wording.causes_title(each)}, {_name(each.cell)}: {causes}"

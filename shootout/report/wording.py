@@ -314,22 +314,25 @@ def _durability(server: ServerRecord | None) -> Iterator[str]:
 
 
 def setting_differences(comparison: Comparison) -> tuple[str, ...]:
-    """What base and head differ in besides the server, one sentence for each pair."""
-    records = {record.label: record for record in comparison.header.servers}
+    """What base and head differ in besides the server; defaults only where there is a single pair."""
+    records = {record.label: record for record in comparison.header.servers if not record.absent}
     pairs = dict.fromkeys((c.base.server, c.cell.server) for c in comparison.cells if c.cell != c.base)
+    here = [(records[base], records[head]) for base, head in pairs if {base, head} <= records.keys()]
     return tuple(
-        sentence for base, head in pairs for sentence in _setting_differences(records[base], records[head])
+        sentence
+        for base, head in here
+        for sentence in _setting_differences(base, head, defaults=len(pairs) == 1)
     )
 
 
-def _setting_differences(base: ServerRecord, head: ServerRecord) -> Iterator[str]:
+def _setting_differences(base: ServerRecord, head: ServerRecord, *, defaults: bool) -> Iterator[str]:
     asked, unasked = differences.of_records(base, head)
     both = f"{base.label} and {head.label}"
     if asked:
         yield f"{both} differ in: {', '.join(asked)}"
     if unasked and base.build and base.build == head.build:
         yield f"{both} also differ in what nobody asked for: {', '.join(unasked)}"
-    elif unasked:
+    elif unasked and defaults:
         more = f" and {len(unasked) - DEFAULTS_SHOWN} more" if len(unasked) > DEFAULTS_SHOWN else ""
         yield f"{both} have other defaults of {', '.join(unasked[:DEFAULTS_SHOWN])}{more}"
 
@@ -384,7 +387,7 @@ def properties(c: CellComparison) -> dict[str, str]:
 def causes_title(c: CellComparison) -> str:
     """The title above a cell's causes."""
     if c.verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
-        return "Likely causes, which overlap"
+        return "Likely causes"
     return "Changes without a verdict on throughput"
 
 

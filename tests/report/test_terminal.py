@@ -126,14 +126,19 @@ def test_claims_have_a_line_each() -> None:
 def test_the_table_has_a_row_for_every_head() -> None:
     lines = printed(compare.compare(a_document()))
     assert f"{HEAD} is slower than {BASE} in 2 of 2 cells: worst" in lines[1]
-    assert re.split(r"  +", lines[3]) == [
+    assert lines[2].startswith("1 CPU for servers, 1 for the load, 4 tables of ")
+    assert (
+        lines[3]
+        == f"{BASE} and {HEAD} have other defaults of max_connections, query_cache_bytes, character_set"
+    )
+    assert re.split(r"  +", lines[5]) == [
         "workload", "threads", "server", "base, tps", "tps", "change", "interval", "detectable",
         "verdict",
     ]  # fmt: skip
     one, eight = rows(lines)
     space = numbers.SPACE
     assert one == [
-        "oltp_point_select", "1", HEAD, f"18{space}899", f"14{space}333", f"−24.2{space}%",
+        "oltp_point_select", "1", HEAD, f"18{space}899", f"14{space}327", f"−24.2{space}%",
         f"−25.3 to −23.1{space}%", f"−2.7{space}%", "▼ regressed",
     ]  # fmt: skip
     assert eight[:3] == ["oltp_point_select", "8", HEAD]

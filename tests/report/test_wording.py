@@ -335,7 +335,7 @@ def test_a_cause_is_said_with_both_figures(
 
 def test_causes_have_a_title_that_claims_no_more_than_the_verdict() -> None:
     regressed, equal = (a_comparison_of((verdict, 1.0)).cells[1] for verdict in (R, E))
-    assert wording.causes_title(regressed) == "Likely causes, which overlap"
+    assert wording.causes_title(regressed) == "Likely causes"
     assert wording.causes_title(equal) == "Changes without a verdict on throughput"
 
 
