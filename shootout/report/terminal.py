@@ -388,13 +388,8 @@ def print_verdicts(console: Console, comparison: Comparison) -> None:
     unjudged = [each for each in comparison.cells if each.verdict is Verdict.UNJUDGED and each.figures]
     for why in dict.fromkeys(each.reason for each in unjudged if each.cell != each.base):
         _say(console, f"unjudged: {why}", "dim")
-    for each in wording.worst_first(comparison.cells):
-        if each.verdict is Verdict.REGRESSED and not each.causes:
-            _say(console, f"No cause found, {_name(each.cell)}; `shootout explain` looks further", "dim")
-        if each.causes and each.verdict is not Verdict.IMPROVED:
-            causes = "; ".join(map(wording.cause, each.causes[:2]))
-            text = f"{wording.causes_title(each)}, {_name(each.cell)}: {causes}"
-            _say(console, text, "dim")
+    for cell in wording.worst_first(comparison.cells):
+        _print_causes(console, cell)
     if standing := wording.standing(comparison):
         _say(console, standing, "yellow")
     for each in comparison.cells:
@@ -402,6 +397,16 @@ def print_verdicts(console: Console, comparison: Comparison) -> None:
             console.print()
             _say(console, f"{_name(each.cell)}: {each.reason}", "magenta")
     console.print()
+
+
+def _print_causes(console: Console, cell: CellComparison) -> None:
+    """The two that explain most of a cell's change, unless it is an improvement."""
+    name = _name(cell.cell)
+    if cell.verdict is Verdict.REGRESSED and not cell.causes:
+        _say(console, f"No cause found, {name}; `shootout explain` looks further", "dim")
+    if cell.causes and cell.verdict is not Verdict.IMPROVED:
+        causes = "; ".join(map(wording.cause, cell.causes[:2]))
+        _say(console, f"{wording.causes_title(cell)}, {name}: {causes}", "dim")
 
 
 def _name(cell: Cell) -> str:
