@@ -23,7 +23,7 @@ from shootout.measure.session import Endpoint
 from shootout.model.history import ChangePoint, HistorySeries
 from shootout.model.plan import Cell
 from shootout.model.run import Progress
-from shootout.model.verdict import ClaimResult, Comparison, Outcome, Verdict
+from shootout.model.verdict import CellComparison, ClaimResult, Comparison, Outcome, Verdict
 from shootout.model.work import WorkComparison
 from shootout.report import explanation, wording, work
 from shootout.runner.doctor import Report
