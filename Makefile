@@ -13,12 +13,15 @@ bench-site: NEEDS = chromium
 test-bare: NEEDS = mmdebstrap git
 test: NEEDS = mvn npm chromium sysbench fio go perf valgrind
 
-.PHONY: bench check clean demo-site fuzz lint test test-bare test-servers tools wheel
+.PHONY: bench check clean demo-site setup fuzz lint test test-bare test-servers tools wheel
 .PHONY: bench-engine bench-gate bench-merge bench-method bench-site bench-storm bench-verdict bench-work
 
 # Exit code 1 means that something regressed: here a result, not an error.
 bench: $(INSTALLED)
 	@$(BIN)/shootout run --profile quick $(ARGS) || [ $$? -eq 1 ]
+
+# Build what a checkout needs, and measure nothing.
+setup: $(INSTALLED)
 
 # Build the report of recorded runs without measuring anything.
 demo-site: $(INSTALLED)

@@ -19,6 +19,7 @@ from shootout.analysis import baseline, gate, work
 from shootout.app import Conclusion, Request
 from shootout.document import work as documents
 from shootout.errors import InputError, MeasureError
+from shootout.inputs import matrix, workload
 from shootout.inputs.options import (
     ACKNOWLEDGED,
     ANCHOR,
@@ -247,6 +248,14 @@ def _cache_clear(args: argparse.Namespace) -> int:
     return _print(args, cache.clear(cache_folder()), terminal.print_cleared)
 
 
+def _profiles_list(args: argparse.Namespace) -> int:
+    return _print(args, matrix.shipped(), terminal.print_descriptions)
+
+
+def _workloads_list(args: argparse.Namespace) -> int:
+    return _print(args, workload.shipped(), terminal.print_descriptions)
+
+
 def _servers_list(args: argparse.Namespace) -> int:
     return _print(args, catalogue.offers(cache_folder()), terminal.print_servers)
 
@@ -358,6 +367,10 @@ def parser() -> argparse.ArgumentParser:
     _add_reporting(commands)
     _add_cache(_group(commands, "cache", "list or clear fetched servers and loaded datasets"))
     _add_servers(_group(commands, "servers", "list, fetch or start servers"))
+    profiles = _group(commands, "profiles", "list what runs can measure")
+    _command(profiles, "list", _profiles_list, "show the profiles that come with shootout")
+    workloads = _group(commands, "workloads", "list the load that servers can be put under")
+    _command(workloads, "list", _workloads_list, "show the workloads that come with shootout")
     return top
 
 

@@ -353,3 +353,12 @@ def test_site_needs_a_document_and_a_place(tmp_path: Path, capsys: pytest.Captur
     blocked.touch()
     command = ["site", "--results", str(results), "--out", str(blocked)]
     assert f"{blocked}: cannot write the site: File exists" in refused(command, capsys)
+
+
+def test_what_comes_with_it_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    for what, some in (("profiles", ("quick", "gate")), ("workloads", ("oltp_point_select", "tpcc"))):
+        assert cli.main([what, "list"]) == 0
+        listed = capsys.readouterr().out
+        assert all(re.search(rf"^{name}  +\S", listed, re.MULTILINE) for name in some)
+        assert cli.main([what, "list", "--json"]) == 0
+        assert set(some) <= json.loads(capsys.readouterr().out).keys()

@@ -39,6 +39,11 @@ def load_profile(name_or_file: str) -> Profile:
     return profile
 
 
+def shipped() -> dict[str, str]:
+    """The descriptions of the profiles that come with shootout, by name."""
+    return {path.stem: toml.load(path, Profile).description for path in sorted(FOLDER.glob("*.toml"))}
+
+
 def cells(profile: Profile, datasets: Mapping[str, Dataset], labels: Sequence[str]) -> tuple[Cell, ...]:
     """All cells of a run, in the profile's order: by workload, threads, then server (the base first).
 

@@ -78,6 +78,11 @@ def name_from(name_or_file: str) -> str:
     return (Path(name).stem if name.endswith(".toml") else name) + name_or_file.removeprefix(name)
 
 
+def shipped() -> dict[str, str]:
+    """The descriptions of the workloads that come with shootout, by name."""
+    return {path.stem: load(path.stem).description for path in sorted(FOLDER.glob("*.toml"))}
+
+
 def load(name_or_file: str) -> Workload:
     """The workload of that name or in that file; a protocol suffix sets its protocol.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -252,6 +252,14 @@ def print_servers(console: Console, offers: Sequence[Offer]) -> None:
         table.add_row(
             offer.id, offer.released, offer.edition, Text(_state(offer), style=style), Text(offer.note)
         )
+    _print_whole(console, table)
+
+
+def print_descriptions(console: Console, descriptions: Mapping[str, str]) -> None:
+    """What comes with shootout, by name."""
+    table = _table("name", "description")
+    for name, description in descriptions.items():
+        table.add_row(name, description)
     _print_whole(console, table)
 
 
