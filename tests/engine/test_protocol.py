@@ -172,13 +172,13 @@ def wait_until_alone(server: Instance) -> None:
 def failure(
     engine: Engine, server: int, window_s: float = 20.0, timeout_s: float = TIMEOUT_S
 ) -> tuple[int, str]:
-    """The code and message of the error that ends a slice."""
+    """The code and message, as the server has it, of the error that ends a slice."""
     try:  # pytest.raises would keep the engine, and its connections, in a cycle
         engine.slice(server, 0.0, window_s, timeout_s)
     except LoadError as error:
         number, code, words = error.args
         assert number == server
-        return code, words
+        return code, words.removeprefix("statement `s0`: ")
     pytest.fail("the slice came to its end")
 
 
