@@ -12,7 +12,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from shootout import app
 from shootout.errors import InputError, MeasureError
 from shootout.harness import REQUEST
-from shootout.measure import work
+from shootout.measure import work_units
 from shootout.model.verdict import Verdict
 from shootout.model.work import WorkChange, WorkComparison
 from shootout.report.work import percent
@@ -21,7 +21,7 @@ from shootout.report.work import percent
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one item per kind and head."""
     plan = metafunc.config.stash[REQUEST].plan
-    kinds = [unit.kind for name, bound in plan.workloads.items() for unit in work.units(name, bound)]
+    kinds = [unit.kind for name, bound in plan.workloads.items() for unit in work_units.units(name, bound)]
     heads = list(plan.servers)[1:]
     items = [(kind.workload, kind.name, head) for kind in kinds for head in heads]
     metafunc.parametrize("item", items, ids=map("-".join, items))

@@ -21,7 +21,6 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
-from msgspec import structs
 
 from shootout import __version__
 from shootout._engine import Engine, LoadError
@@ -32,29 +31,24 @@ from shootout.measure.campaign import Observe
 from shootout.measure.dataset import Template
 from shootout.measure.hooks import Hooks
 from shootout.measure.managed import ManagedServer, connect
-from shootout.measure.plan import BoundWorkload, Plan
+from shootout.measure.plan import Plan
 from shootout.measure.rounds import reason
 from shootout.measure.signals import interrupting
-from shootout.model.program import Program, ProgramStatement, ProgramStep, ProgramTransaction
+from shootout.measure.work_units import Unit, units
 from shootout.model.run import Progress, ServerRecord
 from shootout.model.work import (
-    FRAME,
-    TRANSACTION,
     WorkCount,
     WorkDocument,
     WorkFailure,
     WorkFunctions,
     WorkKind,
 )
-from shootout.model.workload import Result
 from shootout.paths import cache_folder
 from shootout.servers import callgrind, instances
 from shootout.servers.callgrind import Counter, Dump
 from shootout.servers.instances import Instance
 from shootout.servers.leftovers import working_directory
 
-STATEMENTS = 100  # in a repetition, about
-TRANSACTIONS_MIN = 10  # in a repetition
 PRIMING = 10  # repetitions of each kind before Callgrind begins to count
 AGREED = 0.002  # a server is warm once two repetitions differ by less
 WARM_UP_MAX = 6
@@ -62,15 +56,6 @@ REPETITIONS = 3
 ANSWER_TIMEOUT_S = 120.0
 CLOSING_S = 60.0  # for a connection's rollback
 NAMED_MIN = 0.001  # functions with a smaller share of a kind's instructions are left out
-
-
-@dataclass(frozen=True)
-class Unit:
-    """A kind, and how it is counted."""
-
-    kind: WorkKind
-    program: Program
-    open: bool = False  # inside of a transaction that nobody commits
 
 
 @dataclass
@@ -88,23 +73,6 @@ def check(plan: Plan) -> str:
     for planned in plan.servers.values():
         callgrind.require_program(planned.reference)
     return callgrind.version()
-
-
-def units(name: str, bound: BoundWorkload) -> tuple[Unit, ...]:
-    """The kinds of a workload, the whole transaction last.
-
-    Several transactions, and steps that need each other's results, are counted only as wholes.
-    """
-    program = bound.program
-    if len(program.transactions) > 1:
-        return _of_transactions(name, program)
-    (transaction,) = program.transactions
-    steps = [] if _entangled(program, transaction) else _of_steps(name, program, transaction)
-    if len(steps) == 1 and transaction.steps[0].repeat == 1 and not transaction.begin:
-        return tuple(steps)
-    frame = _frame(name, program, transaction, steps) if transaction.begin and steps else ()
-    whole = WorkKind(workload=name, name=TRANSACTION, per_transaction=1, units=_fitting(transaction))
-    return (*steps, *frame, Unit(whole, program))
 
 
 def measure(plan: Plan, results: Path, observe: Observe) -> Path:
@@ -304,87 +272,6 @@ def _wait_for_rollback(instance: Instance, before: int) -> None:
 
 
 # --- what is counted ------------------------------------------------------------------------------
-
-
-def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> list[Unit]:
-    """Each step as a kind of its own; its statements need each other."""
-    found = []
-    for step in transaction.steps:
-        alone = ProgramTransaction(weight=1, begin=False, steps=(structs.replace(step, repeat=1),))
-        kind = WorkKind(
-            workload=name,
-            name=" + ".join(dict.fromkeys(program.kinds[each.kind].name for each in step.statements)),
-            per_transaction=step.repeat,
-            units=max(TRANSACTIONS_MIN, STATEMENTS // len(step.statements)),
-        )
-        found.append(Unit(kind, structs.replace(program, transactions=(alone,)), open=transaction.begin))
-    return found
-
-
-def _frame(
-    name: str, program: Program, transaction: ProgramTransaction, steps: Sequence[Unit]
-) -> tuple[Unit, ...]:
-    """BEGIN and COMMIT: around the statements that write, less these; or around nothing."""
-    writing = [
-        (step, unit) for step, unit in zip(transaction.steps, steps, strict=True) if _writes(program, step)
-    ]
-    if not writing:
-        return ()
-    framed = structs.replace(transaction, steps=tuple(step for step, _ in writing))
-    kind = WorkKind(
-        workload=name,
-        name=FRAME,
-        per_transaction=1,
-        units=_fitting(framed),
-        less={unit.kind.name: unit.kind.per_transaction for _, unit in writing},
-    )
-    return (Unit(kind, structs.replace(program, transactions=(framed,))),)
-
-
-def _of_transactions(name: str, program: Program) -> tuple[Unit, ...]:
-    weights = sum(transaction.weight for transaction in program.transactions)
-    found = []
-    for number, transaction in enumerate(program.transactions, 1):
-        first = program.kinds[transaction.steps[0].statements[0].kind].name
-        kind = WorkKind(
-            workload=name,
-            name=f"{TRANSACTION} {number}, {first}",
-            per_transaction=transaction.weight / weights,
-            units=_fitting(transaction),
-        )
-        found.append(Unit(kind, structs.replace(program, transactions=(transaction,))))
-    whole = WorkKind(workload=name, name=TRANSACTION, per_transaction=1, units=4 * TRANSACTIONS_MIN)
-    return (*found, Unit(whole, program))
-
-
-def _entangled(program: Program, transaction: ProgramTransaction) -> bool:
-    """Whether a step needs the results of another one, or a parameter says how often it is sent."""
-    names = [" + ".join(str(each.kind) for each in step.statements) for step in transaction.steps]
-    return len(set(names)) < len(names) or any(
-        step.repeat_of is not None or not _results(program, step.statements) <= _filled(step.statements)
-        for step in transaction.steps
-    )
-
-
-def _results(program: Program, statements: Sequence[ProgramStatement]) -> set[int]:
-    used = {piece for each in statements for piece in each.pieces if isinstance(piece, int) and piece >= 0}
-    return {index for index in used if isinstance(program.parameters[index], Result)}
-
-
-def _filled(statements: Sequence[ProgramStatement]) -> set[int]:
-    return {index for each in statements for index in each.into}
-
-
-def _writes(program: Program, step: ProgramStep) -> bool:
-    return any(program.kinds[each.kind].effect == "write" for each in step.statements)
-
-
-def _fitting(transaction: ProgramTransaction) -> int:
-    statements = sum(step.repeat * len(step.statements) for step in transaction.steps)
-    return max(TRANSACTIONS_MIN, STATEMENTS // max(1, statements))
-
-
-# --- the document ---------------------------------------------------------------------------------
 
 
 def _document(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from shootout.inputs import workload
-from shootout.measure import work
+from shootout.measure import work_units
 from shootout.measure.plan import BoundWorkload
-from shootout.measure.work import Unit
+from shootout.measure.work_units import Unit
 from shootout.model.plan import DatasetSize
 from shootout.model.work import FRAME, TRANSACTION
 
@@ -16,7 +16,7 @@ def units(name: str, **options: int) -> tuple[Unit, ...]:
     loaded = workload.with_options(workload.load(name), options, None)
     dataset = DatasetSize(tables=1, rows=10_000).of(loaded.dataset)
     program = workload.compile_program(name, loaded, dataset)
-    return work.units(name, BoundWorkload(loaded, name, dataset, program))
+    return work_units.units(name, BoundWorkload(loaded, name, dataset, program))
 
 
 def names(found: tuple[Unit, ...]) -> list[str]:
