@@ -400,11 +400,23 @@ def print_verdicts(console: Console, comparison: Comparison) -> None:
         _print_causes(console, cell)
     if standing := wording.standing(comparison):
         _say(console, standing, "yellow")
-    for each in comparison.cells:
-        if each.verdict is Verdict.FAILED:
-            console.print()
-            _say(console, f"{_name(each.cell)}: {each.reason}", "magenta")
+    _print_failures(console, comparison)
     console.print()
+
+
+def _print_failures(console: Console, comparison: Comparison) -> None:
+    """Each reason once for a block: both servers may well refuse the same statement."""
+    servers: dict[tuple[str, int, str], list[str]] = {}
+    for cell in comparison.cells:
+        if cell.verdict is Verdict.FAILED:
+            key = cell.cell.workload, cell.cell.threads, cell.reason
+            servers.setdefault(key, []).append(cell.cell.server)
+    everywhere = {(block.workload, block.threads): len(block.servers) for block in comparison.header.blocks}
+    for (workload, count, reason), labels in servers.items():
+        all_ = len(labels) == everywhere[workload, count] > 1
+        where = ("both servers" if len(labels) == 2 else "all servers") if all_ else ", ".join(labels)
+        console.print()
+        _say(console, f"{workload}, {wording.threads(count)}, {where}: {reason}", "magenta")
 
 
 def _print_causes(console: Console, cell: CellComparison) -> None:

@@ -4,6 +4,7 @@ import io
 import re
 from collections.abc import Sequence
 
+from msgspec import structs
 from rich.console import Console
 
 from shootout import numbers
@@ -177,6 +178,17 @@ def test_the_reason_of_a_failure_stands_below() -> None:
     reason = next(line for line in lines if line.startswith(name))
     assert reason == name + builders.ERROR_LOG.splitlines()[0]
     assert lines[-2] == "03:12:45 UTC - mysqld got signal 6 ;"
+
+
+def test_what_fails_alike_on_both_servers_is_said_once() -> None:
+    document = a_document()
+    (block, _) = document.header.blocks
+    reason = "statement `by_name`: Unknown column 'nam' (1054)"
+    failures = tuple(FailureRecord(cell=cell, start=1, reason=reason) for cell in block.cells)
+    lines = printed(compare.compare(structs.replace(document, failures=failures)))
+    said = [line for line in lines if "by_name" in line]
+    assert len(said) == 1
+    assert said[0].startswith(f"{block.workload}, 1 thread, both servers: ")
 
 
 def test_a_failed_base_is_shown() -> None:
