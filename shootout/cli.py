@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
@@ -73,6 +74,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return harness.INTERRUPTED
+    except Exception:  # a defect: Python's own exit code, 1, would read as "something regressed"
+        traceback.print_exc()
+        return MeasureError.exit_code
     return code
 
 
@@ -222,7 +226,7 @@ def _github_comment(args: argparse.Namespace) -> int:
     if number is None:
         missing = f"no open pull request of {args.branch} is at {args.sha}: nothing written"
         return _print_lines(args, "done", [missing])
-    if repository.changes_workflows(number):
+    if repository.may_change_workflows(number, args.sha):
         body = markdown.refusal(link)
     else:
         body = markdown.comment(_judged(args), link, app.explanations(args.documents))

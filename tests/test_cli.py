@@ -362,3 +362,14 @@ def test_what_comes_with_it_is_listed(capsys: pytest.CaptureFixture[str]) -> Non
         assert all(re.search(rf"^{name}  +\S", listed, re.MULTILINE) for name in some)
         assert cli.main([what, "list", "--json"]) == 0
         assert set(some) <= json.loads(capsys.readouterr().out).keys()
+
+
+def test_a_defect_is_no_regression(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken() -> dict[str, str]:
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr("shootout.inputs.matrix.shipped", broken)
+    assert cli.main(["profiles", "list"]) == 3
+    assert capsys.readouterr().err.endswith("ZeroDivisionError: a defect\n")

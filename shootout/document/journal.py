@@ -271,7 +271,7 @@ def _sync(folder: Path) -> None:
 def _check_format(path: Path, line: bytes) -> None:
     try:
         found = msgspec.json.decode(line, type=_Format).format
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise InputError(f"{path}:1: not a run document: no format number in its first line") from None
     if found != FORMAT:
         raise InputError(f"{path}: written in format {found}; this shootout reads format {FORMAT} only")
@@ -292,5 +292,5 @@ def _check_rounds(where: str, record: StartRecord) -> None:
 def _record(path: Path, line: Line) -> Record:
     try:
         return _decoder.decode(line.record)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path}:{line.number}: not a record of a run document: {error}") from None

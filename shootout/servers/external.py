@@ -28,12 +28,26 @@ CREATOR = "made by shootout, and dropped when its run is over"
 LOCK = "shootout"
 SCHEMA = re.compile(r"shootout(_[a-z0-9]+)*")  # every name that a run may have left
 CONNECT_TIMEOUT_S = 10.0
+# PyMySQL would send these the plain password, whoever the server is.
+CLEAR_TEXT_PLUGINS = (b"mysql_clear_password", b"dialog")
 DROP_TIMEOUT_S = 3600.0
 WAIT_TIMEOUT_S = 31_536_000  # the maximum: an idle connection must outlive the run
 
 SECURE_TRANSPORT_REQUIRED = 3159  # error code: the server demands TLS
 _GONE = (CR.CR_CONNECTION_ERROR, CR.CR_CONN_HOST_ERROR, CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST)
 _DENIED = (ER.SPECIFIC_ACCESS_DENIED_ERROR, ER.TABLEACCESS_DENIED_ERROR)
+
+
+class _Refused:
+    """Stands in for an authentication plugin that asks for the password in clear text."""
+
+    def __init__(self, connection: Connection[Cursor]) -> None:
+        pass
+
+    def authenticate(self, packet: Any) -> None:
+        raise pymysql.OperationalError(
+            CR.CR_AUTH_PLUGIN_CANNOT_LOAD, "the server asks for the password in clear text; it gets none"
+        )
 
 
 class External(Running):
@@ -94,6 +108,7 @@ class External(Running):
             "connect_timeout": CONNECT_TIMEOUT_S,
             "init_command": f"SET SESSION wait_timeout = {WAIT_TIMEOUT_S}",
             **timeouts(),
+            "auth_plugin_map": dict.fromkeys(CLEAR_TEXT_PLUGINS, _Refused),
         }
         connection = Connection(**common | options | {"defer_connect": True})
         # Not an argument, which tracebacks may show; as bytes, since PyMySQL encodes text as Latin-1.

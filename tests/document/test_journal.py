@@ -367,6 +367,16 @@ def test_the_line_that_is_wrong_is_named(tmp_path: Path, text: str, expected: st
     assert str(caught.value) == f"{path}{expected}"
 
 
+def test_deep_nesting_is_no_record(tmp_path: Path) -> None:
+    path = tmp_path / "deep.jsonl"
+    depth = 100_000
+    path.write_bytes(
+        b'{"record":"run","x":' + depth * b"[" + depth * b"]" + b',"digest":"%s"}\n' % (32 * b"0")
+    )
+    with pytest.raises(InputError, match=rf"^{path}:1: "):
+        journal.read(path)
+
+
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     path = tmp_path / "wrong.jsonl"
     header, digest = journal.sealed(HEADER[:-1].encode(), b"")

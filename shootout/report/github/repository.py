@@ -35,6 +35,7 @@ class _File(msgspec.Struct):
 class _Pull(msgspec.Struct):
     number: int
     head: _Commit
+    changed_files: int | None = None  # only of a single pull request
 
 
 class Text(msgspec.Struct):
@@ -79,11 +80,17 @@ class Repository:
         pulls = self._list("pulls", _Pull, state="open", head=branch)
         return next((pull.number for pull in pulls if pull.head.sha == sha), None)
 
-    def changes_workflows(self, number: int) -> bool:
-        """Whether a pull request adds, changes, moves or removes files under .github."""
-        files = self._list(f"pulls/{number}/files", _File)
-        names = (name for file in files for name in (file.filename, file.previous_filename))
-        return any(name.startswith(".github/") for name in names)
+    def may_change_workflows(self, number: int, sha: str) -> bool:
+        """Whether a pull request adds, changes, moves or removes files under .github, or may do so unseen.
+
+        GitHub lists 3 000 files at most, and a push may come between two requests: so the list must be
+        complete, and `sha` still the newest commit.
+        """
+        files = list(self._list(f"pulls/{number}/files", _File))
+        names = [name for file in files for name in (file.filename, file.previous_filename)]
+        now = self._request("GET", f"pulls/{number}", _Pull)
+        seen = now.changed_files == len(files) and now.head.sha == sha
+        return not seen or any(name.startswith(".github/") for name in names)
 
     def comment(self, number: int, marker: str, body: str) -> str:
         """Create or replace the one comment under `marker`; returns its address."""

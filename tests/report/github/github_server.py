@@ -24,6 +24,7 @@ REPOSITORY = "owner/servers"
 TOKEN = "a-token"
 ME = {"login": "github-actions[bot]", "type": "Bot"}
 PAGE_MAX = 100
+FILES_MAX = 3000  # that GitHub lists of a pull request
 SHA, BRANCH = "ab" * 20, "someone:faster"
 
 Record = dict[str, Any]
@@ -40,6 +41,7 @@ class GitHub:
     asked: list[str] = field(default_factory=list)
     said: list[Record] = field(default_factory=list)  # to the webhook
     status: int | None = None  # what every request is refused with
+    meanwhile: Record = field(default_factory=dict)  # what has changed in a pull request since it was listed
 
     @property
     def environment(self) -> dict[str, str]:
@@ -65,8 +67,12 @@ class GitHub:
         match method, re.sub(r"\d+", "N", path):
             case "GET", "pulls":
                 return [each for each in self.pulls if _matches(each, query)]
+            case "GET", "pulls/N":
+                pull = next(each for each in self.pulls if each["number"] == number)
+                return pull | {"changed_files": len(pull["files"])} | self.meanwhile
             case "GET", "pulls/N/files":
-                return next(each.get("files", []) for each in self.pulls if each["number"] == number)
+                pull = next(each for each in self.pulls if each["number"] == number)
+                return pull["files"][:FILES_MAX]
             case "GET", "issues":
                 return [each for each in self.issues if _matches(each, query)]
             case "GET", "issues/N/comments":

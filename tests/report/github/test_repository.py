@@ -63,6 +63,19 @@ def test_a_pull_request_that_changes_workflows_shows_no_verdicts(at: GitHub, tmp
     assert "No verdicts are shown here" in at.comments[0]["body"]
 
 
+def test_what_cannot_be_seen_may_be_a_workflow(at: GitHub, tmp_path: Path) -> None:
+    """The list of files ends at 3 000, and the branch may be pushed to after it was read."""
+    a_pull(at, files=[*(f"a/{number}" for number in range(3000)), ".github/workflows/gate.yml"])
+    assert comment(saved(a_document(), tmp_path)) == 0
+    assert "No verdicts are shown here" in at.comments[0]["body"]
+    at.pulls[0]["files"] = [{"filename": "sql/sql_parse.cc"}]
+    assert comment(saved(a_document(), tmp_path)) == 0
+    assert "No verdicts are shown here" not in at.comments[0]["body"]
+    at.meanwhile = {"head": {"sha": "cd" * 20}}
+    assert comment(saved(a_document(), tmp_path)) == 0
+    assert "No verdicts are shown here" in at.comments[0]["body"]
+
+
 @pytest.mark.parametrize(
     ("fingerprint", "said"),
     [("../../etc/passwd", "runner.fingerprint: expected letters and digits"), ("", "runner.fingerprint")],
