@@ -16,8 +16,9 @@ Origin = Literal["requested", "default", "only one has it"]
 # What no two instances share, and what only names or describes a server.
 _IDENTITY = re.compile(
     r"(?:.*_)?(?:uuid|uid|hostname|port|socket|timestamp|gtid.*|version.*|pid_file|log_file|file_name)"
-    r"|.*(?:dir|_error|_basename|_index|_file|_filename|_path)|server_id.*|report_.*|pseudo_.*|build_.*|license"
-    r"|rand_seed.*|.*_license|statement_id|.*last_.*id|error_count|warning_count|protocol_version|in_transaction"
+    r"|.*(?:dir|_error|_basename|_file|_filename|_path)|(?:log_bin|relay_log)_index|server_id.*|report_.*"
+    r"|pseudo_.*|build_.*|license|rand_seed.*|.*_license|statement_id|.*last_.*id|error_count|warning_count"
+    r"|protocol_version|in_transaction"
 )
 
 

@@ -179,7 +179,7 @@ def test_rows_that_differ_are_not_measured(lab: Lab, tmp_path: Path) -> None:
         in failure.reason
     )
     assert "differs from what was generated" in done.stdout
-    assert [[samples.server for samples in record.samples] for record in found.starts] == [[BASE]]
+    assert found.starts == ()  # the base would be alone
 
 
 # --- the cache ------------------------------------------------------------------------------------
