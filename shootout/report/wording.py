@@ -293,7 +293,9 @@ def setup(comparison: Comparison) -> str:
     kinds = {block.dataset.partition("-")[0] for block in header.blocks}
     starts = [c.figures.starts for c in comparison.cells if c.figures]
     parts = [
-        f"{counted(len(place.servers), 'CPU')} for servers, {len(place.client)} for the load",
+        f"{counted(len(place.servers), 'CPU')} for servers",
+        f"{len(place.reading)} while they read" if place.reading else "",
+        f"{len(place.client)} for the load",
         f"{counted(size.tables, 'table')} of {number(size.rows, 0)} rows" if "sbtest" in kinds else "",
         counted(size.warehouses, "warehouse") if "tpcc" in kinds else "",
         *_durability(header.servers[0] if header.servers else None),
