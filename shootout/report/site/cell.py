@@ -28,7 +28,8 @@ Tps = float | None
 Round = tuple[int, int, Tps, Tps]  # start, number; tps here and of the base
 ROUND_COLUMNS = ("start", "round", "tps", "base_tps")
 SERVER_CPU = "server CPU, µs"
-HOST_FIGURES = (SERVER_CPU, "context_switches", "disk_written_bytes")  # counted by the server's kernel
+# Counted by the server's kernel.
+HOST_FIGURES = (SERVER_CPU, "context_switches", "disk_written_bytes", "run_queue_s")
 LATENCIES = {
     "min_s": "fastest", "p50_s": "50 %", "mean_s": "mean", "p95_s": "95 %", "p99_s": "99 %",
     "p999_s": "99.9 %", "max_s": "slowest",
