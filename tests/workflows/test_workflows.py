@@ -422,7 +422,13 @@ def comment(
             "html_url": "https://example.org/runs/1",
         }
     }
-    pull = {"number": 3, "state": "open", "branch": "someone:$(touch injected)", "labels": []}
+    pull = {
+        "number": 3,
+        "state": "open",
+        "branch": "someone:$(touch injected)",
+        "labels": [],
+        "files": [{"filename": "sql/sql_parse.cc"}],
+    }
     shutil.copytree(measured.artifacts / "shootout-gate", folder / "artifacts" / "shootout-gate")
     (folder / "artifacts" / "shootout-gate" / "summary.md").write_text("@everyone trust me")
     for ledger in (folder / "artifacts" / "shootout-gate" / "results" / "ledger").glob("*.jsonl"):
