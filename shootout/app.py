@@ -47,6 +47,7 @@ from shootout.servers.catalogue import Fetched
 from shootout.servers.fetch.packages import no_progress
 from shootout.servers.native import Tree
 
+SUSPECTS = ""  # in place of a setting to try
 EXPLAIN_MIN = 1.5  # minutes for a cell at least: three starts of two servers
 
 Skip = Callable[[str], None]  # receives the reason why a document was left out
@@ -198,18 +199,32 @@ def open_regressions(
 
 
 def explain(
-    run: str, cell: str, out: Path, acknowledged: Path, skip: Skip,
-    *, trial: str, budget_min: float, observe: Observe,
+    run: str | None, cell: str | None, out: Path, acknowledged: Path, skip: Skip,
+    *, trials: Sequence[str] | None, budget_min: float, observe: Observe,
 ) -> tuple[Explained, Path]:  # fmt: skip
     """Find out why a cell changed, and publish it; returns the evaluated explanation and the report's page.
 
-    `run`: a run document or its id; `cell`: WORKLOAD-tTHREADS, and -SERVER if the run has several heads.
+    `run`: a run document or its id, the newest by default; `cell`: WORKLOAD-tTHREADS, and -SERVER if the run
+    has several heads, by default the worst regression. `trials`: NAME=VALUE each; SUSPECTS stands for those
+    of an explanation that is made first, in half of the budget.
     """
     path = _document(run, out / "results")
     document = journal.read(path)
-    question = Question(document, _cell(document, cell), path.parent, trial)
-    file = explain_.explain(question, explain_.plan(question, 60 * budget_min, os.environ), observe)
-    return explained.read(file), publish(path.parent, out / "site", acknowledged, skip)
+    which = _worst(judge(path, acknowledged)) if cell is None else _cell(document, cell)
+    question = Question(document, which, path.parent, tuple(trials or ()))
+    if SUSPECTS in question.trials:
+        budget_min /= 2
+        first = _explained(replace(question, trials=()), budget_min, observe)
+        named = (each for each in question.trials if each != SUSPECTS)
+        question = replace(question, trials=(*named, *first.suspects))
+    found = _explained(question, budget_min, observe)
+    return found, publish(path.parent, out / "site", acknowledged, skip)
+
+
+def _explained(question: Question, budget_min: float, observe: Observe) -> Explained:
+    return explained.read(
+        explain_.explain(question, explain_.plan(question, 60 * budget_min, os.environ), observe)
+    )
 
 
 def explanations(documents: Iterable[Path]) -> list[Explained]:
@@ -258,30 +273,40 @@ def work_as_json(comparison: WorkComparison, path: Path) -> bytes:
 
 def _explain_changes(conclusion: Conclusion, budget_min: float, observe: Observe, skip: Skip) -> bool:
     """Explain what regressed, then what improved; returns whether anything was explained."""
-    cells = wording.worst_first(conclusion.comparison.cells)
-    changed = [
-        each.cell
-        for verdict in (Verdict.REGRESSED, Verdict.IMPROVED)
-        for each in cells
-        if each.verdict is verdict
-    ]
+    changed = _changed(conclusion.comparison)
     wanted = changed[: max(1, int(budget_min // EXPLAIN_MIN))]
     for left_out in changed[len(wanted) :]:
         skip(f"explanation of {_cell_name(left_out)}: the budget allows {len(wanted)} cells")
     for cell in wanted:
         try:
             question = Question(conclusion.document, cell, conclusion.path.parent)
-            budget_s = 60 * budget_min / len(wanted)
-            explain_.explain(question, explain_.plan(question, budget_s, os.environ), observe)
+            _explained(question, budget_min / len(wanted), observe)
         except (InputError, MeasureError) as error:
             skip(f"explanation of {_cell_name(cell)}: {error}")
     return bool(wanted)
 
 
-def _document(run: str, results: Path) -> Path:
-    """The document of a run that is given by its path or its id. Raises InputError."""
-    paths = [path for path in journal.find(results) if path.stem == run]
-    given = Path(run)
+def _changed(comparison: Comparison) -> list[Cell]:
+    """What regressed, then what improved; the largest changes first."""
+    cells = wording.worst_first(comparison.cells)
+    regressed = [each.cell for each in cells if each.verdict is Verdict.REGRESSED]
+    return regressed + [each.cell for each in reversed(cells) if each.verdict is Verdict.IMPROVED]
+
+
+def _worst(comparison: Comparison) -> Cell:
+    """The cell that most needs an explanation. Raises InputError if none changed."""
+    changed = _changed(comparison)
+    if not changed:
+        raise InputError(f"run {comparison.header.run}: no cell changed; name the one to explain")
+    return changed[0]
+
+
+def _document(run: str | None, results: Path) -> Path:
+    """The document of a run that is given by its path or its id; the newest one's. Raises InputError."""
+    paths = [path for path in journal.find(results) if run in (None, path.stem)][-1:]
+    if run is None and not paths:
+        raise InputError(f"{results}: no run document found; `shootout run` makes one")
+    given = Path(run or "")
     if not paths and not given.is_file():
         raise InputError(f"run {run!r}: neither a run document nor the id of one in {results}")
     return paths[0] if paths else given

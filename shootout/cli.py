@@ -115,7 +115,7 @@ def _explain(args: argparse.Namespace) -> int:
     with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
         found, page = app.explain(
             args.document, args.cell, args.out.resolve(), args.acknowledged, _left_out,
-            trial=args.try_ or "", budget_min=args.budget, observe=display.show,
+            trials=args.try_, budget_min=args.budget, observe=display.show,
         )  # fmt: skip
     if args.json:
         print(app.explanation_as_json(found, page).decode())
@@ -386,12 +386,14 @@ def _add_measuring(commands: Commands[_Parser]) -> None:
     gate.add_argument("--head", metavar="REF", required=True, help="the server that may be slower")
     why = "find out why a cell changed: the functions, plans and settings of its two servers"
     explain = _command(commands, "explain", _explain, why)
-    explain.add_argument("document", metavar="RUN", help="a run document, or the id of a run")
+    which = "a run document, or the id of a run (default: the newest)"
+    explain.add_argument("document", metavar="RUN", nargs="?", help=which)
+    which = "WORKLOAD-tTHREADS, and -SERVER if the run has several heads (default: the worst regression)"
+    explain.add_argument("cell", metavar="CELL", nargs="?", help=which)
+    trial = "measure the head with this setting, too (repeatable; without a value: the first three suspects)"
     explain.add_argument(
-        "cell", metavar="CELL", help="WORKLOAD-tTHREADS, and -SERVER if the run has several heads"
+        "--try", metavar="NAME=VALUE", dest="try_", action="append", nargs="?", const=app.SUSPECTS, help=trial
     )
-    trial = "measure the head with this setting changed, too"
-    explain.add_argument("--try", metavar="NAME=VALUE", dest="try_", help=trial)
     _add_options(explain, (replace(EXPLAIN, name="budget", help="minutes (default: 4)", default=4.0),))
     _add_options(explain, (ACKNOWLEDGED, OUT))
     doctor = _command(commands, "doctor", _doctor, "examine this machine: what disturbs it, and its noise")

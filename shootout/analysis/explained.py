@@ -16,6 +16,8 @@ from shootout.model.verdict import Interval
 from shootout.settings import differences
 from shootout.settings.differences import VariableDifference
 
+SUSPECTS_MAX = 3  # settings that are worth a measurement
+
 
 @dataclass(frozen=True)
 class Explained:
@@ -23,7 +25,7 @@ class Explained:
 
     explanation: Explanation
     ratio: Interval | None  # throughput in the profiled starts, head over base
-    tried: Interval | None  # the same for the head with one setting changed
+    tried: dict[str, Interval]  # by setting: the same for the head with this setting changed
     wall_clock: tuple[Change, ...]  # the response time, and what it consists of
     cpu: Change | None  # of the whole server, per transaction
     paths: CallPaths
@@ -35,6 +37,20 @@ class Explained:
     variables: tuple[VariableDifference, ...]  # notable ones first
 
     confidence: float
+
+    @property
+    def suspects(self) -> tuple[str, ...]:
+        """NAME=VALUE: the base's values of the settings that most likely matter."""
+        return tuple(differences.suspects(self.variables)[:SUSPECTS_MAX])
+
+    @property
+    def unnamed(self) -> float:
+        """The share of the CPU time that is in functions of the servers without a name."""
+        if self.cpu is None:
+            return 0.0
+        own = self.paths.by_function(inclusive=False) * self.paths.units[:, :, None]
+        nameless = [name.startswith("[") for name in self.paths.tree.functions]
+        return float(own[:, :, nameless].sum() / own.sum())
 
     @property
     def named(self) -> tuple[Change, ...]:
@@ -73,7 +89,11 @@ def evaluate(explanation: Explanation, document: RunDocument) -> Explained:
     return Explained(
         explanation=explanation,
         ratio=compared.get(head),
-        tried=compared.get(explanation.tried),
+        tried={
+            trial: ratio
+            for label, trial in explanation.tried.items()
+            if (ratio := compared.get(label)) is not None
+        },
         wall_clock=tuple(wall_clock.spent(document, base, head, policy.confidence)),
         cpu=cpu,
         paths=paths,

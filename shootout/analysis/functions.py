@@ -16,9 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import digamma, polygamma, stdtr, stdtrit
 
-from shootout.analysis import call_paths, stats
+from shootout.analysis import call_paths, stats, subsystems
 from shootout.analysis.call_paths import BASE, HEAD, CallPaths, Values
-from shootout.model.explanation import PROGRAMS
 from shootout.model.verdict import Interval
 
 COUNT_MIN = (
@@ -79,21 +78,12 @@ def changes(paths: CallPaths, confidence: float, *, inclusive: bool = False) -> 
 
 
 def parts(paths: CallPaths, confidence: float) -> list[Change]:
-    """The change of the server's own program, of libraries and of the kernel, where it has samples."""
+    """The change of each part of the server, of its libraries and of the kernel, where it has samples."""
     counts = paths.by_function(inclusive=False)
-    part = np.array([_part(name) for name in paths.tree.functions])
-    listed = [name for name in PARTS if counts[:, :, part == name].any()]
+    part = np.array([subsystems.of(name) for name in paths.tree.functions])
+    listed = [name for name in subsystems.ALL if counts[:, :, part == name].any()]
     summed = np.stack([counts[:, :, part == name].sum(axis=2) for name in listed], axis=2)
     return _changes(listed, summed, paths.units, confidence)
-
-
-PARTS = ("the server's program", "its libraries", "the kernel")
-
-
-def _part(name: str) -> str:
-    if name.endswith("[kernel]"):
-        return PARTS[2]
-    return PARTS[1] if name.endswith("]") and name[1:-1] not in PROGRAMS else PARTS[0]
 
 
 def _changes(names: Sequence[str], counts: Values, units: Values, confidence: float) -> list[Change]:

@@ -28,7 +28,7 @@ from shootout.model.run import RunDocument, StartRecord
 from shootout.runner import perf
 from shootout.servers.running import Running
 
-BASE, HEAD, TRIED = "base", "head", "tried"
+BASE, HEAD = "base", "head"
 STARTS_MIN = 3
 STARTS_MAX = 12
 SAMPLED_MIN_S, SAMPLED_MAX_S = 1.0, 10.0  # of load on each server and start
@@ -42,12 +42,17 @@ class Question:
     document: RunDocument  # that judged the cell
     cell: Cell
     results: Path  # folder of that document
-    trial: str = ""  # NAME=VALUE, a setting to change on the head; empty: none
+    trials: tuple[str, ...] = ()  # NAME=VALUE: settings to change on the head, one at a time
 
     @property
     def base(self) -> str:
         """Label of the server that the cell is compared with."""
         return next(block.servers[0] for block in self.document.header.blocks if self.cell in block.cells)
+
+    @property
+    def tried(self) -> dict[str, str]:
+        """The settings to try, by the label of the head that has it."""
+        return {f"tried{number}": trial for number, trial in enumerate(self.trials, 1)}
 
     @property
     def folder(self) -> Path:
@@ -58,8 +63,8 @@ class Question:
 def plan(question: Question, budget_s: float, environment: Mapping[str, str]) -> Plan:
     """The starts that explain a cell: its base as `base`, its server as `head`.
 
-    With a trial, the head with this setting comes third, as `tried`. Raises InputError if the cell has no
-    base, if a server is absent, or if the workload has changed since.
+    The head with each setting to try comes after them. Raises InputError if the cell has no base, if a server
+    is absent, or if the workload has changed since.
     """
     header, cell = question.document.header, question.cell
     if question.base == cell.server:
@@ -69,11 +74,11 @@ def plan(question: Question, budget_s: float, environment: Mapping[str, str]) ->
     if missing := base.absent or head.absent:
         raise InputError(missing)
     servers = [f"{BASE}={base.reference}", f"{HEAD}={head.reference}"]
-    if question.trial:
-        if "=" not in question.trial:
-            raise InputError(f"--try {question.trial!r}: expected NAME=VALUE, such as performance_schema=OFF")
-        joint = "@" if "@" not in head.reference else "+"
-        servers.append(f"{TRIED}={head.reference}{joint}{question.trial}")
+    joint = "@" if "@" not in head.reference else "+"
+    for label, trial in question.tried.items():
+        if "=" not in trial:
+            raise InputError(f"--try {trial!r}: expected NAME=VALUE, such as performance_schema=OFF")
+        servers.append(f"{label}={head.reference}{joint}{trial}")
     written = next(each.written for each in header.workloads if each.name == cell.workload)
     sampled_s = budget_s / (2 * STARTS_MIN * len(servers))  # the other half: starts, warm-up, plans
     sampling = structs.replace(
@@ -109,8 +114,7 @@ def explain(question: Question, planned: Plan, observe: Observe) -> Path:
         profiles=tuple(watcher.profiles(journal.read(path).starts)),
         plans=tuple(watcher.plans),
         variables=watcher.variables,
-        tried=TRIED if question.trial else "",
-        trial=question.trial,
+        tried=question.tried,
     )
     return explanations.write(question.results, explanation)
 
@@ -181,10 +185,8 @@ class _Watcher:
     def failed(self, server: str, reason: str) -> None:
         """Raises MeasureError, or InputError if the setting to try is what the server does not like."""
         label = self.question.base if server == BASE else self.question.cell.server
-        if server == TRIED:
-            raise InputError(
-                f"--try {self.question.trial}: {label} fails with it: {reason.partition('; its')[0]}"
-            )
+        if trial := self.question.tried.get(server):
+            raise InputError(f"--try {trial}: {label} fails with it: {reason.partition('; its')[0]}")
         raise MeasureError(f"{label} failed while it was profiled: {reason}")
 
     def profiles(self, starts: Sequence[StartRecord]) -> Iterator[Profile]:

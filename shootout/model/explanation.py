@@ -70,5 +70,6 @@ class Explanation(Value):
     profiles: tuple[Profile, ...]
     plans: tuple[StatementPlan, ...]
     variables: dict[str, dict[str, str]]  # SHOW GLOBAL VARIABLES by server
-    tried: str = ""  # label of the head with one setting changed; empty: none was
-    trial: str = ""  # that setting, NAME=VALUE
+    tried: dict[str, str] = field(
+        default_factory=dict
+    )  # by label: the setting changed on this copy of the head

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from shootout.report import wording
 from shootout.settings.differences import VariableDifference
 
 NAMED_MAX = 5  # functions in a list; the page lists all
+UNNAMED_MIN = 0.05  # share of the CPU time that is worth a sentence
 VARIABLES_MAX = 12  # in one sentence; the page lists all
 
 
@@ -37,8 +39,8 @@ def value(found: Explained) -> dict[str, object]:
         "base": found.explanation.base,
         "not_profiled": found.explanation.not_profiled,
         "throughput": found.ratio,
-        "trial": found.explanation.trial,
-        "throughput_of_trial": found.tried,
+        "throughput_with": found.tried,
+        "suspects": found.suspects,
         "response_time": found.wall_clock,
         "server_cpu": found.cpu,
         "functions": found.functions,
@@ -50,11 +52,10 @@ def value(found: Explained) -> dict[str, object]:
 
 def points(found: Explained) -> Iterator[Point]:
     """What explains the change, the most certain first."""
-    explanation = found.explanation
     if found.ratio is not None:
         yield Point(f"Throughput in the profiled starts: {_change(found.ratio)}.")
-    if found.tried is not None and found.ratio is not None:
-        yield Point(f"With {explanation.trial} on the head: {_change(found.tried)}.")
+    for trial, ratio in found.tried.items():
+        yield Point(f"With {trial} on the head: {_change(ratio)}.")
     yield from _wall_clock(found)
     yield from functions(found)
     changed = tuple(plan(each) for each in found.plans if each.changed)
@@ -63,6 +64,15 @@ def points(found: Explained) -> Iterator[Point]:
     elif found.plans:
         yield Point(f"Plans: no change, {wording.counted(len(found.plans), 'kind')} of statement compared.")
     yield variables(found)
+    if found.suspects and not found.tried:
+        yield Point("To measure the head with the base's value of a setting:", tuple(_trials(found)))
+
+
+def _trials(found: Explained) -> Iterator[str]:
+    cell = found.explanation.cell
+    for suspect in found.suspects:
+        named = f"{cell.workload}-t{cell.threads}-{cell.server}"
+        yield f"shootout explain {found.explanation.run} {named} --try {shlex.quote(suspect)}"
 
 
 def _wall_clock(found: Explained) -> Iterator[Point]:
@@ -84,8 +94,10 @@ def functions(found: Explained) -> Iterator[Point]:
         return
     yield Point(
         f"{_instead('Server CPU time', cpu)}:",
-        tuple(f"{each.name} {difference(each.difference)}" for each in found.parts),
+        tuple(f"{each.name} {difference(each.difference)}" for each in found.parts[:NAMED_MAX]),
     )
+    if found.unnamed >= UNNAMED_MIN:
+        yield Point(f"{found.unnamed:.0%} of it is in functions without a name.")
     if not found.named:
         yield Point(f"No function certainly changed; {len(found.functions)} were compared.")
     for text, changes in (

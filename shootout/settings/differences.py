@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from shootout.model.run import ServerRecord, SettingRecord
 from shootout.settings.setting import normalise
-from shootout.settings.table import NOTABLE, SETTINGS
+from shootout.settings.table import NOTABLE, SETTINGS, SUSPECTED
 
 Origin = Literal["requested", "default", "only one has it"]
 
@@ -41,6 +41,13 @@ def differences(
     `requested`: variables that either server's settings profile sets.
     """
     return sorted(_found(base, head, requested), key=lambda each: (not each.notable, each.name))
+
+
+def suspects(found: Iterable[VariableDifference]) -> list[str]:
+    """NAME=VALUE: the base's values that the head could have, those that are known to cost most first."""
+    rank = {name: place for place, name in enumerate(SUSPECTED)}
+    settable = [each for each in found if each.name in rank and each.base and each.head is not None]
+    return [f"{each.name}={each.base}" for each in sorted(settable, key=lambda each: rank[each.name])]
 
 
 def _found(

@@ -496,3 +496,22 @@ NOTABLE = (
     "table_definition_cache",
     "table_open_cache_instances",
 )
+
+# The differences to try first when a server got slower, those that cost most in published comparisons first.
+SUSPECTED = (
+    "innodb_flush_log_at_trx_commit",
+    "sync_binlog",
+    "innodb_flush_method",
+    "innodb_doublewrite",
+    "gtid_mode",
+    "performance_schema",
+    "innodb_buffer_pool_size",
+    "innodb_adaptive_hash_index",
+    "query_cache_type",
+    "innodb_change_buffering",
+    "innodb_io_capacity",
+    "innodb_purge_threads",
+    "innodb_log_writer_threads",
+    "binlog_row_image",
+    "transaction_isolation",
+)

@@ -25,8 +25,9 @@ def test_parts_add_up_to_the_whole() -> None:
     assert sum(each.difference.estimate for each in FOUND.parts) == pytest.approx(
         FOUND.cpu.difference.estimate
     )
-    names = [each.name for each in FOUND.parts]
-    assert sorted(names) == ["its libraries", "the kernel", "the server's program"]
+    assert {each.name for each in FOUND.parts} == {
+        "InnoDB", "the executor", "the parser", "elsewhere in the server", "libraries", "the kernel",
+    }  # fmt: skip
 
 
 def test_the_changed_plan_and_the_changed_settings_are_found() -> None:
@@ -36,6 +37,23 @@ def test_the_changed_plan_and_the_changed_settings_are_found() -> None:
     assert found["only_here"] == ("only one has it", False)
     assert found["back_log"][0] == "default"
     assert "port" not in found
+    assert FOUND.suspects == ("sync_binlog=0", "performance_schema=ON")
+
+
+def test_what_was_tried_is_known_by_its_setting() -> None:
+    document = profiled()
+    tried = structs.replace(an_explanation(), tried={"head": "sync_binlog=0", "gone": "back_log=80"})
+    assert explained.evaluate(tried, document).tried == {"sync_binlog=0": FOUND.ratio}
+
+
+def test_functions_without_a_name_are_a_share() -> None:
+    assert FOUND.unnamed == 0
+    tree = FOUND.explanation.tree
+    names = tuple("[mysqld]" if each == "row_search_mvcc" else each for each in tree.functions)
+    found = explained.evaluate(
+        structs.replace(FOUND.explanation, tree=structs.replace(tree, functions=names)), profiled()
+    )
+    assert 0.3 < found.unnamed < 0.6
 
 
 def test_a_single_start_explains_no_function() -> None:

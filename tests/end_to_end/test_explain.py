@@ -108,15 +108,25 @@ def test_a_setting_is_tried_and_a_machine_without_perf_explains_the_rest(
         if not program.name.startswith("perf"):
             (tmp_path / program.name).symlink_to(program)
     command = ("env", f"PATH={tmp_path}", SHOOTOUT, "explain", str(document_in(asked.out)), CELL)
-    options = ("--out", str(asked.out), "--budget", "0.2", "--try", "performance_schema=OFF", "--json")
+    tried = ("--try", "performance_schema=OFF", "--try", "innodb_adaptive_hash_index=OFF")
+    options = ("--out", str(asked.out), "--budget", "0.2", *tried, "--json")
     done = lab.run(*command, *options)
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert answer["not_profiled"].startswith("perf is not installed: apt-get install linux-perf")
     assert answer["functions"] == []
-    assert answer["trial"] == "performance_schema=OFF"
-    assert answer["throughput_of_trial"]["estimate"] > 0
+    assert list(answer["throughput_with"]) == list(tried[1::2])
+    assert all(ratio["estimate"] > 0 for ratio in answer["throughput_with"].values())
     assert len(answer["plans"]) == 9
+
+
+def test_the_newest_run_and_its_worst_regression_are_the_default(asked: Asked, lab: Lab) -> None:
+    done = lab.run(SHOOTOUT, "explain", "--out", str(asked.out))
+    run = document_in(asked.out).stem
+    assert (done.returncode, f"run {run}: no cell changed; name the one to explain" in done.stderr) == (
+        2,
+        True,
+    )
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,11 @@ Response time per transaction: 6.03 ms instead of 6.07 ms, -35.0 µs (-290 to +2
   elsewhere: client, network and what the server does not count -32.1 µs (-283 to +219)
   server on a CPU -2.93 µs (-16.7 to +10.8)
 Server CPU time per transaction: 578 µs instead of 474 µs, +104 µs (+80.1 to +128):
-  the server's program +105 µs (+94.1 to +116)
+  InnoDB +114 µs (+105 to +124)
+  elsewhere in the server -11.8 µs (-13.3 to -10.2)
   the kernel -2.45 µs (-10.4 to +5.47)
-  its libraries +1.65 µs (-3.16 to +6.46)
+  libraries +1.65 µs (-3.16 to +6.46)
+  the executor +1.50 µs (-2.39 to +5.39)
 Functions that changed most, without what they call:
   row_search_mvcc +114 µs (+105 to +124)
   old_only -11.8 µs (-13.3 to -10.2), only in mysql-5.7.22
@@ -37,6 +39,9 @@ Settings: 4 variables differ, 3 of them known to matter:
   back_log: 80 → 151
   performance_schema: ON → OFF
   sync_binlog: 0 → 1
+To measure the head with the base's value of a setting:
+  shootout explain 20261120T024100Z-7f3a oltp_read_write-t8-mysql-8.0.12 --try sync_binlog=0
+  shootout explain 20261120T024100Z-7f3a oltp_read_write-t8-mysql-8.0.12 --try performance_schema=ON
 """
 
 FOUND = explained.evaluate(an_explanation(), profiled())
