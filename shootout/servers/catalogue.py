@@ -56,7 +56,7 @@ def load() -> dict[str, CatalogueEntry]:
 
 
 def find(written: str) -> str:
-    """The id that `written` is or uniquely abbreviates (`mysql-5.7`).
+    """The id that `written` is or uniquely abbreviates (`mysql-8.4`).
 
     Raises InputError if there is none or more than one.
     """

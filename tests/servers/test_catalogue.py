@@ -12,23 +12,43 @@ import pytest
 from shootout import cli, paths
 from shootout.errors import InputError
 from shootout.inputs import toml
-from shootout.model.catalogue import CatalogueEntry, Debian
+from shootout.model.catalogue import CatalogueEntry, Debian, Vendor
 from shootout.servers import catalogue
 from shootout.servers.fetch import packages
 
+FAMILIES = ("mysql", "percona", "mariadb")
 IDS = (
+    "mysql-5.0.96",
     "mysql-5.5.34",
     "mysql-5.6.24",
     "mysql-5.7.22",
     "mysql-8.0.12",
+    "mysql-5.5.62",
+    "mysql-5.6.44",
+    "mysql-5.7.31",
+    "mysql-8.0.32",
     "mysql-8.0.33",
+    "mysql-9.0.1",
+    "mysql-9.1.0",
+    "mysql-9.2.0",
+    "mysql-9.3.0",
+    "mysql-9.4.0",
+    "mysql-9.5.0",
+    "mysql-8.4.8",
     "mysql-9.7",
+    "percona-5.7.44",
+    "percona-8.0.40",
+    "percona-8.4.4",
     "mariadb-10.1.23",
     "mariadb-10.2.11",
     "mariadb-10.5",
+    "mariadb-10.6.9",
     "mariadb-10.11",
+    "mariadb-10.11.9",
+    "mariadb-11.4.9",
     "mariadb-11.4.5",
     "mariadb-11.8",
+    "mariadb-11.8.6",
 )
 
 
@@ -37,11 +57,11 @@ def test_the_catalogue_is_whole() -> None:
     assert tuple(entries) == IDS
     for name, entry in entries.items():
         assert name == f"{entry.family}-{entry.version}"
-        assert re.fullmatch(r"20\d\d-[01]\d-[0-3]\d", entry.released)
+        assert re.fullmatch(r"20\d\d(-[01]\d-[0-3]\d)?", entry.released)
         assert len(entry.note) <= 80
         for source in entry.sources:
-            assert isinstance(source, Debian) or set(source.sha256) != {"0"}
-    released = [(entry.family != "mysql", entry.released) for entry in entries.values()]
+            assert isinstance(source, Debian) or set(source.checksum.partition(":")[2]) != {"0"}
+    released = [(FAMILIES.index(entry.family), entry.released) for entry in entries.values()]
     assert released == sorted(released)
 
 
@@ -57,12 +77,13 @@ def test_every_source_makes_a_tree_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("written", "meant"),
     [
-        ("mysql-5.5", "mysql-5.5.34"),
-        ("mysql-5.7", "mysql-5.7.22"),
-        ("mysql-9", "mysql-9.7"),
+        ("mysql-5.0", "mysql-5.0.96"),
+        ("mysql-8.4", "mysql-8.4.8"),
+        ("mysql-9.7", "mysql-9.7"),
+        ("percona-8.4", "percona-8.4.4"),
         ("mariadb-10.1", "mariadb-10.1.23"),
         ("mariadb-10.11", "mariadb-10.11"),
-        ("mariadb-11.4", "mariadb-11.4.5"),
+        ("mariadb-11.8", "mariadb-11.8"),
     ],
 )
 def test_an_id_may_be_cut_short_where_it_stays_unique(written: str, meant: str) -> None:
@@ -72,12 +93,12 @@ def test_an_id_may_be_cut_short_where_it_stays_unique(written: str, meant: str) 
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ("mysql-8.0", "server 'mysql-8.0' is ambiguous; expected one of mysql-8.0.12, mysql-8.0.33"),
-        ("mysql-5", "server 'mysql-5' is ambiguous; expected one of mysql-5.5.34, mysql-5.6.24"),
+        ("mysql-8.0", "server 'mysql-8.0' is ambiguous; expected one of mysql-8.0.12, mysql-8.0.32"),
+        ("mysql-5", "server 'mysql-5' is ambiguous; expected one of mysql-5.0.96, mysql-5.5.34"),
         ("mariadb", "server 'mariadb' is ambiguous; expected one of mariadb-10.1.23, mariadb-10.2"),
         ("mysql-8.0.1", "unknown server 'mysql-8.0.1'; did you mean 'mysql-8.0.12'?"),
-        ("mysql-5.7.", "unknown server 'mysql-5.7.'; did you mean 'mysql-5.7.22'?"),
-        ("", "unknown server ''; known: mysql-5.5.34, "),
+        ("mysql-5.7.", "unknown server 'mysql-5.7.'; did you mean 'mysql-5.7.31'?"),
+        ("", "unknown server ''; known: mysql-5.0.96, "),
     ],
 )
 def test_what_names_no_server_or_several_is_said(written: str, said: str) -> None:
@@ -124,14 +145,16 @@ def test_the_list_tells_what_is_here_and_what_it_takes(
     assert tuple(offers) == IDS
     assert {name for name, offer in offers.items() if offer.state == "ready"} == {IDS[2]}
     assert offers[IDS[2]].directory == str(here)
-    assert all(offer.state == "unavailable" for name, offer in offers.items() if name != IDS[2])
-    (way,) = offers["mysql-8.0.33"].ways
+    for name in IDS[:2] + IDS[3:]:
+        from_vendor = any(isinstance(source, Vendor) for source in catalogue.load()[name].sources)
+        assert offers[name].state == ("fetchable" if from_vendor else "unavailable")
+    way, _ = offers["mysql-8.0.33"].ways
     assert way.missing is not None
     assert (way.client, way.missing.what, way.missing.install) == ("mvn", "mvn", "apt-get install maven")
     (tmp_path / "mvn").write_text("")
     (tmp_path / "mvn").chmod(0o755)
     offers = listed(capsys)
-    assert offers["mysql-8.0.33"].state == "fetchable"
+    assert offers["mysql-8.0.12"].state == "fetchable"
     assert offers["mysql-5.6.24"].state == "unavailable"
     assert [way.missing is None for way in offers["mariadb-10.11"].ways] == [False, True]
     assert offers["mariadb-10.11"].state == "fetchable"
@@ -151,12 +174,14 @@ def test_the_list_as_a_table(
     assert tuple(cells) == IDS
     assert cells["mysql-5.6.24"][1:4] == ["2015-04-06", "community", "can be fetched with npm"]
     assert cells["mysql-9.7"][3] == "needs apt-get: apt-get install apt"
-    assert cells["mysql-8.0.33"][3] == "needs mvn: apt-get install maven"
+    assert cells["mysql-8.0.12"][3] == "needs mvn: apt-get install maven"
+    assert cells["mysql-8.0.33"][3] == cells["mysql-8.4.8"][3] == "can be fetched"
+    assert cells["mysql-8.4.8"][4].endswith("never tried here")
 
 
 @pytest.mark.real
 def test_fetch_prints_where_servers_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["servers", "fetch", "mysql-5.7", "mysql-8.0.12"]) == 0
+    assert cli.main(["servers", "fetch", "mysql-5.7.22", "mysql-8.0.12"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     rows = [line.split("  ") for line in out.splitlines()]

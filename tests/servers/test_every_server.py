@@ -32,10 +32,11 @@ from shootout.model.plan import Dataset, Load
 from shootout.model.run import REOPENED
 from shootout.model.value import Protocol
 from shootout.runner import machine
-from shootout.servers import catalogue, installations, instances, reference
+from shootout.servers import installations, instances, reference
 from shootout.servers.accounts import LOAD_USER
 from shootout.servers.native import Tree
 from shootout.servers.version import is_mysql_since
+from tests.catalogued import SERVERS
 from tests.runs import until
 
 pytestmark = pytest.mark.real
@@ -68,7 +69,7 @@ class Server:
 
 
 def names() -> Iterator[object]:
-    for name in (*catalogue.load(), *TREES):
+    for name in (*SERVERS, *TREES):
         small = name in IN_EVERY_RUN or name in TREES
         yield pytest.param(name, marks=() if small else pytest.mark.large)
 
@@ -235,7 +236,7 @@ def test_all_keep_their_connections_side_by_side(
     profile: str, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each is stopped and resumed every round where the workload writes."""
-    servers = [*catalogue.load(), *TREES]
+    servers = [*SERVERS, *TREES]
     asked = Selection.read(
         profile=profile,
         servers=",".join(servers),

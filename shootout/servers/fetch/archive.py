@@ -1,20 +1,22 @@
-"""Archives given by URL and checksum, and their download."""
+"""Archives given by URL and checksum, and their download, which continues where it was cut."""
 
 from __future__ import annotations
 
 import re
-import urllib.request
 from http.client import HTTPException
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urlsplit
+from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
 from shootout.errors import InputError, MeasureError
-from shootout.model.catalogue import Archive
+from shootout.model.catalogue import Archive, Download, Vendor
 
 FORM = "path:URL#sha256=HEX, with http, https or file"
 TIMEOUT_S = 60.0  # for each answer
+RESUMED_MAX = 3  # times that a download is continued
+BYTES_MAX = 4 << 30  # of an archive whose size is not known
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _WRITTEN = re.compile(r"(?P<url>(?:https?|file)://[^#\s]+)#sha256=(?P<sha256>[0-9a-f]{64})", re.IGNORECASE)
@@ -62,30 +64,59 @@ def display_path(source: Archive) -> str:
     return str(PurePosixPath("/", parts.netloc, *folders, name(source.url)))
 
 
-def download(source: Archive, directory: Path) -> Path:
+class _Redirects(HTTPRedirectHandler):
+    """Follows redirects, but never from https to what nobody authenticates."""
+
+    def redirect_request(self, req: Request, *details: Any) -> Request | None:
+        *_, target = details
+        if req.type == "https" and urlsplit(target).scheme != "https":
+            raise URLError(f"it redirects to {target}, which is not https")
+        return super().redirect_request(req, *details)
+
+
+def download(source: Download, directory: Path) -> Path:
     """Download the archive into the empty `directory`. Raises MeasureError unless it is complete."""
     path = directory / name(source.url)
+    opener = build_opener(_Redirects)
+    with path.open("wb") as file:
+        for _ in range(1 + RESUMED_MAX):
+            length = _continue(opener, source, file)
+            if file.tell() == length:
+                return path
+        raise _failure(source, EOFError(f"it ended after {file.tell()} of {length} bytes"))
+
+
+def _continue(opener: OpenerDirector, source: Download, file: IO[bytes]) -> int:
+    """Append what comes until the end or a cut; returns the length of the whole archive, in bytes."""
+    headers = {"Range": f"bytes={file.tell()}-"} if file.tell() else {}
     try:
-        answer = urllib.request.urlopen(source.url, timeout=TIMEOUT_S)
+        answer = opener.open(Request(source.url, headers=headers), timeout=TIMEOUT_S)
     except (OSError, HTTPException) as error:
         raise _failure(source, error) from None
-    with answer, path.open("wb") as file:
-        while content := _part(answer, source):
+    limit = BYTES_MAX if not isinstance(source, Vendor) or source.bytes is None else source.bytes
+    with answer:
+        if answer.status != 206:  # not what was asked for: it begins again
+            file.seek(0)
+            file.truncate()
+        announced = answer.headers.get("Content-Length")
+        length = None if announced is None else file.tell() + int(announced)
+        while content := _part(answer, source, resumable=length is not None):
             file.write(content)
-        length = int(answer.headers.get("Content-Length", file.tell()))
-        if file.tell() != length:
-            raise _failure(source, EOFError(f"it ended after {file.tell()} of {length} bytes"))
-    return path
+            if max(file.tell(), length or 0) > limit:
+                raise _failure(source, ValueError(f"it is larger than {limit} bytes"))
+    return file.tell() if length is None else length
 
 
-def _part(answer: IO[bytes], source: Archive) -> bytes:
+def _part(answer: IO[bytes], source: Download, *, resumable: bool) -> bytes:
     try:
         return answer.read(2**20)
     except (OSError, HTTPException) as error:
+        if resumable:
+            return b""
         raise _failure(source, error) from None
 
 
-def _failure(source: Archive, error: Exception) -> MeasureError:
+def _failure(source: Download, error: Exception) -> MeasureError:
     match error:
         case HTTPError():
             reason = f"HTTP {error.code} {error.reason}"

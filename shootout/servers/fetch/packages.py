@@ -12,16 +12,16 @@ from pathlib import Path
 import msgspec
 
 from shootout.errors import InputError, MeasureError
-from shootout.model.catalogue import Archive, CatalogueEntry, Debian, Maven, Npm, Source
+from shootout.model.catalogue import Archive, CatalogueEntry, Debian, Download, Maven, Npm, Source, Vendor
 from shootout.servers.fetch import archive, clients, debian, registries, unpack
 from shootout.servers.fetch.clients import Missing
 from shootout.servers.fetch.unpack import ArchiveError, Destination
 from shootout.servers.locking import build_once
 
-SingleFile = Maven | Npm | Archive  # one file with a checksum
+SingleFile = Maven | Npm | Download  # one file with a checksum
 Progress = Callable[[str], None]  # receives each step as it begins
 
-_CLIENTS: dict[type[Source], str] = {Maven: "mvn", Npm: "npm", Debian: debian.CLIENT, Archive: ""}
+_CLIENTS: dict[type[Source], str] = {Maven: "mvn", Npm: "npm", Debian: debian.CLIENT, Archive: "", Vendor: ""}
 
 
 def no_progress(now: str) -> None:
@@ -62,7 +62,7 @@ def fetch_source(
 
 def target(name: str, source: Source, cache: Path) -> Path:
     """The directory for the unpacked server: sources that make different trees have different ones."""
-    content = msgspec.structs.replace(source, url="") if isinstance(source, Archive) else source
+    content = msgspec.structs.replace(source, url="") if isinstance(source, Download) else source
     digest = hashlib.sha256(msgspec.json.encode(content)).hexdigest()
     return cache / "servers" / f"{name}-{digest[:12]}"
 
@@ -81,7 +81,7 @@ def missing(source: Source) -> Missing | None:
             return clients.missing("npm", "npm")
         case Debian():
             return debian.missing(source.distribution)
-        case Archive():
+        case Archive() | Vendor():
             return None
 
 
@@ -94,7 +94,7 @@ def describe(source: Source) -> str:
             return source.package
         case Debian():
             return debian.describe(source)
-        case Archive():
+        case Archive() | Vendor():
             return source.url
 
 
@@ -122,7 +122,7 @@ def _build(source: Source, progress: Progress, directory: Path) -> None:
         progress(f"unpacking {describe(source)}")
         debian.unpack(debs, source, directory)
     else:
-        if isinstance(source, Archive):
+        if isinstance(source, Download):
             file = archive.download(source, downloads)
         else:
             file = registries.download(source, downloads)
@@ -132,17 +132,18 @@ def _build(source: Source, progress: Progress, directory: Path) -> None:
     shutil.rmtree(downloads)
     if unmatched := [pattern for pattern in source.keep or ("*",) if not any(directory.glob(pattern))]:
         raise InputError(f"{describe(source)}: no file in `folder` matches {', '.join(unmatched)}")
-    if isinstance(source, Archive) and not source.folder:
+    if isinstance(source, Download) and not source.folder:
         _flatten(directory)
 
 
 def _verify(file: Path, source: SingleFile) -> None:
+    algorithm, _, expected = source.checksum.partition(":")
     with file.open("rb") as content:
-        found = hashlib.file_digest(content, "sha256").hexdigest()
-    if found != source.sha256:
+        found = hashlib.file_digest(content, algorithm).hexdigest()
+    if found != expected:
         hint = " If the download was damaged, remove it from Maven's local repository too."
         raise InputError(
-            f"{describe(source)}: expected sha256 {source.sha256}, found {found}\n"
+            f"{describe(source)}: expected {algorithm} {expected}, found {found}\n"
             f"Nothing was unpacked.{hint if isinstance(source, Maven) else ''}"
         )
 

