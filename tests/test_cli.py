@@ -37,7 +37,7 @@ def a_document(*, run: str = "20261120T024100Z-7f3a", servers: Sequence[str] = (
 # --- what is wrong is said ------------------------------------------------------------------------
 
 BAD_OPTIONS = [
-    (("--servers", "mysql-8.0.21"), "unknown server 'mysql-8.0.21'; did you mean 'mysql-8.0.12'?"),
+    (("--servers", "mysql-8.0.21"), "unknown server 'mysql-8.0.21'; did you mean 'mysql-8.0.32'?"),
     (("--servers", "path:/no/such/tree"), "path:/no/such/tree: no such directory"),
     (("--servers", ""), "--servers '': expected names separated by commas"),
     (("--servers", "mysql-8.0.12,"), "--servers 'mysql-8.0.12,': expected names separated by commas"),
@@ -134,7 +134,7 @@ BAD_FIELDS = [
 ]
 BAD_NAMES = [
     ("settings", "'on-disk'", "unknown settings profile 'on-disk'; known: defaults, durable, "),
-    ("servers", "['mysql-8.0.21']", "unknown server 'mysql-8.0.21'; did you mean 'mysql-8.0.12'?"),
+    ("servers", "['mysql-8.0.21']", "unknown server 'mysql-8.0.21'; did you mean 'mysql-8.0.32'?"),
     ("workloads", "['oltp_read_onyl']", "unknown workload 'oltp_read_onyl'; did you mean 'oltp_read_only'?"),
 ]
 
