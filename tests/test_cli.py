@@ -133,7 +133,7 @@ BAD_FIELDS = [
     ("distribution", "{type = 'zipf'}", "distribution.type: unknown 'zipf'; did you mean 'zipfian'?"),
 ]
 BAD_NAMES = [
-    ("settings", "'on-disk'", "unknown settings profile 'on-disk'; known: defaults, durable, "),
+    ("settings", "'on-disk'", "unknown settings profile 'on-disk'; known: defaults, engines-innodb, "),
     ("servers", "['mysql-8.0.21']", "unknown server 'mysql-8.0.21'; did you mean 'mysql-8.0.32'?"),
     ("workloads", "['oltp_read_onyl']", "unknown workload 'oltp_read_onyl'; did you mean 'oltp_read_only'?"),
 ]

@@ -15,7 +15,8 @@ Origin = Literal["requested", "default", "only one has it"]
 
 # What no two instances share, and what only names or describes a server.
 _IDENTITY = re.compile(
-    r"(?:.*_)?(?:uuid|uid|hostname|port|socket|timestamp|gtid.*|version.*|pid_file|log_file|file_name)"
+    r"(?:.*_)?(?:uuid|uid|hostname|port|socket|timestamp|version.*|pid_file|log_file|file_name)"
+    r"|(?!gtid_mode|enforce_).*gtid_.*"
     r"|.*(?:dir|_error|_basename|_file|_filename|_path)|(?:log_bin|relay_log)_index|server_id.*|report_.*"
     r"|pseudo_.*|build_.*|license|rand_seed.*|.*_license|statement_id|.*last_.*id|error_count|warning_count"
     r"|protocol_version|in_transaction"

@@ -213,6 +213,32 @@ _DURABILITY: Mapping[str, Setting] = {
     "sync_binlog": _one(
         "number", "sync-binlog", "commits after which the binary log is synced; 0: left to the system"
     ),
+    "binlog_row_image": _one(
+        "text",
+        "binlog-row-image",
+        "columns of a changed row in the binary log",
+        *_fixed("all columns before 5.6.2", "FULL", before=(5, 6, 2), families=_ORACLE),
+        *_fixed("all columns before MariaDB 10.1.6", "FULL", before=(10, 1, 6), families=_MARIADB),
+        choices=("FULL", "MINIMAL", "NOBLOB"),
+    ),
+    "gtid": Setting(
+        "switch",
+        "transactions in the binary log have global ids; on by default in MySQL 9.5",
+        rows=(
+            *_fixed("came with MySQL 5.6.9", False, before=(5, 6, 9), families=_ORACLE),
+            Row(
+                {"gtid-mode": "ON", "enforce-gtid-consistency": "ON", "log-slave-updates": "1"},
+                before=(5, 7, 5),
+                families=_ORACLE,
+                when=True,
+            ),
+            Row({"gtid-mode": "ON", "enforce-gtid-consistency": "ON"}, families=_ORACLE, when=True),
+            Row({"gtid-mode": "OFF"}, families=_ORACLE, when=False),
+            *_fixed("came with MariaDB 10.0.2", False, before=(10, 0, 2), families=_MARIADB),
+            *_fixed("always on since MariaDB 10.0.2", True, families=_MARIADB),
+        ),
+        readings=(Reading(("gtid_mode",)),),
+    ),
 }
 
 _INNODB: Mapping[str, Setting] = {
@@ -235,6 +261,32 @@ _INNODB: Mapping[str, Setting] = {
         "innodb-adaptive-hash-index",
         "InnoDB's hash index of frequent lookups; off by default in MySQL 8.4 and MariaDB 10.5",
         *_fixed("always on before 5.0.52", True, before=(5, 0, 52)),
+    ),
+    "page_checksums": Setting(
+        "text",
+        "checksums of pages, checked when one is read; crc32 by default in MySQL 5.7 and MariaDB 10.2",
+        rows=(
+            *(
+                Row({option: "0"} if option else {}, before=before, families=families, when=value)
+                for before, families in (((5, 6, 3), _ORACLE), ((10, 0, 0), _MARIADB))
+                for value, option in (("innodb", ""), ("none", "innodb-checksums"))
+            ),
+            Row(before=(5, 6, 3), lacks="crc32 came with MySQL 5.6.3 and MariaDB 10.0"),
+            Row(since=(10, 6, 0), families=_MARIADB, when="innodb", lacks="only crc32 since MariaDB 10.6"),
+            Row(since=(10, 6, 0), families=_MARIADB, when="none", lacks="only crc32 since MariaDB 10.6"),
+            Row({"innodb-checksum-algorithm": "{}"}),
+        ),
+        readings=(
+            Reading(
+                ("innodb_checksum_algorithm",),
+                synonyms={
+                    "full_crc32": "crc32",
+                    **{f"strict_{name}": name for name in ("crc32", "innodb", "none")},
+                },
+            ),
+            Reading(("innodb_checksums",), synonyms={"1": "innodb", "0": "none"}),
+        ),
+        choices=("crc32", "innodb", "none"),
     ),
     "change_buffering": _one(
         "text",
@@ -291,6 +343,14 @@ _INNODB: Mapping[str, Setting] = {
         *_fixed("part of the master thread before 5.5", before=_V5_5),
         Row({"innodb-purge-threads": "1"}, before=(5, 6, 2), when=1),
         Row({"innodb-purge-threads": "1"}, before=(5, 6, 2), lacks="at most 1 before 5.6"),
+    ),
+    "page_cleaners": _one(
+        "number",
+        "innodb-page-cleaners",
+        "threads that write dirty pages; at most one for each part of the buffer pool",
+        *_fixed("one before MySQL 5.7.4", 1, before=(5, 7, 4), families=_ORACLE),
+        *_fixed("one before MariaDB 10.2.2", 1, before=(10, 2, 2), families=_MARIADB),
+        *_fixed("one since MariaDB 10.5.1", 1, since=(10, 5, 1), families=_MARIADB),
     ),
     "read_io_threads": _one(
         "number",
@@ -482,12 +542,10 @@ SETTINGS: Mapping[str, Setting] = {**_MEMORY, **_DURABILITY, **_INNODB, **_SERVE
 NOTABLE = (
     "innodb_autoextend_increment",
     "innodb_buffer_pool_chunk_size",
-    "innodb_checksum_algorithm",
     "innodb_deadlock_detect",
     "innodb_fill_factor",
     "innodb_log_writer_threads",
     "innodb_lru_scan_depth",
-    "innodb_page_cleaners",
     "innodb_spin_wait_delay",
     "innodb_stats_persistent",
     "innodb_sync_spin_loops",

@@ -46,7 +46,7 @@ def test_a_named_profile_and_a_file_alone_replace_those_of_the_run(cnf: str) -> 
     assert options("in-memory", "defaults") == {}
     assert options("in-memory", "defaults+max_connections=7") == {"max_connections": "7"}
     assert options("in-memory", f"only:{cnf}") == options("defaults", cnf)
-    assert layers.name_of("in-memory", "durable") == "durable"
+    assert layers.name_of("in-memory", "production") == "production"
     assert layers.name_of("in-memory", f"only:{cnf}+a=1") == f"{cnf} + a=1"
 
 
@@ -67,8 +67,8 @@ def test_settings_of_the_file_win_over_options_and_pools_below(tmp_path: Path) -
         ("datadir=/srv", "@datadir=/srv: shootout itself sets datadir, for each instance"),
         ("-a=1", "@-a=1: '-a' is not an option name"),
         ("log_bin=/srv/binlog", "is outside the instance directory"),
-        ("duraable", "did you mean 'durable'?"),
-        ("durable+", "unknown settings profile ''"),
+        ("prduction", "did you mean 'production'?"),
+        ("production+", "unknown settings profile ''"),
     ],
 )
 def test_what_is_wrong_is_said(own: str, said: str) -> None:

@@ -271,11 +271,11 @@ def test_a_share_of_the_data_is_a_pool_that_no_server_rounds(
     assert abs(size - wanted) <= grain / 2
 
 
-def test_a_quarter_of_the_data_is_told_as_such() -> None:
+def test_a_fifth_of_the_data_is_told_as_such() -> None:
     profile = profiles.load("io-bound")
     compiled = profiles.compile(profile, "mysql", (8, 0, 12), [DATA])
-    assert compiled.requests["buffer_pool_bytes"].value == 60 * 2**20
-    assert compiled.requests["buffer_pool_bytes"].note == "0.25 of about 250000000 bytes of data"
+    assert compiled.requests["buffer_pool_bytes"].value == 48 * 2**20
+    assert compiled.requests["buffer_pool_bytes"].note == "0.2 of about 250000000 bytes of data"
     with pytest.raises(InputError, match="the run has no dataset of known size"):
         profiles.compile(profile, "mysql", (8, 0, 12))
 

@@ -107,14 +107,14 @@ def test_what_nobody_asked_for_goes_by_the_same_names() -> None:
         "tx_isolation": "REPEATABLE-READ",
         "innodb_log_file_size": "50331648",
         "innodb_log_files_in_group": "2",
-        "innodb_page_cleaners": "4",
+        "innodb_lru_scan_depth": "4",
         "datadir": "/var/lib/mysql",
     }
     records, warnings = readback.compare(defaults, variables)
     assert {record.name: record.effective for record in records} == {
         "isolation": "REPEATABLE-READ",
         "redo_capacity_bytes": "100663296",
-        "innodb_page_cleaners": "4",
+        "innodb_lru_scan_depth": "4",
     }
     assert {record.variables for record in records} >= {("innodb_log_file_size", "innodb_log_files_in_group")}
     assert not any(record.requested or record.differs for record in records)

@@ -66,6 +66,7 @@ VALUES: Mapping[str, tuple[Scalar, ...]] = {
     "redo_capacity_bytes": (8 * 2**20, 256 * 2**20, 2**30),
     "flush_log_at_trx_commit": (0, 1, 2),
     "sync_binlog": (0, 1),
+    "page_cleaners": (1, 4),
     "io_capacity": (100, 2000),
     "io_capacity_max": (2000, 4000),
     "flush_neighbors": (0, 1, 2),
@@ -351,7 +352,7 @@ def test_servers_know_no_option_for_what_they_lack(name: str, tmp_path: Path) ->
 def test_servers_run_with_what_profiles_ask(name: str, tmp_path: Path) -> None:
     server = a_tree(name)
     made_for: dict[str, str] = {}
-    for profile in ("in-memory", "durable", "io-bound", "relaxed"):
+    for profile in ("in-memory", "production", "io-bound", "relaxed"):
         compiled = profiles.compile(profiles.load(profile), server.family, server.version, [DATA])
         if made_for != profiles.in_files(compiled.options):
             made_for = profiles.in_files(compiled.options)

@@ -163,14 +163,14 @@ def test_nothing_changed_is_nothing_to_compare(sides: tuple[Path, Path]) -> None
 
 
 def test_a_settings_profile_is_compared_with_what_it_was(sides: tuple[Path, Path]) -> None:
-    changed = sides[1] / "fixtures" / "settings" / "durable.toml"
+    changed = sides[1] / "fixtures" / "settings" / "production.toml"
     changed.write_text(changed.read_text() + "# more\n")
     shutil.copy(changed, changed.with_name("new.toml"))
     assert pairs(*sides) == [
         {
-            "name": "settings-durable",
-            "base": "mysql-8.0.12@base/fixtures/settings/durable.toml",
-            "head": "mysql-8.0.12@head/fixtures/settings/durable.toml",
+            "name": "settings-production",
+            "base": "mysql-8.0.12@base/fixtures/settings/production.toml",
+            "head": "mysql-8.0.12@head/fixtures/settings/production.toml",
         },
         {
             "name": "settings-new",
