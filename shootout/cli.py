@@ -331,7 +331,7 @@ def _preparing(step: str) -> None:
 
 
 def _warn(message: str) -> None:
-    print(f"shootout: {message}", file=sys.stderr)
+    print(f"shootout: {wording.visible(message)}", file=sys.stderr)
 
 
 def _console() -> Console:

@@ -277,8 +277,8 @@ impl Connection {
             scratch.clear();
             let outcome = login.feed(bytes, &target.account, scratch)?;
             self.escapes = login.escapes();
+            // `sent` stays the moment of opening: a login has one deadline, however slowly its bytes drip.
             self.answered = now();
-            self.sent = self.answered;
             self.transmit(scratch)?;
             return match outcome {
                 None => Ok(Progress::Waiting),

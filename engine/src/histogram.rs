@@ -1,12 +1,20 @@
 //! Latencies: HDR histograms that merge without loss and are stored as text.
 
+use std::io::Read;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use flate2::read::ZlibDecoder;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer, V2Serializer};
 
 const LOWEST_NS: u64 = 100;
 const HIGHEST_NS: u64 = 3_600_000_000_000;
 const DIGITS: u8 = 3;
+// The V2 format: a cookie and a length before the deflated part, which has a header of its own, and then at most
+// this many bytes for each count.
+const PREFIX_BYTES: usize = 8;
+const HEADER_BYTES: usize = 40;
+const COUNT_BYTES: u64 = 5;
 
 /// Nanoseconds with three significant digits, from 100 ns to one hour; longer values count as one hour.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,13 +76,28 @@ impl Histogram {
         STANDARD.encode(bytes)
     }
 
+    /// Reads what `encode` wrote, in bounded memory: a text from elsewhere may claim any bounds and lengths, and the
+    /// deserializer allocates whatever its header claims.
     pub fn decode(text: &str) -> Result<Self, String> {
         let bytes = STANDARD.decode(text).map_err(|error| error.to_string())?;
-        let read: hdrhistogram::Histogram<u32> =
-            Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|error| error.to_string())?;
-        let mut histogram = Self::default();
-        histogram.0.add(&read).map_err(|error| error.to_string())?;
-        Ok(histogram)
+        let own = Self::default().0;
+        let mut header = Vec::new();
+        V2Serializer::new().serialize(&own, &mut header).expect("writing to memory cannot fail");
+        let size_max = HEADER_BYTES as u64 + COUNT_BYTES * own.distinct_values() as u64;
+        let mut inflated = Vec::new();
+        ZlibDecoder::new(bytes.get(PREFIX_BYTES..).unwrap_or_default())
+            .take(size_max)
+            .read_to_end(&mut inflated)
+            .map_err(|error| error.to_string())?;
+        // Cookie, length of the counts, bounds.
+        let (found, counts) = inflated.split_at_checked(HEADER_BYTES).ok_or("it has no header")?;
+        if found[..4] != header[..4] || found[8..] != header[8..HEADER_BYTES] {
+            return Err("its format or its bounds are not ours".into());
+        }
+        if found[4..8] != (counts.len() as u32).to_be_bytes() {
+            return Err("it is longer or shorter than its header says".into());
+        }
+        Deserializer::new().deserialize(&mut inflated.as_slice()).map(Self).map_err(|error| error.to_string())
     }
 }
 
@@ -85,6 +108,8 @@ fn seconds(nanoseconds: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flate2::Compression;
+    use flate2::read::ZlibEncoder;
     use proptest::prelude::*;
 
     proptest! {
@@ -120,6 +145,55 @@ mod tests {
         fn any_text_decodes_or_fails(text in ".{0,300}") {
             let _ = Histogram::decode(&text);
         }
+
+        #[test]
+        fn any_counts_decode_or_fail(counts in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = Histogram::decode(&deflated(LOWEST_NS, HIGHEST_NS, counts.len() as u32, &counts));
+        }
+    }
+
+    /// A text with this header and these counts.
+    fn deflated(lowest: u64, highest: u64, length: u32, counts: &[u8]) -> String {
+        let mut inner = Vec::new();
+        for word in [0x1C84_9313, length, 0, u32::from(DIGITS)] {
+            inner.extend(word.to_be_bytes());
+        }
+        for word in [lowest, highest, 1.0f64.to_bits()] {
+            inner.extend(word.to_be_bytes());
+        }
+        inner.extend(counts);
+        let mut bytes = 0x1C84_9314u32.to_be_bytes().to_vec();
+        let mut outer = Vec::new();
+        ZlibEncoder::new(&inner[..], Compression::fast()).read_to_end(&mut outer).unwrap();
+        bytes.extend((outer.len() as u32).to_be_bytes());
+        bytes.extend(outer);
+        STANDARD.encode(bytes)
+    }
+
+    #[test]
+    fn claims_allocate_nothing() {
+        let one = Histogram::decode(&deflated(LOWEST_NS, HIGHEST_NS, 1, &[2])).unwrap();
+        assert_eq!(one.count(), 1);
+        for (text, fault) in [
+            (deflated(LOWEST_NS, HIGHEST_NS, u32::MAX, &[2]), "longer or shorter"),
+            (deflated(LOWEST_NS, HIGHEST_NS, 1, &vec![0; 1 << 30]), "longer or shorter"),
+            (deflated(1, u64::MAX, 1, &[2]), "bounds"),
+            (deflated(0, 0, 1, &[2]), "bounds"),
+        ] {
+            let error = Histogram::decode(&text).unwrap_err();
+            assert!(error.contains(fault), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_fullest_histogram_round_trips() {
+        let mut histogram = Histogram::default();
+        let mut value = LOWEST_NS;
+        while value <= HIGHEST_NS {
+            histogram.0.record_n(value, u32::MAX).unwrap();
+            value = histogram.0.next_non_equivalent(value);
+        }
+        assert_eq!(Histogram::decode(&histogram.encode()).unwrap(), histogram);
     }
 
     #[test]

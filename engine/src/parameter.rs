@@ -135,7 +135,9 @@ impl Source {
                 generate(self, *number, out);
                 out.push(b'\'');
             }
-            Value::Bytes(bytes) if *self == (Self::Result { number: true }) => out.extend_from_slice(bytes),
+            Value::Bytes(bytes) if *self == (Self::Result { number: true }) && is_literal(bytes) => {
+                out.extend_from_slice(bytes);
+            }
             Value::Bytes(bytes) => quote(bytes, escapes, out),
         }
     }
@@ -188,6 +190,12 @@ pub struct Draws {
     pub sequence: i64,
     /// Its own share of a table, and the number of rows before it.
     pub share: Option<(Rows, i64)>,
+}
+
+/// Whether SQL reads these bytes as one number: a server may send anything as one.
+fn is_literal(bytes: &[u8]) -> bool {
+    let plain = |byte: &u8| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'+' | b'-'); // neither inf nor nan
+    bytes.iter().all(plain) && std::str::from_utf8(bytes).is_ok_and(|text| text.parse::<f64>().is_ok())
 }
 
 fn integer(bytes: &[u8]) -> Option<i64> {
@@ -491,6 +499,13 @@ mod tests {
         let (number, words) = (Source::Result { number: true }, Source::Result { number: false });
         let bytes = |bytes: &[u8]| Value::Bytes(bytes.to_vec());
         assert_eq!(text(&number, &bytes(b"-12.50")), "-12.50");
+        for literal in ["0", "1e-5", "-1.5e+300", ".5", "18446744073709551615"] {
+            assert_eq!(text(&number, &bytes(literal.as_bytes())), literal);
+        }
+        for other in ["", "-", "--1", "1--1", "1 OR 1", "2026-11-24", "inf", "0x1", "1;", "1'", "e5"] {
+            let quoted = format!("'{}'", other.replace('\'', "''"));
+            assert_eq!(text(&number, &bytes(other.as_bytes())), quoted);
+        }
         assert_eq!(text(&words, &bytes(b"-12.50")), "'-12.50'");
         assert_eq!(text(&words, &bytes(b"it's a \\ and \0")), r"'it''s a \\ and \0'");
         assert_eq!(text(&Source::Thread, &Value::Number(-7)), "-7");

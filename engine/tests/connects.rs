@@ -2,6 +2,7 @@
 
 mod fake;
 
+use std::io::Write;
 use std::os::unix::net::UnixListener;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -37,6 +38,18 @@ fn a_server_that_never_greets_is_given_up() {
     let server = Server::of(vec![all_ok(), before_login(wait_for_end)]);
     let failure = attempt(server.target(), 2, 1).unwrap_err();
     assert_eq!(failure.message, "1 of 2 connections opened: no answer within 0.5 s");
+}
+
+#[test]
+fn a_greeting_that_drips_is_given_up() {
+    let server = Server::of(vec![before_login(|stream| {
+        send(stream, &[250, 0, 0, 0, 10]);
+        while stream.write_all(b"5").is_ok() {
+            thread::sleep(Duration::from_millis(20));
+        }
+    })]);
+    let failure = attempt(server.target(), 1, 1).unwrap_err();
+    assert_eq!(failure.message, "0 of 1 connections opened: no answer within 0.5 s");
 }
 
 #[test]

@@ -23,6 +23,7 @@ from shootout.errors import InputError
 from shootout.model.history import Baseline, BaselineCell, BaselineServer
 from shootout.model.plan import THROUGHPUT, Cell
 from shootout.model.run import RunHeader, ServerRecord
+from shootout.model.value import decoded
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.paths import file_stem
 
@@ -103,12 +104,12 @@ def ratio_text(cell: BaselineCell, anchor: str) -> str:
 def read(path: Path) -> Baseline | None:
     """Read a baseline; None if there is no such file. Raises InputError if it cannot be read."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Baseline)
+        return decoded(path.read_bytes(), Baseline)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise InputError(f"{path}: not a baseline: {error}") from None
 
 

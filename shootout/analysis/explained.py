@@ -10,6 +10,7 @@ from shootout.analysis.call_paths import CallPaths
 from shootout.analysis.functions import Change
 from shootout.analysis.plan_changes import PlanChange
 from shootout.document import explanations, journal
+from shootout.errors import InputError
 from shootout.model.explanation import Explanation
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Interval
@@ -66,7 +67,10 @@ def read(file: Path) -> Explained:
 def documents(file: Path) -> tuple[Explanation, RunDocument]:
     """The explanation in a file, and its profiled starts. Raises InputError."""
     explanation = explanations.read(file)
-    return explanation, journal.read(file.parent / explanation.document)
+    document = journal.read(file.parent / explanation.document)
+    if len(document.header.servers) < 2:
+        raise InputError(f"{file}: its profiled starts have one server; expected two")
+    return explanation, document
 
 
 def evaluate(explanation: Explanation, document: RunDocument) -> Explained:

@@ -10,7 +10,7 @@ from shootout._engine import Histogram
 from shootout.analysis import stats
 from shootout.analysis.histograms import merged
 from shootout.analysis.pairs import Starts
-from shootout.errors import InputError
+from shootout.errors import InputError, quoted
 from shootout.model.plan import Policy
 from shootout.model.run import RunDocument, Samples
 from shootout.model.verdict import CellFigures, Interval, Latency, MetricComparison
@@ -26,7 +26,7 @@ def require_readable(document: RunDocument) -> None:
                 try:
                     Histogram.decode(text)
                 except ValueError as error:
-                    raise InputError(f"{where}: {what} cannot be read: {error}") from None
+                    raise InputError(quoted(f"{where}: {what} cannot be read: {error}")) from None
 
 
 def of_cell(starts: Starts, policy: Policy) -> CellFigures:

@@ -6,6 +6,7 @@ shows is noise. Each runner has one JSON Lines file, with an entry for each A/A 
 
 from __future__ import annotations
 
+import fcntl
 import math
 import re
 from collections import Counter
@@ -19,6 +20,7 @@ from shootout.errors import InputError
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import THROUGHPUT, Cell, Policy
 from shootout.model.run import RunHeader
+from shootout.model.value import decoded
 from shootout.model.verdict import CellComparison, FalseAlarms, MetricVerdict, Verdict
 
 Kind = tuple[str, str, int]  # workload, dataset, threads: cells that share A/A noise
@@ -49,9 +51,9 @@ def read(folder: Path, fingerprint: str) -> tuple[LedgerEntry, ...]:
     entries = []
     for number, line in enumerate(lines, 1):
         try:
-            entry = msgspec.json.decode(line, type=LedgerEntry)
+            entry = decoded(line, LedgerEntry)
             entries.append(msgspec.structs.replace(entry, runner=fingerprint))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except ValueError as error:
             raise InputError(f"{file}:{number}: not a ledger entry: {error}") from None
     return tuple(entries)
 
@@ -61,14 +63,16 @@ def append(folder: Path, fingerprint: str, entries: Iterable[LedgerEntry]) -> No
 
     Raises InputError if it cannot be read or written.
     """
-    runs = {entry.run for entry in read(folder, fingerprint)}
-    new = [entry for entry in entries if entry.run not in runs]
-    if not new:
+    given = list(entries)
+    if not given:
         return
     file = path_of(folder, fingerprint)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with file.open("ab") as opened:
+            fcntl.flock(opened, fcntl.LOCK_EX)  # another run may end at the same moment
+            runs = {entry.run for entry in read(folder, fingerprint)}
+            new = [entry for entry in given if entry.run not in runs]
             opened.truncate(file.read_bytes().rfind(b"\n") + 1)  # drop a line torn by a crash
             opened.write(b"".join(msgspec.json.encode(entry) + b"\n" for entry in new))
     except OSError as error:

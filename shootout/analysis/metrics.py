@@ -9,6 +9,7 @@ all starts (percentiles.py).
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -198,7 +199,7 @@ def _round_logs(
     ]
     if not all(rounds and all(map(all, rounds)) for rounds in values):
         return []
-    return [[math.log(of_head / of_base) for of_base, of_head in rounds] for rounds in values]
+    return [[_log_ratio(*pair) for pair in rounds] for rounds in values]
 
 
 def _percentiles(
@@ -229,10 +230,16 @@ def _times_s(samples: Samples) -> dict[str, float]:
     return {kind: latencies.mean_s * latencies.count / transactions for kind, latencies in by_kind.items()}
 
 
+def _log_ratio(base: float, head: float) -> float:
+    """log(head / base), which documents can make as small or large as no float is."""
+    return math.log(min(max(head / base, sys.float_info.min), sys.float_info.max))
+
+
 def _change(pairs: Sequence[tuple[float, float]], confidence: float) -> _Change:
     """The change over starts; each gave one pair of values."""
     base, head = ([*side] for side in zip(*pairs, strict=True))
-    logs = [math.log(of_head / of_base) for of_base, of_head in pairs] if all(map(all, pairs)) else None
+    positive = min(map(min, pairs)) > 0  # a counter that was reset meanwhile has decreased
+    logs = [_log_ratio(*pair) for pair in pairs] if positive else None
     return _Change(
         base=sum(base) / len(pairs),
         head=sum(head) / len(pairs),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtr, stdtrit
 
+from shootout.model.value import LOG_MAX
 from shootout.model.verdict import Interval
 
 # With fewer values the standard error would be a guess.
@@ -60,7 +61,12 @@ class Effect(NamedTuple):
     @property
     def ratio(self) -> Interval:
         """The estimate and its interval as a ratio."""
-        return Interval(estimate=math.exp(self.estimate), low=math.exp(self.low), high=math.exp(self.high))
+        return Interval(estimate=ratio(self.estimate), low=ratio(self.low), high=ratio(self.high))
+
+
+def ratio(log: float) -> float:
+    """The ratio with this logarithm; an interval's end beyond LOG_MAX gives that of LOG_MAX."""
+    return math.exp(min(max(log, -LOG_MAX), LOG_MAX))
 
 
 def trimmed_mean(values: Values, trim: float) -> float:

@@ -100,7 +100,7 @@ def _change(
         reason = f"{len(pairs)} starts of both servers; expected {STARTS_MIN} or more"
     else:
         effect = stats.over_starts(pairs, document.confidence)
-        ends = (math.exp(end) for end in (effect.estimate, effect.low, effect.high))
+        ends = (stats.ratio(end) for end in (effect.estimate, effect.low, effect.high))
         ratio = Interval(**dict(zip(("estimate", "low", "high"), ends, strict=True)))
         found = verdict(ratio, document.bar)
     return WorkChange(

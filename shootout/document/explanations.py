@@ -10,7 +10,11 @@ import msgspec
 from shootout import files
 from shootout.errors import InputError, MeasureError
 from shootout.model.explanation import Explanation
+from shootout.model.value import decoded
 from shootout.paths import file_stem
+
+DEPTH_MAX = 1024  # calls on a path; perf follows 127 by default
+VALUES_MAX = 10_000_000  # that evaluating all profiles takes memory for
 
 FOLDER = "explained"  # beside the run documents
 
@@ -43,10 +47,10 @@ def write(results: Path, explanation: Explanation) -> Path:
 def read(path: Path) -> Explanation:
     """Read and check an explanation. Raises InputError."""
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Explanation)
+        found = decoded(path.read_bytes(), Explanation)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise InputError(f"{path}: not an explanation: {error}") from None
     _check(path, found)
     return found
@@ -58,7 +62,7 @@ def find(results: Path, run: str) -> tuple[Path, ...]:
 
 
 def _check(path: Path, explanation: Explanation) -> None:
-    """Raise InputError for indexes that point nowhere: documents are untrusted."""
+    """Raise InputError for indexes that point nowhere, and for endless paths: documents are untrusted."""
     tree = explanation.tree
     sound = tree.parents[:1] == tree.function[:1] == (-1,) and len(tree.parents) == len(tree.function)
     sound = sound and all(0 <= parent <= node for node, parent in enumerate(tree.parents[1:]))
@@ -66,7 +70,11 @@ def _check(path: Path, explanation: Explanation) -> None:
     for each in explanation.profiles:
         sound = sound and len(each.nodes) == len(each.samples)
         sound = sound and all(0 <= node < len(tree.parents) for node in each.nodes)
-        sound = sound and all(count > 0 for count in each.samples) and each.transactions > 0
     sound = sound and Path(explanation.document).name == explanation.document
+    depths = [0]
+    for parent in tree.parents[1:] if sound else ():
+        depths.append(depths[parent] + 1)
+    sound = sound and max(depths) <= DEPTH_MAX
+    sound = sound and len(explanation.profiles) * max(len(tree.parents), len(tree.functions)) <= VALUES_MAX
     if not sound:
         raise InputError(f"{path}: not an explanation: its call tree or its samples are damaged")

@@ -15,16 +15,17 @@ import hashlib
 import os
 import secrets
 import tempfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import msgspec
 
-from shootout.errors import InputError, MeasureError
+from shootout.errors import InputError, MeasureError, quoted
 from shootout.model.plan import block_key
 from shootout.model.run import EndRecord, FailureRecord, ResumeRecord, RunDocument, RunHeader, StartRecord
+from shootout.model.value import decoded
 
 FORMAT: Literal[4] = 4  # no other is read
 
@@ -35,8 +36,6 @@ Record = RunHeader | StartRecord | FailureRecord | EndRecord | ResumeRecord
 
 _SEAL = b',"digest":"%s"}'  # replaces a record's last brace
 _SEAL_BYTES = 32 + len(_SEAL) - 2
-
-_decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 
 
 class _Format(msgspec.Struct):
@@ -164,7 +163,8 @@ def read(path: Path) -> RunDocument:
     header, *rest = (_record(path, line) for line in lines(path))
     if not isinstance(header, RunHeader):
         raise InputError(f"{path}:1: expected the run's header, found a different record")
-    blocks = {block.key for block in header.blocks}
+    _check_header(f"{path}:1", header)
+    blocks = {block.key: block for block in header.blocks}
     starts: dict[tuple[str, int], StartRecord] = {}
     failures = []
     resumes = []
@@ -175,12 +175,15 @@ def read(path: Path) -> RunDocument:
         match record:
             case StartRecord(block=block, start=start):
                 _check_block(f"{path}:{number}", block, blocks)
+                _check_servers(f"{path}:{number}", [s.server for s in record.samples], blocks[block].servers)
                 _check_rounds(f"{path}:{number}", record)
                 if (block, start) in starts:
                     raise InputError(f"{path}:{number}: start {start} of block {block!r} appears twice")
                 starts[block, start] = record
             case FailureRecord(cell=cell):
-                _check_block(f"{path}:{number}", block_key(cell.workload, cell.threads), blocks)
+                key = block_key(cell.workload, cell.threads)
+                _check_block(f"{path}:{number}", key, blocks)
+                _check_servers(f"{path}:{number}", [cell.server], blocks[key].servers)
                 failures.append(record)
             case EndRecord():
                 end = record
@@ -270,27 +273,46 @@ def _sync(folder: Path) -> None:
 
 def _check_format(path: Path, line: bytes) -> None:
     try:
-        found = msgspec.json.decode(line, type=_Format).format
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        found = decoded(line, _Format).format
+    except ValueError:
         raise InputError(f"{path}:1: not a run document: no format number in its first line") from None
     if found != FORMAT:
         raise InputError(f"{path}: written in format {found}; this shootout reads format {FORMAT} only")
 
 
+def _check_header(where: str, header: RunHeader) -> None:
+    labels = [server.label for server in header.servers]
+    _check_servers(where, labels, labels)
+    for block in header.blocks:
+        _check_servers(where, block.servers, labels)
+    if len({block.key for block in header.blocks}) != len(header.blocks):
+        raise InputError(f"{where}: a block appears twice")
+
+
+def _check_servers(where: str, servers: Sequence[str], known: Collection[str]) -> None:
+    for server in servers:
+        if server not in known:
+            raise InputError(f"{where}: server {quoted(server)!r} is not in the header")
+    if len(set(servers)) != len(servers):
+        raise InputError(f"{where}: a server appears twice")
+
+
 def _check_block(where: str, block: str, blocks: Collection[str]) -> None:
     if block not in blocks:
-        raise InputError(f"{where}: block {block!r} is not in the header")
+        raise InputError(f"{where}: block {quoted(block)!r} is not in the header")
 
 
 def _check_rounds(where: str, record: StartRecord) -> None:
-    for s in record.samples:
+    for s in (*record.samples, *([record.aa_control] if record.aa_control else [])):
         by_round = (s.transactions, s.window_s, s.server_cpu_s, s.client_cpu_s, s.completed)
         if len({len(values) for values in by_round if values is not None}) != 1:
-            raise InputError(f"{where}: server {s.server!r}: its arrays have different numbers of rounds")
+            raise InputError(
+                f"{where}: server {quoted(s.server)!r}: its arrays have different numbers of rounds"
+            )
 
 
 def _record(path: Path, line: Line) -> Record:
     try:
-        return _decoder.decode(line.record)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return decoded(line.record, Record)  # type: ignore[arg-type]  # a union
+    except ValueError as error:
         raise InputError(f"{path}:{line.number}: not a record of a run document: {error}") from None

@@ -30,6 +30,8 @@ from shootout.model.run import (
     Warning,
 )
 
+BLOCKS_MAX = 10_000  # weeks of measuring; a plan of a few lines may stand for any number
+
 # Options that differ between shards: they do not change what is measured.
 _SHARD_OPTIONS = ("--data", "--port", "--seed", "--shard")
 
@@ -90,6 +92,8 @@ def _read(path: Path) -> RunDocument:
     header, end = document.header, document.end
     if not header.blocks:
         raise InputError(f"{path}:1: the run has no blocks")
+    if header.planned and len(header.planned.workloads) * len(header.planned.threads) > BLOCKS_MAX:
+        raise InputError(f"{path}:1: planned: more than {BLOCKS_MAX} blocks")
     parts = header.parts or (
         Part(
             run=header.run,

@@ -8,6 +8,7 @@ import msgspec
 
 from shootout import files
 from shootout.errors import InputError, MeasureError
+from shootout.model.value import decoded
 from shootout.model.work import WorkDocument
 from shootout.paths import file_stem
 
@@ -38,10 +39,10 @@ def find(results: Path) -> tuple[Path, ...]:
 def read(path: Path) -> WorkDocument:
     """Read and check a document. Raises InputError."""
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=WorkDocument)
+        found = decoded(path.read_bytes(), WorkDocument)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise InputError(f"{path}: not a document of work: {error}") from None
     if fault := _fault(found):
         raise InputError(f"{path}: not a document of work: {fault}")

@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import field
 
 from shootout.model.plan import Cell
-from shootout.model.value import Value
+from shootout.model.value import Difference, Positive, Quantity, Start, Value
 
 PROGRAMS = ("mysqld", "mariadbd", "mysqld-debug")  # a server's functions have no module in their name
 
@@ -23,12 +23,12 @@ class CallTree(Value):
 class Profile(Value):
     """CPU samples of one server in one start: how often each call path was on a CPU."""
 
-    start: int
+    start: Start
     server: str  # label
-    transactions: int  # completed while sampling
-    cpu_s: float  # of the server in these transactions, exact
+    transactions: Positive  # completed while sampling
+    cpu_s: Quantity  # of the server in these transactions, exact
     nodes: tuple[int, ...]  # of the call tree, where a sample was taken
-    samples: tuple[int, ...]  # of these nodes
+    samples: tuple[Positive, ...]  # of these nodes
 
 
 class PlanStep(Value):
@@ -46,13 +46,13 @@ class PlanStep(Value):
 class StatementPlan(Value):
     """How one server executes one statement."""
 
-    start: int
+    start: Start
     server: str
     kind: str  # of statement, as the workload names it
     sql: str  # with drawn values
     steps: tuple[PlanStep, ...]
     text: str  # EXPLAIN as the server's most detailed format gives it
-    handlers: dict[str, float] = field(default_factory=dict)  # handler counters of one execution
+    handlers: dict[str, Difference] = field(default_factory=dict)  # handler counters of one execution
     error: str = ""  # why there is no plan
 
 

@@ -8,8 +8,12 @@ from msgspec import Meta
 
 from shootout.model.plan import Cell, Load, Metric
 from shootout.model.run import WorkloadRecord
-from shootout.model.value import Threads, Value
+from shootout.model.value import LOG_MAX, Quantity, Share, Threads, Value
 from shootout.model.verdict import Acknowledgement, Verdict
+
+LogRatio = Annotated[float, Meta(ge=-LOG_MAX, le=LOG_MAX)]
+Spread = Annotated[float, Meta(ge=0, le=LOG_MAX)]
+Starts = Annotated[int, Meta(ge=2, le=1_000_000)]
 
 
 class BaselineServer(Value):
@@ -26,12 +30,12 @@ class BaselineCell(Value):
     dataset: str  # Dataset.key
     server: str
     threads: Threads
-    log_ratio: float  # mean over starts of ln(server / anchor)
-    error: float  # standard error of that mean
-    starts: Annotated[int, Meta(ge=2)]
-    floor: float | None  # A/A noise floor at the time
-    tps: float  # this and the next: for human readers only
-    anchor_tps: float
+    log_ratio: LogRatio  # mean over starts of ln(server / anchor)
+    error: Spread  # standard error of that mean
+    starts: Starts
+    floor: Spread | None  # A/A noise floor at the time
+    tps: Quantity  # this and the next: for human readers only
+    anchor_tps: Quantity
     run: str
 
 
@@ -117,7 +121,7 @@ class LedgerEntry(Value):
     dataset: str  # Dataset.key
     threads: Threads
     verdict: Verdict
-    starts: Annotated[int, Meta(ge=2)]
-    spreads: dict[Metric, float]  # standard deviations of the starts' log-ratios
-    margin: float | None = None  # the throughput margin applied; None: throughput was not judged
+    starts: Starts
+    spreads: dict[Metric, Spread]  # standard deviations of the starts' log-ratios
+    margin: Share | None = None  # the throughput margin applied; None: throughput was not judged
     runner: str = ""  # fingerprint; stored once per file, filled in on reading

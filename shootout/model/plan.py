@@ -16,6 +16,7 @@ from shootout.model.value import (
     Seconds,
     Share,
     Size,
+    Start,
     Threads,
     Value,
 )
@@ -108,7 +109,7 @@ class Block(Value, order=True):
     workload: str
     dataset: str
     threads: Threads
-    servers: tuple[str, ...]  # labels, the base first
+    servers: Annotated[tuple[str, ...], Meta(min_length=1)]  # labels, the base first
 
     @property
     def key(self) -> str:
@@ -204,8 +205,8 @@ class Policy(Value):
     margins: dict[Metric, Share] = field(default_factory=dict)  # overrides by metric
     workloads: dict[Name, dict[Metric, Share]] = field(default_factory=dict)  # overrides by workload, metric
     trim: Annotated[float, Meta(ge=0, lt=0.5)] = 0.2  # share of rounds cut from each end of a start
-    floor_factor: Annotated[float, Meta(ge=0)] = 1.5  # a change must exceed this many A/A noise floors
-    confirm_starts: Annotated[int, Meta(ge=0)] = 2  # fresh starts to confirm an apparent change; 0: none
+    floor_factor: Annotated[float, Meta(ge=0, le=1000)] = 1.5  # a change must exceed so many A/A noise floors
+    confirm_starts: Start = 2  # fresh starts to confirm an apparent change; 0: none
     # While the runner's false-alarm rate may be higher, only a confirmed regression whose whole interval lies
     # beyond the margin fails a gate; 1: every regression does.
     false_alarms_max: Annotated[float, Meta(gt=0, le=1)] = 1.0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from msgspec import field
+from msgspec import Meta, field
 
 from shootout.model.plan import Block, Cell, Planned, Profile, block_key
-from shootout.model.value import Protocol, Value
+from shootout.model.value import Count, Difference, Positive, Protocol, Quantity, Seconds, Start, Value
 from shootout.model.workload import Distribution
 
 ABSENT: Final = "not-available"  # warning code for a server that is not available
@@ -60,8 +60,8 @@ class Runner(Value):
 
     fingerprint: str
     cpu: str
-    cpus: int
-    memory_bytes: int
+    cpus: Positive
+    memory_bytes: Count
     kernel: str
     system: str  # Linux distribution
     virtual: str  # hypervisor; "": bare metal
@@ -96,7 +96,7 @@ class ServerRecord(Value):
     settings_name: str
     settings: tuple[SettingRecord, ...]
     checksum: str  # of the dataset's rows
-    load_s: float | None  # None: restored from the cache
+    load_s: Quantity | None  # None: restored from the cache
     warnings: tuple[Warning, ...] = ()
     image: str = ""  # reproducible image reference: name@sha256:…
 
@@ -114,21 +114,21 @@ class Samples(Value):
 
     server: str
     steady: bool
-    warmup_rounds: int
-    drift: float  # change of log throughput over the second half of the warm-up
-    transactions: tuple[float, ...]  # in the window; fractional at its edges
-    window_s: tuple[float, ...]
-    server_cpu_s: tuple[float, ...] | None  # whole slice; None: not visible
-    client_cpu_s: tuple[float, ...]  # whole slice
-    completed: tuple[int, ...]  # transactions in the whole slice; the divisor of CPU times and counters
+    warmup_rounds: Count
+    drift: Difference  # change of log throughput over the second half of the warm-up
+    transactions: Annotated[tuple[Quantity, ...], Meta(min_length=1)]  # in windows; fractional at their edges
+    window_s: tuple[Seconds, ...]
+    server_cpu_s: tuple[Quantity, ...] | None  # whole slice; None: not visible
+    client_cpu_s: tuple[Quantity, ...]  # whole slice
+    completed: tuple[Count, ...]  # transactions in the whole slice; the divisor of CPU times and counters
     latencies: str  # of transactions in the windows; HdrHistogram V2, nanoseconds, deflated, base64
     statements: dict[str, str]  # the same by kind of statement
-    reads: int  # statements over whole slices, by effect
-    writes: int
-    other: int
-    errors: dict[str, int]  # transactions rolled back and retried, by the server's error code
+    reads: Count  # statements over whole slices, by effect
+    writes: Count
+    other: Count
+    errors: dict[str, Count]  # transactions rolled back and retried, by the server's error code
     # The server's visible counters, from before the first round to after the last.
-    counters: dict[str, float]
+    counters: dict[str, Difference]
 
 
 class WorkloadRecord(Value):
@@ -147,7 +147,7 @@ class Part(Value):
     run: str
     started: str  # ISO, UTC
     finished: str  # this and the next two: from its EndRecord; without one: empty, 0, true
-    elapsed_s: float
+    elapsed_s: Quantity
     interrupted: bool
     seed: int
     runner: Runner
@@ -192,19 +192,19 @@ class StartRecord(Value, tag="start", tag_field="record"):
     """One start of one block: the unit of replication."""
 
     block: str  # Block.key
-    start: int
+    start: Start
     order: tuple[tuple[int, ...], ...]  # for each round, the block's servers in the order of their slices
     samples: tuple[Samples, ...]  # in the block's order
     confirming: bool = False  # made to confirm a change seen in earlier starts
     aa_control: Samples | None = field(default=None, name="twin")  # a second instance of the base
-    spent_s: float | None = None  # budget spent by the end of this start; None: not recorded
+    spent_s: Quantity | None = None  # budget spent by the end of this start; None: not recorded
 
 
 class FailureRecord(Value, tag="failure", tag_field="record"):
     """Why measuring a cell failed, at once or partway; failures are results, too."""
 
     cell: Cell
-    start: int
+    start: Start
     reason: str
 
 
@@ -212,7 +212,7 @@ class EndRecord(Value, tag="end", tag_field="record"):
     """The last line of a run document; without it the run was cut short."""
 
     finished: str  # ISO, UTC
-    elapsed_s: float  # without interruptions
+    elapsed_s: Quantity  # without interruptions
     interrupted: bool
 
 

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, dataclass_transform
+from collections.abc import Callable
+from functools import cache
+from typing import Annotated, Any, Literal, TypeVar, dataclass_transform
 
+import msgspec
 from msgspec import Meta, Struct, StructMeta, field
 
-Positive = Annotated[int, Meta(ge=1)]
+from shootout.errors import quoted
+
+# Every number has bounds, so that no sum, quotient or logarithm of a document's numbers can fail.
+COUNT_MAX = 10**15
+Count = Annotated[int, Meta(ge=0, le=COUNT_MAX)]
+Positive = Annotated[int, Meta(ge=1, le=COUNT_MAX)]
+Start = Annotated[int, Meta(ge=0, le=1_000_000)]  # the number of a start
 Threads = Annotated[int, Meta(ge=1, le=65_535)]
-Seconds = Annotated[float, Meta(gt=0)]
+Seconds = Annotated[float, Meta(ge=1e-9, le=1e9)]
+Quantity = Annotated[float, Meta(ge=0, le=float(COUNT_MAX))]  # seconds used, transactions, instructions, …
+LOG_MAX = 100.0  # of a ratio's logarithm: two throughputs within these bounds differ by less
+Difference = Annotated[float, Meta(ge=-1e20, le=1e20)]  # also of a server's counter that wrapped around
 RATE_MAX = 10_000_000.0  # transactions/s
 THINK_MAX_S = 60.0
 Share = Annotated[float, Meta(gt=0, lt=1)]
@@ -33,6 +45,20 @@ class _ValueMeta(StructMeta):
 
 class Value(Struct, metaclass=_ValueMeta):
     """Base of all values: immutable, keyword-only, and strict about unknown keys."""
+
+
+T = TypeVar("T")
+
+_decoder: Callable[[Any], msgspec.json.Decoder[Any]] = cache(msgspec.json.Decoder)
+
+
+def decoded(data: bytes, type: type[T]) -> T:
+    """Decode JSON, which nobody vouches for. Raises ValueError with one line of printable text."""
+    try:
+        found: T = _decoder(type).decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(quoted(str(error))) from None  # it has unknown names in it
+    return found
 
 
 DatasetKind = Literal["sbtest", "tpcc", "own"]

@@ -8,7 +8,7 @@ from msgspec import Meta, field
 
 from shootout.model.plan import Dataset
 from shootout.model.run import ServerRecord, WorkloadRecord
-from shootout.model.value import Positive, Share, Value
+from shootout.model.value import Count, Positive, Quantity, Share, Start, Value
 from shootout.model.verdict import Interval, Verdict
 
 TRANSACTION = "transaction"  # the kind that is a workload's whole transaction
@@ -20,9 +20,9 @@ class WorkKind(Value):
 
     workload: str
     name: str
-    per_transaction: float  # how often a transaction does it; 0: on average, it is not known
+    per_transaction: Quantity  # how often a transaction does it; 0: on average, it is not known
     units: Positive  # how often a repetition does it
-    less: dict[str, float] = field(default_factory=dict)  # other kinds in each unit, to be subtracted
+    less: dict[str, Quantity] = field(default_factory=dict)  # other kinds in each unit, to be subtracted
 
 
 class WorkCount(Value):
@@ -31,8 +31,8 @@ class WorkCount(Value):
     server: str  # label
     workload: str
     kind: str
-    start: Positive
-    warm_up: int  # repetitions until two agreed; they do not count
+    start: Start
+    warm_up: Count  # repetitions until two agreed; they do not count
     instructions: Annotated[tuple[Positive, ...], Meta(min_length=1)]  # by repetition, of all its units
 
 
@@ -43,8 +43,8 @@ class WorkFunctions(Value):
     workload: str
     kind: str
     names: tuple[int, ...]  # indexes of `WorkDocument.functions`
-    exclusive: tuple[float, ...]  # instructions
-    inclusive: tuple[float, ...]  # with what they call
+    exclusive: tuple[Quantity, ...]  # instructions
+    inclusive: tuple[Quantity, ...]  # with what they call
 
 
 class WorkFailure(Value):

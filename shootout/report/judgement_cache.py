@@ -27,7 +27,7 @@ from shootout.errors import InputError
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import THROUGHPUT
 from shootout.model.run import RunDocument
-from shootout.model.value import Value
+from shootout.model.value import Value, decoded
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
 from shootout.paths import PACKAGE
 from shootout.report.judge import Judge
@@ -189,10 +189,10 @@ def _cached(path: Path, judge: Judge) -> Summary | None:
     """The file's second line, if the run's sources are unchanged."""
     try:
         with _cache_file(path).open("rb") as file:
-            sources = msgspec.json.decode(file.readline(), type=_Sources)
+            sources = decoded(file.readline(), _Sources)
             if sources == _sources(path, sources.run, sources.runners, judge):
-                return msgspec.json.decode(file.readline(), type=Summary)
-    except (OSError, msgspec.DecodeError):
+                return decoded(file.readline(), Summary)
+    except (OSError, ValueError):
         pass
     return None
 
@@ -200,8 +200,8 @@ def _cached(path: Path, judge: Judge) -> Summary | None:
 def _whole(path: Path, judge: Judge, acknowledged: Sequence[Acknowledgement]) -> Whole:
     try:
         line = _cache_file(path).read_bytes().split(b"\n", 2)[2]
-        whole = Whole(journal.read(path), msgspec.json.decode(line, type=Comparison))
-    except (OSError, IndexError, msgspec.DecodeError):
+        whole = Whole(journal.read(path), decoded(line, Comparison))
+    except (OSError, IndexError, ValueError):
         whole = _judge(path, judge)
     return whole._replace(
         comparison=acknowledgements.applied(whole.comparison, acknowledged),

@@ -12,10 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-import msgspec
-
 from shootout.errors import InputError
-from shootout.model.value import Value
+from shootout.model.value import Value, decoded
 from shootout.servers import layout, locking
 from shootout.settings.setting import normalise
 
@@ -109,9 +107,9 @@ def clear(cache: Path) -> Cleared:
 def manifest(directory: Path) -> Manifest | None:
     """A template's manifest; None if it is missing or does not match the files."""
     try:
-        found = msgspec.json.decode((directory / "template.json").read_bytes(), type=Manifest)
+        found = decoded((directory / "template.json").read_bytes(), Manifest)
         return found if found.files == sizes(directory / "data") else None
-    except (OSError, msgspec.DecodeError):
+    except (OSError, ValueError):
         return None
 
 

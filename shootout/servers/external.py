@@ -20,6 +20,7 @@ from pymysql.cursors import Cursor
 
 from shootout.errors import InputError, MeasureError
 from shootout.servers import peer
+from shootout.servers.bounded import BoundedConnection, dial
 from shootout.servers.dsn import Dsn
 from shootout.servers.running import Login, Running, open_socket, timeouts
 
@@ -28,6 +29,7 @@ CREATOR = "made by shootout, and dropped when its run is over"
 LOCK = "shootout"
 SCHEMA = re.compile(r"shootout(_[a-z0-9]+)*")  # every name that a run may have left
 CONNECT_TIMEOUT_S = 10.0
+LOGIN_TIMEOUT_S = 60.0  # for all that a login exchanges
 # PyMySQL would send these the plain password, whoever the server is.
 CLEAR_TEXT_PLUGINS = (b"mysql_clear_password", b"dialog")
 DROP_TIMEOUT_S = 3600.0
@@ -68,11 +70,12 @@ class External(Running):
         """Log in and identify the server. Raises MeasureError if it refuses."""
         try:
             self._control = self.connect(read_timeout=CONNECT_TIMEOUT_S)
-            self.version, pid_file, datadir, hostname = map(
-                str, self.query("SELECT VERSION(), @@pid_file, @@datadir, @@hostname")[0]
-            )
+            rows = self.query("SELECT VERSION(), @@pid_file, @@datadir, @@hostname")
         except pymysql.Error as error:
             raise MeasureError(f"{self.dsn.where}: {_message(error)}") from None
+        if len(rows) != 1 or len(rows[0]) != 4:
+            raise MeasureError(f"{self.dsn.where}: the server does not say what it is")
+        self.version, pid_file, datadir, hostname = map(str, rows[0])
         link: socket.socket = self._control._sock  # type: ignore[attr-defined]
         self.local = peer.is_local(link)
         if self.dsn.socket is not None:
@@ -100,24 +103,23 @@ class External(Running):
         common: dict[str, Any] = {
             "user": self.dsn.user,
             "host": self.dsn.host,
-            "port": self.dsn.port,
             "ssl_disabled": True,
             "charset": "utf8mb4",
             "collation": "utf8mb4_general_ci",
             "autocommit": True,
-            "connect_timeout": CONNECT_TIMEOUT_S,
             "init_command": f"SET SESSION wait_timeout = {WAIT_TIMEOUT_S}",
             **timeouts(),
             "auth_plugin_map": dict.fromkeys(CLEAR_TEXT_PLUGINS, _Refused),
         }
-        connection = Connection(**common | options | {"defer_connect": True})
+        connection = BoundedConnection(**common | options | {"defer_connect": True})
         # Not an argument, which tracebacks may show; as bytes, since PyMySQL encodes text as Latin-1.
         connection.password = self._password.encode()
         if self.dsn.socket is None:
-            connection.connect()
-            return connection
-        connection._secure = True  # type: ignore[attr-defined]  # PyMySQL sets it for its own socket
-        connection.connect(open_socket(self.dsn.socket))
+            link = dial(self.dsn.host, self.dsn.port, CONNECT_TIMEOUT_S)
+        else:
+            connection._secure = True  # type: ignore[attr-defined]  # PyMySQL sets it for its own socket
+            link = open_socket(self.dsn.socket)
+        connection.log_in(link, LOGIN_TIMEOUT_S)
         return connection
 
     @property

@@ -17,6 +17,7 @@ from pymysql.cursors import Cursor
 from shootout.errors import MeasureError
 
 QUERY_TIMEOUT_S = 60.0
+COUNTED_MAX = 2**64
 CONNECT_TIMEOUT_S = 10
 
 
@@ -181,8 +182,8 @@ def _text(value: Any) -> Any:
 
 
 def _is_number(text: str) -> bool:
+    """Whether a run document can hold it: neither a word, nor infinite, nor beyond what servers count to."""
     try:
-        float(text)
+        return abs(float(text)) <= COUNTED_MAX
     except ValueError:
         return False
-    return True

@@ -114,6 +114,7 @@ def a_document(
     servers: Sequence[ServerRecord] = (),
     client: tuple[int, ...] = (0,),
 ) -> RunDocument:
+    labels = dict.fromkeys(label for block in blocks for label in block.servers)
     header = RunHeader(
         format=journal.FORMAT,
         run="r",
@@ -135,7 +136,7 @@ def a_document(
             disk="ssd",
             placement=Placement(client=client, servers=(1,), single=1),
         ),
-        servers=tuple(servers),
+        servers=tuple(servers) or tuple(map(a_server, labels)),
         blocks=tuple(blocks),
     )
     return RunDocument(header=header, starts=tuple(starts), failures=failures, end=end)

@@ -1,4 +1,5 @@
 import math
+import multiprocessing
 from pathlib import Path
 
 import numpy as np
@@ -136,3 +137,21 @@ def test_a_document_cannot_choose_the_file(tmp_path: Path, fingerprint: str) -> 
         ledger.read(tmp_path, fingerprint)
     with pytest.raises(InputError, match=message):
         ledger.append(tmp_path, fingerprint, [an_entry()])
+
+
+def test_runs_that_end_at_once_are_each_kept_once(tmp_path: Path) -> None:
+    fork = multiprocessing.get_context("fork")
+    together = fork.Barrier(4)
+
+    def add() -> None:
+        for number in range(50):
+            together.wait()
+            ledger.append(tmp_path, "f", [an_entry(f"r{number:02}")])
+
+    processes = [fork.Process(target=add) for _ in range(together.parties)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+        assert process.exitcode == 0
+    assert sorted(entry.run for entry in ledger.read(tmp_path, "f")) == [f"r{n:02}" for n in range(50)]

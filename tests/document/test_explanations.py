@@ -14,6 +14,7 @@ from msgspec import structs
 
 from shootout.document import explanations
 from shootout.errors import InputError
+from shootout.model.explanation import CallTree
 from tests.explained import an_explanation, written
 
 
@@ -34,6 +35,15 @@ def a_profile(**changes: object) -> dict[str, object]:
     return {"profiles": (structs.replace(an_explanation().profiles[0], **changes),)}
 
 
+def a_path(depth: int, functions: tuple[str, ...] = ("f",)) -> CallTree:
+    """One call within another."""
+    nodes = an_explanation().tree.parents
+    depth = max(depth, len(nodes))
+    return CallTree(
+        functions=functions, parents=tuple(range(-1, depth)), function=(-1, *(0 for _ in range(depth)))
+    )
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -46,6 +56,8 @@ def a_profile(**changes: object) -> dict[str, object]:
         {"tree": structs.replace(an_explanation().tree, parents=(-1, 1), function=(-1, 0))},
         {"tree": structs.replace(an_explanation().tree, parents=(-1, 0), function=(-1, 99))},
         {"tree": structs.replace(an_explanation().tree, parents=(), function=())},
+        {"tree": a_path(explanations.DEPTH_MAX + 1)},
+        {"tree": a_path(1, functions=("f",) * (explanations.VALUES_MAX // 4))},  # times 8 profiles
     ],
 )
 def test_indexes_that_point_nowhere_are_refused(changes: dict[str, Any], tmp_path: Path) -> None:

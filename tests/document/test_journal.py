@@ -26,6 +26,7 @@ from shootout.model.run import (
     RunHeader,
     Runner,
     Samples,
+    ServerRecord,
     StartRecord,
 )
 
@@ -44,7 +45,11 @@ HEADER = (
     '"confirm_starts":2,"false_alarms_max":0.05,"inconclusive_fails":false},"container":{"network":"host","memory":null},'
     '"published":null,"stand_ins":{},"scales":{}},"runner":{"fingerprint":"f","cpu":"c","cpus":2,"memory_bytes":1024,'
     '"kernel":"k","system":"s","virtual":"","filesystem":"ext4","disk":"ssd","placement":{"client":[0],'
-    '"servers":[1],"single":1,"reading":[]},"warnings":[],"facts":{}},"servers":[],'
+    '"servers":[1],"single":1,"reading":[]},"warnings":[],"facts":{}},"servers":['
+    '{"label":"a","reference":"a","family":"mysql","version":"8.0.12","comment":"","build":"","settings_name":"s",'
+    '"settings":[],"checksum":"","load_s":null,"warnings":[],"image":""},'
+    '{"label":"b","reference":"b","family":"mysql","version":"8.0.12","comment":"","build":"","settings_name":"s",'
+    '"settings":[],"checksum":"","load_s":null,"warnings":[],"image":""}],'
     '"blocks":[{"workload":"reads","dataset":"sbtest-4x25000-innodb-seed1","threads":4,"servers":["a","b"]}],'
     '"workloads":[],"given":{},"digests":{},"planned":null,"parts":[]}\n'
 )
@@ -109,7 +114,21 @@ def a_header(run: str = RUN) -> RunHeader:
             disk="ssd",
             placement=Placement(client=(0,), servers=(1,), single=1),
         ),
-        servers=(),
+        servers=tuple(
+            ServerRecord(
+                label=label,
+                reference=label,
+                family="mysql",
+                version="8.0.12",
+                comment="",
+                build="",
+                settings_name="s",
+                settings=(),
+                checksum="",
+                load_s=None,
+            )
+            for label in ("a", "b")
+        ),
         blocks=(BLOCK,),
     )
 

@@ -383,3 +383,14 @@ def test_merge_says_what_is_missing(
         "shootout: 8 cells of 12 were not measured; blocks in no document: oltp_point_select-t4 "
         "oltp_read_write-t1 oltp_read_write-t2 oltp_read_write-t4",
     ]
+
+
+def test_a_plan_that_stands_for_endless_blocks_is_left_out(tmp_path: Path) -> None:
+    planned = Planned(
+        workloads={f"w{number}": "d" for number in range(300)}, threads=tuple(range(1, 301)), servers=(BASE,)
+    )
+    path = saved(tmp_path / "0", 0, BLOCKS[:1], planned=planned)
+    reasons: list[str] = []
+    with pytest.raises(InputError, match="nothing to merge"):
+        merge.merge([path], tmp_path / "out", reasons.append)
+    assert reasons == [f"{path}:1: planned: more than {merge.BLOCKS_MAX} blocks"]

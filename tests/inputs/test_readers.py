@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any, get_args
@@ -29,10 +28,10 @@ from shootout.model.value import Family, Version
 from shootout.model.workload import Distribution, Parameter
 from shootout.servers import reference
 from shootout.settings import profiles
+from tests.mutations import Table, words_in
+from tests.mutations import mutations as mutated
 
 pytestmark = pytest.mark.slow
-
-Table = dict[str, Any]
 
 TAGGED = [*get_args(Parameter), *get_args(Distribution)]
 SERVERS: tuple[tuple[Family, Version], ...] = (
@@ -51,19 +50,6 @@ def shipped(folder: str) -> list[Table]:
     return [
         tomllib.loads(path.read_text("utf-8")) for path in sorted((paths.FIXTURES / folder).glob("*.toml"))
     ]
-
-
-def places_in(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every table or array in the value, with each of its keys or indices."""
-    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        yield value, key
-        if isinstance(inner, dict | list):
-            yield from places_in(inner)
-
-
-def words_in(value: Any) -> set[str]:
-    found = {key for _, key in places_in(value) if isinstance(key, str)}
-    return found | {inner for at, key in places_in(value) if isinstance(inner := at[key], str)}
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from([
@@ -97,40 +83,12 @@ def values(words: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
 
 
 def mutations(files: list[Table]) -> st.SearchStrategy[Table]:
-    """One of the files with up to four entries dropped, doubled, renamed, moved or replaced."""
     known = sorted(set().union(*map(words_in, files)))
     words = st.sampled_from(known)
     typed = words.flatmap(
         lambda word: st.integers(0, len(word)).map(lambda cut: word[:cut] + word[cut + 1 :])
     )
-    names = words | typed | TEXTS
-    anything = values(words)
-
-    @st.composite
-    def mutated(draw: st.DrawFn) -> Table:
-        file: Table = copy.deepcopy(draw(st.sampled_from(files)))
-        for _ in range(draw(st.integers(1, 4))):
-            spots = list(places_in(file))
-            if not spots:
-                break
-            at, key = draw(st.sampled_from(spots))
-            match draw(st.sampled_from(["drop", "double", "rename", "replace", "move"])):
-                case "drop":
-                    del at[key]
-                case "double" if isinstance(at, list):
-                    at.insert(key, copy.deepcopy(at[key]))
-                case "double":
-                    at[draw(names)] = copy.deepcopy(at[key])
-                case "rename" if isinstance(at, dict):
-                    at[draw(names)] = at.pop(key)
-                case "move":
-                    other, its = draw(st.sampled_from(spots))
-                    at[key] = copy.deepcopy(other[its])
-                case _:
-                    at[key] = draw(anything)
-        return file
-
-    return mutated()
+    return mutated(files, words | typed | TEXTS, values(words))
 
 
 def written(table: Table) -> str:

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from shootout.errors import InputError, MeasureError
+from shootout.model.value import decoded
 from shootout.report.github import http
 
 PAGE = 100  # entries: GitHub's maximum
@@ -139,6 +140,6 @@ class Repository:
         what = f"GitHub: {method} {path.partition('?')[0]}"
         response = http.send(what, request)
         try:
-            return msgspec.json.decode(response, type=type_)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            return decoded(response, type_)
+        except ValueError as error:
             raise MeasureError(f"{what}: unexpected response: {error}") from None

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from shootout import files
+from shootout.model.value import decoded
 from shootout.report.site.downloads import File
 
 LIST = ".shootout.json"
@@ -99,8 +100,8 @@ def _remove(out: Path, path: PurePosixPath) -> None:
 def _listed(out: Path) -> set[str]:
     """The files of the last build; none if their list cannot be read."""
     try:
-        paths = msgspec.json.decode((out / LIST).read_bytes(), type=set[str])
-    except (OSError, msgspec.DecodeError):
+        paths = decoded((out / LIST).read_bytes(), set[str])
+    except (OSError, ValueError):
         return set()
     inside = (PurePosixPath(path) for path in paths)
     return {str(path) for path in inside if not path.is_absolute() and ".." not in path.parts}

@@ -1,0 +1,213 @@
+"""Servers that speak MySQL's protocol with ill intent, for clients that must end well anyway."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
+
+GREETING = b"".join(
+    (
+        b"\x0a8.0.12\x00" + b"\x01\x00\x00\x00",  # protocol, version, thread
+        b"12345678\x00" + b"\xff\xf7\x21\x02\x00\xff\x81\x15" + 10 * b"\x00",  # salt, capabilities
+        b"123456789012\x00" + b"mysql_native_password\x00",
+    )
+)
+OK = b"\x00\x00\x00\x02\x00\x00\x00"
+END = b"\xfe\x00\x00\x02\x00"
+COLUMN = b"\x03def\x00\x00\x00\x01c\x01c\x0c\x21\x00\xff\x00\x00\x00\xfd\x00\x00\x00\x00\x00"
+HUGE = 0xFFFFFF
+DRIP_S = 0.02
+
+Play = Callable[[socket.socket], None]
+
+
+def packet(number: int, payload: bytes) -> bytes:
+    """A packet with its header."""
+    return len(payload).to_bytes(3, "little") + bytes([number % 256]) + payload
+
+
+def drip(link: socket.socket, data: bytes) -> None:
+    """Send one byte at a time, slowly."""
+    for byte in data:
+        link.sendall(bytes([byte]))
+        time.sleep(DRIP_S)
+
+
+# --- instead of a greeting ------------------------------------------------------------------------
+
+
+def noise(link: socket.socket) -> None:
+    link.sendall(1000 * b"\xa5")
+
+
+def empty_greeting(link: socket.socket) -> None:
+    link.sendall(packet(0, b""))
+
+
+def short_greeting(link: socket.socket) -> None:
+    link.sendall(packet(0, GREETING[:9]))
+
+
+def dripping_greeting(link: socket.socket) -> None:
+    drip(link, (HUGE - 1).to_bytes(3, "little") + b"\x00\x0a" + 100_000 * b"8")
+
+
+def huge_greeting(link: socket.socket) -> None:
+    while True:
+        link.sendall(b"\xff\xff\xff\x00" + HUGE * b"8")
+
+
+def silence(link: socket.socket) -> None:
+    link.recv(1)
+
+
+def close(link: socket.socket) -> None:
+    """Nothing more."""
+
+
+# --- instead of an answer to the login ---------------------------------------------------------------
+
+
+def clear_text(link: socket.socket) -> None:
+    link.sendall(packet(2, b"\xfemysql_clear_password\x00"))
+    link.recv(4096)
+
+
+def unknown_plugin(link: socket.socket) -> None:
+    link.sendall(packet(2, b"\xfe\xff\xfe\x1b[31m\x00"))
+
+
+def endless_switches(link: socket.socket) -> None:
+    number = 2
+    while True:
+        link.sendall(packet(number, b"\xfemysql_native_password\x0012345678901234567890\x00"))
+        link.recv(4096)
+        number += 2
+
+
+# --- instead of an answer to the first query ------------------------------------------------------
+
+
+def endless_rows(link: socket.socket) -> None:
+    link.sendall(packet(1, b"\x01") + packet(2, COLUMN) + packet(3, END))
+    number = 4
+    while True:
+        link.sendall(b"".join(packet(number + each, b"\x01x") for each in range(256)))
+        number += 256
+
+
+def endless_columns(link: socket.socket) -> None:
+    link.sendall(packet(1, b"\xfe" + 8 * b"\xff"))
+    number = 2
+    while True:
+        link.sendall(b"".join(packet(number + each, COLUMN) for each in range(256)))
+        number += 256
+
+
+def dripping_rows(link: socket.socket) -> None:
+    link.sendall(packet(1, b"\x01") + packet(2, COLUMN) + packet(3, END))
+    drip(link, b"".join(packet(number, b"\x01x") for number in range(4, 100_000)))
+
+
+def huge_row(link: socket.socket) -> None:
+    link.sendall(packet(1, b"\x01") + packet(2, COLUMN) + packet(3, END))
+    number = 4
+    while True:
+        link.sendall(b"\xff\xff\xff" + bytes([number % 256]) + HUGE * b"\xfb")
+        number += 1
+
+
+def wrong_lengths(link: socket.socket) -> None:
+    link.sendall(packet(1, b"\x01") + packet(2, b"\x03def\xfd\xff\xff\xff") + packet(3, END))
+    link.sendall(packet(4, b"\xfe" + 8 * b"\xff" + b"x") + packet(5, END))
+
+
+def wrong_number(link: socket.socket) -> None:
+    link.sendall(packet(77, OK))
+
+
+def local_infile(link: socket.socket) -> None:
+    link.sendall(packet(1, b"\xfb/etc/passwd"))
+    link.recv(4096)
+
+
+def long_error(link: socket.socket) -> None:
+    link.sendall(packet(1, b"\xff\x51\x04#HY000" + b"\x1b[31m\n" + 1_000_000 * b"a"))
+
+
+def half_an_answer(link: socket.socket) -> None:
+    link.sendall(packet(1, b"\x01") + b"\x05\x00")
+
+
+GREETINGS = (noise, empty_greeting, short_greeting, dripping_greeting, huge_greeting, silence, close)
+LOGINS = (clear_text, unknown_plugin, endless_switches, noise, silence, close)
+ANSWERS = (
+    *(endless_rows, endless_columns, dripping_rows, huge_row, wrong_lengths, wrong_number, local_infile),
+    *(long_error, half_an_answer, noise, silence, close),
+)
+CASES: tuple[tuple[str, Play], ...] = (
+    *(("greeting", each) for each in GREETINGS),
+    *(("login", each) for each in LOGINS),
+    *(("query", each) for each in ANSWERS),
+)
+
+
+class Server:
+    """Plays at one moment: instead of the greeting, after the login's request, or after a query.
+
+    Statements that only set something are answered as usual.
+    """
+
+    def __init__(self, moment: str, play: Play) -> None:
+        self.moment, self.play = moment, play
+        self.heard = bytearray()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self._over = Event()
+        self._links: list[socket.socket] = []
+        self._threads = [Thread(target=self._accept)]
+        self._threads[0].start()
+
+    def close(self) -> None:
+        self._over.set()
+        socket.create_connection(("127.0.0.1", self.port)).close()  # wakes the listener
+        for link in self._links:
+            with suppress(OSError):
+                link.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join()
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            link, _ = self._listener.accept()
+            if self._over.is_set():
+                link.close()
+                return
+            self._links.append(link)
+            self._threads.append(Thread(target=self._serve, args=(link,)))
+            self._threads[-1].start()
+
+    def _serve(self, link: socket.socket) -> None:
+        with link, suppress(OSError):
+            if self.moment != "greeting":
+                link.sendall(packet(0, GREETING))
+                self.heard += link.recv(4096)
+            if self.moment == "query":
+                link.sendall(packet(2, OK))
+                while (received := link.recv(4096))[5:].startswith(b"SET"):
+                    link.sendall(packet(1, OK))
+                self.heard += received
+            self.play(link)
+
+
+@contextmanager
+def serving(moment: str, play: Play) -> Iterator[Server]:
+    server = Server(moment, play)
+    try:
+        yield server
+    finally:
+        server.close()
