@@ -18,7 +18,7 @@ CACHING_SHA2 = b"caching_sha2_password"
 _FULL = b"\1\4"  # the server asks for the password itself
 
 
-class CarefulConnection(Connection):  # type: ignore[type-arg]  # no generic when it runs
+class CarefulConnection(Connection):  # no generic type when it runs
     """A connection that gives only a `local` server the password itself, by caching_sha2_password."""
 
     local = False
