@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import time
 import urllib.request
 from http.client import HTTPException
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urlsplit
 
@@ -15,6 +16,8 @@ from shootout.model.catalogue import Archive
 
 FORM = "path:URL#sha256=HEX, with http, https or file"
 TIMEOUT_S = 60.0  # for each answer
+DOWNLOAD_MAX_S = 7200.0
+DOWNLOAD_MAX_BYTES = 8 * 10**9  # the checksum comes last: a stream without an end must not fill the disk
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _WRITTEN = re.compile(r"(?P<url>(?:https?|file)://[^#\s]+)#sha256=(?P<sha256>[0-9a-f]{64})", re.IGNORECASE)
@@ -69,20 +72,26 @@ def download(source: Archive, directory: Path) -> Path:
         answer = urllib.request.urlopen(source.url, timeout=TIMEOUT_S)
     except (OSError, HTTPException) as error:
         raise _failure(source, error) from None
+    ends_s = time.monotonic() + DOWNLOAD_MAX_S
     with answer, path.open("wb") as file:
         while content := _part(answer, source):
             file.write(content)
+            if file.tell() > DOWNLOAD_MAX_BYTES:
+                raise _failure(source, EOFError(f"it is larger than {DOWNLOAD_MAX_BYTES} bytes"))
+            if time.monotonic() > ends_s:
+                raise _failure(source, EOFError(f"it took longer than {DOWNLOAD_MAX_S:.0f} s"))
         length = int(answer.headers.get("Content-Length", file.tell()))
         if file.tell() != length:
             raise _failure(source, EOFError(f"it ended after {file.tell()} of {length} bytes"))
     return path
 
 
-def _part(answer: IO[bytes], source: Archive) -> bytes:
+def _part(answer: Any, source: Archive) -> bytes:
     try:
-        return answer.read(2**20)
+        part: bytes = answer.read1(2**20)  # what has come: a slow stream must not outlast the time limit
     except (OSError, HTTPException) as error:
         raise _failure(source, error) from None
+    return part
 
 
 def _failure(source: Archive, error: Exception) -> MeasureError:
