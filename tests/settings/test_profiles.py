@@ -135,6 +135,7 @@ ndb-connectstring = db9
 innodb_buffer_pool_size = 64M
 max_connections = 500
 performance_schema_instrument = 'wait/io/file/%=ON'
+init_connect = "SET NAMES utf8mb4; /* ours */"
 ft_boolean_syntax = '+ -><()~*:""&|'
 """
 
@@ -150,6 +151,7 @@ def test_the_file_of_a_server_in_production_makes_a_server_that_is_alone(write: 
         "innodb_buffer_pool_size": "64M",
         "max_connections": "500",
         "performance_schema_instrument": "'wait/io/file/%=ON'",
+        "init_connect": '"SET NAMES utf8mb4; /* ours */"',
         "ft_boolean_syntax": "'+ -><()~*:\"\"&|'",
     }
 
