@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -14,6 +15,7 @@ def replace(path: Path, content: bytes) -> None:
         try:
             file.write(content)
             file.flush()
+            os.fsync(file.fileno())  # after a power cut, too
             written.chmod(0o644)
             written.replace(path)
         except BaseException:

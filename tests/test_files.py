@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -16,3 +17,19 @@ def test_a_file_is_there_whole_or_as_it_was(tmp_path: Path) -> None:
     assert path.read_bytes() == b"two"
     assert path.stat().st_mode & 0o777 == 0o644
     assert [*path.parent.iterdir()] == [path]
+
+
+def test_a_file_is_on_the_disk_before_it_replaces_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"one")
+    sync, seen = os.fsync, []
+
+    def watched(descriptor: int) -> None:
+        seen.append((Path(f"/proc/self/fd/{descriptor}").read_bytes(), path.read_bytes()))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    files.replace(path, b"two")
+    assert seen == [(b"two", b"one")]

@@ -190,6 +190,13 @@ class PlaceOptions:
             texts.directory,
         ),
     ] = None
+    remote: Annotated[
+        bool,
+        Option(
+            "allow dsn: servers beyond this machine; without it, a mistyped address cannot load one in "
+            "production"
+        ),
+    ] = False
     container_network: Annotated[
         str | None,
         Option(

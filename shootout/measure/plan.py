@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 import secrets
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
@@ -27,7 +27,7 @@ from shootout.model.plan import (
 from shootout.model.program import Program
 from shootout.model.run import WorkloadRecord
 from shootout.model.workload import Workload
-from shootout.servers import cache, installations, reference
+from shootout.servers import cache, dsn, installations, reference
 from shootout.servers.fetch.packages import Progress, no_progress
 from shootout.settings import layers
 
@@ -221,7 +221,7 @@ def _servers(
             f"profile {selection.profile}: none of its servers is here; expected --servers A,B,…"
         )
     references = tuple(absent.get(text) or reference.parse(text) for text in texts)
-    _check_servers(profile, references)
+    _check_servers(profile, references, remote=selection.place.remote)
     passwords = [reference.password(text, environment) or "" for text in texts]
     here = {
         parsed: password
@@ -235,14 +235,20 @@ def _servers(
     }
 
 
-def _check_servers(profile: Profile, references: Iterable[ServerReference]) -> None:
-    if profile.sampling.stops_idle:
-        for each in references:
-            if each.source == "dsn":
-                raise InputError(
-                    f"isolation {profile.sampling.isolation}: {each.text} is not ours to stop; "
-                    "expected auto or share"
-                )
+def _check_servers(profile: Profile, references: Sequence[ServerReference], *, remote: bool) -> None:
+    for each in references:
+        if each.source != "dsn":
+            continue
+        if not remote and not dsn.parse(each.target).dsn.is_local:
+            raise InputError(
+                f"{each.text}: this server is not on this machine, and a run puts full load on it; "
+                "--remote says that it may"
+            )
+        if profile.sampling.stops_idle:
+            raise InputError(
+                f"isolation {profile.sampling.isolation}: {each.text} is not ours to stop; "
+                "expected auto or share"
+            )
     if profile.published is not None:
         published.load(profile.published)
     for own in {each.settings for each in references}:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -96,6 +97,7 @@ def _findings(data: Path) -> Iterator[Finding]:
     host = Host()
     folder = data.resolve()
     yield from preflight.findings(host, folder)
+    yield preflight.user(os.geteuid())
     yield preflight.open_files(native.allow_files())
     while not folder.exists():
         folder = folder.parent

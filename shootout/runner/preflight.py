@@ -80,6 +80,17 @@ def open_files(count: int) -> Finding:
     )
 
 
+def user(uid: int) -> Finding:
+    """Judge the user whom this process and its servers run as."""
+    return Finding(
+        code="user",
+        what="user",
+        found=str(uid) if uid else "root",
+        why="Servers run as root, too: a fault in one, or in a workload's SQL, can change any file.",
+        fit=uid != 0,
+    )
+
+
 # --- processors -----------------------------------------------------------------------------------
 
 

@@ -12,10 +12,7 @@ from shootout.model.value import Family, Version
 from shootout.servers.installation import Installation
 from shootout.servers.version import is_mysql_since
 
-SECURE_FILE_PRIV_SINCE = (5, 5, 0)  # the first with a compiled-in directory
 MYSQLX_SINCE = (8, 0, 11)
-
-_EXTRA_ADDRESSES = ("admin_address", "mysqlx_bind_address")
 
 
 @contextmanager
@@ -35,13 +32,15 @@ def write(
     instance_options: Mapping[str, str] | None = None,
 ) -> Path:
     """Write my.cnf; the instance's own options come last and override `settings`."""
-    (directory / "tmp").mkdir(exist_ok=True)
+    (directory / "tmp").mkdir(mode=0o700, exist_ok=True)
     own = {
         **installation.options,
         "datadir": quoted(directory / "data"),
         "tmpdir": quoted(directory / "tmp"),  # a killed server leaves files in it
+        # Where the load's account may read and write files. `loose`: servers before 5.0.38 lack it.
+        "loose-secure-file-priv": quoted(directory / "tmp"),
         "log-error": quoted(directory / "error.log"),
-        **dict.fromkeys(("bind-address", *_address_options(settings)), "127.0.0.1"),
+        "bind-address": "127.0.0.1",
         # Each SIGCONT interrupts reads of idle connections; 5.5 closes one after this many (default 10).
         "net_retry_count": "4294967295",
         **_own_options(installation.family, installation.version),
@@ -63,18 +62,11 @@ def quoted(path: Path) -> str:
     return f'"{escaped}"'
 
 
-def _address_options(settings: Mapping[str, str]) -> list[str]:
-    """The settings that choose an address for another port."""
-    return [name for name in settings if name.replace("-", "_").removeprefix("loose_") in _EXTRA_ADDRESSES]
-
-
 def _own_options(family: Family, version: Version) -> dict[str, str]:
     options = {}
     if family == "mariadb":
         # Unused here, and from 11.4 on each start makes a new key: 6 to 23 s in its own build.
         options["loose-skip-ssl"] = ""
-    if is_mysql_since(family, version, SECURE_FILE_PRIV_SINCE):
-        options["secure-file-priv"] = '""'  # the compiled-in directory may not exist here
     if is_mysql_since(family, version, MYSQLX_SINCE):
         options["loose-mysqlx"] = "OFF"  # opens a second port and a second socket
     return options

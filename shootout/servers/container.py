@@ -271,7 +271,7 @@ def clear_leftovers() -> None:
         with suppress(BlockingIOError, InputError), locked(lock, wait=False):
             with _connected(lock.name) as client:
                 watchdog.remove(client.client.api, lock.name)
-            lock.unlink()
+            lock.unlink(missing_ok=True)  # its watchdog may still be there
 
 
 # --- the engine -----------------------------------------------------------------------------------

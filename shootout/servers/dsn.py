@@ -44,6 +44,16 @@ class Dsn:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"
 
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a socket or a loopback address, so that nobody else's network lies between."""
+        if self.socket is not None or self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
 
 @dataclass(frozen=True, slots=True)
 class Written:

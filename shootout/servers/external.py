@@ -20,7 +20,8 @@ from pymysql.cursors import Cursor
 
 from shootout.errors import InputError, MeasureError
 from shootout.servers import peer
-from shootout.servers.bounded import BoundedConnection, dial
+from shootout.servers.authentication import CarefulConnection
+from shootout.servers.bounded import dial
 from shootout.servers.dsn import Dsn
 from shootout.servers.running import Login, Running, open_socket, timeouts
 
@@ -30,26 +31,12 @@ LOCK = "shootout"
 SCHEMA = re.compile(r"shootout(_[a-z0-9]+)*")  # every name that a run may have left
 CONNECT_TIMEOUT_S = 10.0
 LOGIN_TIMEOUT_S = 60.0  # for all that a login exchanges
-# PyMySQL would send these the plain password, whoever the server is.
-CLEAR_TEXT_PLUGINS = (b"mysql_clear_password", b"dialog")
 DROP_TIMEOUT_S = 3600.0
 WAIT_TIMEOUT_S = 31_536_000  # the maximum: an idle connection must outlive the run
 
 SECURE_TRANSPORT_REQUIRED = 3159  # error code: the server demands TLS
 _GONE = (CR.CR_CONNECTION_ERROR, CR.CR_CONN_HOST_ERROR, CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST)
 _DENIED = (ER.SPECIFIC_ACCESS_DENIED_ERROR, ER.TABLEACCESS_DENIED_ERROR)
-
-
-class _Refused:
-    """Stands in for an authentication plugin that asks for the password in clear text."""
-
-    def __init__(self, connection: Connection[Cursor]) -> None:
-        pass
-
-    def authenticate(self, packet: Any) -> None:
-        raise pymysql.OperationalError(
-            CR.CR_AUTH_PLUGIN_CANNOT_LOAD, "the server asks for the password in clear text; it gets none"
-        )
 
 
 class External(Running):
@@ -109,9 +96,9 @@ class External(Running):
             "autocommit": True,
             "init_command": f"SET SESSION wait_timeout = {WAIT_TIMEOUT_S}",
             **timeouts(),
-            "auth_plugin_map": dict.fromkeys(CLEAR_TEXT_PLUGINS, _Refused),
         }
-        connection = BoundedConnection(**common | options | {"defer_connect": True})
+        connection = CarefulConnection(**common | options | {"defer_connect": True})
+        connection.local = self.dsn.is_local
         # Not an argument, which tracebacks may show; as bytes, since PyMySQL encodes text as Latin-1.
         connection.password = self._password.encode()
         if self.dsn.socket is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from shootout.errors import InputError
 from shootout.servers import container
 from shootout.servers.locking import is_held, locked
 
+LOOK_S = 0.01  # between attempts to have a lock
 ENDING_S = 10.0  # for a killed process to end; after that the kernel is holding it
 
 _DATA_PREFIX = "shootout-"  # of working directories outside the cache
@@ -35,17 +37,16 @@ def working_directory(cache: Path, name: str, data: Path | None = None) -> Itera
         if data is None:
             instances.mkdir(parents=True, exist_ok=True)
         for lock in instances.glob(f"{prefix}*.lock"):
-            if lock.stat().st_uid != os.geteuid():
-                continue
-            with suppress(BlockingIOError), locked(lock, wait=False):  # its owner is gone
-                clear(lock.with_suffix(""))
-                lock.unlink(missing_ok=True)
+            # Its owner is gone, or it goes while we look.
+            with suppress(BlockingIOError, FileNotFoundError):
+                if _is_ours(lock):
+                    with locked(lock, wait=False):
+                        clear(lock.with_suffix(""))
+                        lock.unlink()
         _clear_sockets()
         directory = instances / f"{prefix}{name}"
         lock = directory.with_suffix(".lock")
-        held = ExitStack()
-        held.enter_context(locked(lock, wait=False))
-        directory.mkdir(mode=0o700)
+        held = _begun(directory, lock)
     except BlockingIOError:
         raise InputError(f"{name} is still running in another process") from None
     except OSError as error:
@@ -56,6 +57,28 @@ def working_directory(cache: Path, name: str, data: Path | None = None) -> Itera
         finally:
             clear(directory)
             lock.unlink()
+
+
+def _is_ours(lock: Path) -> bool:
+    """Whether it is a file of this user; in a shared directory others may have put anything there."""
+    about = lock.lstat()
+    return stat.S_ISREG(about.st_mode) and about.st_uid == os.geteuid()
+
+
+def _begun(directory: Path, lock: Path) -> ExitStack:
+    """Make the directory under its lock. Raises BlockingIOError if a run has both, OSError if it cannot."""
+    held = ExitStack()
+    while True:
+        try:
+            held.enter_context(locked(lock, wait=False))
+        except BlockingIOError:
+            if directory.exists():
+                raise
+            time.sleep(LOOK_S)  # another run looks for leftovers
+        else:
+            with held:
+                directory.mkdir(mode=0o700)
+                return held.pop_all()
 
 
 def clear(directory: Path) -> None:

@@ -28,6 +28,7 @@ OPEN_FILES = 262_144
 LC_MESSAGES_SINCE = (5, 5, 0)  # before, the option named the folder of one language
 PLUGINS_SINCE = (5, 1, 2)
 
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)  # loaded at import: nothing may be loaded between fork and exec
 
@@ -112,11 +113,11 @@ class Tree:
     ) -> subprocess.Popen[bytes]:
         """Run the server, see Installation.
 
-        The kernel ties its death to that of the *thread* that forked. Ctrl-C is deferred until the process is
-        known: until then, nobody could end it.
+        The kernel ties its death to that of the *thread* that forked. Signals that end us are deferred until
+        the process is known: until then, nobody could end it.
         """
         put_off: list[int] = []
-        before = signal.signal(signal.SIGINT, lambda number, frame: put_off.append(number))
+        before = {each: signal.signal(each, lambda number, frame: put_off.append(number)) for each in _ENDING}
         try:
             with (
                 (directory / "error.log").open("ab") as log,
@@ -133,11 +134,12 @@ class Tree:
                     start_new_session=True,  # Ctrl-C is for us; we then shut the server down
                 )
         finally:
-            signal.signal(signal.SIGINT, before)
+            for each, handler in before.items():
+                signal.signal(each, handler)
         if put_off:
             process.kill()
             process.wait()
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(put_off[0])
         return process
 
 

@@ -18,7 +18,7 @@ _IDENTITY = re.compile(
     r"(?:.*_)?(?:uuid|uid|hostname|port|socket|timestamp|version.*|pid_file|log_file|file_name)"
     r"|(?!gtid_mode|enforce_).*gtid_.*"
     r"|.*(?:dir|_error|_basename|_file|_filename|_path)|(?:log_bin|relay_log)_index|server_id.*|report_.*"
-    r"|pseudo_.*|build_.*|license|rand_seed.*|.*_license|statement_id|.*last_.*id|error_count|warning_count"
+    r"|pseudo_.*|build_.*|license|rand_seed.*|.*_license|statement_id|secure_file_priv|.*last_.*id|error_count|warning_count"
     r"|protocol_version|in_transaction"
 )
 

@@ -57,7 +57,7 @@ def _one_option(text: str) -> SettingsProfile:
     name, _, value = text.partition("=")
     options = checked_options(f"@{text}", {name.strip(): value.strip()})
     if not options:
-        raise InputError(f"@{text}: shootout itself sets {name}, for each instance")
+        raise InputError(f"@{text}: {name} places or joins servers, and that shootout does itself")
     return SettingsProfile(name=text, options=options)
 
 

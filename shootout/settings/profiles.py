@@ -32,22 +32,21 @@ POOL_SHARED_BYTES = 1024 * MIB  # … this size; a smaller one has one instance
 POOL_MIN_BYTES = 6 * MIB
 SHARE_MAX = 100  # of the data
 
-# shootout sets an instance's paths and addresses itself: these options of a .cnf file are ignored.
+# shootout sets an instance's paths and addresses itself: these options of a .cnf file are left out.
 _INSTANCE_OPTIONS = {
-    *("basedir", "bind_address", "datadir", "general_log_file", "init_file", "lc_messages_dir", "log_error"),
-    *("pid_file", "port", "slow_query_log_file", "socket", "tmpdir", "user"),
+    *("basedir", "bind_address", "character_sets_dir", "datadir", "extra_port", "general_log_file"),
+    *("init_file", "language", "lc_messages_dir", "log_error", "pid_file", "plugin_dir", "port"),
+    *("secure_file_priv", "slow_query_log_file", "socket", "tmpdir", "user"),
 }
-# Paths that a server writes to; outside the instance directory it could destroy another server's data.
-_OUTPUT_PATHS = {
-    *(
-        "innodb_buffer_pool_filename",
-        "innodb_data_home_dir",
-        "innodb_doublewrite_dir",
-        "innodb_log_group_home_dir",
-    ),
-    *("innodb_temp_data_file_path", "innodb_temp_tablespaces_dir", "innodb_tmpdir", "innodb_undo_directory"),
-    *("innodb_data_file_path", "log_bin", "log_bin_index", "relay_log", "relay_log_index"),
-}
+# Left out by how they begin, which a unique start of a name does, too: what would join an instance to the
+# cluster or the source of the server that the file is from, open further ports, or set up TLS, which no
+# connection uses.
+_OTHERS = (
+    *("wsrep", "group_replication", "ndb", "master", "slave", "replica", "relay", "rpl_semi_sync"),
+    *("read_only", "super_read_only", "admin", "mysqlx", "ssl"),
+)
+_JOINING_PLUGINS = re.compile("group_replication|semisync|mysqlx|handlersocket")
+_PREFIXES = re.compile("((loose|skip|disable|enable|maximum)_)*")  # of an option's name, for servers
 POOL, POOL_OF_DATA = "buffer_pool_bytes", "buffer_pool_of_data"  # they exclude each other
 _OPTION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SIZE = re.compile(r"[0-9]{1,20}")
@@ -263,21 +262,33 @@ def _checked(file: Path, name: str, value: Scalar) -> Scalar:
 
 
 def checked_options(file: str | Path, options: Mapping[str, str]) -> dict[str, str]:
-    """The options without `_INSTANCE_OPTIONS`; of two spellings of one option the later one wins."""
+    """The options without those that place a server; of two spellings of one option the later one wins.
+
+    Raises InputError for what is no option, or points outside the instance directory: there a server could
+    destroy another one's data.
+    """
     checked: dict[str, tuple[str, str]] = {}
     for option, value in options.items():
         if not _OPTION.fullmatch(option):
             raise InputError(f"{file}: {reprlib.repr(option)} is not an option name")
         _require_printable(file, option, value)
         name = variable(option)
-        if name in _INSTANCE_OPTIONS:
+        meant = _PREFIXES.sub("", name, count=1)
+        if meant in _INSTANCE_OPTIONS or meant.startswith(_OTHERS):
             continue
-        where = value.strip("'\"")
-        if name in _OUTPUT_PATHS and (where.startswith("/") or ".." in PurePath(where).parts):
+        if any(map(_is_outside, re.split("[;:,=]", value))):
             raise InputError(f"{file}: {option} = {value} is outside the instance directory; leave it out")
+        if meant.startswith("plugin_load") and _JOINING_PLUGINS.search(value.casefold()):
+            raise InputError(f"{file}: {option} = {value} would join other servers; leave it out")
         checked.pop(name, None)
         checked[name] = option, value
     return dict(checked.values())
+
+
+def _is_outside(part: str) -> bool:
+    """Whether a part of an option's value is a path that leaves the server's directory."""
+    path = part.strip(" '\"")
+    return (path.startswith(("/", "~")) and not path.startswith("/*")) or ".." in PurePath(path).parts
 
 
 def _require_printable(file: str | Path, name: str, value: str) -> None:

@@ -1,5 +1,6 @@
 import json
 import math
+import os
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,7 @@ def test_the_doctor_tells_of_machine_and_noise(tmp_path: Path, capsys: pytest.Ca
         *("processor", "memory", "filesystem", "mount-options", "swap", "open-files", "free-space", "flush"),
         *("stolen", "busy-processes", "tasks", "cpu-limit"),
     }
+    assert findings["user"]["fit"] == (os.geteuid() != 0)
     assert all(finding["why"] for finding in findings.values() if not finding["fit"])
     assert list(tmp_path.glob(".*")) == []
 

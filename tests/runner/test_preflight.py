@@ -100,5 +100,7 @@ def test_what_is_not_told_is_no_fault(tmp_path: Path) -> None:
 def test_space_and_files() -> None:
     assert preflight.free_space(11 << 30).fit
     assert not preflight.free_space(9 << 30).fit
+    assert preflight.user(1000).fit
+    assert (preflight.user(0).found, preflight.user(0).fit) == ("root", False)
     assert preflight.open_files(65_536).fit
     assert preflight.open_files(1024).mend == "sudo prlimit --pid $$ --nofile=65536"

@@ -51,38 +51,31 @@ def effective(installation: AnInstallation, directory: Path, settings: dict[str,
 
 
 def test_in_a_network_of_its_own_it_can_be_reached(tmp_path: Path) -> None:
-    wanted = {"bind_address": "127.0.0.1", "admin-address": "0.0.0.0"}
-    found = effective(AnInstallation(over_tcp=True), tmp_path, wanted)
+    found = effective(AnInstallation(over_tcp=True), tmp_path, {"bind_address": "127.0.0.1"})
     assert found["bind_address"] == "0.0.0.0"
-    assert found["admin_address"] == "127.0.0.1"
 
 
 def test_it_keeps_to_its_directory_and_to_this_machine(tmp_path: Path) -> None:
     wanted = {
         "bind_address": "*",
-        "admin-address": "0.0.0.0",
-        "loose_mysqlx_bind_address": "*",
         "mysqlx": "ON",
         "datadir": "/var/lib/mysql",
         "tmpdir": "/tmp",
+        "secure-file-priv": "",
         "skip-log-bin": "",
         "max_connections": "7",
         "net_retry_count": "10",
     }
     found = effective(AnInstallation(), tmp_path, wanted)
-    for name in ("bind_address", "admin_address", "mysqlx_bind_address"):
-        assert found[name] == "127.0.0.1"
+    assert found["bind_address"] == "127.0.0.1"
     assert found["mysqlx"] == "OFF"
     assert found["datadir"] == f'"{tmp_path}/data"'
     assert found["tmpdir"] == f'"{tmp_path}/tmp"'
-    assert (tmp_path / "tmp").is_dir()
+    assert found["secure_file_priv"] == found["tmpdir"]
+    assert (tmp_path / "tmp").stat().st_mode & 0o777 == 0o700
     assert (found["skip_log_bin"], found["max_connections"]) == ("", "7")
     assert int(found["net_retry_count"]) > 1e9
     assert found["basedir"] == '"/opt/my sql"'
-
-
-def test_no_further_port_is_opened_that_nobody_asked_for(tmp_path: Path) -> None:
-    assert "admin_address" not in effective(AnInstallation(), tmp_path, {})
 
 
 @pytest.mark.parametrize(
@@ -90,9 +83,8 @@ def test_no_further_port_is_opened_that_nobody_asked_for(tmp_path: Path) -> None
     [
         ("mysql", (5, 1, 73), set()),
         ("mysql", (6, 0, 11), set()),
-        ("percona", (5, 5, 62), {"secure_file_priv"}),
-        ("mysql", (8, 0, 3), {"secure_file_priv"}),
-        ("mysql", (8, 0, 11), {"secure_file_priv", "mysqlx"}),
+        ("mysql", (8, 0, 3), set()),
+        ("mysql", (8, 0, 11), {"mysqlx"}),
         ("mariadb", (11, 8, 6), {"skip_ssl"}),
     ],
 )
@@ -100,7 +92,7 @@ def test_only_what_a_version_knows_is_said(
     family: Family, version: Version, own: set[str], tmp_path: Path
 ) -> None:
     found = effective(AnInstallation(family, version), tmp_path, {})
-    assert found.keys() & {"secure_file_priv", "mysqlx", "skip_ssl"} == own
+    assert found.keys() & {"mysqlx", "skip_ssl"} == own
 
 
 def test_where_the_system_does_not_let_us_write_is_said(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Addresses of running servers: what can be written, and that their passwords stay where they are."""
 
+import socket
 from pathlib import Path
 from urllib.parse import quote
 
@@ -139,19 +140,48 @@ def test_a_password_left_out_is_that_of_the_environment() -> None:
 
 def test_a_plan_shows_no_password(tmp_path: Path) -> None:
     servers = "dsn:mysql://u:s3cret@db1,mysql-5.7.22,dsn:mysql://u:s3cret@db1"
-    made = app.plan(Selection.read(servers=servers))
+    made = app.plan(Selection.read(servers=servers, remote=True))
     passwords = {label: server.password for label, server in made.servers.items()}
     assert passwords == {"dsn:db1": "s3cret", "mysql-5.7.22": "", "dsn:db1#2": "s3cret"}
     assert made.given["--servers"] == "dsn:mysql://u@db1:3306,mysql-5.7.22,dsn:mysql://u@db1:3306"
     assert made.profile.servers == tuple(made.given["--servers"].split(","))
-    for value in (made, Selection.read(servers=servers), made.only(made.cells[:1])):
+    for value in (made, Selection.read(servers=servers, remote=True), made.only(made.cells[:1])):
         assert "s3cret" not in repr(value)
     profile = tmp_path / "mine.toml"
     profile.write_text(
         'description = "d"\nservers = ["dsn:mysql://u:s3cret@db1"]\n'
         'workloads = ["oltp_point_select"]\nthreads = [1]\n'
     )
-    made = app.plan(Selection.read(profile=str(profile)))
+    made = app.plan(Selection.read(profile=str(profile), remote=True))
     assert {label: server.password for label, server in made.servers.items()} == {"dsn:db1": "s3cret"}
     assert made.profile.servers == ("dsn:mysql://u@db1:3306",)
     assert "--servers" not in made.given
+
+
+@pytest.mark.parametrize(
+    ("address", "local"),
+    [
+        ("localhost", True),
+        ("127.0.0.1:3307", True),
+        ("127.1.2.3", True),
+        ("[::1]", True),
+        ("db1?unix_socket=/run/mysqld.sock", True),
+        ("0.0.0.0", False),
+        ("10.0.0.1", False),
+        ("[::2]", False),
+        ("db1", False),
+        ("localhost.example", False),
+    ],
+)
+def test_what_is_on_this_machine(address: str, local: bool) -> None:
+    assert dsn.parse(f"mysql://u@{address}").dsn.is_local == local
+
+
+def test_a_server_elsewhere_is_not_even_asked_for_its_name_until_that_is_wanted() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setblocking(False)
+        elsewhere = f"dsn:mysql://u:s3cret@0.0.0.0:{listener.getsockname()[1]}"
+        with pytest.raises(InputError, match=r"0\.0\.0\.0:\d+: this server is not on this .* --remote says"):
+            app.plan(Selection.read(servers=f"mysql-5.7.22,{elsewhere}"))
+        with pytest.raises(BlockingIOError):
+            listener.accept()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -124,3 +126,113 @@ def test_a_run_that_is_still_going_on_keeps_its_place(tmp_path: Path) -> None:
     assert not directory.exists()
     with working_directory(tmp_path, "run") as again:
         assert again == directory
+
+
+def test_what_others_put_into_a_shared_directory_blocks_no_run(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    (tmp_path / "data").mkdir()
+    hostile = {
+        name: tmp_path / "data" / f"shootout-{name}.lock"
+        for name in ("gone", "mine", "loop", "pipe", "folder")
+    }
+    victim.write_text("untouched")
+    hostile["gone"].symlink_to(tmp_path / "created")
+    hostile["mine"].symlink_to(victim)
+    hostile["loop"].symlink_to(hostile["loop"])
+    os.mkfifo(hostile["pipe"])
+    hostile["folder"].mkdir()
+    with working_directory(tmp_path, "run", tmp_path / "data") as directory:
+        assert directory.is_dir()
+    assert {*(tmp_path / "data").iterdir()} == {*hostile.values()}
+    assert victim.read_text() == "untouched"
+    assert not (tmp_path / "created").exists()
+
+
+def test_a_run_that_ends_while_another_looks_blocks_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    glob = Path.glob
+
+    def ending(self: Path, pattern: str) -> Iterator[Path]:
+        if pattern.endswith(".lock"):
+            yield self / "ended.lock"
+        yield from glob(self, pattern)
+
+    monkeypatch.setattr(Path, "glob", ending)
+    with working_directory(tmp_path, "run"):
+        pass
+    assert list((tmp_path / "instances").iterdir()) == []
+
+
+BEGINS_AND_ENDS = """
+import sys
+from pathlib import Path
+from shootout.servers.leftovers import working_directory
+cache, data, name = map(Path, sys.argv[1:])
+for turn in range(40):
+    with working_directory(cache, f"{name}-{turn}", data) as directory:
+        (directory / "mine").touch()
+        assert (directory / "mine").exists()
+"""
+
+
+def test_runs_that_begin_and_end_at_once_in_one_directory_leave_each_other_alone(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "shootout-hostile.lock").symlink_to("nowhere")
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-c", BEGINS_AND_ENDS, tmp_path, data, f"run-{number}"],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(4)
+    ]
+    said = [run.communicate()[1] for run in runs]
+    assert ([run.returncode for run in runs], said) == ([0] * 4, [""] * 4)
+    assert [each.name for each in data.iterdir()] == ["shootout-hostile.lock"]
+
+
+INTERRUPTED = """
+import sys
+from pathlib import Path
+from shootout.servers import instances, leftovers
+from shootout.servers.native import Tree
+cache, top, initialised = map(Path, sys.argv[1:])
+def slowly(directory):
+    print("clearing", flush=True)
+    sys.stdin.readline()
+leftovers.clear = slowly
+with leftovers.working_directory(cache, "run") as directory:
+    initialised.rename(directory / "0")
+    instance = instances.start(Tree.inspect(top), directory / "0", {})
+    print(instance.pid, flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_a_second_interrupt_during_the_clean_up_leaves_it_to_the_next_run(
+    tree: Tree, initialised: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(initialised, tmp_path / "copy")
+    arguments = [tmp_path, tree.files.top, tmp_path / "copy"]
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as run:
+        assert run.stdout is not None
+        server = Path("/proc", run.stdout.readline().strip())
+        assert (server / "cmdline").read_bytes() != b""
+        run.send_signal(signal.SIGINT)
+        assert run.stdout.readline() == "clearing\n"
+        run.send_signal(signal.SIGINT)
+        run.wait()
+    assert run.returncode == -signal.SIGINT
+    until(lambda: not server.exists() or (server / "cmdline").read_bytes() == b"")
+    assert (tmp_path / "instances" / "run" / "0").exists()
+    with working_directory(tmp_path, "next"):
+        pass
+    assert list((tmp_path / "instances").iterdir()) == []

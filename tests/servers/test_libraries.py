@@ -44,6 +44,7 @@ def test_libraries_beside_the_server_are_used_where_the_system_lacks_them(tmp_pa
     [
         (b"\x7fELF\x01\x01\x01", "a 32-bit binary, and this system has no loader for it"),
         (b"\x7fELF\x02\x02\x01", "built for another architecture"),
+        (b"", "it is empty, as a file may be after a power cut"),
         (b"#!/no/such/shell\n", "its loader is not on this system"),
     ],
 )

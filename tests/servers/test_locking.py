@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import pytest
+
 from shootout.servers import locking
+from tests.runs import until
 
 BUILDER = """
 import sys, time
 from pathlib import Path
 from shootout.servers import locking
+from tests.runs import until
 
 def build(directory):
     (directory / "half").touch()
@@ -80,3 +87,62 @@ def test_a_directory_in_use_is_shared_and_not_removed(tmp_path: Path) -> None:
         assert not locking.remove(target)
     assert locking.remove(target)
     assert not target.exists()
+
+
+def test_a_lock_that_was_removed_before_it_was_had_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    held, go = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with locking.locked(path):
+            held.set()
+            go.wait()
+
+    with path.open("w") as sweeper:
+        fcntl.flock(sweeper, fcntl.LOCK_EX)
+        other = threading.Thread(target=hold)
+        other.start()
+        # It has opened the file, and waits for our lock.
+        until(lambda: f":{path.stat().st_ino} " in waiting())
+        path.unlink()
+    held.wait()
+    try:
+        assert locking.is_held(path)
+    finally:
+        go.set()
+        other.join()
+
+
+def waiting() -> str:
+    """The locks that somebody waits for: marked by an arrow in proc(5)'s locks."""
+    lines = Path("/proc/locks").read_text().splitlines()
+    return "\n".join(line for line in lines if "->" in line)
+
+
+def test_a_lock_is_no_link(tmp_path: Path) -> None:
+    (tmp_path / "lock").symlink_to("elsewhere")
+    with pytest.raises(OSError, match="symbolic links"), locking.locked(tmp_path / "lock"):
+        pass
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_directory_is_on_the_disk_before_it_counts_as_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "shared"
+    libc, seen = locking._libc, []
+
+    class Watched:
+        def syncfs(self, descriptor: int) -> int:
+            seen.append(
+                (Path(f"/proc/self/fd/{descriptor}").resolve(), os.listdir(descriptor), target.exists())
+            )
+            return int(libc.syncfs(descriptor))
+
+    def build(directory: Path) -> None:
+        (directory / "mysqld").write_text("x")
+
+    monkeypatch.setattr(locking, "_libc", Watched())
+    assert locking.build_once(target, build, Path.is_dir)
+    assert seen == [(locking.partial_of(target), ["mysqld"], False)]
+    assert (target / "mysqld").exists()

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from shootout.errors import InputError
+from shootout.measure.signals import interrupting
+from shootout.servers import native
 from shootout.servers.native import Tree
 from tests.runs import BASE, a_tree
 
@@ -35,3 +41,29 @@ def test_what_is_no_server_is_refused(tmp_path: Path) -> None:
     server.chmod(0o755)
     with pytest.raises(InputError, match="does not report a version: I am a teapot"):
         Tree.inspect(tmp_path)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_between_fork_and_exec_leaves_no_process(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    child = native._child
+    pid_file = tmp_path / "pid"
+
+    def signalling(cpus: Sequence[int]) -> Callable[[], None]:
+        prepare, parent = child(cpus), os.getpid()
+
+        def then() -> None:
+            prepare()
+            pid_file.write_text(str(os.getpid()))
+            os.kill(parent, number)
+
+        return then
+
+    monkeypatch.setattr(native, "_child", signalling)
+    tree = a_tree(BASE)
+    sleeping = replace(tree, files=replace(tree.files, mysqld=Path("/bin/sleep")))
+    with interrupting(signal.SIGINT, signal.SIGTERM, signal.SIGHUP), pytest.raises(KeyboardInterrupt):
+        sleeping.spawn(["600"], tmp_path, ())
+    pid = int(pid_file.read_text())
+    assert not Path(f"/proc/{pid}").exists()

@@ -10,7 +10,8 @@ import docker
 import pytest
 from docker.errors import NotFound
 
-from shootout.servers import watchdog
+from shootout import paths
+from shootout.servers import container, watchdog
 from tests.servers.docker_engine import OURS, an_image
 
 pytest_plugins = ["tests.servers.docker_engine"]
@@ -37,3 +38,22 @@ def test_the_end_of_input_removes_the_container(engine: docker.DockerClient, tmp
     assert not (tmp_path / "shootout-2").exists()
     with pytest.raises(NotFound):
         engine.containers.get("shootout-2")
+
+
+@pytest.mark.real
+def test_the_next_run_and_the_watchdog_may_clear_away_at_once(
+    engine: docker.DockerClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    lock = paths.cache_folder() / "containers" / "shootout-3"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+    remove = watchdog.remove
+
+    def late(api: docker.APIClient, name: str) -> bool:
+        run(lock, b"")
+        return remove(api, name)
+
+    monkeypatch.setattr(watchdog, "remove", late)
+    container.clear_leftovers()
+    assert not lock.exists()

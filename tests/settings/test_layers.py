@@ -64,7 +64,8 @@ def test_settings_of_the_file_win_over_options_and_pools_below(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("own", "said"),
     [
-        ("datadir=/srv", "@datadir=/srv: shootout itself sets datadir, for each instance"),
+        ("datadir=/srv", "@datadir=/srv: datadir places or joins servers, and that shootout does itself"),
+        ("wsrep_on=ON", "@wsrep_on=ON: wsrep_on places or joins servers, and that shootout does itself"),
         ("-a=1", "@-a=1: '-a' is not an option name"),
         ("log_bin=/srv/binlog", "is outside the instance directory"),
         ("prduction", "did you mean 'production'?"),

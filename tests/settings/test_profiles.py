@@ -5,12 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shootout.errors import InputError
+from shootout.errors import InputError, MeasureError
 from shootout.model.plan import Dataset
 from shootout.model.value import Family, Version
+from shootout.servers import instances
 from shootout.settings import profiles, readback
 from shootout.settings.profiles import SettingsProfile
 from shootout.settings.setting import Scalar
+from tests.runs import BASE, a_tree
 
 Write = Callable[[str, str], str]
 
@@ -82,6 +84,95 @@ def test_own_options_go_through_and_win(write: Write, setting: str, option: str)
         assert options(own, "mysql", version) == {name: value}
 
 
+PRODUCTION = """
+[client]
+port = 3306
+[mysqld_safe]
+socket = /run/mysqld/mysqld.sock
+[mysqld]
+user = mysql
+port = 3306
+extra-port = 3307
+socket = /run/mysqld/mysqld.sock
+pid-file = /run/mysqld/mysqld.pid
+datadir = /var/lib/mysql
+tmpdir = /tmp
+secure_file_priv = /var/lib/mysql-files
+plugin-dir = /usr/lib/mysql/plugin
+log_error = /var/log/mysql/error.log
+slow-query-log-file = /var/log/mysql/slow.log
+slow_query_log = 1
+bind-address = 0.0.0.0
+admin-addr = 0.0.0.0
+admin_port = 33062
+loose-mysqlx-bind-address = *
+ssl-ca = /etc/mysql/ca.pem
+ssl_cert = /etc/mysql/server.pem
+ssl-key = /etc/mysql/server-key.pem
+server-id = 17
+report_host = db17
+log-slave-updates
+gtid_mode = ON
+enforce-gtid-consistency = ON
+relay-log = /var/lib/mysql/relay-bin
+relay_log_index = /var/lib/mysql/relay-bin.index
+skip-slave-start
+slave_parallel_workers = 8
+replicate-do-db = shop
+read_only = 1
+super-read-only = ON
+rpl_semi_sync_master_enabled = 1
+master-host = db1
+loose-group_replication_group_seeds = "db1:33061,db2:33061"
+loose-group-replication-start-on-boot = ON
+group_replication_local_address = "db17:33061"
+wsrep_on = ON
+wsrep-provider = /usr/lib/galera/libgalera_smm.so
+loose_wsrep_cluster_address = gcomm://db1,db2
+wsrep_clu = gcomm://db1
+ndbcluster
+ndb-connectstring = db9
+innodb_buffer_pool_size = 64M
+max_connections = 500
+performance_schema_instrument = 'wait/io/file/%=ON'
+init_connect = "SET NAMES utf8mb4; /* ours */"
+ft_boolean_syntax = '+ -><()~*:""&|'
+"""
+
+
+def test_the_file_of_a_server_in_production_makes_a_server_that_is_alone(write: Write) -> None:
+    assert profiles.load(write("my.cnf", PRODUCTION)).options == {
+        "slow_query_log": "1",
+        "server-id": "17",
+        "report_host": "db17",
+        "log-slave-updates": "",
+        "gtid_mode": "ON",
+        "enforce-gtid-consistency": "ON",
+        "innodb_buffer_pool_size": "64M",
+        "max_connections": "500",
+        "performance_schema_instrument": "'wait/io/file/%=ON'",
+        "init_connect": '"SET NAMES utf8mb4; /* ours */"',
+        "ft_boolean_syntax": "'+ -><()~*:\"\"&|'",
+    }
+
+
+@pytest.mark.real
+def test_a_server_starts_with_the_file_of_one_in_production(write: Write, tmp_path: Path) -> None:
+    tree, home = a_tree(BASE), tmp_path / "instance"
+    settings = profiles.load(write("my.cnf", PRODUCTION + "log_bin = binlog\n")).options
+    instances.initialise(tree, home, settings)
+    with instances.start(tree, home, settings) as server:
+        found = server.variables()
+        assert (found["max_connections"], found["gtid_mode"], found["read_only"]) == ("500", "ON", "OFF")
+        assert found["bind_address"] == "127.0.0.1"
+        assert found["secure_file_priv"] == f"{home}/tmp/"
+        assert [value for value in found.values() if "/var/lib/mysql" in value or "/var/log" in value] == []
+        with pytest.raises(MeasureError, match="--secure-file-priv"):
+            server.query(f"SELECT 1 INTO OUTFILE '{tmp_path}/elsewhere'")
+        server.query(f"SELECT 1 INTO OUTFILE '{home}/tmp/here'")
+        assert "Insecure configuration for --secure-file-priv" not in (home / "error.log").read_text()
+
+
 def test_of_two_spellings_the_later_one_counts(write: Write) -> None:
     twice = write("twice.toml", '[options]\nmax-connections = "1"\nmax_connections = "2"\n')
     assert options(twice, "mysql", (8, 0, 12)) == {"max_connections": "2"}
@@ -149,7 +240,26 @@ def test_a_cnf_file(write: Write) -> None:
         ("a.cnf", "[client]\nport = 1\n", "no [mysqld] group"),
         ("a.cnf", "[mysqld]\n!include /etc/my.cnf\n", "not supported"),
         ("a.cnf", "[mysqld]\nlog-bin = /var/log/mysql/bin\n", "outside the instance directory"),
-        ("a.cnf", "[mysqld]\ninnodb_undo_directory = ../undo\n", "outside the instance directory"),
+        *(
+            ("a.cnf", f"[mysqld]\n{line}\n", f"{line} is outside the instance directory; leave it out")
+            for line in (
+                "innodb_undo_directory = ../undo",
+                "innodb-undo-dir = /srv",  # a unique start of the same
+                "aria-log-dir-path = /var/lib/mysql",
+                "loose-rocksdb_datadir = '/var/lib/mysql/#rocksdb'",
+                "innodb_data_file_path = ibdata1:12M;/srv/ibdata2:12M:autoextend",
+                "log_bin = ~/binlog",
+                "sock = /run/mysqld/mysqld.sock",
+            )
+        ),
+        *(
+            ("a.cnf", f"[mysqld]\n{line}\n", f"{line} would join other servers; leave it out")
+            for line in (
+                "plugin_load_add = group_replication.so",
+                "loose-plugin-load = 'a=semisync_master.so;clone=mysql_clone.so'",
+                "plugin-load = mysqlx.so",
+            )
+        ),
     ],
 )
 def test_a_fault_in_a_file_is_named(write: Write, name: str, text: str, said: str) -> None:

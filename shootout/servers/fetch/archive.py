@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from http.client import HTTPException
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -16,7 +17,8 @@ from shootout.model.catalogue import Archive, Download, Vendor
 FORM = "path:URL#sha256=HEX, with http, https or file"
 TIMEOUT_S = 60.0  # for each answer
 RESUMED_MAX = 3  # times that a download is continued
-BYTES_MAX = 4 << 30  # of an archive whose size is not known
+DOWNLOAD_MAX_S = 7200.0
+DOWNLOAD_MAX_BYTES = 8 * 10**9  # the checksum comes last: a stream without an end must not fill the disk
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _WRITTEN = re.compile(r"(?P<url>(?:https?|file)://[^#\s]+)#sha256=(?P<sha256>[0-9a-f]{64})", re.IGNORECASE)
@@ -77,23 +79,23 @@ class _Redirects(HTTPRedirectHandler):
 def download(source: Download, directory: Path) -> Path:
     """Download the archive into the empty `directory`. Raises MeasureError unless it is complete."""
     path = directory / name(source.url)
-    opener = build_opener(_Redirects)
+    opener, ends_s = build_opener(_Redirects), time.monotonic() + DOWNLOAD_MAX_S
     with path.open("wb") as file:
         for _ in range(1 + RESUMED_MAX):
-            length = _continue(opener, source, file)
+            length = _continue(opener, source, file, ends_s)
             if file.tell() == length:
                 return path
         raise _failure(source, EOFError(f"it ended after {file.tell()} of {length} bytes"))
 
 
-def _continue(opener: OpenerDirector, source: Download, file: IO[bytes]) -> int:
+def _continue(opener: OpenerDirector, source: Download, file: IO[bytes], ends_s: float) -> int:
     """Append what comes until the end or a cut; returns the length of the whole archive, in bytes."""
     headers = {"Range": f"bytes={file.tell()}-"} if file.tell() else {}
     try:
         answer = opener.open(Request(source.url, headers=headers), timeout=TIMEOUT_S)
     except (OSError, HTTPException) as error:
         raise _failure(source, error) from None
-    limit = BYTES_MAX if not isinstance(source, Vendor) or source.bytes is None else source.bytes
+    limit = DOWNLOAD_MAX_BYTES if not isinstance(source, Vendor) or source.bytes is None else source.bytes
     with answer:
         if answer.status != 206:  # not what was asked for: it begins again
             file.seek(0)
@@ -104,16 +106,19 @@ def _continue(opener: OpenerDirector, source: Download, file: IO[bytes]) -> int:
             file.write(content)
             if max(file.tell(), length or 0) > limit:
                 raise _failure(source, ValueError(f"it is larger than {limit} bytes"))
+            if time.monotonic() > ends_s:
+                raise _failure(source, ValueError(f"it took longer than {DOWNLOAD_MAX_S:.0f} s"))
     return file.tell() if length is None else length
 
 
-def _part(answer: IO[bytes], source: Download, *, resumable: bool) -> bytes:
+def _part(answer: Any, source: Download, *, resumable: bool) -> bytes:
     try:
-        return answer.read(2**20)
+        part: bytes = answer.read1(2**20)  # what has come: a slow stream must not outlast the time limit
     except (OSError, HTTPException) as error:
         if resumable:
             return b""
         raise _failure(source, error) from None
+    return part
 
 
 def _failure(source: Download, error: Exception) -> MeasureError:

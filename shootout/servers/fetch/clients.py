@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from shootout.errors import MeasureError
 from shootout.model.value import Value
+
+TIMEOUT_S = 7200.0
 
 
 class Missing(Value):
@@ -26,8 +30,11 @@ def missing(command: str, package: str) -> Missing | None:
 def run(
     command: Sequence[str | Path], cwd: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> tuple[int, str]:
-    """Run a client; returns its exit code and its output, in English."""
-    done = subprocess.run(
+    """Run a client; returns its exit code and its output, in English.
+
+    Raises MeasureError if it takes longer than TIMEOUT_S.
+    """
+    with subprocess.Popen(
         command,
         cwd=cwd,
         env={**os.environ, "LC_ALL": "C.UTF-8", **(environment or {})},
@@ -36,6 +43,13 @@ def run(
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        check=False,
-    )
-    return done.returncode, done.stdout
+        start_new_session=True,  # so that all that it started ends with it
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            raise MeasureError(f"{command[0]} took longer than {TIMEOUT_S:.0f} s, and was ended") from None
+        finally:
+            if process.returncode is None:
+                os.killpg(process.pid, signal.SIGKILL)
+    return process.returncode, output

@@ -134,6 +134,10 @@ def _build(source: Source, progress: Progress, directory: Path) -> None:
         raise InputError(f"{describe(source)}: no file in `folder` matches {', '.join(unmatched)}")
     if isinstance(source, Download) and not source.folder:
         _flatten(directory)
+        try:
+            unpack.check_links(directory, filter(Path.is_symlink, directory.rglob("*")))
+        except ArchiveError as error:
+            raise InputError(f"{describe(source)}: {error}") from None
 
 
 def _verify(file: Path, source: SingleFile) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from pathlib import Path
 
 from shootout.errors import MeasureError
@@ -28,7 +29,9 @@ def download(source: Maven | Npm, directory: Path) -> Path:
         command = ["npm", "pack", what, f"--pack-destination={directory}", "--ignore-scripts"]
         # Asking again for what is in its cache takes minutes without a network.
         command += ["--prefer-offline", "--fetch-retries=1", "--no-color", "--loglevel=error"]
-    code, output = clients.run(command, cwd=directory)
+    with tempfile.TemporaryDirectory() as own:
+        (Path(own) / ".mvn").mkdir()  # mvn takes the first one, here or above, and runs what it names
+        code, output = clients.run(command, cwd=Path(own))
     if code != 0:
         raise MeasureError(f"cannot download {what}: {reason_of(output)}")
     (file,) = directory.iterdir()

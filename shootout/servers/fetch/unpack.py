@@ -11,14 +11,21 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 ZIP = b"PK\x03\x04"
 PROGRAMS = (b"\x7fELF", b"#!")
+# Several times the largest server with its tests and debug symbols.
+UNPACKED_MAX_BYTES = 32 * 10**9
+MEMBERS_MAX = 1_000_000
+NAME_MAX_BYTES = 2**20  # of a name, a link's target or an extended header, which are read into memory
+
+_LONG_NAMES = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+_EXTENDED = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
 
 _DAMAGE = (
     tarfile.TarError,
@@ -48,6 +55,17 @@ class Destination:
         self._folder = tuple(folder.split("/")) if folder else ()
         self._keep = [pattern.split("/") for pattern in keep]
         self._links: dict[str, str] = {}
+        self._members = 0
+        self._bytes = 0
+
+    def admit(self, size: int) -> None:
+        """Count a member, even one that is left out: it is decompressed, too. Raises ArchiveError."""
+        self._members += 1
+        self._bytes += size
+        if self._members > MEMBERS_MAX or self._bytes > UNPACKED_MAX_BYTES:
+            raise ArchiveError(
+                f"too large for a server: more than {MEMBERS_MAX} members or {UNPACKED_MAX_BYTES} bytes"
+            )
 
     def place(self, name: str) -> str | None:
         """A member's path relative to the directory; None if it is left out."""
@@ -106,14 +124,21 @@ class Destination:
             if not target:
                 raise ArchiveError(f"the link {where!r} in it has no target")
             path.symlink_to(target)
-        for where, target in self._links.items():
-            if not Path(os.path.realpath(self._directory / where)).is_relative_to(root):
-                raise ArchiveError(f"the link {where!r} in it points outside: {target}")
+        check_links(self._directory, (self._directory / where for where in self._links))
 
     def _is_kept(self, parts: tuple[str, ...]) -> bool:
         return not self._keep or any(
             len(pattern) <= len(parts) and all(map(fnmatchcase, parts, pattern)) for pattern in self._keep
         )
+
+
+def check_links(directory: Path, links: Iterable[Path]) -> None:
+    """Raise ArchiveError for a link that points outside `directory`."""
+    root = Path(os.path.realpath(directory))
+    for link in links:
+        if not Path(os.path.realpath(link)).is_relative_to(root):
+            where = str(link.relative_to(directory))
+            raise ArchiveError(f"the link {where!r} in it points outside: {link.readlink()}")
 
 
 def unpack(file: IO[bytes], destination: Destination) -> None:
@@ -124,7 +149,7 @@ def unpack(file: IO[bytes], destination: Destination) -> None:
         if is_zip:
             _unpack_zip(file, destination)
         else:
-            with tarfile.open(fileobj=file, mode="r:*") as tar:
+            with tarfile.open(fileobj=file, mode="r:*", tarinfo=_Member) as tar:
                 _unpack_tar(tar, destination)
         destination.finish()
 
@@ -146,14 +171,24 @@ def unpack_stream(file: IO[bytes], destination: Destination) -> None:
 
     Raises ArchiveError.
     """
-    with _archive_errors(), tarfile.open(fileobj=file, mode="r|") as tar:
+    with _archive_errors(), tarfile.open(fileobj=file, mode="r|", tarinfo=_Member) as tar:
         _unpack_tar(tar, destination)
         while file.read(2**16):  # the padding at its end
             pass
 
 
+class _Member(tarfile.TarInfo):
+    """A member whose name and headers have a limit."""
+
+    def _proc_member(self, tar: tarfile.TarFile) -> Any:
+        if self.type in (*_LONG_NAMES, *_EXTENDED) and self.size > NAME_MAX_BYTES:
+            raise ArchiveError(f"too large for a server: a header of {self.size} bytes")
+        return super()._proc_member(tar)  # type: ignore[misc]
+
+
 def _unpack_tar(tar: tarfile.TarFile, destination: Destination) -> None:
     for each in tar:
+        destination.admit(each.size)
         where = destination.place(each.name)
         if where is None:
             continue
@@ -173,6 +208,7 @@ def _unpack_zip(file: IO[bytes], destination: Destination) -> None:
     """Unpack a zip; zips often lose executable bits, so programs are recognised by their first bytes."""
     with zipfile.ZipFile(file) as archive:
         for each in archive.infolist():
+            destination.admit(each.file_size)
             where = destination.place(each.filename)
             if where is None:
                 continue
@@ -180,7 +216,8 @@ def _unpack_zip(file: IO[bytes], destination: Destination) -> None:
             if each.is_dir():
                 destination.folder(where)
             elif stat.S_ISLNK(mode):
-                destination.link(where, archive.read(each).decode())
+                with archive.open(each) as content:
+                    destination.link(where, content.read(NAME_MAX_BYTES).decode())
             else:
                 with archive.open(each) as content:
                     begins = content.read(4)

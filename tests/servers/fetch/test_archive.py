@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import http.server
+import tarfile
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 
 from shootout.errors import InputError, MeasureError
 from shootout.model.catalogue import Archive
+from shootout.servers.fetch import archive
 from tests.servers.fetch.archives import an_archive, directories, fetch_archive
 
 
@@ -81,6 +84,60 @@ def test_an_archive_that_does_not_come_whole_is_said(web: str, tmp_path: Path) -
     (tmp_path / "other.tar.gz").write_text("something else")
     with pytest.raises(InputError, match=f"{wrong.url}: expected sha256 {wrong.sha256}, found "):
         fetch_archive(wrong, tmp_path)
+    assert directories(tmp_path) == []
+
+
+@contextmanager
+def an_endless_stream(*, drip: bool) -> Iterator[str]:
+    """A web server that sends without an end: as fast as it can, or a byte now and then."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            with suppress(OSError):
+                while not over.wait(0.01 if drip else 0):
+                    self.wfile.write(b"x" if drip else b"x" * 2**20)
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            pass
+
+    over = threading.Event()
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/any.tar"
+        over.set()
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("drip", "limit", "said"),
+    [
+        (False, ("DOWNLOAD_MAX_BYTES", 10**7), "it is larger than 10000000 bytes"),
+        (True, ("DOWNLOAD_MAX_S", 0.5), "it took longer than 0 s"),
+    ],
+)
+def test_a_download_without_an_end_is_ended(
+    drip: bool, limit: tuple[str, float], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, *limit)
+    with an_endless_stream(drip=drip) as url, pytest.raises(MeasureError, match=said):
+        fetch_archive(Archive(url=url, sha256="0" * 64), tmp_path)
+    assert directories(tmp_path) == []
+
+
+def test_a_link_that_leaves_the_tree_once_its_top_folder_is_gone_is_refused(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "any.tar.gz", "w:gz") as tar:
+        tar.addfile(tarfile.TarInfo("top/bin/mysqld"))
+        link = tarfile.TarInfo("top/share")
+        link.type, link.linkname = tarfile.SYMTYPE, "../top/bin"
+        tar.addfile(link)
+    content = (tmp_path / "any.tar.gz").read_bytes()
+    source = Archive(url=(tmp_path / "any.tar.gz").as_uri(), sha256=sha256(content).hexdigest())
+    with pytest.raises(InputError, match=r"the link 'share' in it points outside: \.\./top/bin"):
+        fetch_archive(source, tmp_path)
     assert directories(tmp_path) == []
 
 

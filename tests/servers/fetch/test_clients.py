@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from shootout.errors import MeasureError
 from shootout.servers.fetch import clients
+from tests.runs import until
 
 
 def test_a_missing_client_comes_with_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,3 +23,14 @@ def test_a_client_speaks_english_and_reads_nothing(tmp_path: Path) -> None:
     script = "cat; pwd; echo $LC_ALL $MORE >&2; exit 3"
     code, output = clients.run(["sh", "-c", script], tmp_path, {"MORE": "more"})
     assert (code, output) == (3, f"{tmp_path}\nC.UTF-8 more\n")
+
+
+def test_a_client_that_never_ends_is_ended_with_all_that_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clients, "TIMEOUT_S", 1.0)
+    script = "sleep 600 & echo $! > pid; wait"
+    with pytest.raises(MeasureError, match=r"^sh took longer than 1 s, and was ended$"):
+        clients.run(["sh", "-c", script], tmp_path)
+    started = Path("/proc", (tmp_path / "pid").read_text().strip(), "cmdline")
+    until(lambda: not started.exists() or started.read_bytes() == b"")

@@ -93,6 +93,19 @@ def test_another_checksum_than_the_pinned_one_unpacks_nothing(tmp_path: Path) ->
 
 
 @pytest.mark.real
+def test_nothing_around_the_user_gets_into_a_download(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in (tmp_path / "work", tmp_path):
+        (folder / ".mvn").mkdir(parents=True)
+        (folder / ".mvn" / "jvm.config").write_text("-XX:NoSuchOption")
+        (folder / "pom.xml").write_text("no pom")
+    monkeypatch.chdir(tmp_path / "work")
+    with pytest.raises(InputError, match="Nothing was unpacked"):  # it has been downloaded
+        packages.fetch(NAME, an_entry(a_maven(sha256="0" * 64)), tmp_path / "work" / "cache")
+
+
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("source", "words"),
     [

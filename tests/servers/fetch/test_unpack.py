@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import shutil
@@ -182,6 +183,41 @@ def test_whatever_an_archive_says_nothing_outside_is_touched(members: Sequence[M
         assert tree(outer) == {"a": "folder", "a/b": "untouched", "archive": before.decode()}
     finally:
         shutil.rmtree(outer)
+
+
+def test_an_archive_that_only_seems_small_is_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unpack, "UNPACKED_MAX_BYTES", 10**6)
+    monkeypatch.setattr(unpack, "MEMBERS_MAX", 100)
+    zeros = a_file("bin/zeros", "\0" * 400_000)
+    bombs = {
+        "large": [zeros, a_file("b", "\0" * 700_000)],
+        "many": [("folder", f"d{n}", "") for n in range(101)],
+    }
+    for name, members in bombs.items():
+        with zipfile.ZipFile(tmp_path / f"{name}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            for kind, member, content in members:
+                archive.writestr(f"{member}/" if kind == "folder" else member, content)
+        for archive_path in (a_tar(members, tmp_path / name, "w:xz"), tmp_path / f"{name}.zip"):
+            assert archive_path.stat().st_size < 20_000
+            for keep in ((), ("bin",)):  # what is left out is decompressed, too
+                directory = tmp_path / "tree"
+                with pytest.raises(ArchiveError, match="too large for a server: more than 100 members or"):
+                    unpacked(archive_path, directory, keep=keep)
+                assert sum(each.stat().st_size for each in directory.rglob("*") if each.is_file()) < 10**6
+                shutil.rmtree(directory)
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.XGLTYPE])
+def test_a_header_that_fills_the_memory_is_not_read(kind: bytes, tmp_path: Path) -> None:
+    header = tarfile.TarInfo("x")
+    header.type, header.size = kind, 2**20 + 1
+    with gzip.open(tmp_path / "archive", "w") as file:
+        file.write(header.tobuf(tarfile.GNU_FORMAT))
+        file.write(b"\0" * 2**21)
+    with pytest.raises(ArchiveError, match="too large for a server: a header of 1048577 bytes"):
+        unpacked(tmp_path / "archive", tmp_path / "tree")
 
 
 def test_what_is_no_whole_archive_is_said(tmp_path: Path) -> None:

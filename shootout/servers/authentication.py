@@ -1,0 +1,67 @@
+"""How we log in to a server that is not ours: only one on this machine gets the password itself.
+
+Only native, SHA-2 and ed25519 scrambles leave this machine. PyMySQL alone would send the password to any
+server that asks for it: in clear text (`mysql_clear_password`, `dialog`), or encrypted with a key of the
+server's own, which proves nothing about who the server is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pymysql import OperationalError, _auth
+from pymysql.constants.CR import CR_AUTH_PLUGIN_CANNOT_LOAD, CR_AUTH_PLUGIN_ERR
+
+from shootout.servers.bounded import BoundedConnection
+
+SCRAMBLES = (b"", b"mysql_native_password", b"client_ed25519")
+CACHING_SHA2 = b"caching_sha2_password"
+_FULL = b"\1\4"  # the server asks for the password itself
+
+
+class CarefulConnection(BoundedConnection):
+    """A connection that gives only a `local` server the password itself, by caching_sha2_password."""
+
+    local = False
+
+    def _get_auth_plugin_handler(self, plugin: bytes) -> CachingSha2 | Refused | None:
+        if plugin in SCRAMBLES:
+            return None  # PyMySQL's own
+        return CachingSha2(self) if plugin == CACHING_SHA2 else Refused(plugin)
+
+
+class CachingSha2:
+    """caching_sha2_password: a scramble, or the password itself if the server has not cached the account."""
+
+    def __init__(self, connection: CarefulConnection) -> None:
+        self._connection: Any = connection
+
+    def authenticate(self, packet: Any) -> Any:
+        """Answer a switch to this plugin, or what follows the first scramble."""
+        link = self._connection
+        if link.password and packet.is_auth_switch_request():
+            link.salt = packet.read_all().removesuffix(b"\0")
+            link.write_packet(_auth.scramble_caching_sha2(link.password, link.salt))
+            packet = link._read_packet()
+        if packet.get_all_data() == _FULL and not link.local:
+            raise OperationalError(
+                CR_AUTH_PLUGIN_ERR,
+                "caching_sha2_password asks for the password itself, which only a server on this machine "
+                "gets; log in once with a client that uses TLS, so that the server caches it, or use "
+                "mysql_native_password",
+            )
+        return _auth.caching_sha2_password_auth(link, packet)
+
+
+class Refused:
+    """Any other plugin; most ask for the password in clear text."""
+
+    def __init__(self, plugin: bytes) -> None:
+        self._plugin = plugin.decode(errors="replace")
+
+    def authenticate(self, packet: Any) -> Any:
+        raise OperationalError(
+            CR_AUTH_PLUGIN_CANNOT_LOAD,
+            f"the server asks for the password by {self._plugin}; expected mysql_native_password, "
+            "caching_sha2_password or client_ed25519",
+        )

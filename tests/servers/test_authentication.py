@@ -1,0 +1,91 @@
+"""Servers that ask for more than they should be told when somebody logs in."""
+
+from __future__ import annotations
+
+import socket
+from threading import Thread
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from shootout.errors import MeasureError
+from shootout.servers.dsn import Dsn
+from shootout.servers.external import External
+
+SECRET = "s3cret-of-mine"
+HERE, ELSEWHERE = "127.0.0.1", "0.0.0.0"  # both lead here; the second is no loopback address
+OK = b"\0\0\0\2\0\0\0"
+SALT = b"12345678901234567890\0"
+
+
+def packet(number: int, payload: bytes) -> bytes:
+    return len(payload).to_bytes(3, "little") + bytes([number]) + payload
+
+
+def greeting(plugin: bytes) -> bytes:
+    return b"".join(
+        (
+            b"\x0a8.0.12\0" + b"\1\0\0\0",  # protocol, version, thread
+            SALT[:8] + b"\0" + b"\xff\xf7\x21\2\0\xff\x81\x15" + 10 * b"\0",  # capabilities
+            SALT[8:] + plugin + b"\0",
+        )
+    )
+
+
+def refusal(host: str, plugin: bytes, answers: list[bytes]) -> tuple[str, bytes]:
+    """Why a login fails where a server answers like this, and all that the server heard."""
+    heard = bytearray()
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.settimeout(60)
+            connection.sendall(packet(0, greeting(plugin)))
+            for turn, answer in enumerate(answers, start=1):
+                heard.extend(connection.recv(4096))
+                connection.sendall(packet(2 * turn, answer))
+            while received := connection.recv(4096):
+                heard.extend(received)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = Thread(target=serve)
+        server.start()
+        external = External(Dsn(user="me", host=host, port=listener.getsockname()[1]), SECRET)
+        with pytest.raises(MeasureError) as caught:
+            external.identify()
+        server.join()
+    assert b"me\0" in heard
+    return str(caught.value), bytes(heard)
+
+
+@pytest.mark.parametrize(
+    "plugin", [b"mysql_clear_password", b"dialog", b"sha256_password", b"mysql_old_password"]
+)
+@pytest.mark.parametrize("host", [HERE, ELSEWHERE])
+def test_no_server_is_told_the_password_in_clear_text(plugin: bytes, host: str) -> None:
+    prompt = b"\x05Password: " if plugin == b"dialog" else SALT
+    switch = b"\xfe" + plugin + b"\0" + prompt
+    said, heard = refusal(host, b"mysql_native_password", [switch])
+    assert f"the server asks for the password by {plugin.decode()}; expected mysql_native_password" in said
+    assert SECRET.encode() not in heard
+
+
+def own_key() -> bytes:
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    return b"\1" + key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+
+
+@pytest.mark.parametrize("first", ["greeted", "switched"])
+def test_no_server_elsewhere_gets_the_password_for_a_key_of_its_own(first: str) -> None:
+    switch = [b"\xfecaching_sha2_password\0" + SALT] if first == "switched" else []
+    plugin = b"mysql_native_password" if first == "switched" else b"caching_sha2_password"
+    said, heard = refusal(ELSEWHERE, plugin, [*switch, b"\1\4"])
+    assert "asks for the password itself, which only a server on this machine gets" in said
+    assert not heard.endswith(packet(3 + 2 * len(switch), b"\2"))  # a request for its key
+
+
+def test_a_server_that_only_gives_its_key_gets_no_password_by_sha256() -> None:
+    said, heard = refusal(ELSEWHERE, b"sha256_password", [own_key()])
+    assert "the server asks for the password by sha256_password" in said
+    assert len(heard) < 256  # what the key would encrypt
