@@ -9,7 +9,7 @@ from msgspec import Meta
 from shootout.model.plan import Cell, Load, Metric
 from shootout.model.run import WorkloadRecord
 from shootout.model.value import Threads, Value
-from shootout.model.verdict import Acknowledgement, Verdict
+from shootout.model.verdict import Acknowledgement, Interval, Verdict
 
 
 class BaselineServer(Value):
@@ -55,7 +55,14 @@ class HistoryPoint(Value):
     run: str
     started: str  # ISO, UTC
     ratio: float  # throughput, server / anchor
+    low: float  # this and the next: the interval of `ratio`
+    high: float
     tps: float
+
+    @property
+    def interval(self) -> Interval:
+        """The ratio with its interval."""
+        return Interval(estimate=self.ratio, low=self.low, high=self.high)
 
 
 class ChangePoint(Value):
