@@ -43,6 +43,8 @@ def points_of(comparison: Comparison) -> Iterator[tuple[SeriesKey, HistoryPoint]
                     run=header.run,
                     started=header.started,
                     ratio=cell.ratio.estimate,
+                    low=cell.ratio.low,
+                    high=cell.ratio.high,
                     tps=cell.figures.tps.estimate,
                 ),
             )

@@ -9,7 +9,7 @@ from msgspec import Meta
 from shootout.model.plan import Cell, Load, Metric
 from shootout.model.run import WorkloadRecord
 from shootout.model.value import LOG_MAX, Quantity, Share, Threads, Value
-from shootout.model.verdict import Acknowledgement, Verdict
+from shootout.model.verdict import Acknowledgement, Interval, Verdict
 
 LogRatio = Annotated[float, Meta(ge=-LOG_MAX, le=LOG_MAX)]
 Spread = Annotated[float, Meta(ge=0, le=LOG_MAX)]
@@ -59,7 +59,14 @@ class HistoryPoint(Value):
     run: str
     started: str  # ISO, UTC
     ratio: float  # throughput, server / anchor
+    low: float  # this and the next: the interval of `ratio`
+    high: float
     tps: float
+
+    @property
+    def interval(self) -> Interval:
+        """The ratio with its interval."""
+        return Interval(estimate=self.ratio, low=self.low, high=self.high)
 
 
 class ChangePoint(Value):

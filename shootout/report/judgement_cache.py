@@ -271,5 +271,6 @@ def _slim(cell: CellComparison) -> CellComparison:
     plain = not cell.judged or (cell.verdict is not Verdict.REGRESSED and cell.judged[0].metric == THROUGHPUT)
     return structs.replace(
         cell, figures=figures, judged=() if plain else cell.judged,
-        per_start=(), warnings=(), metrics=(), statements=(), causes=(),
+        per_start=cell.per_start if cell.verdict is Verdict.INCONCLUSIVE else (),  # headlines count them
+        warnings=(), metrics=(), statements=(), causes=(),
     )  # fmt: skip

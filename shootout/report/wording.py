@@ -49,6 +49,7 @@ MEANINGS = {
     "The cell's page quotes the error.",
     Verdict.UNJUDGED: "Nothing to compare with. The base itself is always unjudged.",
 }
+LEANINGS = {"slower": "▽", "faster": "△"}  # of inconclusive cells: hollow, for unproven
 DEFAULTS_SHOWN = 5  # names of settings in a sentence
 OUTCOME_SYMBOLS = {Outcome.HOLDS: "✓", Outcome.FAILS: "✗", Outcome.INCONCLUSIVE: "?"}
 WORST_FIRST = (
@@ -144,7 +145,11 @@ def signed(value: float) -> str:
 
 def verdict(cell: CellComparison) -> str:
     mark = " (acknowledged)" if cell.acknowledged else ""
-    return f"{SYMBOLS[cell.verdict]} {reading(cell)}{mark}"
+    return f"{symbol(cell)} {reading(cell)}{mark}"
+
+
+def symbol(cell: CellComparison) -> str:
+    return LEANINGS[cell.leaning] if cell.leaning else SYMBOLS[cell.verdict]
 
 
 def reading(cell: CellComparison) -> str:
@@ -161,19 +166,26 @@ def p_value(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
+@lru_cache(1024)  # all history pages list the same runs
 def moment(iso: str) -> str:
     """An ISO time in readable form, to the minute; any other text unchanged."""
-    try:
-        return f"{datetime.fromisoformat(iso):%-d %B %Y, %H:%M} UTC"
-    except ValueError:
-        return iso
+    return _formatted(iso, "%-d %B %Y, %H:%M UTC")
 
 
-@lru_cache(1024)  # all history pages list the same runs
+@lru_cache(1024)
 def day(iso: str) -> str:
     """The day of an ISO time; any other text unchanged."""
+    return _formatted(iso, "%-d %b %Y")
+
+
+def hour(iso: str) -> str:
+    """The time of day of an ISO time, to the minute; any other text unchanged."""
+    return _formatted(iso, "%H:%M")
+
+
+def _formatted(iso: str, form: str) -> str:
     try:
-        return f"{datetime.fromisoformat(iso):%-d %b %Y}"
+        return f"{datetime.fromisoformat(iso):{form}}"
     except ValueError:
         return iso
 
@@ -185,6 +197,11 @@ def duration(seconds: float) -> str:
     if hours:
         return f"{hours} h {minutes} min"
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def comment(text: str) -> str:
+    """A server's version_comment; NONE instead of MariaDB's request for stars on GitHub."""
+    return NONE if "://" in text else text
 
 
 def memory(size: int) -> str:
@@ -256,14 +273,14 @@ def _places(interval: Interval, scale: float) -> int | None:
 
 @dataclass(frozen=True)
 class Headline:
-    """The result for one head: a claim, and the figure that supports it."""
+    """The result for one head, or for all of a run: a claim, and the figures that support it."""
 
     claim: str
-    detail: str
+    details: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
-        return f"{self.claim}: {self.detail}" if self.detail else self.claim
+        return f"{self.claim}: {'; '.join(self.details)}" if self.details else self.claim
 
 
 def conditions(header: RunHeader, workload: str | None = None) -> str:
@@ -431,71 +448,51 @@ def worsening(metric: str, ratio: float) -> float:
     return 1 - ratio if metric == THROUGHPUT else ratio - 1
 
 
-def overall(comparison: Comparison) -> Headline:
-    """One headline for all heads of a run."""
-    if len(found := heads(comparison)) < 2:
-        return headlines(comparison)[0]
-    return _headline([c for c in comparison.cells if c.cell.server in found], comparison)
-
-
 def headlines(comparison: Comparison) -> tuple[Headline, ...]:
     """One headline for each head; a single one for a run without comparisons."""
     found = heads(comparison)
     if not found:
         servers = ", ".join(server.label for server in comparison.header.servers)
-        return (Headline(claim=f"{servers} was measured alone", detail="nothing to compare it with"),)
+        return (Headline(f"{servers} was measured alone", ("nothing to compare it with",)),)
     return tuple(
-        _headline([c for c in comparison.cells if c.cell.server == head], comparison) for head in found
+        Headline(claim, (detail,))
+        for head in found
+        for claim, detail in [_headline([c for c in comparison.cells if c.cell.server == head], comparison)]
     )
 
 
-def _headline(cells: Sequence[CellComparison], comparison: Comparison) -> Headline:
-    """The result of these cells, which belong to one head or several."""
+def _headline(cells: Sequence[CellComparison], comparison: Comparison) -> tuple[str, str]:
+    """What a head's cells show: a claim and its detail."""
     (base, _), *_ = Counter(c.base.server for c in cells if c.cell != c.base).most_common(1)
-    head, *more = dict.fromkeys(c.cell.server for c in cells)
-    servers = f"{len(more) + 1} servers"
+    head = cells[0].cell.server
     total = counted(len(cells), "cell")
     by_verdict = {verdict: [c for c in cells if c.verdict is verdict] for verdict in Verdict}
     slower, faster = worst_first(by_verdict[Verdict.REGRESSED]), worst_first(by_verdict[Verdict.IMPROVED])
     equal, failed = len(by_verdict[Verdict.EQUIVALENT]), len(by_verdict[Verdict.FAILED])
     lost = f"; {counted(failed, 'cell')} failed" if failed else ""
     if changed := slower or faster:
-        worse, better = ("slower", "faster") if all(map(_is_speed, changed)) else ("worse", "better")
-        count = len({c.cell.server for c in changed})
-        are = "is" if count == 1 else "are"
-        subject = f"{count} of {servers} {are}" if more else f"{head} is"
-        claim = f"{subject} {worse if slower else better} than {base} in {len(changed)} of {total}"
-        best = f"best {_place(faster[-1], named=bool(more))}" if faster else ""
+        worse, better = ("slower", "faster") if all(map(is_speed, changed)) else ("worse", "better")
+        claim = f"{head} is {worse if slower else better} than {base} in {len(changed)} of {total}"
+        best = f"best {_place(faster[-1])}" if faster else ""
         if not slower:
-            return Headline(claim=claim, detail=f"{best}; {worse} in none{lost}")
-        gained = "faster" if all(map(_is_speed, faster)) else "better"
+            return claim, f"{best}; {worse} in none{lost}"
+        gained = "faster" if all(map(is_speed, faster)) else "better"
         also = f"; {gained} in {len(faster)}, {best}" if faster else ""
-        return Headline(claim=claim, detail=f"worst {_place(slower[0], named=bool(more))}{also}{lost}")
+        return claim, f"worst {_place(slower[0])}{also}{lost}"
     if equal == len(cells):
-        subject = f"All {servers} are" if more else f"{head} is"
         everywhere = "its only cell" if equal == 1 else f"all {total}"
-        margin = share(comparison.policy.margin)
-        return Headline(claim=f"{subject} as fast as {base} in {everywhere}", detail=f"within ±{margin}")
+        return f"{head} is as fast as {base} in {everywhere}", f"within ±{share(comparison.policy.margin)}"
     if all(c.verdict is Verdict.UNJUDGED and c.figures is None for c in cells):
-        subject = f"None of the {servers} was" if more else f"{head} was not"
-        return Headline(claim=f"{subject} measured", detail=cells[0].reason)
+        return f"{head} was not measured", cells[0].reason
     if failed == len(cells):
-        subject = f"None of the {servers} could" if more else f"{head} could not"
-        return Headline(claim=f"{subject} be measured", detail=f"{failed} of {total} failed")
+        return f"{head} could not be measured", f"{failed} of {total} failed"
     counts = _counts(by_verdict, total)
-    both = f"{base} and the other {servers}" if more else f"{head} and {base}"
-    leaning = [c for c in cells if c.leaning is not None]
-    if leaning:
-        sides = " and ".join(
-            f"{side} in {sum(c.leaning == side for c in leaning)}"
-            for side in ("slower", "faster")
-            if any(c.leaning == side for c in leaning)
-        )
-        subject = f"Some of {servers} are" if more else f"{head} is"
-        return Headline(claim=f"{subject} likely {sides} of {total} than {base}, unproven", detail=counts)
+    sides = [(side, sum(c.leaning == side for c in cells)) for side in ("slower", "faster")]
+    if likely := " and ".join(f"{side} in {count}" for side, count in sides if count):
+        return f"{head} is likely {likely} of {total} than {base}, unproven", counts
     if all(c.verdict is Verdict.INCONCLUSIVE and len(c.per_start) < 2 for c in cells):
-        return Headline(claim=f"No verdict on {both}: too few starts", detail=counts)
-    return Headline(claim=f"No significant difference between {both}", detail=counts)
+        return f"No verdict on {head} and {base}: too few starts", counts
+    return f"No significant difference between {head} and {base}", counts
 
 
 def _counts(by_verdict: Mapping[Verdict, Sequence[CellComparison]], total: str) -> str:
@@ -504,7 +501,7 @@ def _counts(by_verdict: Mapping[Verdict, Sequence[CellComparison]], total: str) 
     return ", ".join([f"{len(cells)} of {total} {worst}", *(f"{len(cells)} {v}" for v, cells in others)])
 
 
-def _is_speed(c: CellComparison) -> bool:
+def is_speed(c: CellComparison) -> bool:
     """Whether throughput or a latency decided the verdict."""
     found = decisive(c)
     return found is None or found[0] == THROUGHPUT or found[0].startswith("latency")
@@ -525,9 +522,8 @@ def decided_range(c: CellComparison) -> str:
     return change_range(found[1]) if found else ""
 
 
-def _place(c: CellComparison, *, named: bool = False) -> str:
-    server = f"{c.cell.server}, " if named else ""
-    return f"{decided_change(c)} ({server}{c.cell.workload}, {threads(c.cell.threads)})"
+def _place(c: CellComparison) -> str:
+    return f"{decided_change(c)} ({c.cell.workload}, {threads(c.cell.threads)})"
 
 
 def factor(ratio: Interval) -> str:
@@ -564,7 +560,11 @@ def sentence(c: CellComparison, policy: Policy) -> str:
             Verdict.IMPROVED: f"{size} more transactions per second than {base}",
             Verdict.EQUIVALENT: f"As fast as {base}, within ±{margin}",
         }
-        undecided = f"Inconclusive: the difference from {base} may be anywhere from {change_range(ratio)}"
+        undecided = (
+            f"Likely {c.leaning} than {base}, {change_range(ratio)}, but unproven"
+            if c.leaning
+            else f"Inconclusive: the difference from {base} may be anywhere from {change_range(ratio)}"
+        )
     else:
         title = metrics.TITLES[metric]
         titled = title[0].upper() + title[1:]

@@ -13,7 +13,7 @@ from shootout.analysis import compare
 from shootout.document import journal
 from shootout.model.verdict import Interval
 from shootout.paths import ROOT
-from shootout.report import judgement_cache, wording
+from shootout.report import families, judgement_cache, wording
 from shootout.report.judgement_cache import Whole
 
 pytestmark = pytest.mark.slow
@@ -68,7 +68,7 @@ def test_what_the_readme_shows_is_what_a_recorded_run_says(results: Path, demo: 
     assert demo.is_dir()
     readme = (ROOT / "README.md").read_text("utf-8")
     (shown,) = re.findall(r"^ {4}(mysql-8\.0\.12 is slower than .*), …$", readme, flags=re.MULTILINE)
-    said = [wording.overall(judgement_cache.run(path).comparison).text for path in journal.find(results)]
+    said = [families.overall(judgement_cache.run(path).comparison).text for path in journal.find(results)]
     assert [each for each in said if each.replace(numbers.SPACE, " ").startswith(shown)], said
 
 

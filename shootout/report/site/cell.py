@@ -9,8 +9,9 @@ from functools import cached_property
 from itertools import islice, zip_longest
 
 from shootout._engine import Histogram
-from shootout.analysis import metrics
+from shootout.analysis import metrics, odd
 from shootout.analysis.histograms import merged
+from shootout.measure.rounds import STEADY_TOLERANCE
 from shootout.model.plan import Cell
 from shootout.model.run import Samples, SettingRecord
 from shootout.model.verdict import CellComparison, CellFigures, Latency, MetricComparison
@@ -20,7 +21,7 @@ from shootout.report.site.charts import Chart, Series
 from shootout.report.site.downloads import about
 from shootout.report.site.names import cell_stem
 from shootout.report.site.page import Page
-from shootout.report.site.run import MACHINE, CellSet, Run, WarningEntry
+from shootout.report.site.run import CellSet, Run, WarningEntry
 from shootout.report.site.server import compared_settings
 from shootout.report.site.why import Why
 
@@ -113,12 +114,13 @@ class CellPage(Page):
         )
 
     @property
-    def metrics(self) -> Iterator[tuple[str, str, float, MetricComparison]]:
-        """Title and display unit of each compared metric, the factor to that unit, and the change."""
+    def metrics(self) -> Iterator[tuple[str, str, float, MetricComparison, bool]]:
+        """Of each compared metric: title, display unit, factor to it, change, and whether the base is odd."""
         for each in self.comparison.metrics:
             metric = metrics.BY_NAME[each.name]
             unit, factor = ("µs", 1e6) if each.name == "server_cpu" else DISPLAY_UNITS[metric.unit]
-            yield metric.title, unit, factor, each
+            bases = {c.cell.threads: m.base for c in self.siblings for m in c.metrics if m.name == each.name}
+            yield metric.title, unit, factor, each, self.cell.threads in odd.among(bases)
 
     @cached_property
     def latency(self) -> tuple[Row, ...]:
@@ -168,12 +170,12 @@ class CellPage(Page):
 
     @cached_property
     def warnings(self) -> tuple[WarningEntry, ...]:
-        """All warnings that apply to this cell."""
-        servers = dict.fromkeys((self.cell.server, self.comparison.base.server))
+        """All warnings about this cell and its servers."""
+        servers = (self.cell.server, self.comparison.base.server)
         own = [warning for warning in self.comparison.warnings if warning not in self.run.server_warnings]
         return (
             *(WarningEntry(about="this cell", warning=warning) for warning in own),
-            *(entry for entry in self.run.shared_warnings if entry.about in (*servers, MACHINE)),
+            *(entry for entry in self.run.shared_warnings if entry.about in servers),
         )
 
     @property
@@ -191,6 +193,13 @@ class CellPage(Page):
         return tuple(
             self.run.cells[cell] for cell in self.run.block(self.cell).cells if cell in self.run.cells
         )
+
+    @staticmethod
+    def settled(samples: Samples) -> str:
+        """How a warm-up ended."""
+        if not samples.steady:
+            return "not steady"
+        return "steady" if abs(samples.drift) <= STEADY_TOLERANCE else "within noise"
 
     @property
     def command(self) -> str:

@@ -116,6 +116,7 @@ class Line:
     series: Series
     points: tuple[Point, ...]
     intervals: tuple[tuple[float, float], ...] = ()  # one per point, drawn as a band around the line
+    whiskers: bool = False  # intervals are drawn as lines through the points instead
     peak: bool = False  # whether a ring marks the highest point
     marked: bool = True  # whether points have the series' symbol
     dots: float = 0.0  # diameter of a dot at each point, pixels
@@ -275,25 +276,43 @@ def _over_threads(lines: Sequence[Line], counts: Sequence[int], y: Axis) -> Char
 
 
 def through_servers(
-    cells: Sequence[CellComparison], servers: Sequence[str], series: Mapping[int, Series]
+    cells: Sequence[CellComparison], families: Mapping[str, str], series: Mapping[int, Series]
 ) -> Chart:
-    """Change in throughput from server to server, the base first; one line per number of threads."""
-    places = {label: place for place, label in enumerate(servers)}
+    """Change in throughput from server to server of a family, the base first; one line per number of threads.
+
+    `families`: each server's, in the order of the axis. Servers of different families are not joined.
+    """
+    servers = tuple(families)
     lines = []
     for threads, one in series.items():
-        changes = {places[c.cell.server]: c.ratio for c in cells if c.cell.threads == threads and c.ratio}
+        changes = {
+            c.cell.server: 100 * (c.ratio.estimate - 1)
+            for c in cells
+            if c.cell.threads == threads and c.ratio
+        }
         if changes:
-            points = [(place, 100 * (changes[place].estimate - 1)) for place in sorted(changes)]
-            lines.append(Line(one, ((0, 0.0), *points)))
+            lines.append(Line(one, by_family({servers[0]: 0.0} | changes, families)))
     return Chart(
         Axis(
-            ticks=tuple((float(place), label) for label, place in places.items()),
+            ticks=tuple((float(place), label) for place, label in enumerate(servers)),
             ends=(-0.25, len(servers) - 0.75),
         ),
         Axis(title="change, %"),
         tuple(lines),
         readouts=readouts(lines, lambda place: servers[int(place)][:NAME_MAX], _percent),
     )
+
+
+def by_family(values: Mapping[str, float], families: Mapping[str, str]) -> tuple[Point, ...]:
+    """Each server's value at its place among `families`, interrupted where the family changes."""
+    points: list[Point] = []
+    before = ""
+    for place, (server, family) in enumerate(families.items()):
+        if server in values:
+            points += [(place, None)] if points and family != before else []
+            points.append((place, values[server]))
+            before = family
+    return tuple(points)
 
 
 def per_start(comparison: CellComparison, policy: Policy, series: Series) -> Chart | None:
@@ -312,7 +331,7 @@ def per_start(comparison: CellComparison, policy: Policy, series: Series) -> Cha
             ticks=tuple((float(start), str(start)) for start in starts),
             ends=(0.5, max(len(starts), 1) + 0.5),
         ),
-        Axis(title="change, %", ends=_padded([low, high, margin, -margin, *changes])),
+        Axis(title="change, %", ends=padded([low, high, margin, -margin, *changes])),
         (line,),
         rules=(
             Rule(estimate, series.color, vertical=False, width=2),
@@ -402,7 +421,7 @@ def throughputs(sample: Samples) -> tuple[float | None, ...]:
     return tuple(transactions / window_s if window_s else None for transactions, window_s in rounds)
 
 
-def _padded(values: Sequence[float]) -> tuple[float, float]:
+def padded(values: Sequence[float]) -> tuple[float, float]:
     low, high = min(values), max(values)
     padding = 0.08 * (high - low)
     return low - padding, high + padding

@@ -17,7 +17,8 @@ from shootout.report import wording
 File = tuple[str, str | bytes]  # path in the site, content
 
 CELL_COLUMNS = (
-    "run", "started", "runner", "workload", "dataset", "threads", "server", "base", "verdict", "acknowledged",
+    "run", "started", "runner", "workload", "dataset", "threads", "server", "base", "verdict", "leaning",
+    "acknowledged",
     "metric", "ratio", "ratio_low", "ratio_high", "p_value", "tps", "tps_low", "tps_high", "base_tps",
     "latency_p50_s", "latency_p95_s", "latency_p99_s", "server_cpu_s", "starts", "rounds", "reason",
 )  # fmt: skip
@@ -85,7 +86,8 @@ def cell_row(
     judged = c.judged[0].ratio if c.judged else c.ratio
     return (
         header.run, header.started, header.part(c.cell).runner.fingerprint, c.cell.workload, c.cell.dataset,
-        c.cell.threads, c.cell.server, c.base.server, c.verdict.value, c.acknowledged is not None,
+        c.cell.threads, c.cell.server, c.base.server, c.verdict.value, c.leaning or "",
+        c.acknowledged is not None,
         c.judged[0].metric if c.judged else "",
         *((judged.estimate, judged.low, judged.high) if judged else (None,) * 3),
         c.p_value,

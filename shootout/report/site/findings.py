@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from shootout.analysis import metrics
 from shootout.model.history import ChangePoint
 from shootout.model.verdict import CellComparison, Verdict
-from shootout.report import wording
+from shootout.report import families, wording
 from shootout.report.site.run import Run
 
 LISTED_MAX = 12  # findings of each kind; the page of all cells lists every one
@@ -55,14 +54,19 @@ class Finding:
         large.sort(key=lambda each: -abs(each[1].estimate - 1))
         return tuple(f"{title} {wording.change(ratio)}" for title, ratio in large[:OTHER_CHANGES_MAX])
 
+
+@dataclass(frozen=True)
+class Group:
+    """A server's cells with one verdict, the largest change first, acknowledged ones last."""
+
+    server: str
+    verdict: Verdict
+    found: tuple[Finding, ...]
+
     @property
-    def smallest_change(self) -> float:
-        """The smallest likely change as a share of the base: the end of the interval nearest to zero."""
-        found = wording.decisive(self.comparison)
-        if found is None:
-            return 0.0
-        metric, ratio = found
-        return min(abs(wording.worsening(metric, end)) for end in (ratio.low, ratio.high))
+    def size(self) -> str:
+        """The range of their changes, `+42 to +61 %`."""
+        return families.size([each.comparison for each in self.found], self.verdict)
 
 
 @dataclass(frozen=True)
@@ -79,15 +83,13 @@ class Findings:
     run: Run
 
     @cached_property
-    def regressed(self) -> tuple[Finding, ...]:
-        """Unacknowledged ones first, each group by smallest likely change, descending."""
-        found = sorted(self._of(Verdict.REGRESSED), key=lambda each: -each.smallest_change)
-        return tuple(sorted(found, key=lambda each: each.comparison.acknowledged is not None))
-
-    @cached_property
-    def improved(self) -> tuple[Finding, ...]:
-        """By smallest likely change, descending."""
-        return tuple(sorted(self._of(Verdict.IMPROVED), key=lambda each: -each.smallest_change))
+    def groups(self) -> tuple[Group, ...]:
+        """Regressions first, each kind by the largest change, descending."""
+        return tuple(
+            Group(server, verdict, tuple(Finding(self.run, c) for c in cells))
+            for verdict in (Verdict.REGRESSED, Verdict.IMPROVED)
+            for server, cells in self._by_server(verdict).items()
+        )
 
     @cached_property
     def failures(self) -> tuple[Failure, ...]:
@@ -98,5 +100,15 @@ class Findings:
                 found.setdefault((c.cell.server, reason), []).append(c)
         return tuple(Failure(*of, tuple(cells)) for of, cells in found.items())
 
-    def _of(self, verdict: Verdict) -> Iterator[Finding]:
-        return (Finding(self.run, c) for c in self.run.judged if c.verdict is verdict)
+    def _by_server(self, verdict: Verdict) -> dict[str, list[CellComparison]]:
+        cells = [c for c in self.run.judged if c.verdict is verdict]
+        cells.sort(key=lambda c: (c.acknowledged is not None, -_size(c)))
+        found: dict[str, list[CellComparison]] = {}
+        for c in cells:
+            found.setdefault(c.cell.server, []).append(c)
+        return found
+
+
+def _size(c: CellComparison) -> float:
+    decisive = wording.decisive(c)
+    return abs(wording.worsening(decisive[0], decisive[1].estimate)) if decisive else 0.0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import msgspec
 
@@ -12,20 +14,22 @@ from shootout.analysis import acknowledgements
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries
 from shootout.model.verdict import Acknowledgement
 from shootout.report import wording
-from shootout.report.site.charts import Axis, Chart, Line, Rule, Series, readouts
+from shootout.report.site.charts import Axis, Chart, Line, Point, Rule, Series, padded, readouts
 from shootout.report.site.downloads import LINE_END, File, lines
 from shootout.report.site.names import history_page
 from shootout.report.site.page import Page, Render
 
 HISTORY_COLUMNS = (
-    "runner", "workload", "dataset", "threads", "server", "anchor", "run", "started", "ratio", "tps",
+    "runner", "workload", "dataset", "threads", "server", "anchor", "run", "started", "ratio",
+    "ratio_low", "ratio_high", "tps",
 )  # fmt: skip
 CHANGE_COLUMNS = (
     "runner", "workload", "dataset", "threads", "server", "anchor", "last_good", "first_bad", "started",
     "before", "after", "confirmed", "acknowledged", "page",
 )  # fmt: skip
 CHANGES_MAX = 200  # changes on the page, the newest
-MARKED_MAX = 60  # runs; in charts of more, markers would overlap
+MARKED_MAX = 60  # runs; in charts of more, markers and whiskers would overlap
+TICKS = 6
 SPARK_POINTS = 40
 SPARK_SIZE = (96, 24)  # CSS pixels
 
@@ -143,7 +147,7 @@ class SeriesPage(Page):
         for each in self.series:
             key = (each.runner, each.workload, each.dataset, each.threads, each.server, each.anchor)
             (start,) = lines([key])
-            points = lines([(point.run, point.started, point.ratio, point.tps) for point in each.points])
+            points = lines([msgspec.structs.astuple(point) for point in each.points])
             text += [f"{start.removesuffix(LINE_END)},{line}" for line in points]
         stem = self.path.removesuffix(".html")
         yield f"{stem}.json", msgspec.json.encode(self.series)
@@ -198,8 +202,12 @@ class HistoryPage(Page):
         return self.changes[:CHANGES_MAX]
 
     @property
-    def servers(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(each.server for page in self.pages for each in page.series))
+    def newest(self) -> Iterator[tuple[SeriesPage, HistorySeries, int, int]]:
+        """Each server's series with most threads, and its changes for the worse and the better."""
+        for page in self.pages:
+            for server, series in page.most_threads.items():
+                found = [change.worse for change in page.changes if change.series.server == server]
+                yield page, series, sum(found), len(found) - sum(found)
 
     @property
     def value(self) -> object:
@@ -226,30 +234,66 @@ def spark(series: HistorySeries) -> str:
 
 
 def chart(series: Sequence[HistorySeries], styles: Sequence[Series], found: Sequence[Change]) -> Chart:
-    """Series of one number of threads over time, as percentage changes against the anchor."""
+    """Series of one number of threads over time, as changes against the anchor, with their levels."""
     runs = sorted({(point.run, point.started) for each in series for point in each.points})
     place = {run: number for number, (run, _) in enumerate(runs)}
-    days = [wording.day(started) for _, started in runs]
+    few = len(runs) <= MARKED_MAX
     lines = tuple(
         Line(
             style,
-            tuple((place[point.run], round((point.ratio - 1) * 100, 3)) for point in each.points),
-            marked=len(runs) <= MARKED_MAX,
+            tuple((place[point.run], _percent(point.ratio)) for point in each.points),
+            intervals=tuple((_percent(point.low), _percent(point.high)) for point in each.points),
+            whiskers=few,
+            marked=few,
             width=1.75,
         )
         for each, style in zip(series, styles, strict=True)
     )
+    levels = tuple(
+        Line(replace(style, label=""), _levels(each, place), marked=False, dashed=False, opacity=0.5)
+        for each, style in zip(series, styles, strict=True)
+    )
     marks = {(place[each.point.first_bad], each.acknowledged is not None): each.kind for each in found}
+    ends = [0.0, *(end for line in lines for interval in line.intervals for end in interval)]
     return Chart(
-        Axis(
-            ticks=tuple((at, days[at]) for at in range(0, len(runs), max(1, len(runs) // 6))),
-            ends=(-0.5, max(len(runs) - 0.5, 0.5)),
+        Axis(ticks=_ticks([started for _, started in runs]), ends=(-0.5, len(runs) - 0.5)),
+        Axis(title="change against the anchor, %", ends=padded(ends)),
+        (*levels, *lines),
+        rules=(
+            Rule(0, "--ink-soft", vertical=False, width=1.25),
+            *(
+                Rule(at - 0.5, f"--{kind}", width=1.5, dotted=known)
+                for (at, known), kind in sorted(marks.items())
+            ),
         ),
-        Axis(title="change against the anchor, %"),
-        lines,
-        rules=tuple(
-            Rule(at - 0.5, f"--{kind}", width=1.5, dotted=known)
-            for (at, known), kind in sorted(marks.items())
+        readouts=readouts(
+            lines,
+            lambda at: wording.moment(runs[int(at)][1]),
+            lambda change: wording.percent(1 + change / 100),
         ),
-        readouts=readouts(lines, lambda at: days[int(at)], lambda change: wording.percent(1 + change / 100)),
+    )
+
+
+def _percent(ratio: float) -> float:
+    return round((ratio - 1) * 100, 3)
+
+
+def _levels(series: HistorySeries, place: Mapping[str, int]) -> tuple[Point, ...]:
+    """A horizontal line at the median of the runs between two changes."""
+    runs = [point.run for point in series.points]
+    edges = [0, *(runs.index(change.first_bad) for change in series.changes), len(runs)]
+    found: list[Point] = []
+    for first, end in pairwise(edges):
+        level = _percent(statistics.median(point.ratio for point in series.points[first:end]))
+        found += [(place[runs[first]] - 0.4, level), (place[runs[end - 1]] + 0.4, level), (0, None)]
+    return tuple(found)
+
+
+def _ticks(started: Sequence[str]) -> tuple[tuple[float, str], ...]:
+    """The day of some runs, or the time of those on the same day as the one before."""
+    places = range(0, len(started), max(1, len(started) // TICKS))
+    days = [wording.day(started[at]) for at in places]
+    return tuple(
+        (float(at), day if day != before else wording.hour(started[at]))
+        for at, day, before in zip(places, days, ["", *days], strict=False)
     )

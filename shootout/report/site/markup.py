@@ -58,7 +58,7 @@ def neighbours(
         if each.cell == here:
             made.append(f'<b aria-current="page">{name}</b>')
         else:
-            sign = f'<span aria-hidden="true">{wording.SYMBOLS[each.verdict]}</span>'
+            sign = f'<span aria-hidden="true">{wording.symbol(each)}</span>'
             made.append(f'<a href="{href(root, run, each.cell)}">{name} {sign}</a>')
     return Markup("".join(made))
 
@@ -77,8 +77,8 @@ def history(runs: Sequence[tuple[HistoryPoint, Iterable[HistoryPoint | None]]]) 
     """One row per run, newest first, with each cell's percentage change against the anchor."""
     made = []
     for place, (run, points) in zip(range(len(runs), 0, -1), runs, strict=True):
-        day = escape(wording.visible(wording.day(run.started)))
-        made.append(f'<tr><th scope="row" data-value="{place}">{day}</th>')
+        moment = escape(wording.visible(wording.moment(run.started)))
+        made.append(f'<tr><th scope="row" data-value="{place}">{moment}</th>')
         made += [NO_POINT if point is None else _point(point.ratio) for point in points]
         made.append("</tr>\n")
     return Markup("".join(made))

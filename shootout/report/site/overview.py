@@ -30,6 +30,14 @@ class OverviewPage(CellsPage):
     def findings(self) -> Findings:
         return Findings(self.run)
 
+    @cached_property
+    def open(self) -> tuple[Run, ...]:
+        """The newest run of each other profile, if it has regressions that nobody has acknowledged."""
+        newest: dict[str, Run] = {}
+        for run in self.runs:
+            newest.setdefault(run.document.header.profile_name, run)
+        return tuple(run for run in newest.values() if run.id != self.run.id and run.open_regressions)
+
 
 @dataclass(frozen=True)
 class FrontPage(OverviewPage):

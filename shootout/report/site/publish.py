@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 
@@ -157,9 +157,9 @@ class _Site:
 
     # --- values that several pages share ----------------------------------------------------------
 
-    @property
+    @cached_property
     def _render(self) -> Render:
-        return renderer()
+        return partial(renderer(), counted=bool(self.counted))
 
     @cached_property
     def _detailed(self) -> frozenset[str]:

@@ -52,10 +52,13 @@ def renderer() -> Render:
         "cause": wording.cause,
         "causes_title": wording.causes_title,
         "reading": wording.reading,
+        "symbol": wording.symbol,
+        "tone": _tone,
         "setting_differences": wording.setting_differences,
         "setup": wording.setup,
         "change": wording.change,
         "change_range": wording.change_range,
+        "comment": wording.comment,
         "conditions": wording.conditions,
         "cpu_us": wording.cpu_us,
         "dataset": wording.dataset,
@@ -97,11 +100,13 @@ def renderer() -> Render:
         "ERRORS": ERRORS,
         "Finding": findings.Finding,
         "FLAME_LEGEND": flame.LEGEND,
+        "LEANINGS": wording.LEANINGS,
         "LISTED_MAX": findings.LISTED_MAX,
         "SAME_SETTINGS": settings.GROUPS[-1],
         "SPACE": numbers.SPACE,
         "SYMBOLS": wording.SYMBOLS,
         "compared_rows": markup.compared,
+        "counted": False,  # whether the site has pages of counted work
         "delta": markup.delta,
         "href": markup.href,
         "neighbours": markup.neighbours,
@@ -136,6 +141,11 @@ def _json(value: object) -> str:
 
 def _escaped(found: re.Match[str]) -> str:
     return json.dumps(found[0])[1:-1]
+
+
+def _tone(c: CellComparison) -> str:
+    """The class of style.css that gives a cell's reading its colours."""
+    return f"likely-{c.leaning}" if c.leaning else c.verdict
 
 
 def _strength(c: CellComparison) -> int:

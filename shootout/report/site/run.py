@@ -16,7 +16,7 @@ from shootout.model.plan import THROUGHPUT, Block, Cell, Dataset
 from shootout.model.run import FailureRecord, RunDocument, Runner, Samples, ServerRecord, Warning
 from shootout.model.value import DatasetKind
 from shootout.model.verdict import CellComparison, Comparison, Interval, ScalingLaw, Verdict
-from shootout.report import wording
+from shootout.report import families, wording
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import charts, names
 from shootout.report.site.charts import RatioAxis, Series
@@ -61,7 +61,7 @@ class Run:
     @cached_property
     def headline(self) -> wording.Headline:
         """Its result over all heads."""
-        return wording.overall(self.comparison)
+        return families.overall(self.comparison)
 
     @cached_property
     def headlines(self) -> tuple[wording.Headline, ...]:
@@ -95,6 +95,11 @@ class Run:
     @cached_property
     def verdicts(self) -> dict[Verdict, int]:
         return tally(self.judged)
+
+    @cached_property
+    def open_regressions(self) -> int:
+        """The number of regressions that nobody has acknowledged."""
+        return sum(c.verdict is Verdict.REGRESSED and c.acknowledged is None for c in self.judged)
 
     @cached_property
     def threads(self) -> tuple[int, ...]:

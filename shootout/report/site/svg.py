@@ -145,7 +145,7 @@ class Drawing:
     def _line(self, line: Line) -> Iterator[str]:
         pieces = self._pieces(line)
         color = line.series.color
-        if len(line.intervals) > 1:
+        if len(line.intervals) > 1 and not line.whiskers:
             low, high = (
                 [
                     (x, _down(self.y(ends[side])))
@@ -155,9 +155,10 @@ class Drawing:
             )
             yield f'<path d="{_path([*high, *low[::-1]])}z" style="fill:{_faint(color, line.band_opacity)}"/>'
         elif line.intervals:
-            ((low_, high_),) = line.intervals
-            x = UNIT * self.x(line.points[0][0])
-            d = f"M{x:.1f} {_down(self.y(low_)):.1f}V{_down(self.y(high_)):.1f}"
+            d = "".join(
+                f"M{UNIT * self.x(x):.1f} {_down(self.y(ends[0])):.1f}V{_down(self.y(ends[1])):.1f}"
+                for (x, _), ends in zip(line.points, line.intervals, strict=True)
+            )
             yield f'<path d="{d}" style="stroke:{color_of(color)};stroke-width:1.5"/>'
         if line.filled:
             for piece in pieces:

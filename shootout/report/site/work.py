@@ -12,7 +12,7 @@ from shootout.model.verdict import Verdict
 from shootout.model.work import FRAME, WorkChange, WorkComparison
 from shootout.paths import file_stem
 from shootout.report import work
-from shootout.report.site.charts import NAME_MAX, Axis, Chart, Line, Series, readouts
+from shootout.report.site.charts import NAME_MAX, Axis, Chart, Line, Series, by_family, readouts
 from shootout.report.site.page import Page
 
 FOLDER = "work"
@@ -91,11 +91,13 @@ class WorkPage(Page):
 
         Without commits: they vary by so much more that the other lines would be flat.
         """
+        families = {server.label: server.family for server in self.comparison.document.servers}
         lines = []
         for number, row in enumerate(row for row in self.tables[workload] if row.kind != FRAME):
             ratios = {change.server: change.ratio.estimate for change in row.changes if change.ratio}
-            points = [(float(place), ratios.get(label)) for place, label in enumerate(self.servers)]
-            lines.append(Line(Series(row.kind, number), ((0.0, 1.0), *points[1:])))
+            ratios[self.servers[0]] = 1.0
+            points = by_family(ratios, families)
+            lines.append(Line(Series(row.kind, number), points))
         ticks = tuple((float(place), label) for place, label in enumerate(self.servers))
         chart = Chart(
             Axis(ticks=ticks, ends=(-0.25, len(self.servers) - 0.75)),
@@ -204,6 +206,6 @@ class WorkListPage(Page):
 
 
 def pages(counted: Iterable[WorkComparison]) -> tuple[Page, ...]:
-    """The pages of these counts, and their list."""
+    """The pages of these counts, and their list, if there are any."""
     every = tuple(map(WorkPage, counted))
-    return (*every, WorkListPage(every))
+    return (*every, WorkListPage(every)) if every else ()

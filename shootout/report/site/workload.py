@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from shootout.analysis import odd
+from shootout.model.plan import Cell
 from shootout.model.verdict import CellComparison, CellFigures, CurveComparison, Interval, ScalingLaw, Verdict
 from shootout.report import wording
 from shootout.report.site import charts
@@ -32,6 +34,18 @@ class Peak:
     tps: Interval
     threads: int
     law: ScalingLaw | None
+    counts: tuple[int, ...]  # of threads, measured
+
+    @property
+    def fit(self) -> str:
+        """What to think of the law's peak; empty if it is where the peak was measured."""
+        if self.law is None or self.law.peak_threads is None:
+            return ""
+        if not self.counts[0] <= self.law.peak_threads <= self.counts[-1]:
+            return "peak beyond the measured threads"
+        at = self.counts.index(self.threads)
+        near = self.counts[max(at - 1, 0)], self.counts[min(at + 1, len(self.counts) - 1)]
+        return "" if near[0] <= self.law.peak_threads <= near[1] else "misses the measured peak"
 
     @property
     def gain(self) -> float | None:
@@ -83,6 +97,7 @@ class WorkloadPage(CellsPage):
                     tps=best,
                     threads=at.cell.threads,
                     law=self.set.laws.get(label),
+                    counts=tuple(sorted(c.cell.threads for _, c in measured)),
                 )
             )
         return tuple(found)
@@ -100,7 +115,8 @@ class WorkloadPage(CellsPage):
         if len(self.set.heads) < 2:
             return None
         servers = (*(label for label in self.set.servers if label not in self.set.heads), *self.set.heads)
-        return charts.through_servers(self.set.cells, servers, self.by_threads)
+        families = {label: self.run.servers[label].family for label in servers}
+        return charts.through_servers(self.set.cells, families, self.by_threads)
 
     @property
     def curves(self) -> tuple[CurveComparison, ...]:
@@ -131,6 +147,17 @@ class WorkloadPage(CellsPage):
             found.append((label, of_threads, peaks))
         return tuple(found)
 
+    @cached_property
+    def odd(self) -> frozenset[tuple[str, Cell]]:
+        """Titles and cells of costs that are odd against the same server's at fewer and more threads."""
+        found: set[tuple[str, Cell]] = set()
+        for _, title, of in EFFICIENCY:
+            for label in self.set.servers:
+                cells = {c.cell.threads: c for c in self.measured if c.cell.server == label}
+                values = {n: value for n, c in cells.items() if c.figures and (value := of(c.figures))}
+                found |= {(title, cells[threads].cell) for threads in odd.among(values)}
+        return frozenset(found)
+
     @property
     def measured(self) -> tuple[CellComparison, ...]:
         order = {label: number for number, label in enumerate(self.set.servers)}
@@ -149,12 +176,14 @@ class WorkloadPage(CellsPage):
 
     @property
     def efficiency(self) -> tuple[SmallChart, ...]:
-        figures: tuple[tuple[str, str, Getter], ...] = (
-            ("server-cpu", "server CPU, µs / transaction", lambda f: scaled(f.server_cpu_s, 1e6)),
-            ("disk-written", "written, bytes / transaction", lambda f: f.counters.get("disk_written_bytes")),
-            ("switches", "context switches / transaction", lambda f: f.counters.get("context_switches")),
-        )
-        return tuple(small for each in figures if (small := self._small(*each)))
+        return tuple(small for each in EFFICIENCY if (small := self._small(*each)))
+
+    @property
+    def costs(self) -> Iterator[tuple[CellComparison, list[tuple[float | None, bool]]]]:
+        """Each measured cell's EFFICIENCY, and whether it is odd."""
+        for c in self.measured:
+            if c.figures:
+                yield c, [(of(c.figures), (title, c.cell) in self.odd) for _, title, of in EFFICIENCY]
 
     def _small(self, id: str, title: str, of: Getter, *, log: bool = False) -> SmallChart | None:
         series = tuple(self.run.series.values())
@@ -181,3 +210,10 @@ def written_kb_per_s(figures: CellFigures) -> float | None:
 
 def _latency_ms(field: str) -> Getter:
     return lambda figures: getattr(figures.latency, field) * KILO
+
+
+EFFICIENCY: tuple[tuple[str, str, Getter], ...] = (
+    ("server-cpu", "server CPU, µs / transaction", lambda f: scaled(f.server_cpu_s, 1e6)),
+    ("disk-written", "written, bytes / transaction", lambda f: f.counters.get("disk_written_bytes")),
+    ("switches", "context switches / transaction", lambda f: f.counters.get("context_switches")),
+)

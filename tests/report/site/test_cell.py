@@ -6,11 +6,14 @@ import re
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from shootout.analysis import compare
 from shootout.model.plan import Load
 from shootout.model.run import Samples
 from shootout.report import wording
+from shootout.report.site.cell import CellPage
+from shootout.report.site.run import Run
 from tests import builders
 from tests.report.site.pages import (
     Document,
@@ -125,3 +128,40 @@ def test_the_load_is_said_and_measured_again(tmp_path: Path) -> None:
     command = "--workloads {} --threads 1 --seed 20261120{} --protocol prepared --reconnect</code>"
     assert command.format("oltp_read_only", " --option range_size=10") in reads.read_text()
     assert command.format("&#39;my dir/oltp_point_select.toml&#39;", "") in points.read_text()
+
+
+def test_warnings_of_the_machine_stand_on_the_overview_only(built: Path) -> None:
+    words = "of CPU time was stolen"
+    cell = a_page(built, "oltp_read_write-t1-mysql-8").read_text("utf-8")
+    assert words not in cell
+    assert 'index.html#warnings">1 more about the machine' in cell
+    assert words in built.read_text("utf-8")
+
+
+def test_a_drift_that_noise_hides_is_not_called_steady() -> None:
+    steady = replace(builders.a_samples(), steady=True, drift=0.02)
+    ends = [replace(steady, drift=0.237), replace(steady, drift=-0.237), replace(steady, steady=False)]
+    assert [CellPage.settled(each) for each in (steady, *ends)] == [
+        "steady", "within noise", "within noise", "not steady",
+    ]  # fmt: skip
+
+
+def test_a_base_that_is_odd_is_marked() -> None:
+    document = builders.a_run(
+        builders.a_header(workloads=["oltp_read_write"], threads=[1, 8, 32]), failing=False
+    )
+    comparison = compare.compare(document)
+    cells = tuple(
+        replace(
+            c, metrics=tuple(replace(m, base=m.base * (9 if c.cell.threads == 8 else 1)) for m in c.metrics)
+        )
+        for c in comparison.cells
+    )
+    run = Run(document, replace(comparison, cells=cells))
+    odd = {
+        c.cell.threads: [name for name, *_, is_odd in CellPage(run, c).metrics if is_odd]
+        for c in cells
+        if c.cell.server == builders.HEAD
+    }
+    assert odd[1] == odd[32] == []
+    assert "fsyncs" in odd[8]

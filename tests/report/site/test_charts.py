@@ -52,10 +52,24 @@ def test_a_law_is_a_thin_line_through_its_throughputs() -> None:
 def test_the_line_through_servers_begins_at_the_base() -> None:
     cells = [c for c in builders.a_comparison().cells if c.cell.workload == "oltp_point_select"]
     series = {1: Series("1 thread", 1), 8: Series("8 threads", 2)}
-    chart = charts.through_servers(cells, [builders.BASE, "a < b", builders.HEAD], series)
+    families = {builders.BASE: "mysql", "a < b": "mysql", builders.HEAD: "mysql"}
+    chart = charts.through_servers(cells, families, series)
     assert [[x for x, _ in line.points] for line in chart.lines] == [[0, 2], [0, 2]]
     assert [y for _, y in chart.lines[0].points] == [0, pytest.approx(-24.2, abs=0.1)]
     assert [label for _, label in chart.x.ticks] == [builders.BASE, "a < b", builders.HEAD]
+
+
+def test_servers_of_different_families_are_not_joined() -> None:
+    families = {"a": "mysql", "b": "mysql", "c": "mariadb", "d": "mariadb", "e": "mysql"}
+    values = {"a": 0.0, "b": 1.0, "d": 3.0, "e": 4.0}
+    assert charts.by_family(values, families) == (
+        (0, 0.0),
+        (1, 1.0),
+        (3, None),
+        (3, 3.0),
+        (4, None),
+        (4, 4.0),
+    )
 
 
 def test_starts_lie_between_margin_and_interval() -> None:

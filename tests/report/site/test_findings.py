@@ -43,12 +43,12 @@ def test_what_changed_stands_first_with_all_that_is_known(tmp_path: Path) -> Non
     )
     run = Run(document, msgspec.structs.replace(comparison, cells=cells), {worst.cell: since})
     found = Findings(run)
-    assert [each.comparison.acknowledged is not None for each in found.regressed] == sorted(
-        each.comparison.acknowledged is not None for each in found.regressed
-    )
-    fresh = [each.smallest_change for each in found.regressed if not each.comparison.acknowledged]
-    assert fresh == sorted(fresh, reverse=True)
-    assert found.regressed[0].since == since
+    (group,) = found.groups
+    ratios = [(c.acknowledged is not None, c.ratio) for c in (each.comparison for each in group.found)]
+    assert [acknowledged for acknowledged, _ in ratios] == [False] * 4 + [True] * 2
+    fresh = [ratio.estimate for acknowledged, ratio in ratios if ratio and not acknowledged]
+    assert fresh == sorted(fresh)
+    assert group.found[0].since == since
     made = rendered(run)
     text = Document(made["index.html"]).text
     for words in (
@@ -59,3 +59,18 @@ def test_what_changed_stands_first_with_all_that_is_known(tmp_path: Path) -> Non
     ):  # fmt: skip
         assert words in text, words
     assert text.index("acknowledged by ann") > text.index("not acknowledged")
+
+
+def test_changes_are_grouped_by_server_and_sorted() -> None:
+    header = builders.a_header([builders.BASE, "a", "b"], ["oltp_point_select"], [1, 8, 32])
+    document = builders.a_run(header, failing=False)
+    run = Run(document, compare.compare(document))
+    groups = Findings(run).groups
+    assert [group.server for group in groups] == ["b", "a"]  # the slowest first
+    for group in groups:
+        ratios = [each.comparison.ratio.estimate for each in group.found if each.comparison.ratio]
+        assert ratios == sorted(ratios)
+        assert group.size.startswith("−")
+    text = rendered(run)["index.html"]
+    assert text.index('id="verdicts"') < text.index('id="changed"')
+    assert text.count("<summary>") == 2

@@ -6,13 +6,16 @@ from datetime import date
 from pathlib import Path
 
 import msgspec
+import pytest
 from msgspec.structs import replace
 
 from shootout.analysis import history
 from shootout.model.verdict import Acknowledgement
+from shootout.report import site
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import history as history_pages
-from tests.report.site.pages import csv_rows
+from shootout.report.site.charts import Series
+from tests.report.site.pages import Document, csv_rows
 from tests.report.site.weeks import REGRESSED_AT
 
 
@@ -44,6 +47,39 @@ def test_an_acknowledgement_that_is_over_or_too_small_marks_no_change(
     ):
         found = history_pages.changes(series, [changed], newest)
         assert sum(change.acknowledged is not None for change in found) == marked
+
+
+def test_a_history_is_drawn_with_intervals_levels_and_zero(weeks: list[JudgedRun]) -> None:
+    series = history.series(run.comparison for run in weeks)
+    (changed,) = [each for each in series if each.changes and each.threads == 1]
+    found = history_pages.changes([changed], [], weeks[-1].comparison.header.started)
+    chart = history_pages.chart([changed], [Series("a", 1)], found)
+    levels, line = chart.lines
+    assert line.whiskers
+    assert len(line.intervals) == len(weeks)
+    before, after = ([y for _, y in levels.points][at] for at in (0, 3))
+    assert before == pytest.approx(0, abs=0.5)
+    assert after == pytest.approx(-8, abs=0.5)
+    assert [rule.at for rule in chart.rules] == [0, REGRESSED_AT - 0.5]
+    assert chart.y.ends
+    assert chart.y.ends[1] > 0
+
+
+def test_runs_of_one_day_are_told_apart_by_their_time(weeks: list[JudgedRun]) -> None:
+    series = history.series(run.comparison for run in weeks)[0]
+    times = ("2026-11-21T20:19:00+00:00", "2026-11-21T20:24:00+00:00", "2026-11-22T02:41:00+00:00")
+    points = tuple(replace(point, started=at) for point, at in zip(series.points, times, strict=False))
+    chart = history_pages.chart([replace(series, points=points, changes=())], [Series("a", 1)], [])
+    assert [label for _, label in chart.x.ticks] == ["21 Nov 2026", "20:24", "22 Nov 2026"]
+    assert chart.readouts[1][1].startswith("21 November 2026, 20:24 UTC\n")
+
+
+def test_a_single_run_is_told_in_words(weeks: list[JudgedRun], tmp_path: Path) -> None:
+    index = site.build(weeks[:1], tmp_path)
+    (page,) = index.parent.glob("history/oltp_read_only*.html")
+    text = Document(page.read_text("utf-8")).text
+    assert "in the only run, of 3 January 2026, 02:41 UTC" in text
+    assert 'class="chart"' not in page.read_text("utf-8")
 
 
 def test_every_point_is_in_the_files_for_machines(weekly: Path, weeks: list[JudgedRun]) -> None:

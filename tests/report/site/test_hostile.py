@@ -210,7 +210,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_hostile_text_stays_text(hostile: Path) -> None:
     # The site's, of its history and runner, the run's, of workloads, servers, cells.
-    assert len(pages(hostile)) == 5 + 3 + 3 + 1 + 2 + 4
+    assert len(pages(hostile)) == 4 + 3 + 3 + 1 + 2 + 4
     for page in pages(hostile):
         text = page.read_text("utf-8")
         document = Document(text)

@@ -12,7 +12,7 @@ import pytest
 from shootout.analysis import acknowledgements, compare
 from shootout.model.plan import Policy
 from shootout.model.run import FailureRecord, RunDocument
-from shootout.model.verdict import Acknowledgement
+from shootout.model.verdict import Acknowledgement, Comparison, Verdict
 from shootout.report import site, wording
 from shootout.report.site.run import Run
 from tests import builders
@@ -20,6 +20,7 @@ from tests.report.site.pages import (
     Document,
     a_page,
     a_site,
+    csv_rows,
     pages,
     rendered,
     tables,
@@ -122,6 +123,50 @@ def test_any_number_of_servers(servers: list[str], tmp_path: Path) -> None:
     assert text.count('<table class="heat"') == (len(servers) > 2)
     assert text.count('<td class="regressed') == (len(servers) - 1) * 2 * (len(servers) > 2)
     assert all(Document(page.read_text("utf-8")).open == [] for page in pages(index))
+
+
+def test_open_regressions_of_other_profiles_are_on_the_home_page(tmp_path: Path) -> None:
+    def a_result(day: int, profile: str, *, slower: bool = True) -> tuple[RunDocument, Comparison]:
+        header = builders.a_header(
+            [builders.BASE, builders.HEAD] if slower else [builders.BASE], ["oltp_point_select"], [1],
+            run=f"202611{day}T024100Z-{day}", started=f"2026-11-{day}T02:41:00+00:00", profile_name=profile,
+        )  # fmt: skip
+        return builders.a_result(builders.a_run(header, failing=False))
+
+    index = a_site(
+        [
+            a_result(20, "quick"), a_result(19, "nightly"), a_result(18, "nightly"), a_result(17, "quick"),
+            a_result(16, "weekly", slower=False), a_result(15, "weekly"),
+        ],
+        tmp_path,
+    )  # fmt: skip
+    shown = index.read_text("utf-8").split('id="open"')[1].split("</section>")[0]
+    assert re.findall(r'href="runs/(\w+)-', shown) == ["20261119T024100Z"]  # newest of another profile only
+    assert "; 1 not acknowledged</p>" in shown
+    older = index.parent / "runs" / "20261119T024100Z-19" / "index.html"
+    assert 'id="open"' not in older.read_text("utf-8")
+
+
+def test_what_is_likely_is_drawn_as_such_with_the_p_that_it_lacks(tmp_path: Path) -> None:
+    document = builders.a_run(builders.a_header(workloads=["oltp_point_select"], threads=[1]), failing=False)
+    found = compare.compare(document)
+    base, head = found.cells
+    likely = msgspec.structs.replace(
+        head, verdict=Verdict.INCONCLUSIVE, leaning="slower", p_value=0.061, causes=(), judged=()
+    )
+    index = a_site([(document, msgspec.structs.replace(found, cells=(base, likely)))], tmp_path)
+    text = Document(index.read_text("utf-8")).text
+    assert "1 inconclusive ▽ 1 likely slower" in text
+    assert '<td class="tile likely-slower">' in index.read_text("utf-8")
+    assert "likely slower, unproven: p = 0.061" in text
+    cell = Document(a_page(index, "oltp_point_select-t1-mysql-8").read_text("utf-8")).text
+    assert "▽ likely slower, unproven Likely slower than mysql-5.7.22, −25" in cell
+    run = index.parent / "runs" / found.header.run
+    assert [row["leaning"] for row in csv_rows(run / "index.csv")] == ["", "slower"]
+    assert [c["leaning"] for c in msgspec.json.decode((run / "index.json").read_bytes())["cells"]] == [
+        None,
+        "slower",
+    ]
 
 
 def test_a_run_in_which_nothing_was_measured(tmp_path: Path) -> None:

@@ -53,6 +53,13 @@ def test_a_line_has_its_pattern_its_symbols_a_band_and_a_ring() -> None:
     assert at == pytest.approx((peak[0] / 10, peak[1] / 10), abs=0.02)
 
 
+def test_whiskers_stand_on_their_points() -> None:
+    line = Line(Series("a", 1), ((0, 1.0), (1, 3.0)), intervals=((0.0, 2.0), (2.0, 4.0)), whiskers=True)
+    chart = Chart(Axis(ends=(0, 1)), Axis(ends=(0, 4)), (line,))
+    (bars,) = styled(drawn(chart), "stroke-width:1.5")
+    assert bars.attrib["d"] == f"M0.0 {UNIT}.0V{UNIT / 2}M{UNIT}.0 {UNIT / 2}V0.0"
+
+
 def test_an_interval_of_a_single_point_is_a_bar() -> None:
     cells = [c for c in builders.a_comparison().cells if c.cell.workload == "oltp_point_select"]
     chart = charts.throughput([c for c in cells if c.cell.threads == 1], [Series(builders.HEAD, 1)], {})

@@ -6,12 +6,18 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from shootout.analysis import compare
+from shootout.model.verdict import Interval, ScalingLaw
 from shootout.report import wording
+from shootout.report.site.run import Run
+from shootout.report.site.workload import Peak
 from tests import builders
 from tests.report.site.pages import (
     a_page,
     a_site,
+    rendered,
     rows_in,
     tables,
 )
@@ -52,3 +58,46 @@ def test_a_scaling_law_is_shown_where_there_are_threads_enough(tmp_path: Path) -
     (law,) = (table for caption, table in tables(page).items() if caption.startswith("Fitted"))
     assert [row[0] for row in rows_in(law)] == ["mysql-5.7.22", "mysql-8.0.12"]
     assert "universal scalability law" in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("predicted", "measured", "expected"),
+    [
+        (22.0, 8, "misses the measured peak"),
+        (15.0, 8, ""),  # between the neighbours of the measured one
+        (4.0, 8, ""),
+        (40.0, 32, "peak beyond the measured threads"),
+        (None, 32, ""),
+    ],
+)
+def test_a_laws_peak_is_compared_with_the_measured_one(
+    predicted: float | None, measured: int, expected: str
+) -> None:
+    law = ScalingLaw(
+        workload="w", dataset="d", server="s", one=100.0, contention=0.1, coherency=0.01,
+        peak_threads=predicted, peak_tps=None,
+    )  # fmt: skip
+    tps = Interval.exactly(800.0)
+    peak = Peak("s", None, None, tps, measured, law, counts=(1, 2, 4, 8, 16, 32))
+    assert peak.fit == expected
+
+
+def test_a_cost_that_is_odd_against_its_neighbours_is_marked() -> None:
+    document = builders.a_run(
+        builders.a_header(workloads=["oltp_read_write"], threads=[1, 8, 32]), failing=False
+    )
+    comparison = compare.compare(document)
+    cells = tuple(
+        replace(
+            c,
+            figures=replace(c.figures, counters={"disk_written_bytes": 62e3 if c.cell.threads == 8 else 7e3}),
+        )
+        if c.figures and c.cell.server == builders.BASE
+        else c
+        for c in comparison.cells
+    )
+    made = rendered(Run(document, replace(comparison, cells=cells)))
+    page = made["workload-oltp_read_write.html"]
+    marked = re.findall(r'<span class="differs">(.*?)</span> <small>odd</small>', page)
+    assert marked == ["62\u202f000"]
+    assert "Odd: three times as much" in page

@@ -1,0 +1,110 @@
+"""The headline of a run with many servers: by family, for workloads that only read and for all others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from shootout.model.plan import THROUGHPUT
+from shootout.model.verdict import CellComparison, Comparison, Verdict
+from shootout.numbers import share
+from shootout.report import wording
+from shootout.report.wording import Headline
+
+TITLES = {"mysql": "MySQL", "mariadb": "MariaDB", "percona": "Percona Server"}
+NAMED_MAX = 3  # servers in a line
+SIDES = {
+    Verdict.REGRESSED: ("slower", "worse"),  # in throughput or latency, in any other metric
+    Verdict.IMPROVED: ("faster", "better"),
+}
+
+
+def overall(comparison: Comparison) -> Headline:
+    """One headline for all heads of a run."""
+    heads = wording.heads(comparison)
+    if len(heads) < 2:
+        return wording.headlines(comparison)[0]
+    cells = [c for c in comparison.cells if c.cell.server in heads]
+    return Headline(_claim(cells, len(heads)), tuple(_lines(cells, comparison)))
+
+
+def _claim(cells: Sequence[CellComparison], heads: int) -> str:
+    (base, _), *_ = Counter(c.base.server for c in cells if c.cell.server != c.base.server).most_common(1)
+    for verdict in SIDES:
+        if changed := [c for c in cells if c.verdict is verdict]:
+            count = len({c.cell.server for c in changed})
+            are = "is" if count == 1 else "are"
+            word = _word(changed, verdict)
+            where = f"{len(changed)} of {wording.counted(len(cells), 'cell')}"
+            return f"{count} of {heads} servers {are} {word} than {base} in {where}"
+    if all(c.verdict is Verdict.EQUIVALENT for c in cells):
+        return f"All {heads} servers are as fast as {base}"
+    if all(c.verdict is Verdict.FAILED or c.figures is None for c in cells):
+        return f"None of the {heads} servers could be measured"
+    both = f"{base} and the other {heads} servers"
+    if any(c.leaning for c in cells):
+        return f"No proven difference between {both}"
+    if all(len(c.per_start) < 2 for c in cells):
+        return f"No verdict on {both}: too few starts"
+    return f"No significant difference between {both}"
+
+
+def _lines(cells: Sequence[CellComparison], comparison: Comparison) -> Iterator[str]:
+    """What each family's servers show, `MariaDB reads +21 to +61 % in 20 of 28 cells`."""
+    families = {server.label: server.family for server in comparison.header.servers}
+    writing = {c.cell.workload for c in comparison.cells if c.figures and c.figures.writes}
+    for family in dict.fromkeys(families[c.cell.server] for c in cells):
+        for kind in ("reads", "writes"):
+            of = [
+                c
+                for c in cells
+                if families[c.cell.server] == family and (c.cell.workload in writing) == (kind == "writes")
+            ]
+            if of:
+                found = ", ".join(_parts(of, share(comparison.policy.margin))) or "undecided"
+                yield f"{TITLES.get(family, family)} {kind} {found}"
+
+
+def _parts(cells: Sequence[CellComparison], margin: str) -> Iterator[str]:
+    """What was found, and in how many of these cells; nothing if all are undecided."""
+    changed = [(size(of, verdict), of, _named(of, cells)) for verdict in SIDES if (of := _of(cells, verdict))]
+    likely = [
+        (f"likely {side}", of, "")
+        for side in ("slower", "faster")
+        if (of := [c for c in cells if c.leaning == side])
+    ]
+    others = [
+        (words, of, "")
+        for verdict, words in ((Verdict.EQUIVALENT, f"within ±{margin}"), (Verdict.FAILED, "failed"))
+        if (of := _of(cells, verdict))
+    ]
+    total = f" of {wording.counted(len(cells), 'cell')}"
+    for words, of, named in (*changed, *likely, *others):
+        yield f"{words} in {len(of)}{total}{named}"
+        total = ""
+
+
+def _named(found: Sequence[CellComparison], among: Sequence[CellComparison]) -> str:
+    """The servers of these cells, ` (mysql-8.0.33, mysql-9.7)`; empty if they are many, or all."""
+    here, every = {c.cell.server for c in found}, dict.fromkeys(c.cell.server for c in among)
+    named = [server for server in every if server in here]
+    return "" if len(named) > NAMED_MAX or len(named) == len(every) else f" ({', '.join(named)})"
+
+
+def _of(cells: Sequence[CellComparison], verdict: Verdict) -> list[CellComparison]:
+    return [c for c in cells if c.verdict is verdict]
+
+
+def size(cells: Sequence[CellComparison], verdict: Verdict) -> str:
+    """The range of these cells' changes, `+21 to +61 %`; a word if throughput did not decide them all."""
+    changes = [found[1].estimate for c in cells if (found := wording.decisive(c)) and found[0] == THROUGHPUT]
+    if len(changes) < len(cells):
+        return _word(cells, verdict)
+    places = 0 if min(abs(each - 1) for each in changes) >= 0.01 else 1
+    low, high = (wording.percent(each, places) for each in (min(changes), max(changes)))
+    return high if low == high else f"{low[:-2]} to {high}"
+
+
+def _word(cells: Sequence[CellComparison], verdict: Verdict) -> str:
+    speed, other = SIDES[verdict]
+    return speed if all(map(wording.is_speed, cells)) else other

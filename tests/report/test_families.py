@@ -1,0 +1,123 @@
+"""The headline of a run with many servers."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+import pytest
+
+from shootout import numbers
+from shootout.model.verdict import CellComparison, Comparison, Interval, Verdict
+from shootout.report import families
+from tests import builders
+
+R, G, E, Q, F = (
+    Verdict.REGRESSED, Verdict.IMPROVED, Verdict.EQUIVALENT, Verdict.INCONCLUSIVE, Verdict.FAILED,
+)  # fmt: skip
+Found = tuple[Verdict, float] | Literal["slower", "faster"]
+FAMILIES = {"m": "mysql", "d": "mariadb"}
+
+
+def comparison_of(found: dict[str, dict[str, list[Found]]]) -> Comparison:
+    """Servers with what they show by workload, at 1, 2, 3, … threads; `m…` is MySQL, `d…` MariaDB."""
+    workloads = list(next(iter(found.values())))
+    threads = range(1, 1 + max(len(each) for each in next(iter(found.values())).values()))
+    header = builders.a_header([builders.BASE, *found], workloads, threads)
+    header = msgspec.structs.replace(
+        header,
+        servers=tuple(
+            msgspec.structs.replace(server, family=FAMILIES[server.label[0]]) for server in header.servers
+        ),
+    )
+    measured = builders.figures([builders.a_samples()])
+    cells = []
+    for block in header.blocks:
+        writes = builders.EFFECTS[block.workload][1]
+        for cell in block.cells:
+            here = found[cell.server][block.workload][block.threads - 1] if cell.server in found else (E, 1.0)
+            verdict, ratio = (Q, 1.1) if isinstance(here, str) else here
+            cells.append(
+                CellComparison(
+                    cell=cell,
+                    base=block.cells[0],
+                    verdict=verdict if cell.server in found else Verdict.UNJUDGED,
+                    figures=msgspec.structs.replace(measured, writes=writes),
+                    ratio=Interval.exactly(ratio) if cell.server in found else None,
+                    p_value=None,
+                    per_start=(ratio, ratio),
+                    reason="",
+                    warnings=(),
+                    leaning=here if isinstance(here, str) else None,
+                )
+            )
+    return Comparison(header=header, end=None, policy=header.profile.policy, cells=tuple(cells))
+
+
+def said(comparison: Comparison) -> tuple[str, ...]:
+    found = families.overall(comparison)
+    texts = (found.claim, *found.details)
+    return tuple(
+        text.replace(numbers.SPACE, " ").replace(numbers.MINUS, "-").replace(builders.BASE, "BASE")
+        for text in texts
+    )
+
+
+def test_each_family_says_what_is_slower_or_faster_where_and_by_how_much() -> None:
+    reads, writes = "oltp_read_only", "oltp_read_write"
+    comparison = comparison_of(
+        {
+            "m8": {reads: [(G, 1.14), (G, 1.2)], writes: [(Q, 0.97), (Q, 1.02)]},
+            "m9": {reads: [(Q, 1.0), "faster"], writes: [(R, 0.9), (R, 0.71)]},
+            "d10": {reads: [(G, 1.4), (G, 1.61)], writes: [(E, 1.0), (F, 1.0)]},
+            "d11": {reads: [(G, 1.5), (G, 1.5)], writes: [(Q, 1.0), "slower"]},
+        }
+    )
+    assert said(comparison) == (
+        "1 of 4 servers is slower than BASE in 2 of 16 cells",
+        "MySQL reads +14 to +20 % in 2 of 4 cells (m8), likely faster in 1",
+        "MySQL writes -29 to -10 % in 2 of 4 cells (m9)",
+        "MariaDB reads +40 to +61 % in 4 of 4 cells",
+        "MariaDB writes likely slower in 1 of 4 cells, within ±2 % in 1, failed in 1",
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (((G, 1.1), (G, 1.1)), ("2 of 2 servers are faster than BASE in 2 of 2 cells",
+                                "MySQL reads +10 % in 2 of 2 cells")),
+        (((G, 1.005), (E, 1.0)), ("1 of 2 servers is faster than BASE in 1 of 2 cells",
+                                  "MySQL reads +0.5 % in 1 of 2 cells (m1), within ±2 % in 1")),
+        (((E, 1.0), (E, 1.0)), ("All 2 servers are as fast as BASE",
+                                "MySQL reads within ±2 % in 2 of 2 cells")),
+        (((F, 1.0), (F, 1.0)), ("None of the 2 servers could be measured",
+                                "MySQL reads failed in 2 of 2 cells")),
+        (("slower", (Q, 1.0)), ("No proven difference between BASE and the other 2 servers",
+                                "MySQL reads likely slower in 1 of 2 cells")),
+        (((Q, 1.0), (Q, 1.0)), ("No significant difference between BASE and the other 2 servers",
+                                "MySQL reads undecided")),
+    ],
+)  # fmt: skip
+def test_a_claim_follows_from_all_cells(found: tuple[Found, Found], expected: tuple[str, ...]) -> None:
+    first, second = found
+    assert (
+        said(comparison_of({"m1": {"oltp_read_only": [first]}, "m2": {"oltp_read_only": [second]}}))
+        == expected
+    )
+
+
+def test_changes_of_other_metrics_are_counted_and_not_mixed_with_throughput() -> None:
+    comparison = comparison_of({"m1": {"oltp_read_only": [(R, 0.9)]}, "m2": {"oltp_read_only": [(R, 0.9)]}})
+    cells = [*comparison.cells[:2], builders.decided_by(comparison.cells[2], "server_cpu", 1.4)]
+    assert said(msgspec.structs.replace(comparison, cells=tuple(cells))) == (
+        "2 of 2 servers are worse than BASE in 2 of 2 cells",
+        "MySQL reads worse in 2 of 2 cells",
+    )
+
+
+def test_too_few_starts_are_no_absence_of_a_difference() -> None:
+    comparison = comparison_of({"m1": {"oltp_read_only": [(Q, 0.9)]}, "m2": {"oltp_read_only": [(Q, 0.9)]}})
+    cells = tuple(msgspec.structs.replace(c, per_start=(0.9,)) for c in comparison.cells)
+    claim, _ = said(msgspec.structs.replace(comparison, cells=cells))
+    assert claim == "No verdict on BASE and the other 2 servers: too few starts"
