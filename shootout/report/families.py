@@ -46,6 +46,8 @@ def _claim(cells: Sequence[CellComparison], heads: int) -> str:
         return f"No proven difference between {both}"
     if all(len(c.per_start) < 2 for c in cells):
         return f"No verdict on {both}: too few starts"
+    if wording.hidden_loss(cells) > wording.NOISY:
+        return f"Too noisy to compare {both}"
     return f"No significant difference between {both}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,6 +51,7 @@ MEANINGS = {
     Verdict.UNJUDGED: "Nothing to compare with. The base itself is always unjudged.",
 }
 LEANINGS = {"slower": "▽", "faster": "△"}  # of inconclusive cells: hollow, for unproven
+NOISY = 0.1  # a loss that no absence of a significant difference may hide
 DEFAULTS_SHOWN = 5  # names of settings in a sentence
 OUTCOME_SYMBOLS = {Outcome.HOLDS: "✓", Outcome.FAILS: "✗", Outcome.INCONCLUSIVE: "?"}
 WORST_FIRST = (
@@ -486,13 +488,25 @@ def _headline(cells: Sequence[CellComparison], comparison: Comparison) -> tuple[
         return f"{head} was not measured", cells[0].reason
     if failed == len(cells):
         return f"{head} could not be measured", f"{failed} of {total} failed"
-    counts = _counts(by_verdict, total)
+    return _undecided(head, base, cells, _counts(by_verdict, total))
+
+
+def _undecided(head: str, base: str, cells: Sequence[CellComparison], counts: str) -> tuple[str, str]:
     sides = [(side, sum(c.leaning == side for c in cells)) for side in ("slower", "faster")]
     if likely := " and ".join(f"{side} in {count}" for side, count in sides if count):
-        return f"{head} is likely {likely} of {total} than {base}, unproven", counts
+        return f"{head} is likely {likely} of {counted(len(cells), 'cell')} than {base}, unproven", counts
     if all(c.verdict is Verdict.INCONCLUSIVE and len(c.per_start) < 2 for c in cells):
         return f"No verdict on {head} and {base}: too few starts", counts
+    if (loss := hidden_loss(cells)) > NOISY:
+        return f"Too noisy to compare {head} with {base}", f"{counts}, and most could hide {share(loss)}"
     return f"No significant difference between {head} and {base}", counts
+
+
+def hidden_loss(cells: Sequence[CellComparison]) -> float:
+    """The loss that the intervals of half of the compared cells do not rule out, to a percent."""
+    found = [each for c in cells if (each := decisive(c)) is not None]
+    losses = [max(worsening(metric, end) for end in (ratio.low, ratio.high)) for metric, ratio in found]
+    return round(statistics.median_low(losses), 2) if losses else 0.0
 
 
 def _counts(by_verdict: Mapping[Verdict, Sequence[CellComparison]], total: str) -> str:

@@ -141,6 +141,25 @@ def test_what_is_likely_or_was_hardly_measured_is_no_absence_of_a_difference() -
     assert wording.verdict(cell) == "▽ likely slower, unproven"
 
 
+def test_noise_is_no_absence_of_a_difference() -> None:
+    comparison = leaning(a_comparison_of((Q, 0.99), (Q, 0.98), (E, 1.0)), None, None, None)
+
+    def losing(*losses: float) -> str:
+        found = iter(losses)
+        cells = tuple(
+            msgspec.structs.replace(c, ratio=an_interval(1.0, next(found))) if c.cell != c.base else c
+            for c in comparison.cells
+        )
+        (headline,) = wording.headlines(msgspec.structs.replace(comparison, cells=cells))
+        return plain(headline.text).replace(builders.HEAD, "HEAD").replace(builders.BASE, "BASE")
+
+    assert losing(0.3, 0.22, 0.01) == (
+        "Too noisy to compare HEAD with BASE: 2 of 3 cells inconclusive, 1 equivalent, and most could hide "
+        "22 %"
+    )
+    assert losing(0.3, 0.04, 0.01).startswith("No significant difference")
+
+
 @pytest.mark.parametrize(
     ("verdict", "metric", "ratio", "expected"),
     [
