@@ -14,8 +14,8 @@ import msgspec
 from shootout.analysis import acknowledgements, baseline, claims, explained, gate, history, ledger
 from shootout.analysis import work as work_verdicts
 from shootout.analysis.explained import Explained
+from shootout.document import bisections, journal, merge
 from shootout.document import explanations as explanations_
-from shootout.document import journal, merge
 from shootout.document import work as work_documents
 from shootout.errors import InputError, MeasureError
 from shootout.inputs import matrix
@@ -23,18 +23,21 @@ from shootout.inputs.acknowledgements import load as load_acknowledged
 from shootout.inputs.options import ACKNOWLEDGED, Selection
 from shootout.inputs.resolve import resolve
 from shootout.inputs.scaled import Capacity
+from shootout.measure import bisect as bisect_
 from shootout.measure import campaign
 from shootout.measure import explain as explain_
 from shootout.measure import work as work_
+from shootout.measure.bisect import Question
 from shootout.measure.campaign import Observe
-from shootout.measure.explain import Question
 from shootout.measure.plan import Plan, bind
+from shootout.model.bisection import Answer, Revision
 from shootout.model.history import Baseline, HistorySeries, Regression
 from shootout.model.plan import Cell, ServerReference
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Acknowledgement, ClaimResult, Comparison, Verdict
 from shootout.model.work import WorkComparison
 from shootout.paths import cache_folder
+from shootout.report import bisection as bisection_report
 from shootout.report import explanation, judgement_cache, site, wording
 from shootout.report import work as work_report
 from shootout.report.github import markdown, regressions
@@ -207,7 +210,7 @@ def explain(
     """
     path = _document(run, out / "results")
     document = journal.read(path)
-    question = Question(document, _cell(document, cell), path.parent, trial)
+    question = explain_.Question(document, _cell(document, cell), path.parent, trial)
     file = explain_.explain(question, explain_.plan(question, 60 * budget_min, os.environ), observe)
     return explained.read(file), publish(path.parent, out / "site", acknowledged, skip)
 
@@ -233,6 +236,30 @@ def work(request: Request, observe: Observe) -> tuple[WorkComparison, Path]:
     if request.markdown is not None:
         _write(request.markdown, work_report.markdown(comparison))
     return comparison, path
+
+
+def bisect_versions(request: Request, observe: Observe) -> tuple[Answer, Path]:
+    """Since which server of an ordered list the others are slower or faster; returns the answer's folder."""
+    plan = request.plan
+    revisions = tuple(
+        Revision(label=label, server=server.reference.text) for label, server in plan.servers.items()
+    )
+    return _bisect(request, Question(plan, revisions), observe)
+
+
+def _bisect(request: Request, question: Question, observe: Observe) -> tuple[Answer, Path]:
+    if len(question.plan.blocks) != 1 or len(question.revisions) < 2:
+        raise InputError("a bisection takes one workload, one number of threads, and two servers or more")
+    results = request.out / "results"
+    answer = bisect_.bisect(question, results, observe)
+    if request.markdown is not None:
+        _write(request.markdown, bisection_report.markdown(answer))
+    return answer, bisections.folder_of(results, answer.bisection.id)
+
+
+def bisection_as_json(answer: Answer, folder: Path) -> bytes:
+    """Encode a bisection's answer as JSON."""
+    return msgspec.json.encode({"folder": str(folder), **bisection_report.value(answer)})
 
 
 def judge_work(path: Path, base: str | None = None) -> WorkComparison:
@@ -270,7 +297,7 @@ def _explain_changes(conclusion: Conclusion, budget_min: float, observe: Observe
         skip(f"explanation of {_cell_name(left_out)}: the budget allows {len(wanted)} cells")
     for cell in wanted:
         try:
-            question = Question(conclusion.document, cell, conclusion.path.parent)
+            question = explain_.Question(conclusion.document, cell, conclusion.path.parent)
             budget_s = 60 * budget_min / len(wanted)
             explain_.explain(question, explain_.plan(question, budget_s, os.environ), observe)
         except (InputError, MeasureError) as error:

@@ -16,7 +16,7 @@ import msgspec
 from rich.console import Console
 
 from shootout import __version__, app, harness
-from shootout.analysis import baseline, gate, work
+from shootout.analysis import baseline, bisected, gate, work
 from shootout.app import Conclusion, Request
 from shootout.document import work as documents
 from shootout.errors import InputError, MeasureError
@@ -141,6 +141,19 @@ def _show_work(comparison: WorkComparison, path: Path, args: argparse.Namespace)
         print(app.work_as_json(comparison, path).decode())
     else:
         terminal.print_work(_console(), comparison)
+
+
+def _bisect(args: argparse.Namespace) -> int:
+    if args.over is None:
+        raise InputError("expected --over A,B,…: servers in the order of their age, the oldest first")
+    request = _request(args, servers=args.over)
+    with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
+        answer, folder = app.bisect_versions(request, display.show)
+    if args.json:
+        print(app.bisection_as_json(answer, folder).decode())
+    else:
+        terminal.print_bisection(_console(), answer, folder)
+    return bisected.exit_code(answer)
 
 
 def _doctor(args: argparse.Namespace) -> int:
@@ -407,6 +420,13 @@ def _add_measuring(commands: Commands[_Parser]) -> None:
     _add_options(work, (option for option in MEASURING if option.name in COUNTING), type=str)
     work.set_defaults(profile="work", explain=None, acknowledged=ACKNOWLEDGED.default)
     _add_options(work, (OUT, MARKDOWN))
+    since = "find out since which version servers are slower, with a probability for each"
+    bisect = _command(commands, "bisect", _bisect, since)
+    over = "servers in the order of their age, the oldest first: the base"
+    bisect.add_argument("--over", metavar="A,B,…", help=over)
+    _add_options(bisect, (each for each in MEASURING if each.name not in ("servers", "shard")), type=str)
+    bisect.set_defaults(profile="bisect", explain=None, acknowledged=ACKNOWLEDGED.default)
+    _add_options(bisect, (OUT, MARKDOWN))
     _add_options(run, (EXPLAIN,))
     _add_options(gate, (EXPLAIN,))
     for each in (run, gate, doctor):

@@ -41,12 +41,12 @@ class Evidence:
     last: int
     starts: Sequence[Mapping[int, float]]  # log throughput by revision, up to a constant of each start
     unusable: Collection[int] = ()  # revisions that do not build or start
-    equal: Collection[tuple[int, int]] = ()  # neighbours, the older first, whose servers are the same files
+    equal: Collection[tuple[int, int]] = ()  # revisions, the older first, whose servers are the same files
 
     @property
     def usable(self) -> tuple[int, ...]:
-        """The revisions that can be measured, as far as is known."""
-        unusable = set(self.unusable)
+        """The revisions that can be measured and are no other's files, as far as is known; the base first."""
+        unusable = {*self.unusable, *(newer for _, newer in self.equal)}
         return tuple(number for number in range(self.last + 1) if number not in unusable)
 
     @property
@@ -93,7 +93,7 @@ def posterior(evidence: Evidence) -> Posterior:
     steps = (np.arange(count) >= np.arange(count + 1)[:, None]).astype(float)  # by the first one that moves
     place = np.searchsorted(data.revisions, np.arange(evidence.last + 1))  # of each revision among `steps`
     prior = _prior(evidence)
-    one = 1 - NONE - SEVERAL if prior.any() else 0.0
+    one, many = (1 - NONE - SEVERAL, SEVERAL) if prior.any() else (0.0, 0.0)
     flat, step, wandering = [], [], []
     for own, share in OWN:
         plain, stepping = data.steps(own, steps)
@@ -101,13 +101,13 @@ def posterior(evidence: Evidence) -> Posterior:
         step.append(stepping + math.log(share / len(SIGNED)))
         for wander in WANDERS:
             likelihood = data.wandering(own, wander, evidence.last)
-            wandering.append(likelihood + math.log(SEVERAL * share / len(WANDERS)))
+            wandering.append(likelihood + math.log(share / len(WANDERS)))
     peak = max(float(np.max(each)) for each in (flat, step, wandering))
     # By own, noise, place and size.
     by_step = one * np.exp(np.stack(step) - peak)
     placed = by_step * np.bincount(place, prior, minlength=count + 1)[:, None]
     by_flat = np.exp(np.stack(flat) - peak)
-    by_wandering = np.exp(np.stack(wandering) - peak).reshape(len(OWN), len(WANDERS), -1).sum(axis=1)
+    by_wandering = many * np.exp(np.stack(wandering) - peak).reshape(len(OWN), len(WANDERS), -1).sum(axis=1)
     by_own_and_noise = placed.sum(axis=(2, 3)) + by_flat + by_wandering
     total = float(by_own_and_noise.sum())
     sizes = placed.sum(axis=(0, 1, 2))

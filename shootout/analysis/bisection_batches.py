@@ -52,8 +52,9 @@ def next_batch(
     The first one has both ends only: many a history has no step to look for.
     """
     generator = np.random.default_rng(len(evidence.starts))
+    last = evidence.usable[-1]
     measured = Counter(number for start in evidence.starts for number in start)
-    best, best_value = Batch((0, evidence.last), FIRST), 0.0
+    best, best_value = Batch((0, last), FIRST), 0.0
     for revisions in _candidates(evidence, found, servers_max - 1) if evidence.starts else ():
         builds = len({0, *revisions} - {*built})
         for starts in STARTS:
@@ -69,6 +70,7 @@ def next_batch(
 def _candidates(evidence: Evidence, found: Posterior, count_max: int) -> list[tuple[int, ...]]:
     """Sets of revisions whose places divide the probability of one step evenly, with and without the last."""
     usable = np.array(evidence.usable[1:])
+    last = int(usable[-1])
     before = np.cumsum(found.at)[usable]  # that the step is there or earlier
     whole = float(found.at.sum())
     sets: dict[tuple[int, ...], None] = {}
@@ -77,9 +79,9 @@ def _candidates(evidence: Evidence, found: Posterior, count_max: int) -> list[tu
         nearest = usable[np.abs(before[:, None] - shares).argmin(axis=0)]
         chosen = {int(each) for each in nearest}
         sets[tuple(sorted(chosen))] = None
-        if len(chosen) < count_max or evidence.last in chosen:
-            sets[tuple(sorted(chosen | {evidence.last}))] = None
-    sets[evidence.last,] = None
+        if len(chosen) < count_max or last in chosen:
+            sets[tuple(sorted(chosen | {last}))] = None
+    sets[last,] = None
     return [*sets]
 
 

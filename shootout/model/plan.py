@@ -37,6 +37,11 @@ class ServerReference(Value):
         where = self.target if self.source == "catalogue" else f"{self.source}:{self.target}"
         return where if self.settings is None else f"{where}@{self.settings}"
 
+    @property
+    def written(self) -> str:
+        """The reference with the user's name."""
+        return self.text if self.name is None else f"{self.name}={self.text}"
+
 
 SBTEST_ROW_BYTES = 250
 TPCC_WAREHOUSE_BYTES = 100_000_000
