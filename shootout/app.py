@@ -32,11 +32,10 @@ from shootout.measure.campaign import Observe
 from shootout.measure.plan import Plan, bind
 from shootout.model.bisection import Answer, Revision
 from shootout.model.history import Baseline, HistorySeries, Regression
-from shootout.model.plan import Cell, ServerReference
+from shootout.model.plan import Build, Cell, ServerReference
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Acknowledgement, ClaimResult, Comparison, Verdict
 from shootout.model.work import WorkComparison
-from shootout.paths import cache_folder
 from shootout.report import bisection as bisection_report
 from shootout.report import explanation, judgement_cache, site, wording
 from shootout.report import work as work_report
@@ -45,7 +44,8 @@ from shootout.report.judge import Judge
 from shootout.report.judgement_cache import JudgedRun
 from shootout.runner import doctor
 from shootout.runner.doctor import Report
-from shootout.servers import catalogue, installations
+from shootout.servers import installations
+from shootout.servers.builds import Commit
 from shootout.servers.catalogue import Fetched
 from shootout.servers.fetch.packages import no_progress
 from shootout.servers.native import Tree
@@ -247,6 +247,32 @@ def bisect_versions(request: Request, observe: Observe) -> tuple[Answer, Path]:
     return _bisect(request, Question(plan, revisions), observe)
 
 
+def bisect_commits(
+    request: Request, history: Sequence[Commit], link: str, observe: Observe
+) -> tuple[Answer, Path]:
+    """Since which commit of a repository its servers are slower or faster; returns the answer's folder.
+
+    The request's servers are these commits, in this order.
+    """
+    plan = request.plan
+    revisions = tuple(
+        Revision(
+            label=label,
+            server=server.reference.text,
+            commit=commit.hash,
+            parents=commit.parents,
+            author=commit.author,
+            date=commit.date,
+            subject=commit.subject,
+        )
+        for (label, server), commit in zip(plan.servers.items(), history, strict=True)
+    )
+    build = plan.profile.build or None
+    if build is None:
+        raise InputError("--repo: expected --build CMD, the command that builds a commit")
+    return _bisect(request, Question(plan, revisions, build, link), observe)
+
+
 def _bisect(request: Request, question: Question, observe: Observe) -> tuple[Answer, Path]:
     if len(question.plan.blocks) != 1 or len(question.revisions) < 2:
         raise InputError("a bisection takes one workload, one number of threads, and two servers or more")
@@ -332,11 +358,11 @@ def _cell_name(cell: Cell) -> str:
     return f"{cell.workload}-t{cell.threads}-{cell.server}"
 
 
-def fetch(server: ServerReference, report: Callable[[str], None]) -> Fetched:
-    """Fetch a server; returns its location. `report` receives the progress."""
-    program = installations.find(server, report=report)
+def fetch(server: ServerReference, report: Callable[[str], None], build: Build | None = None) -> Fetched:
+    """Fetch or build a server; returns its location. `report` receives the progress."""
+    program = installations.find(server, report=report, build=build)
     version = ".".join(map(str, program.version))
-    place = str(catalogue.fetch(server, cache_folder())) if isinstance(program, Tree) else program.digest
+    place = str(program.files.top) if isinstance(program, Tree) else program.digest
     return Fetched(reference=server.text, family=program.family, version=version, directory=place)
 
 

@@ -66,13 +66,14 @@ def answer(found: Bisection, documents: Documents) -> Answer:
         for number, revision in enumerate(found.revisions)
     ]
     step = max(known.runs, key=posterior.within, default=(0, 0))
+    possible = [number for number in range(step[0], step[1] + 1) if posterior.at[number] > 0]
     chances = {"step": posterior.within(step), "none": posterior.none, "several": posterior.several}
     kind = max(chances, key=lambda name: chances[name])
     return Answer(
         bisection=found,
         kind=kind if chances[kind] >= ENOUGH else "open",  # type: ignore[arg-type]
         probability=chances[kind],
-        first=found.revisions[step[0]].label,
+        first=found.revisions[min(possible, default=step[1])].label,
         last=found.revisions[step[1]].label,
         size=_ratio(posterior.size),
         none=posterior.none,

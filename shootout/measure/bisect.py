@@ -7,7 +7,8 @@ builds alone, so a bisection that was cut short goes on from there.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,15 +24,18 @@ from shootout.measure import campaign, schedule
 from shootout.measure.campaign import Observe
 from shootout.measure.plan import Plan
 from shootout.model.bisection import Answer, Bisection, BuildRecord, Revision
+from shootout.model.plan import Build
 from shootout.model.run import Progress
+from shootout.paths import cache_folder
+from shootout.servers.builds import BuildError, Source, fetch
+from shootout.servers.builds import digest as digest_of
 
 SERVERS_MAX = 8  # of a block
 BATCH_S = 15.0  # estimate: a run besides its starts
 LOAD_S = 15.0  # estimate: a server that takes part for the first time
 BUILD_S = 600.0  # estimate, before the first build
+OF_THE_MOMENT = ("--budget", "--seed")  # options that may change when a bisection goes on
 NARROW = 1e-6  # an interval that no start reaches: the number of starts is the batch's
-
-Build = Callable[[Revision], BuildRecord]
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class Question:
 
     plan: Plan  # of one cell for each revision, the base first
     revisions: tuple[Revision, ...]
-    build: Build | None = None  # builds a revision; None: there is nothing to build
+    build: Build | None = None  # None: there is nothing to build
     link: str = ""
 
     def begin(self, id: str) -> Bisection:
@@ -55,7 +59,7 @@ class Question:
             workload=block.workload,
             threads=block.threads,
             revisions=self.revisions,
-            given=dict(self.plan.given),
+            given={flag: text for flag, text in self.plan.given.items() if flag != "--servers"},
             confidence=policy.confidence,
             trim=policy.trim,
             link=self.link,
@@ -63,10 +67,17 @@ class Question:
 
     def is_of(self, found: Bisection) -> bool:
         """Whether that bisection asks the same, but perhaps for another budget."""
-        mine = self.begin(found.id)
-        without = ({k: v for k, v in each.given.items() if k != "--budget"} for each in (found, mine))
-        same = structs.replace(mine, started=found.started, builds=found.builds, finished=found.finished)
-        return structs.replace(same, given=found.given) == found and len({*map(str, without)}) == 1
+        mine, other = (
+            structs.replace(
+                each,
+                given={flag: text for flag, text in each.given.items() if flag not in OF_THE_MOMENT},
+                started="",
+                builds={},
+                finished=False,
+            )
+            for each in (self.begin(found.id), found)
+        )
+        return mine == other
 
 
 def bisect(question: Question, results: Path, observe: Observe) -> Answer:
@@ -77,6 +88,7 @@ def bisect(question: Question, results: Path, observe: Observe) -> Answer:
     measured.
     """
     folder, found = _begun(question, results, observe)
+    said = 0  # starts
     while True:
         documents = bisections.documents(folder)
         known = bisected.evidence(found, documents)
@@ -87,13 +99,13 @@ def bisect(question: Question, results: Path, observe: Observe) -> Answer:
             found = structs.replace(found, finished=answer.kind != "open")
             bisections.write(folder, found)
             return structs.replace(answer, bisection=found)
-        if known.starts:
+        if len(known.starts) != said:
+            said = len(known.starts)
             observe(Progress(stage="note", detail=_so_far(answer)))
         batch = _batch(question, found, known)
-        built = _build(question, found, batch, observe)
+        built = _build(question, folder, found, batch, observe)
         if built != found:  # perhaps some failed, or are the same files as others
             found = built
-            bisections.write(folder, found)
             continue
         labels = [found.revisions[number].label for number in batch.revisions]
         planned = _planned(question.plan, labels, batch.starts, left_s, len(documents))
@@ -149,16 +161,26 @@ def _batch(question: Question, found: Bisection, known: bisection.Evidence) -> B
     )
 
 
-def _build(question: Question, found: Bisection, batch: Batch, observe: Observe) -> Bisection:
-    """The bisection with the batch's builds."""
+def _build(question: Question, folder: Path, found: Bisection, batch: Batch, observe: Observe) -> Bisection:
+    """The bisection with the batch's builds, each written when it ends."""
     builds = dict(found.builds)
-    for number in batch.revisions if question.build else ():
+    for number in batch.revisions:
         revision = found.revisions[number]
-        if revision.label not in builds:
+        if question.build is not None and revision.label not in builds:
             observe(Progress(stage="prepare", detail=f"{revision.label}: building"))
-            assert question.build is not None
-            builds[revision.label] = question.build(revision)
+            source = Source.parse(question.plan.servers[revision.label].reference.target)
+            builds[revision.label] = _built(source, question.build)
+            bisections.write(folder, structs.replace(found, builds=builds))
     return structs.replace(found, builds=builds)
+
+
+def _built(source: Source, build: Build) -> BuildRecord:
+    began_s = time.monotonic()
+    try:
+        digest, reason = digest_of(fetch(source, build, cache_folder())), ""
+    except BuildError as error:
+        digest, reason = "", str(error)
+    return BuildRecord(seconds=round(time.monotonic() - began_s, 3), digest=digest, reason=reason)
 
 
 def _planned(plan: Plan, labels: Sequence[str], starts: int, budget_s: float, number: int) -> Plan:

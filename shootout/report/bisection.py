@@ -79,7 +79,7 @@ def row(found: RevisionFinding) -> tuple[str, ...]:
         _interval(found.ratio),
         _interval(found.step),
         str(found.starts or ""),
-        found.reason.splitlines()[0] if found.reason else what(found.revision),
+        " ".join(found.reason.splitlines()[:2]) if found.reason else what(found.revision),
     )
 
 
