@@ -17,7 +17,7 @@ from shootout.analysis.bisection import SIGNED, Evidence, Posterior, Values
 
 SIMULATIONS = 100
 SIZES = 8  # of the step, of equal probability
-STARTS = (2, 4, 8, 16)
+STARTS = (4, 8, 16, 32)
 FIRST = 6
 COUNTS = (1, 2, 3, 5)  # of revisions beside the base; and as many as possible
 ENOUGH = 0.95  # of the probability, for an answer
