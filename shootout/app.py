@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from shootout.analysis import acknowledgements, baseline, claims, explained, gate, history, ledger
+from shootout.analysis import acknowledgements, baseline, bisected, claims, explained, gate, history, ledger
 from shootout.analysis import work as work_verdicts
 from shootout.analysis.explained import Explained
 from shootout.document import bisections, journal, merge
@@ -36,6 +36,7 @@ from shootout.model.plan import Build, Cell, ServerReference
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Acknowledgement, ClaimResult, Comparison, Verdict
 from shootout.model.work import WorkComparison
+from shootout.paths import file_stem
 from shootout.report import bisection as bisection_report
 from shootout.report import explanation, judgement_cache, site, wording
 from shootout.report import work as work_report
@@ -140,7 +141,15 @@ def conclude(path: Path, out: Path, acknowledged: Path, skip: Skip) -> Conclusio
 def publish(results: Path, out: Path, acknowledged: Path, skip: Skip) -> Path:
     """Build the site from all run documents in `results`. Raises InputError if there is none."""
     accepted = load_acknowledged(acknowledged)
-    return site.build(_runs(results, None, accepted, skip), out, accepted, _judged_work(results, skip))
+    folders = bisections.find(results, skip)
+    # Without other runs, those of the newest bisection.
+    runs = _runs(folders[-1] if folders and not journal.find(results) else results, None, accepted, skip)
+    answers = [_answer(folder) for folder in reversed(folders)]
+    return site.build(runs, out, accepted, _judged_work(results, skip), answers)
+
+
+def _answer(folder: Path) -> Answer:
+    return bisected.answer(bisections.read(folder), bisections.documents(folder))
 
 
 def merged(documents: Sequence[Path], out: Path, acknowledged: Path, skip: Skip) -> Conclusion:
@@ -239,7 +248,7 @@ def work(request: Request, observe: Observe) -> tuple[WorkComparison, Path]:
 
 
 def bisect_versions(request: Request, observe: Observe) -> tuple[Answer, Path]:
-    """Since which server of an ordered list the others are slower or faster; returns the answer's folder."""
+    """Since which of these servers later ones are slower or faster; returns the answer and its page."""
     plan = request.plan
     revisions = tuple(
         Revision(label=label, server=server.reference.text) for label, server in plan.servers.items()
@@ -250,7 +259,7 @@ def bisect_versions(request: Request, observe: Observe) -> tuple[Answer, Path]:
 def bisect_commits(
     request: Request, history: Sequence[Commit], link: str, observe: Observe
 ) -> tuple[Answer, Path]:
-    """Since which commit of a repository its servers are slower or faster; returns the answer's folder.
+    """Since which commit of a repository its servers are slower or faster; returns the answer and its page.
 
     The request's servers are these commits, in this order.
     """
@@ -278,14 +287,16 @@ def _bisect(request: Request, question: Question, observe: Observe) -> tuple[Ans
         raise InputError("a bisection takes one workload, one number of threads, and two servers or more")
     results = request.out / "results"
     answer = bisect_.bisect(question, results, observe)
+    page = publish(results, request.out / "site", request.acknowledged, no_progress)
+    page = page.parent / "bisections" / f"{file_stem(answer.bisection.id)}.html"
     if request.markdown is not None:
         _write(request.markdown, bisection_report.markdown(answer))
-    return answer, bisections.folder_of(results, answer.bisection.id)
+    return answer, page
 
 
-def bisection_as_json(answer: Answer, folder: Path) -> bytes:
+def bisection_as_json(answer: Answer, page: Path) -> bytes:
     """Encode a bisection's answer as JSON."""
-    return msgspec.json.encode({"folder": str(folder), **bisection_report.value(answer)})
+    return msgspec.json.encode({"page": str(page), **bisection_report.value(answer)})
 
 
 def judge_work(path: Path, base: str | None = None) -> WorkComparison:

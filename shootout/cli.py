@@ -148,18 +148,19 @@ def _bisect(args: argparse.Namespace) -> int:
     commits = (args.repo, args.good, args.bad)
     if (args.over is None) == (None in commits) or (args.over and any(commits)):
         raise InputError("expected --over A,B,…, or --repo DIR --good REV --bad REV --build CMD")
+    link = http.checked_url("--url", args.url) if args.url else ""
     history = () if args.over else builds.history(*commits)
     named = (f"{each.hash[:10]}=git:{args.repo}#{each.hash}" for each in history)
     request = _request(args, servers=args.over or ",".join(named))
     with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
         if args.over:
-            answer, folder = app.bisect_versions(request, display.show)
+            answer, page = app.bisect_versions(request, display.show)
         else:
-            answer, folder = app.bisect_commits(request, history, args.url, display.show)
+            answer, page = app.bisect_commits(request, history, link, display.show)
     if args.json:
-        print(app.bisection_as_json(answer, folder).decode())
+        print(app.bisection_as_json(answer, page).decode())
     else:
-        terminal.print_bisection(_console(), answer, folder)
+        terminal.print_bisection(_console(), answer, page)
     return bisected.exit_code(answer)
 
 

@@ -91,7 +91,10 @@ def what(revision: Revision) -> str:
 
 def link(answer: Answer, revision: Revision) -> str:
     """Address of a commit; empty without one."""
-    return answer.bisection.link.replace("{commit}", revision.commit) if revision.commit else ""
+    template = answer.bisection.link
+    if not template.startswith(("https://", "http://")) or not revision.commit.isalnum():
+        return ""
+    return template.replace("{commit}", revision.commit)
 
 
 def value(answer: Answer) -> dict[str, object]:

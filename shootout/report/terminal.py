@@ -194,8 +194,8 @@ def print_work(console: Console, comparison: WorkComparison) -> None:
     console.print()
 
 
-def print_bisection(console: Console, answer: Answer, folder: Path) -> None:
-    """Print the answer, what is known of each revision, and where the run documents are."""
+def print_bisection(console: Console, answer: Answer, page: Path) -> None:
+    """Print the answer, what is known of each revision, and where its page is."""
     console.print()
     _say(console, bisection.headline(answer), "bold")
     for step in bisection.steps(answer):
@@ -209,7 +209,7 @@ def print_bisection(console: Console, answer: Answer, folder: Path) -> None:
     console.print()
     for note in bisection.notes(answer):
         _say(console, note)
-    _say(console, f"run documents  {folder}")
+    print_report(console, page)
 
 
 def print_claims(console: Console, results: Sequence[ClaimResult]) -> None:
