@@ -93,7 +93,9 @@ def posterior(evidence: Evidence) -> Posterior:
     steps = (np.arange(count) >= np.arange(count + 1)[:, None]).astype(float)  # by the first one that moves
     place = np.searchsorted(data.revisions, np.arange(evidence.last + 1))  # of each revision among `steps`
     prior = _prior(evidence)
-    one, many = (1 - NONE - SEVERAL, SEVERAL) if prior.any() else (0.0, 0.0)
+    possible = sum(bool(prior[first : last + 1].any()) for first, last in evidence.runs)
+    one = 1 - NONE - SEVERAL if possible else 0.0
+    many = SEVERAL if possible > 1 else 0.0  # several steps take several places
     flat, step, wandering = [], [], []
     for own, share in OWN:
         plain, stepping = data.steps(own, steps)
@@ -124,8 +126,8 @@ def posterior(evidence: Evidence) -> Posterior:
 def levels(evidence: Evidence, confidence: float) -> tuple[Level, ...]:
     """Each measured revision beside the base, by least squares over all starts; no history is assumed.
 
-    Intervals are Student's, with the noise that the starts show beside this fit. None with fewer degrees of
-    freedom than one.
+    Intervals are Student's, with the noise that the starts show beside this fit; those to the previous
+    revision hold for all of them together (Bonferroni). None with fewer degrees of freedom than one.
     """
     data = _Data.of(evidence)
     count = len(data.revisions)
@@ -135,18 +137,18 @@ def levels(evidence: Evidence, confidence: float) -> tuple[Level, ...]:
     inverse = np.linalg.pinv(data.information)
     fitted = inverse @ data.moments
     variance = max(data.squares - float(data.moments @ fitted), 0.0) / df
-    reach = float(stdtrit(df, (1 + confidence) / 2))
 
-    def between(one: int, other: int) -> Interval:
+    def between(one: int, other: int, among: int = 1) -> Interval:
         contrast = np.zeros(count)
         contrast[other] += 1
         contrast[one] -= 1
         estimate = float(contrast @ fitted)
+        reach = float(stdtrit(df, 1 - (1 - confidence) / 2 / among))
         half = reach * math.sqrt(variance * float(contrast @ inverse @ contrast))
         return Interval(estimate=estimate, low=estimate - half, high=estimate + half)
 
     return tuple(
-        Level(int(revision), between(0, number), between(max(number - 1, 0), number))
+        Level(int(revision), between(0, number), between(max(number - 1, 0), number, count - 1))
         for number, revision in enumerate(data.revisions)
     )
 

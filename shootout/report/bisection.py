@@ -33,7 +33,7 @@ def headline(answer: Answer) -> str:
 
 
 def steps(answer: Answer) -> tuple[str, ...]:
-    """Neighbours that differ for certain, where there are several steps."""
+    """Measured neighbours whose interval excludes no change, where there are several steps."""
     if answer.kind != "several":
         return ()
     measured = [each for each in answer.findings if each.ratio or each == answer.findings[0]]
