@@ -29,7 +29,7 @@ BROKEN = 1 / 8
 COSTS = Costs(build_s=600.0, start_s=3.0, batch_s=10.0)
 SERVERS_MAX = 8
 BATCHES_MAX = 30
-LENGTHS, STEPS = (40, 339, 1024), (0.03, 0.1, 0.01)
+LENGTHS, STEPS = (40, 339, 1024), (0.03, 0.0, 0.1, 0.01)
 ASSUMED = 0.03  # without a step: what a gate looks for
 REPEATS = (2, 4, 8, 16, 32, 64)
 CERTAIN = 3.0  # standard errors by which a gate tells both ends of a history apart
@@ -67,6 +67,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--histories", type=int, default=100)
     parser.add_argument("--lengths", default=",".join(map(str, LENGTHS)))
+    parser.add_argument("--steps", default=",".join(map(str, STEPS)), help="losses; 0: no step")
     args = parser.parse_args()
     titles = (
         *("commits", "step", "right", "no answer", "claims of 0.9 right", "builds", "starts"),
@@ -76,8 +77,8 @@ def main() -> None:
     began_s = time.monotonic()
     noises = [*recorded()]
     for last in map(int, args.lengths.split(",")):
-        repeats = 0
-        for step in (*STEPS, 0.0):
+        repeats = REPEATS[-1]
+        for step in map(float, args.steps.split(",")):
             choice = REPEATS if step else (repeats,)
             line, needed = row(last, step, args.histories, noises, choice)
             repeats = needed if step == ASSUMED else repeats

@@ -6,9 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 
-from shootout.analysis import bisection, pairs, stats
+from shootout.analysis import bisection, bisection_batches, pairs, stats
 from shootout.analysis.bisection import Evidence
-from shootout.analysis.bisection_batches import ENOUGH
 from shootout.model.bisection import Answer, Bisection, RevisionFinding
 from shootout.model.plan import Policy
 from shootout.model.run import RunDocument
@@ -71,7 +70,7 @@ def answer(found: Bisection, documents: Documents) -> Answer:
     kind = max(chances, key=lambda name: chances[name])
     return Answer(
         bisection=found,
-        kind=kind if chances[kind] >= ENOUGH else "open",  # type: ignore[arg-type]
+        kind=kind if bisection_batches.answered(known, posterior) else "open",  # type: ignore[arg-type]
         probability=chances[kind],
         first=found.revisions[min(possible, default=step[1])].label,
         last=found.revisions[step[1]].label,

@@ -29,7 +29,7 @@ NONE, SEVERAL = 0.3, 0.05
 SMALLEST, LARGEST = 0.005, 0.7  # of a step, as a logarithm; all magnitudes are equally likely
 SIZES = np.geomspace(SMALLEST, LARGEST, 100)
 SIGNED = np.concatenate([-SIZES[::-1], SIZES])
-NOISES = np.geomspace(0.002, 0.15, 24)  # standard deviation of one server's start
+NOISES = np.geomspace(0.002, 0.4, 29)  # standard deviation of one server's start
 OWN = ((0.0, 0.6), (0.002, 0.3), (0.005, 0.1))  # what each revision differs by itself, and how likely it is
 WANDERS = (0.01, 0.03, 0.1, 0.3)  # standard deviation over a whole history that wanders
 

@@ -39,7 +39,12 @@ class Batch(NamedTuple):
 
 
 def answered(evidence: Evidence, found: Posterior) -> bool:
-    """Whether one history is likely enough: no step, several, or one step in one run of revisions."""
+    """Whether one history is likely enough: no step, several, or one step in one run of revisions.
+
+    Never after fewer starts than the smallest batch has, unless no place is left for a step.
+    """
+    if len(evidence.starts) < STARTS[0] and found.none < 1:
+        return False
     step = max((found.within(run) for run in evidence.runs), default=0.0)
     return max(found.none, found.several, step) >= ENOUGH
 

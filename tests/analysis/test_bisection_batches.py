@@ -78,3 +78,15 @@ def test_an_answer_is_one_revision(levels: dict[int, float], answered: bool) -> 
 def test_an_answer_may_be_a_run_that_cannot_be_built() -> None:
     evidence = Evidence(20, starts({0: 0.0, 5: 0.0, 10: -0.05, 20: -0.05}, 12), unusable=(6, 7, 8, 9))
     assert bisection_batches.answered(evidence, bisection.posterior(evidence))
+
+
+def test_one_start_is_never_enough() -> None:
+    evidence = Evidence(1, starts({0: 0.0, 1: -0.7}, 1))
+    assert not bisection_batches.answered(evidence, bisection.posterior(evidence))
+    evidence = Evidence(1, starts({0: 0.0, 1: -0.7}, 4))
+    assert bisection_batches.answered(evidence, bisection.posterior(evidence))
+
+
+def test_the_same_files_need_no_start() -> None:
+    evidence = Evidence(3, [], equal=((0, 3), (0, 1), (0, 2)))
+    assert bisection_batches.answered(evidence, bisection.posterior(evidence))
