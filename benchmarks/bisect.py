@@ -5,6 +5,9 @@ build, and a step at a random commit or none. `git bisect` gets repeated gates, 
 step, and as many starts for each as its answers need to be right as often; without a step, as many as a step
 of 3 % needs.
 Measures nothing. Prints Markdown.
+
+With --real: bisects a repository of 40 commits, of which three do not compile, with a step and without; a
+step is a server that works longer for each command. Takes up to forty minutes of an idle machine.
 """
 
 from __future__ import annotations
@@ -12,12 +15,15 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import commits
 from benchmarks.verdicts import campaign
+from shootout import cli
 from shootout.analysis import bisection, bisection_batches, pairs
 from shootout.analysis.bisection import Evidence
 from shootout.analysis.bisection_batches import Costs
@@ -29,6 +35,7 @@ BROKEN = 1 / 8
 COSTS = Costs(build_s=600.0, start_s=3.0, batch_s=10.0)
 SERVERS_MAX = 8
 BATCHES_MAX = 30
+REAL, REAL_AT, REAL_BROKEN = 40, 22, (7, 21, 30)  # commits
 LENGTHS, STEPS = (40, 339, 1024), (0.03, 0.0, 0.1, 0.01)
 ASSUMED = 0.03  # without a step: what a gate looks for
 REPEATS = (2, 4, 8, 16, 32, 64)
@@ -68,7 +75,13 @@ def main() -> None:
     parser.add_argument("--histories", type=int, default=100)
     parser.add_argument("--lengths", default=",".join(map(str, LENGTHS)))
     parser.add_argument("--steps", default=",".join(map(str, STEPS)), help="losses; 0: no step")
+    parser.add_argument("--real", type=Path, metavar="DIR", help="build and measure in this folder instead")
+    parser.add_argument("--pairs", type=int, default=1200, help="pairs of instructions that the step adds")
     args = parser.parse_args()
+    if args.real:
+        for pairs_ in (args.pairs, 0):
+            real(args.real / f"pairs-{pairs_}", pairs_)
+        return
     titles = (
         *("commits", "step", "right", "no answer", "claims of 0.9 right", "builds", "starts"),
         *("git bisect: right", "starts of a gate", "builds", "starts"),
@@ -84,6 +97,22 @@ def main() -> None:
             repeats = needed if step == ASSUMED else repeats
             print(line, flush=True)
     print(f"\n{len(noises)} recorded A/A cells; {time.monotonic() - began_s:.0f} s")
+
+
+def real(folder: Path, added: int) -> None:
+    """Bisect a repository whose commits are servers; a step adds so much work to each command."""
+    history: list[int | None] = [0 if number < REAL_AT else added for number in range(REAL)]
+    for number in REAL_BROKEN:
+        history[number] = None
+    made = commits.repository(folder / "repository", history)
+    print(f"{added} pairs since {made[REAL_AT][:10]}:")
+    cli.main(
+        [
+            *("bisect", "--repo", str(folder / "repository"), "--good", made[0], "--bad", made[-1]),
+            *("--build", commits.BUILD, "--tree", commits.TREE, "--tables", "1", "--table-size", "10000"),
+            *("--budget", "20", "--out", str(folder), "--resume"),
+        ]
+    )
 
 
 def recorded() -> Iterator[NDArray[np.float64]]:

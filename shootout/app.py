@@ -144,12 +144,18 @@ def publish(results: Path, out: Path, acknowledged: Path, skip: Skip) -> Path:
     folders = bisections.find(results, skip)
     # Without other runs, those of the newest bisection.
     runs = _runs(folders[-1] if folders and not journal.find(results) else results, None, accepted, skip)
-    answers = [_answer(folder) for folder in reversed(folders)]
-    return site.build(runs, out, accepted, _judged_work(results, skip), answers)
+    return site.build(runs, out, accepted, _judged_work(results, skip), _answers(folders, skip))
 
 
-def _answer(folder: Path) -> Answer:
-    return bisected.answer(bisections.read(folder), bisections.documents(folder))
+def _answers(folders: Sequence[Path], skip: Skip) -> list[Answer]:
+    """The answers of bisections, the newest first."""
+    found = []
+    for folder in reversed(folders):
+        try:
+            found.append(bisected.answer(bisections.read(folder), bisections.documents(folder)))
+        except InputError as error:
+            skip(str(error))
+    return found
 
 
 def merged(documents: Sequence[Path], out: Path, acknowledged: Path, skip: Skip) -> Conclusion:

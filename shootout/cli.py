@@ -153,10 +153,14 @@ def _bisect(args: argparse.Namespace) -> int:
     named = (f"{each.hash[:10]}=git:{args.repo}#{each.hash}" for each in history)
     request = _request(args, servers=args.over or ",".join(named))
     with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
-        if args.over:
-            answer, page = app.bisect_versions(request, display.show)
-        else:
-            answer, page = app.bisect_commits(request, history, link, display.show)
+        try:
+            if args.over:
+                answer, page = app.bisect_versions(request, display.show)
+            else:
+                answer, page = app.bisect_commits(request, history, link, display.show)
+        except KeyboardInterrupt:
+            _warn("interrupted; what was built and measured is kept, and --resume goes on")
+            raise
     if args.json:
         print(app.bisection_as_json(answer, page).decode())
     else:
