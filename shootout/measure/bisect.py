@@ -95,7 +95,7 @@ def bisect(question: Question, results: Path, observe: Observe) -> Answer:
         _require_ends(found, bisected.unusable(found, documents))
         answer = bisected.answer(found, documents)
         left_s = question.plan.profile.sampling.budget_s - answer.spent_s
-        if answer.kind != "open" or (known.starts and left_s < _least_s(question)):
+        if answer.kind != "open" or (documents and left_s < _least_s(question)):
             found = structs.replace(found, finished=answer.kind != "open")
             bisections.write(folder, found)
             return structs.replace(answer, bisection=found)

@@ -118,7 +118,7 @@ def fetch(
 ) -> Path:
     """The directory of the commit's server, built if it is missing; it stays until `held` is closed.
 
-    Raises InputError without a build command, and BuildError.
+    Raises InputError without a build command, BuildError, and MeasureError if git or the disk fails.
     """
     if build is None:
         raise InputError(f"git:{source.target}: expected --build CMD, the command that builds it")
@@ -163,9 +163,11 @@ def _build(source: Source, build: Build, work_trees: Path, target: Path) -> None
             layout.find_mysqld(made)
         except InputError as error:
             raise BuildError(f"build of {source.commit[:12]}: --tree {build.tree}: {error}") from None
-        shutil.copytree(
-            made, target, symlinks=True, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".git")
-        )
+        try:
+            leaving_out = shutil.ignore_patterns(".git")
+            shutil.copytree(made, target, symlinks=True, dirs_exist_ok=True, ignore=leaving_out)
+        except OSError as error:
+            raise MeasureError(f"{target}: cannot be written: {error}") from None
 
 
 def _check_out(source: Source, work_tree: Path) -> None:
@@ -176,7 +178,10 @@ def _check_out(source: Source, work_tree: Path) -> None:
     else:
         _must(work_tree, "checkout", "--detach", "--force", source.commit)
     if (work_tree / ".gitmodules").is_file():
-        _must(work_tree, "submodule", "update", "--init", "--recursive", "--force")
+        try:
+            _must(work_tree, "submodule", "update", "--init", "--recursive", "--force")
+        except MeasureError as error:
+            raise BuildError(f"build of {source.commit[:12]}: {error}") from None
 
 
 def _run(build: Build, work_tree: Path, log: Path, lock: int) -> int | None:
@@ -280,4 +285,4 @@ def _must(directory: Path, *arguments: str) -> None:
     )
     if found.returncode != 0:
         said = (found.stderr.strip().splitlines() or [f"exit code {found.returncode}"])[-1]
-        raise BuildError(f"git {arguments[0]}: {said}")
+        raise MeasureError(f"git {arguments[0]}: {said}")
