@@ -29,7 +29,7 @@ WORK_TREES = "work-trees"
 LAST_LINES = 6
 ENVIRONMENT = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS")  # what builds depend on
 NICENESS = 10
-_GIT_TIMEOUT_S = 60.0
+_GIT_TIMEOUT_S = 600.0  # a check-out of a large repository on a busy disk
 _FIELDS = "%H%x00%P%x00%an%x00%aI%x00%s"
 
 
@@ -171,12 +171,12 @@ def _build(source: Source, build: Build, work_trees: Path, target: Path) -> None
 
 
 def _check_out(source: Source, work_tree: Path) -> None:
-    if not (work_tree / ".git").exists():
+    """Check the commit out, in a new work tree if there is none, or if a killed git has left it locked."""
+    usable = (work_tree / ".git").exists()
+    if not usable or _git(work_tree, "checkout", "--detach", "--force", source.commit) is None:
         shutil.rmtree(work_tree, ignore_errors=True)
         _must(source.repository, "worktree", "prune")
         _must(source.repository, "worktree", "add", "--detach", "--force", str(work_tree), source.commit)
-    else:
-        _must(work_tree, "checkout", "--detach", "--force", source.commit)
     if (work_tree / ".gitmodules").is_file():
         try:
             _must(work_tree, "submodule", "update", "--init", "--recursive", "--force")

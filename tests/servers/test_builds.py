@@ -172,3 +172,11 @@ def test_the_users_own_work_tree_stays_as_it_is(repository: Repository, tmp_path
     assert (repository.folder / "code").read_text() == "changed"
     assert repository.git("status", "--porcelain") == "M code"
     assert repository.git("rev-parse", "--abbrev-ref", "HEAD") == "main"
+
+
+def test_a_work_tree_that_a_killed_git_has_left_is_made_anew(repository: Repository, tmp_path: Path) -> None:
+    one, two = (repository.source(repository.commit(each, code=each)) for each in ("1", "2"))
+    builds.fetch(one, BUILD, tmp_path)
+    (lock,) = (repository.folder / ".git" / "worktrees").glob("*")
+    (lock / "index.lock").touch()
+    assert (builds.fetch(two, BUILD, tmp_path) / "bin" / "mysqld").read_text() == "2"
