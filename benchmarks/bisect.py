@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,12 +52,14 @@ class History(NamedTuple):
     broken: frozenset[int]
     noise: NDArray[np.float64]  # deviations of single starts
     dice: np.random.Generator
+    own: NDArray[np.float64]  # what each revision differs by itself
 
     def start(self, revisions: Sequence[int]) -> dict[int, float]:
         """What one start of these revisions gives."""
         drawn = self.dice.choice(self.noise, len(revisions))
         moved = [self.size * (self.at is not None and each >= self.at) for each in revisions]
-        return dict(zip(revisions, (np.array(moved) + drawn).tolist(), strict=True))
+        logs = np.array(moved) + self.own[list(revisions)] + drawn
+        return dict(zip(revisions, logs.tolist(), strict=True))
 
 
 class Found(NamedTuple):
@@ -75,6 +78,9 @@ def main() -> None:
     parser.add_argument("--histories", type=int, default=100)
     parser.add_argument("--lengths", default=",".join(map(str, LENGTHS)))
     parser.add_argument("--steps", default=",".join(map(str, STEPS)), help="losses; 0: no step")
+    parser.add_argument(
+        "--own", type=float, default=0.0, help="spread of what revisions differ by themselves"
+    )
     parser.add_argument("--real", type=Path, metavar="DIR", help="build and measure in this folder instead")
     parser.add_argument("--pairs", type=int, default=1200, help="pairs of instructions that the step adds")
     args = parser.parse_args()
@@ -93,7 +99,8 @@ def main() -> None:
         repeats = REPEATS[-1]
         for step in map(float, args.steps.split(",")):
             choice = REPEATS if step else (repeats,)
-            line, needed = row(last, step, args.histories, noises, choice)
+            histories = partial(history, last, step, noises=noises, own=args.own)
+            line, needed = row(step, histories, args.histories, choice)
             repeats = needed if step == ASSUMED else repeats
             print(line, flush=True)
     print(f"\n{len(noises)} recorded A/A cells; {time.monotonic() - began_s:.0f} s")
@@ -129,12 +136,16 @@ def recorded() -> Iterator[NDArray[np.float64]]:
                 yield found
 
 
-def history(last: int, step: float, seed: int, noises: Sequence[NDArray[np.float64]]) -> History:
-    """A random history; steps are losses."""
+def history(
+    last: int, step: float, seed: int, noises: Sequence[NDArray[np.float64]], own: float = 0.0
+) -> History:
+    """A random history; steps are losses. `own`: spread of what revisions differ by themselves."""
     dice = np.random.default_rng([last, round(1000 * step), seed])
     broken = frozenset(number for number in range(1, last) if dice.random() < BROKEN)
     at = int(dice.integers(1, last + 1)) if step else None
-    return History(last, at, np.log1p(-step), broken, noises[int(dice.integers(len(noises)))], dice)
+    noise = noises[int(dice.integers(len(noises)))]
+    layouts = np.random.default_rng([last, seed]).normal(0, own, last + 1)
+    return History(last, at, np.log1p(-step), broken, noise, dice, layouts)
 
 
 def posterior(given: History) -> Found:
@@ -193,12 +204,15 @@ def gates(given: History, repeats: int) -> Found:
 
 
 def row(
-    last: int, step: float, count: int, noises: Sequence[NDArray[np.float64]], choice: Sequence[int]
+    step: float, histories: Callable[[int], History], count: int, choice: Sequence[int]
 ) -> tuple[str, int]:
-    """One line of the table, and how many starts of `choice` the gates of `git bisect` had."""
+    """One line of the table, and how many starts of `choice` the gates of `git bisect` had.
+
+    `histories`: by seed.
+    """
 
     def over(search: Callable[[History], Found]) -> list[Found]:
-        return [search(history(last, step, seed, noises)) for seed in range(count)]
+        return [search(histories(seed)) for seed in range(count)]
 
     mine, repeats = over(posterior), choice[-1]
     wanted = sum(each.right for each in mine)
@@ -208,8 +222,9 @@ def row(
             break
     claims = [right for each in mine for right in each.claims]
     cells = (
-        f"{last:,}".replace(",", " "), f"{100 * step:g} %" if step else "none", f"{wanted} of {count}",
-        f"{sum(not each.answer for each in mine)}", f"{sum(claims)} of {len(claims)}", *_cost(mine),
+        f"{histories(0).last:,}".replace(",", " "), f"{100 * step:g} %" if step else "none",
+        f"{wanted} of {count}", f"{sum(not each.answer for each in mine)}",
+        f"{sum(claims)} of {len(claims)}", *_cost(mine),
         f"{sum(each.right for each in theirs)} of {count}", f"{repeats}", *_cost(theirs),
     )  # fmt: skip
     return f"| {' | '.join(cells)} |", repeats
