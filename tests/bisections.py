@@ -38,13 +38,15 @@ def a_bisection(
 
 def a_run(
     levels: Mapping[str, float],
+    *,
     starts: int = 8,
     failures: Sequence[FailureRecord] = (),
     servers: Sequence[ServerRecord] = (),
     noise: float = 0.005,
+    seed: int = 1,
 ) -> RunDocument:
     """A run of these servers with these logarithms of throughput."""
-    dice = np.random.default_rng(1)
+    dice = np.random.default_rng(seed)
     block = Block(workload="reads", dataset="d", threads=4, servers=tuple(levels))
     records = [
         builders.a_start(
