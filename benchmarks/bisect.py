@@ -111,7 +111,7 @@ def real(folder: Path, added: int) -> None:
     history: list[int | None] = [0 if number < REAL_AT else added for number in range(REAL)]
     for number in REAL_BROKEN:
         history[number] = None
-    made = commits.repository(folder / "repository", history)
+    made = commits.repository(folder / "repository", history, differing=True)
     print(f"{added} pairs since {made[REAL_AT][:10]}:")
     cli.main(
         [

@@ -44,10 +44,13 @@ exec {program} "$@"
 """
 
 
-def repository(folder: Path, pairs: Sequence[int | None], server: str = "mysql-5.7.22") -> list[str]:
+def repository(
+    folder: Path, pairs: Sequence[int | None], server: str = "mysql-5.7.22", *, differing: bool = False
+) -> list[str]:
     """A repository with a commit for each number of pairs of instructions; None: it does not compile.
 
-    Returns the commits, the oldest first.
+    `differing`: the files of all builds differ, though they do the same. Returns the commits, the oldest
+    first.
     """
     program = installations.find(reference.parse(server))
     assert isinstance(program, Tree)
@@ -62,7 +65,8 @@ def repository(folder: Path, pairs: Sequence[int | None], server: str = "mysql-5
     commits = []
     for number, each in enumerate(pairs):
         line = "#error not finished" if each is None else f"#define PAIRS {each}"
-        (folder / "pairs.h").write_text(f"{line}\n", "utf-8")
+        text = f'const char change[] = "{number if differing else ""}";\n{line}\n'
+        (folder / "pairs.h").write_text(text, "utf-8")
         (folder / "notes").write_text(f"change {number}\n", "utf-8")
         _git(folder, "add", ".")
         _git(folder, "commit", "--quiet", "--message", f"change {number}")
