@@ -27,7 +27,7 @@ def a_bisection(
         "revisions": tuple(
             Revision(
                 label=each, server=f"git:/r#{each * 40}", commit=each * 40, author="Some Engineer",
-                date="2026-11-01T10:00:00+00:00", subject=f"Change {each}",
+                date="2026-11-01T10:00:00+00:00", subject=f"Change <b>{each}",
             )
             for each in labels
         ),

@@ -33,7 +33,7 @@ def read(path: Path) -> Document:
 def test_a_page_has_the_answer_and_every_revision(folder: Path) -> None:
     page = read(folder / "20261124T100000Z-000001.html")
     assert ") since e (" in page.text
-    assert "Change e, Some Engineer, 2026-11-01" in page.text
+    assert "Change <b>e, Some Engineer, 2026-11-01" in page.text
     assert f"https://example.org/{'e' * 40}" in page.links
     assert (folder / "20261124T100000Z-000001.html").read_text("utf-8").count('class="chart"') == 2
 
