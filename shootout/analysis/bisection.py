@@ -104,12 +104,17 @@ def posterior(evidence: Evidence) -> Posterior:
         for wander in WANDERS:
             likelihood = data.wandering(own, wander, evidence.last)
             wandering.append(likelihood + math.log(share / len(WANDERS)))
-    peak = max(float(np.max(each)) for each in (flat, step, wandering))
+    shares = ((flat, NONE), (step, one), (wandering, many))
+    peak = max(float(np.max(logs)) for logs, share in shares if share)
+
+    def relative(logs: Sequence[Values]) -> Values:
+        return np.exp(np.minimum(np.stack(logs) - peak, 0.0))  # above: histories that cannot be
+
     # By own, noise, place and size.
-    by_step = one * np.exp(np.stack(step) - peak)
+    by_step = one * relative(step)
     placed = by_step * np.bincount(place, prior, minlength=count + 1)[:, None]
-    by_flat = np.exp(np.stack(flat) - peak)
-    by_wandering = many * np.exp(np.stack(wandering) - peak).reshape(len(OWN), len(WANDERS), -1).sum(axis=1)
+    by_flat = relative(flat)
+    by_wandering = many * relative(wandering).reshape(len(OWN), len(WANDERS), -1).sum(axis=1)
     by_own_and_noise = placed.sum(axis=(2, 3)) + by_flat + by_wandering
     total = float(by_own_and_noise.sum())
     sizes = placed.sum(axis=(0, 1, 2))

@@ -136,7 +136,8 @@ def test_a_step_lies_in_no_place_whose_servers_are_the_same_files() -> None:
 
 
 def test_servers_that_are_all_the_same_files_have_no_step() -> None:
-    found = bisection.posterior(Evidence(3, measured({0: 0.0, 3: -0.03}), equal=((0, 3),)))
+    starts = measured({0: 0.0, 3: -0.5}, starts=300)  # beyond any doubt, if they were not the same
+    found = bisection.posterior(Evidence(3, starts, equal=((0, 3),)))
     assert found.at.sum() == 0
     assert found.none == pytest.approx(1)
 
