@@ -14,7 +14,7 @@ test-bare: NEEDS = mmdebstrap git
 test: NEEDS = mvn npm chromium sysbench fio go perf valgrind
 
 .PHONY: bench check clean demo-site setup fuzz lint test test-bare test-servers tools wheel
-.PHONY: bench-engine bench-gate bench-merge bench-method bench-site bench-storm bench-verdict bench-work
+.PHONY: bench-bisect bench-engine bench-gate bench-merge bench-method bench-site bench-storm bench-verdict bench-work
 
 # Exit code 1 means that something regressed: here a result, not an error.
 bench: $(INSTALLED)
@@ -82,6 +82,11 @@ fuzz:
 # six hours and resumes after an interruption; for some parts: make bench-verdict ARGS="--parts aa,replay"
 bench-verdict: $(INSTALLED)
 	@$(BIN)/python -m benchmarks.verdicts $(ARGS)
+
+# How often a bisection is right, and what it costs beside `git bisect`, over simulated histories: half an hour of CPU,
+# or less with ARGS="--lengths 40 --steps 0.03". Real builds and servers: ARGS="--real DIR".
+bench-bisect: $(INSTALLED)
+	@$(BIN)/python -m benchmarks.bisect $(ARGS)
 
 # What `shootout work` sees of no change, and of instructions that a preloaded library adds to every statement.
 bench-work: $(INSTALLED)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import msgspec
 
-from shootout.analysis import acknowledgements, baseline, claims, explained, gate, history, ledger
+from shootout.analysis import acknowledgements, baseline, bisected, claims, explained, gate, history, ledger
 from shootout.analysis import work as work_verdicts
 from shootout.analysis.explained import Explained
+from shootout.document import bisections, journal, merge
 from shootout.document import explanations as explanations_
-from shootout.document import journal, merge
 from shootout.document import work as work_documents
 from shootout.errors import InputError, MeasureError
 from shootout.inputs import matrix
@@ -23,18 +23,21 @@ from shootout.inputs.acknowledgements import load as load_acknowledged
 from shootout.inputs.options import ACKNOWLEDGED, Selection
 from shootout.inputs.resolve import resolve
 from shootout.inputs.scaled import Capacity
+from shootout.measure import bisect as bisect_
 from shootout.measure import campaign
 from shootout.measure import explain as explain_
 from shootout.measure import work as work_
+from shootout.measure.bisect import Question
 from shootout.measure.campaign import Observe
-from shootout.measure.explain import Question
 from shootout.measure.plan import Plan, bind
+from shootout.model.bisection import Answer, Revision
 from shootout.model.history import Baseline, HistorySeries, Regression
-from shootout.model.plan import Cell, ServerReference
+from shootout.model.plan import Build, Cell, ServerReference
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Acknowledgement, ClaimResult, Comparison, Verdict
 from shootout.model.work import WorkComparison
-from shootout.paths import cache_folder
+from shootout.paths import file_stem
+from shootout.report import bisection as bisection_report
 from shootout.report import explanation, judgement_cache, site, wording
 from shootout.report import work as work_report
 from shootout.report.github import markdown, regressions
@@ -42,7 +45,8 @@ from shootout.report.judge import Judge
 from shootout.report.judgement_cache import JudgedRun
 from shootout.runner import doctor
 from shootout.runner.doctor import Report
-from shootout.servers import catalogue, installations
+from shootout.servers import installations
+from shootout.servers.builds import Commit
 from shootout.servers.catalogue import Fetched
 from shootout.servers.fetch.packages import no_progress
 from shootout.servers.native import Tree
@@ -138,7 +142,21 @@ def conclude(path: Path, out: Path, acknowledged: Path, skip: Skip) -> Conclusio
 def publish(results: Path, out: Path, acknowledged: Path, skip: Skip) -> Path:
     """Build the site from all run documents in `results`. Raises InputError if there is none."""
     accepted = load_acknowledged(acknowledged)
-    return site.build(_runs(results, None, accepted, skip), out, accepted, _judged_work(results, skip))
+    folders = bisections.find(results, skip)
+    # Without other runs, those of the newest bisection.
+    runs = _runs(folders[-1] if folders and not journal.find(results) else results, None, accepted, skip)
+    return site.build(runs, out, accepted, _judged_work(results, skip), _answers(folders, skip))
+
+
+def _answers(folders: Sequence[Path], skip: Skip) -> list[Answer]:
+    """The answers of bisections, the newest first."""
+    found = []
+    for folder in reversed(folders):
+        try:
+            found.append(bisected.answer(bisections.read(folder), bisections.documents(folder)))
+        except InputError as error:
+            skip(str(error))
+    return found
 
 
 def merged(documents: Sequence[Path], out: Path, acknowledged: Path, skip: Skip) -> Conclusion:
@@ -211,7 +229,7 @@ def explain(
     path = _document(run, out / "results")
     document = journal.read(path)
     which = _worst(judge(path, acknowledged)) if cell is None else _cell(document, cell)
-    question = Question(document, which, path.parent, tuple(trials or ()))
+    question = explain_.Question(document, which, path.parent, tuple(trials or ()))
     if SUSPECTS in question.trials:
         budget_min /= 2
         first = _explained(replace(question, trials=()), budget_min, observe)
@@ -221,7 +239,7 @@ def explain(
     return found, publish(path.parent, out / "site", acknowledged, skip)
 
 
-def _explained(question: Question, budget_min: float, observe: Observe) -> Explained:
+def _explained(question: explain_.Question, budget_min: float, observe: Observe) -> Explained:
     return explained.read(
         explain_.explain(question, explain_.plan(question, 60 * budget_min, os.environ), observe)
     )
@@ -248,6 +266,58 @@ def work(request: Request, observe: Observe) -> tuple[WorkComparison, Path]:
     if request.markdown is not None:
         _write(request.markdown, work_report.markdown(comparison))
     return comparison, path
+
+
+def bisect_versions(request: Request, observe: Observe) -> tuple[Answer, Path]:
+    """Since which of these servers later ones are slower or faster; returns the answer and its page."""
+    plan = request.plan
+    revisions = tuple(
+        Revision(label=label, server=server.reference.text) for label, server in plan.servers.items()
+    )
+    return _bisect(request, Question(plan, revisions), observe)
+
+
+def bisect_commits(
+    request: Request, history: Sequence[Commit], link: str, observe: Observe
+) -> tuple[Answer, Path]:
+    """Since which commit of a repository its servers are slower or faster; returns the answer and its page.
+
+    The request's servers are these commits, in this order.
+    """
+    plan = request.plan
+    revisions = tuple(
+        Revision(
+            label=label,
+            server=server.reference.text,
+            commit=commit.hash,
+            parents=commit.parents,
+            author=commit.author,
+            date=commit.date,
+            subject=commit.subject,
+        )
+        for (label, server), commit in zip(plan.servers.items(), history, strict=True)
+    )
+    build = plan.profile.build or None
+    if build is None:
+        raise InputError("--repo: expected --build CMD, the command that builds a commit")
+    return _bisect(request, Question(plan, revisions, build, link), observe)
+
+
+def _bisect(request: Request, question: Question, observe: Observe) -> tuple[Answer, Path]:
+    if len(question.plan.blocks) != 1 or len(question.revisions) < 2:
+        raise InputError("a bisection takes one workload, one number of threads, and two servers or more")
+    results = request.out / "results"
+    answer = bisect_.bisect(question, results, observe)
+    page = publish(results, request.out / "site", request.acknowledged, no_progress)
+    page = page.parent / "bisections" / f"{file_stem(answer.bisection.id)}.html"
+    if request.markdown is not None:
+        _write(request.markdown, bisection_report.markdown(answer))
+    return answer, page
+
+
+def bisection_as_json(answer: Answer, page: Path) -> bytes:
+    """Encode a bisection's answer as JSON."""
+    return msgspec.json.encode({"page": str(page), **bisection_report.value(answer)})
 
 
 def judge_work(path: Path, base: str | None = None) -> WorkComparison:
@@ -279,7 +349,7 @@ def _explain_changes(conclusion: Conclusion, budget_min: float, observe: Observe
         skip(f"explanation of {_cell_name(left_out)}: the budget allows {len(wanted)} cells")
     for cell in wanted:
         try:
-            question = Question(conclusion.document, cell, conclusion.path.parent)
+            question = explain_.Question(conclusion.document, cell, conclusion.path.parent)
             _explained(question, budget_min / len(wanted), observe)
         except (InputError, MeasureError) as error:
             skip(f"explanation of {_cell_name(cell)}: {error}")
@@ -330,11 +400,11 @@ def _cell_name(cell: Cell) -> str:
     return f"{cell.workload}-t{cell.threads}-{cell.server}"
 
 
-def fetch(server: ServerReference, report: Callable[[str], None]) -> Fetched:
-    """Fetch a server; returns its location. `report` receives the progress."""
-    program = installations.find(server, report=report)
+def fetch(server: ServerReference, report: Callable[[str], None], build: Build | None = None) -> Fetched:
+    """Fetch or build a server; returns its location. `report` receives the progress."""
+    program = installations.find(server, report=report, build=build)
     version = ".".join(map(str, program.version))
-    place = str(catalogue.fetch(server, cache_folder())) if isinstance(program, Tree) else program.digest
+    place = str(program.files.top) if isinstance(program, Tree) else program.digest
     return Fetched(reference=server.text, family=program.family, version=version, directory=place)
 
 

@@ -16,7 +16,7 @@ import msgspec
 from rich.console import Console
 
 from shootout import __version__, app, harness
-from shootout.analysis import baseline, gate, work
+from shootout.analysis import baseline, bisected, gate, work
 from shootout.app import Conclusion, Request
 from shootout.document import work as documents
 from shootout.errors import InputError, MeasureError
@@ -37,13 +37,14 @@ from shootout.inputs.options import (
 )
 from shootout.inputs.toml import hint
 from shootout.measure import session
+from shootout.model.plan import Build
 from shootout.model.verdict import Comparison
 from shootout.model.work import WorkComparison
 from shootout.paths import FIXTURES, REPORTS, cache_folder
 from shootout.report import terminal, wording
 from shootout.report.github import http, issues, markdown, webhook
 from shootout.report.github.repository import Repository
-from shootout.servers import cache, catalogue, dsn, reference
+from shootout.servers import builds, cache, catalogue, dsn, reference
 
 COUNTING = (
     *(
@@ -57,7 +58,7 @@ COUNTING = (
         "option",
         "rand_type",
     ),
-    *("protocol", "policy", "seed", "data"),
+    *("protocol", "policy", "seed", "data", "build", "tree"),
 )  # the options of a run that a count takes, too
 BASELINES = FIXTURES / "baselines"
 
@@ -141,6 +142,30 @@ def _show_work(comparison: WorkComparison, path: Path, args: argparse.Namespace)
         print(app.work_as_json(comparison, path).decode())
     else:
         terminal.print_work(_console(), comparison)
+
+
+def _bisect(args: argparse.Namespace) -> int:
+    commits = (args.repo, args.good, args.bad)
+    if (args.over is None) == (None in commits) or (args.over and any(commits)):
+        raise InputError("expected --over A,B,…, or --repo DIR --good REV --bad REV --build CMD")
+    link = http.checked_url("--url", args.url) if args.url else ""
+    history = () if args.over else builds.history(*commits)
+    named = (f"{each.hash[:10]}=git:{args.repo}#{each.hash}" for each in history)
+    request = _request(args, servers=args.over or ",".join(named))
+    with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
+        try:
+            if args.over:
+                answer, page = app.bisect_versions(request, display.show)
+            else:
+                answer, page = app.bisect_commits(request, history, link, display.show)
+        except KeyboardInterrupt:
+            _warn("interrupted; what was built and measured is kept, and --resume goes on")
+            raise
+    if args.json:
+        print(app.bisection_as_json(answer, page).decode())
+    else:
+        terminal.print_bisection(_console(), answer, page)
+    return bisected.exit_code(answer)
 
 
 def _doctor(args: argparse.Namespace) -> int:
@@ -277,6 +302,18 @@ def _servers_fetch(args: argparse.Namespace) -> int:
     return 0
 
 
+def _servers_build(args: argparse.Namespace) -> int:
+    built = []
+    for each in map(reference.parse, args.references):
+        with terminal.fetching(Console(stderr=True)) as report:
+            built.append(app.fetch(each, report, Build(command=args.build, tree=args.tree)))
+        if not args.json:
+            terminal.print_fetched(_console(), built[-1])
+    if args.json:
+        print(msgspec.json.encode(built).decode())
+    return 0
+
+
 def _servers_start(args: argparse.Namespace) -> int:
     with session.running(reference.parse(args.reference), args.settings, args.port) as instance:
         access = session.endpoint(instance)
@@ -409,6 +446,18 @@ def _add_measuring(commands: Commands[_Parser]) -> None:
     _add_options(work, (option for option in MEASURING if option.name in COUNTING), type=str)
     work.set_defaults(profile="work", explain=None, acknowledged=ACKNOWLEDGED.default)
     _add_options(work, (OUT, MARKDOWN))
+    since = "find out since which version or commit servers are slower, with a probability for each"
+    bisect = _command(commands, "bisect", _bisect, since)
+    over = "servers in the order of their age, the oldest first: the base"
+    bisect.add_argument("--over", metavar="A,B,…", help=over)
+    bisect.add_argument("--repo", metavar="DIR", help="a git repository whose commits are servers")
+    bisect.add_argument("--good", metavar="REV", help="the commit to compare with")
+    bisect.add_argument("--bad", metavar="REV", help="a later commit, which may be slower")
+    url = "address of a commit, with {commit} in it, for pages and --markdown"
+    bisect.add_argument("--url", metavar="TEMPLATE", default="", help=url)
+    _add_options(bisect, (each for each in MEASURING if each.name not in ("servers", "shard")), type=str)
+    bisect.set_defaults(profile="bisect", explain=None, acknowledged=ACKNOWLEDGED.default)
+    _add_options(bisect, (OUT, MARKDOWN))
     _add_options(run, (EXPLAIN,))
     _add_options(gate, (EXPLAIN,))
     for each in (run, gate, doctor):
@@ -480,6 +529,11 @@ def _add_servers(actions: Commands[_Parser]) -> None:
     _command(actions, "list", _servers_list, "show the catalogue and the availability of each server")
     fetch = _command(actions, "fetch", _servers_fetch, "fetch servers and print their locations")
     fetch.add_argument("references", metavar="REF", nargs="+", help="a catalogue id, path:… or image:…")
+    build = _command(actions, "build", _servers_build, "build servers of a repository ahead of a run")
+    build.add_argument("references", metavar="REF", nargs="+", help="git:DIR#REV")
+    command, tree = (next(each for each in MEASURING if each.name == name) for name in ("build", "tree"))
+    _add_options(build, (command,), type=str, required=True)
+    _add_options(build, (replace(tree, default="."),), type=str)
     start = _command(actions, "start", _servers_start, "keep one server running until Ctrl-C")
     start.add_argument("reference", metavar="SERVER", help="a server reference")
     settings = "settings profile: a name or a file (default: defaults)"

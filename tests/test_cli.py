@@ -373,3 +373,25 @@ def test_a_defect_is_no_regression(
     monkeypatch.setattr("shootout.inputs.matrix.shipped", broken)
     assert cli.main(["profiles", "list"]) == 3
     assert capsys.readouterr().err.endswith("ZeroDivisionError: a defect\n")
+
+
+TWO_VERSIONS = ("--over", "mysql-5.7.22,mysql-8.0.12")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "expected --over A,B,…, or --repo DIR --good REV --bad REV --build CMD"),
+        ((*TWO_VERSIONS, "--repo", "x"), "expected --over A,B,…, or --repo DIR"),
+        (("--repo", "x", "--good", "a"), "expected --over A,B,…, or --repo DIR"),
+        (("--repo", "/", "--good", "a", "--bad", "b", "--build", "make"), "git:/#a: not a git repository"),
+        (("--over", "mysql-5.7.22"), "one workload, one number of threads, and two servers or more"),
+        ((*TWO_VERSIONS, "--threads", "1,2"), "one workload, one number of threads"),
+        ((*TWO_VERSIONS, "--tree", "x"), "--tree x: works only with --build"),
+        ((*TWO_VERSIONS, "--url", "javascript:x"), "--url: expected an address that starts with https://"),
+    ],
+)
+def test_a_wrong_bisection_is_refused(
+    arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert words in refused(["bisect", *arguments], capsys)

@@ -211,6 +211,18 @@ class PlaceOptions:
 
 
 @dataclass(frozen=True)
+class BuildOptions:
+    """How servers named by `git:` are built."""
+
+    build: Annotated[
+        str | None, Option("shell command that builds a server named by git:DIR#REV, in a work tree", "CMD")
+    ] = None
+    tree: Annotated[
+        str | None, Option("where the server that it builds comes to lie in the work tree", "SUBDIR")
+    ] = None
+
+
+@dataclass(frozen=True)
 class Selection:
     """The options that select what a run measures. None leaves the choice to the profile."""
 
@@ -240,6 +252,7 @@ class Selection:
     load: LoadOptions = LoadOptions()
     sampling: SamplingOptions = SamplingOptions()
     place: PlaceOptions = PlaceOptions()
+    building: BuildOptions = BuildOptions()
     shard: Annotated[
         tuple[int, int] | None,
         Option("measure only part I of N of the blocks; merge joins the documents", "I/N", texts.shard),

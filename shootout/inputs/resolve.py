@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from msgspec import UnsetType
 from msgspec.structs import replace
 
 from shootout.errors import InputError
-from shootout.inputs.options import DatasetOptions, LoadOptions, SamplingOptions, Selection
+from shootout.inputs.options import BuildOptions, DatasetOptions, LoadOptions, SamplingOptions, Selection
 from shootout.inputs.scaled import Capacity, scaled
-from shootout.model.plan import DatasetSize, Load, Profile, Sampling
+from shootout.model.plan import Build, DatasetSize, Load, Profile, Sampling
 from shootout.model.value import Value
 
 V = TypeVar("V", bound=Value)
@@ -36,6 +37,7 @@ def resolve(profile: Profile, selection: Selection, capacity: Capacity) -> Profi
             network=selection.place.container_network,
             memory=selection.place.container_memory,
         ),
+        build=_build(profile.build, selection.building),
         options=None if selection.load.option is None else profile.options | selection.load.option,
         distribution=selection.load.rand_type,
         scales={},
@@ -62,6 +64,17 @@ def _sampling(sampling: Sampling, options: SamplingOptions) -> Sampling:
         raise InputError("--budget 0: expected a number above 0")
     budget_s = None if options.budget is None else 60 * options.budget
     return _changed(sampling, budget_s=budget_s, isolation=options.isolation)
+
+
+def _build(build: Build | UnsetType, options: BuildOptions) -> Build | UnsetType | None:
+    """None: as in the profile."""
+    if isinstance(build, Build):
+        return _changed(build, command=options.build, tree=options.tree)
+    if options.build is None:
+        if options.tree is not None:
+            raise InputError(f"--tree {options.tree}: works only with --build")
+        return None
+    return _changed(Build(command=options.build), tree=options.tree)
 
 
 def _load(load: Load, options: LoadOptions) -> Load:

@@ -98,7 +98,9 @@ class ManagedServer:
         if port is not None:
             instances.require_port(port)  # before anything is fetched or loaded
         reference = plan.servers[label].reference
-        program = installations.find(reference, held, plan.profile.container, report)
+        program = installations.find(
+            reference, held, plan.profile.container, report, plan.profile.build or None
+        )
         plugins = program.plugins if isinstance(program, Tree) else frozenset()
         name = layers.name_of(plan.profile.settings, reference.settings)
         profile = layers.of(plan.profile.settings, reference.settings)

@@ -15,7 +15,7 @@ from msgspec import structs
 
 from shootout.analysis import confirmation, pairs
 from shootout.model.history import LedgerEntry
-from shootout.model.plan import Block
+from shootout.model.plan import Block, Sampling
 from shootout.model.run import RunDocument, RunHeader, StartRecord
 
 STARTS_JUDGED = 2  # starts that the budget never refuses: an interval needs two
@@ -84,11 +84,19 @@ def affordable(header: RunHeader, blocks: Sequence[Block], left_s: float) -> tup
 def needed_s_of(header: RunHeader, blocks: Sequence[Block]) -> float:
     """Estimated time for the fewest starts of these blocks that a verdict takes."""
     sampling = header.profile.sampling
-    window_s = sampling.measure_s + WARMUP_SLICES * sampling.slice_s
-    server_s = OVERHEAD * window_s * (1 + sampling.ramp_s / sampling.slice_s)
     servers_ = max((len(block.servers) for block in blocks), default=0)
-    slices_s = sum(len(block.servers) * server_s for block in blocks)
+    slices_s = sum(len(block.servers) * _load_s(sampling) for block in blocks)
     return sampling.starts_min * (slices_s + RESTART_S * servers_)
+
+
+def start_s(sampling: Sampling) -> float:
+    """Estimated time for one server in one start of one block."""
+    return _load_s(sampling) + RESTART_S
+
+
+def _load_s(sampling: Sampling) -> float:
+    window_s = sampling.measure_s + WARMUP_SLICES * sampling.slice_s
+    return OVERHEAD * window_s * (1 + sampling.ramp_s / sampling.slice_s)
 
 
 def _initial(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-from msgspec import Meta, field, structs
+from msgspec import UNSET, Meta, UnsetType, field, structs
 
 from shootout.model.value import (
     RATE_MAX,
@@ -26,8 +26,9 @@ from shootout.model.workload import Distribution
 class ServerReference(Value):
     """A server as the user wrote it: its source and its settings."""
 
-    source: Literal["catalogue", "path", "image", "dsn"]
-    # Catalogue id, directory, archive URL#sha256=HEX, image name, or address without its password.
+    source: Literal["catalogue", "path", "image", "dsn", "git"]
+    # Catalogue id, directory, archive URL#sha256=HEX, image name, address without its password, or
+    # repository#commit.
     target: str
     settings: str | None = None  # name or file of a settings profile; None: the run's
     name: str | None = None  # the user's own, which becomes the label
@@ -37,6 +38,11 @@ class ServerReference(Value):
         """The reference in its written form, without the user's name."""
         where = self.target if self.source == "catalogue" else f"{self.source}:{self.target}"
         return where if self.settings is None else f"{where}@{self.settings}"
+
+    @property
+    def written(self) -> str:
+        """The reference with the user's name."""
+        return self.text if self.name is None else f"{self.name}={self.text}"
 
 
 SBTEST_ROW_BYTES = 250
@@ -245,6 +251,15 @@ class Container(Value):
         return int(self.memory) if unit is None else int(self.memory[:-1]) * unit
 
 
+class Build(Value):
+    """How servers named by `git:` are built."""
+
+    command: str  # for the shell, in the commit's work tree
+    tree: str = "."  # where the server comes to lie in it
+    jobs: Positive | None = None  # None: as many as there are CPUs
+    timeout_min: Seconds = 120.0
+
+
 class Scale(Value):
     """Changes to a profile for less time or a smaller machine; fields left out change nothing."""
 
@@ -273,6 +288,7 @@ class Profile(Value):
     sampling: Sampling = field(default_factory=Sampling)
     policy: Policy = field(default_factory=Policy)
     container: Container = field(default_factory=Container)
+    build: Build | UnsetType = UNSET  # of servers named by `git:`
     published: Name | None = None  # the published comparison that it repeats, in fixtures/published
     # By server that exists only as a local tree: the server to measure if the tree is missing. "": none; the
     # cells then report it as not available.

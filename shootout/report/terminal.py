@@ -20,12 +20,13 @@ from rich.text import Text
 from shootout import numbers
 from shootout.analysis.explained import Explained
 from shootout.measure.session import Endpoint
+from shootout.model.bisection import Answer
 from shootout.model.history import ChangePoint, HistorySeries
 from shootout.model.plan import Cell
 from shootout.model.run import Progress
 from shootout.model.verdict import CellComparison, ClaimResult, Comparison, Outcome, Verdict
 from shootout.model.work import WorkComparison
-from shootout.report import explanation, wording, work
+from shootout.report import bisection, explanation, wording, work
 from shootout.runner.doctor import Report
 from shootout.servers.cache import Cleared, Contents, Entry
 from shootout.servers.catalogue import Fetched, Offer
@@ -191,6 +192,24 @@ def print_work(console: Console, comparison: WorkComparison) -> None:
     for failure in work.failures(comparison):
         console.print(Text(wording.visible(failure), style="magenta"), soft_wrap=True)
     console.print()
+
+
+def print_bisection(console: Console, answer: Answer, page: Path) -> None:
+    """Print the answer, what is known of each revision, and where its page is."""
+    console.print()
+    _say(console, bisection.headline(answer), "bold")
+    for step in bisection.steps(answer):
+        _say(console, f"  {step}")
+    console.print()
+    table = _table("revision", "probability>", "to the base>", "to the one before>", "starts>", "what")
+    for found in bisection.shown(answer):
+        style = "magenta" if found.reason else ""
+        table.add_row(*(Text(wording.visible(cell), style=style) for cell in bisection.row(found)))
+    _print_whole(console, table)
+    console.print()
+    for note in bisection.notes(answer):
+        _say(console, note)
+    print_report(console, page)
 
 
 def print_claims(console: Console, results: Sequence[ClaimResult]) -> None:

@@ -7,10 +7,11 @@ from contextlib import ExitStack
 from functools import partial
 
 from shootout.errors import InputError, MeasureError
-from shootout.model.plan import Container, ServerReference
+from shootout.model.plan import Build, Container, ServerReference
 from shootout.model.value import Family, Version
 from shootout.paths import cache_folder
-from shootout.servers import catalogue, dsn
+from shootout.servers import builds, catalogue, dsn
+from shootout.servers.builds import Source
 from shootout.servers.container import Image
 from shootout.servers.external import External
 from shootout.servers.fetch import companions
@@ -26,17 +27,21 @@ def find(
     held: ExitStack | None = None,
     container: Container | None = None,
     report: Progress = no_progress,
+    build: Build | None = None,
 ) -> Installation:
     """The server's program files, fetched if they are missing. Raises InputError.
 
-    They stay in the cache until `held` is closed; `container` applies to images; `report` receives progress
-    messages.
+    They stay in the cache until `held` is closed; `container` applies to images, `build` to commits; `report`
+    receives progress messages. Raises BuildError if a commit does not build.
     """
     if reference.source == "dsn":
         raise InputError(f"{reference.text}: already running; there is nothing to fetch or to start")
     if reference.source == "image":
         return Image.inspect(reference.target, container or Container(), report)
-    directory = catalogue.fetch(reference, cache_folder(), held, report)
+    if reference.source == "git":
+        directory = builds.fetch(Source.parse(reference.target), build, cache_folder(), held, report)
+    else:
+        directory = catalogue.fetch(reference, cache_folder(), held, report)
     try:
         return Tree.inspect(directory)
     except MissingLibrariesError as error:
@@ -56,7 +61,7 @@ def names(
     """
     found = {}
     for reference, password in references.items():
-        if reference.source == "catalogue" or reference.target in found:
+        if reference.source in ("catalogue", "git") or reference.target in found:
             continue
         try:
             steps = partial(_prefixed, reference.text, report)

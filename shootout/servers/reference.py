@@ -12,11 +12,13 @@ from msgspec.structs import replace
 
 from shootout.errors import InputError
 from shootout.model.plan import ServerReference
-from shootout.servers import catalogue, dsn, layout
+from shootout.servers import builds, catalogue, dsn, layout
+from shootout.servers.builds import Source
 from shootout.servers.fetch import archive
 
 FORMS = (
-    "a catalogue id (mysql-8.0.12), path:DIR, path:URL#sha256=HEX, image:NAME or dsn:mysql://USER@HOST, "
+    "a catalogue id (mysql-8.0.12), path:DIR, path:URL#sha256=HEX, git:DIR#REV, image:NAME or "
+    "dsn:mysql://USER@HOST, "
     "each with @settings or without, and with NAME= before it or without"
 )
 _NAMED = re.compile(r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9._+-]{0,63})\s*=\s*(?P<rest>.*)", re.DOTALL)
@@ -34,7 +36,9 @@ _DIGEST = re.compile(r"@sha256:([0-9a-f]{12})[0-9a-f]{52}\Z")
 
 
 def parse(text: str) -> ServerReference:
-    """Read `ID`, `path:DIR`, `path:URL#sha256=HEX`, `image:NAME` or `dsn:ADDRESS`; `@settings` may follow.
+    """Read `ID`, `path:DIR`, `path:URL#sha256=HEX`, `git:DIR#REV`, `image:NAME` or `dsn:ADDRESS`.
+
+    `@settings` may follow.
 
     `NAME=` before it gives the server a name of the user's own.
     An id may be abbreviated if it stays unique; directories become absolute; an address loses its password.
@@ -56,6 +60,8 @@ def _parse(text: str) -> ServerReference:
         return ServerReference(source="dsn", target=written.dsn.text, settings=written.settings)
     if kind == "image":
         return _image(rest, text)
+    if kind == "git":
+        return _commit(rest, text)
     if kind != "path":
         shown = f"{kind}:…" if "@" in text and "://" not in text else dsn.redacted(text)
         raise InputError(f"server {shown!r}: expected {FORMS}")
@@ -126,6 +132,8 @@ def labels(references: Sequence[ServerReference], names: Mapping[str, str]) -> t
             label = each.name
         elif each.source == "catalogue":
             label = each.target
+        elif each.source == "git":
+            label = Source.parse(each.target).name
         elif called is None:
             label = f"{each.source}:{places[each.source, each.target]}"
         elif len(alike[each.source, called]) == 1:
@@ -196,6 +204,17 @@ def _label_path(reference: ServerReference) -> str:
     if reference.source == "image":
         return _DIGEST.sub(r":\1", target)
     return archive.display_path(archive.read(target)) if archive.is_url(target) else target
+
+
+def _commit(written: str, text: str) -> ServerReference:
+    """Read `DIR#REV[@settings]`; a branch or tag becomes the commit that it names now."""
+    directory, _, rest = written.rpartition("#")
+    revision, at, settings = rest.partition("@")
+    if not directory or not revision or (at and not settings):
+        raise InputError(f"server {text!r}: expected git:DIR#REV, with @settings or without")
+    return ServerReference(
+        source="git", target=builds.find(directory, revision).target, settings=settings or None
+    )
 
 
 def _split(written: str, text: str) -> tuple[str, str | None]:

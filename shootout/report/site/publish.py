@@ -11,6 +11,7 @@ from pathlib import Path
 
 from shootout.analysis import history
 from shootout.errors import InputError
+from shootout.model.bisection import Answer
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries, SeriesKey
 from shootout.model.plan import Cell
 from shootout.model.verdict import Acknowledgement, Verdict
@@ -19,6 +20,7 @@ from shootout.paths import TEMPLATES, file_stem
 from shootout.report import judgement_cache
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import (
+    bisection,
     feeds,
     output,
     overview,
@@ -50,6 +52,7 @@ def build(
     out: Path,
     acknowledged: Sequence[Acknowledgement] = (),
     counted: Sequence[WorkComparison] = (),
+    bisected: Sequence[Answer] = (),
 ) -> Path:
     """Write the site; returns the path of its index, the newest run's overview.
 
@@ -61,7 +64,7 @@ def build(
         if count > 1:
             raise InputError(f"run {name} is given {count} times; expected each run once")
     newest_first = sorted(runs, key=lambda run: run.id, reverse=True)
-    site = _Site(tuple(newest_first), tuple(acknowledged), tuple(counted))
+    site = _Site(tuple(newest_first), tuple(acknowledged), tuple(counted), tuple(bisected))
     try:
         with judgement_cache.gc_disabled():
             output.write(out, site.parts)
@@ -91,6 +94,7 @@ class _Site:
     runs: tuple[JudgedRun, ...]  # newest first
     acknowledged: tuple[Acknowledgement, ...]
     counted: tuple[WorkComparison, ...]
+    bisected: tuple[Answer, ...]
 
     def parts(self) -> Iterator[Part]:
         yield from self._history()
@@ -100,6 +104,7 @@ class _Site:
         yield from self._published(published.newest(self.runs))
         yield from self._parts(RunsPage(self._listed), *self._runners, ReadingPage())
         yield from self._parts(*work.pages(self.counted))
+        yield from self._parts(*bisection.pages(self.bisected))
         yield [(f"assets/{name}", (TEMPLATES / name).read_bytes()) for name in ASSETS]
 
     def _history(self) -> Iterator[Part]:
@@ -159,7 +164,7 @@ class _Site:
 
     @cached_property
     def _render(self) -> Render:
-        return partial(renderer(), counted=bool(self.counted))
+        return partial(renderer(), counted=bool(self.counted), bisected=bool(self.bisected))
 
     @cached_property
     def _detailed(self) -> frozenset[str]:

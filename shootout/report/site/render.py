@@ -106,7 +106,8 @@ def renderer() -> Render:
         "SPACE": numbers.SPACE,
         "SYMBOLS": wording.SYMBOLS,
         "compared_rows": markup.compared,
-        "counted": False,  # whether the site has pages of counted work
+        "bisected": False,  # whether the site has bisections
+        "counted": False,  # whether it has pages of counted work
         "delta": markup.delta,
         "href": markup.href,
         "neighbours": markup.neighbours,

@@ -1,0 +1,136 @@
+"""What a bisection's run documents and builds say: evidence for the posterior, and the answer."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+
+from shootout.analysis import bisection, bisection_batches, pairs, stats
+from shootout.analysis.bisection import Evidence
+from shootout.model.bisection import Answer, Bisection, RevisionFinding
+from shootout.model.plan import Policy
+from shootout.model.run import RunDocument
+from shootout.model.verdict import Interval
+
+Documents = Mapping[str, RunDocument]  # by file name
+
+
+def evidence(found: Bisection, documents: Documents) -> Evidence:
+    """The starts of all documents, as logarithms of throughput to the base's."""
+    numbers = {revision.label: number for number, revision in enumerate(found.revisions)}
+    starts: list[dict[int, float]] = []
+    for document in documents.values():
+        by_start: dict[int, dict[int, float]] = {}
+        for label, logs in _log_ratios(found, document).items():
+            for start, log in logs.items():
+                by_start.setdefault(start, {0: 0.0})[numbers[label]] = log
+        starts += by_start.values()
+    return Evidence(
+        last=len(found.revisions) - 1,
+        starts=tuple(starts),
+        unusable=tuple(sorted(numbers[label] for label in unusable(found, documents))),
+        equal=tuple(_equal(found)),
+    )
+
+
+def unusable(found: Bisection, documents: Documents) -> dict[str, str]:
+    """Why revisions cannot be measured, by label: their builds failed, or their servers did."""
+    reasons = {label: build.reason for label, build in found.builds.items() if build.reason}
+    for document in documents.values():
+        for failure in document.failures:
+            reasons.setdefault(failure.cell.server, failure.reason)
+        for record in document.header.servers:
+            if record.absent:
+                reasons.setdefault(record.label, record.absent)
+    return reasons
+
+
+def answer(found: Bisection, documents: Documents) -> Answer:
+    """The answer so far."""
+    known = evidence(found, documents)
+    posterior = bisection.posterior(known)
+    levels = {level.revision: level for level in bisection.levels(known, found.confidence)}
+    reasons = unusable(found, documents)
+    counts = Counter(number for start in known.starts for number in start)
+    findings = [
+        RevisionFinding(
+            revision=revision,
+            probability=float(posterior.at[number]),
+            starts=counts[number],
+            ratio=_ratio(levels[number].to_base) if number and number in levels else None,
+            step=_ratio(levels[number].to_previous) if number and number in levels else None,
+            reason=reasons.get(revision.label, ""),
+        )
+        for number, revision in enumerate(found.revisions)
+    ]
+    step = max(known.runs, key=posterior.within, default=(0, 0))
+    possible = [number for number in range(step[0], step[1] + 1) if posterior.at[number] > 0]
+    chances = {"step": posterior.within(step), "none": posterior.none, "several": posterior.several}
+    kind = max(chances, key=lambda name: chances[name])
+    return Answer(
+        bisection=found,
+        kind=kind if bisection_batches.answered(known, posterior) else "open",  # type: ignore[arg-type]
+        probability=chances[kind],
+        first=found.revisions[min(possible, default=step[1])].label,
+        last=found.revisions[step[1]].label,
+        size=_ratio(posterior.size),
+        none=posterior.none,
+        several=posterior.several,
+        noise=posterior.noise,
+        starts=counts.total(),
+        spent_s=spent_s(found, documents),
+        findings=tuple(findings),
+        documents=tuple(documents),
+    )
+
+
+def spent_s(found: Bisection, documents: Documents) -> float:
+    """Time for builds and runs; of a run that was cut short, up to its last start."""
+    building = sum(build.seconds for build in found.builds.values())
+    runs = (
+        document.end.elapsed_s
+        if document.end
+        else max((start.spent_s or 0.0 for start in document.starts), default=0.0)
+        for document in documents.values()
+    )
+    return building + sum(runs)
+
+
+def exit_code(answer: Answer) -> int:
+    """1: slower since some revision; 4: no answer; else 0."""
+    if answer.kind == "open":
+        return 4
+    if answer.kind == "several":
+        last = next((each.ratio for each in reversed(answer.findings) if each.ratio), None)
+        return int(last is not None and last.high < 1)
+    return int(answer.kind == "step" and answer.size.estimate < 1)
+
+
+def _log_ratios(found: Bisection, document: RunDocument) -> dict[str, dict[int, float]]:
+    """What each start contributes to a server's log-ratio to the base, by label."""
+    base = found.revisions[0].label
+    policy = Policy(confidence=found.confidence, trim=found.trim)
+    result = {}
+    for block in document.header.blocks:
+        for pair in pairs.of_block(document, block, policy, base):
+            rounds = pairs.log_ratios(pair) if pair.cell != pair.base else {}
+            if rounds:
+                means = stats.contributions([*rounds.values()], found.trim)
+                result[pair.cell.server] = dict(zip(rounds, means, strict=True))
+    return result
+
+
+def _equal(found: Bisection) -> list[tuple[int, int]]:
+    """Revisions whose servers are the same files, the older first."""
+    first: dict[str, int] = {}
+    pairs_ = []
+    for number, revision in enumerate(found.revisions):
+        digest = found.builds[revision.label].digest if revision.label in found.builds else ""
+        if digest and first.setdefault(digest, number) != number:
+            pairs_.append((first[digest], number))
+    return pairs_
+
+
+def _ratio(log: Interval) -> Interval:
+    return Interval(estimate=math.exp(log.estimate), low=math.exp(log.low), high=math.exp(log.high))

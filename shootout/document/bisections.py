@@ -1,0 +1,65 @@
+"""Bisections on disk: `bisections/ID/bisection.json`, with run documents of its own beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from shootout import files
+from shootout.document import journal
+from shootout.errors import InputError, MeasureError
+from shootout.model.bisection import Bisection
+from shootout.model.run import RunDocument
+from shootout.paths import file_stem
+
+FOLDER = "bisections"  # beside the run documents
+_FILE = "bisection.json"
+
+
+def folder_of(results: Path, id: str) -> Path:
+    """The folder of a bisection."""
+    return results / FOLDER / file_stem(id)
+
+
+def write(folder: Path, bisection: Bisection) -> None:
+    """Write a bisection whole. Raises MeasureError if it cannot be written."""
+    path = folder / _FILE
+    try:
+        files.replace(path, msgspec.json.encode(bisection))
+    except OSError as error:
+        raise MeasureError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def read(folder: Path) -> Bisection:
+    """Read and check a bisection. Raises InputError."""
+    path = folder / _FILE
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=Bisection)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not a bisection: {error}") from None
+    labels = {revision.label for revision in found.revisions}
+    if len(labels) != len(found.revisions) or len(labels) < 2 or not labels >= found.builds.keys():
+        raise InputError(f"{path}: not a bisection: its revisions are damaged")
+    return found
+
+
+def documents(folder: Path) -> dict[str, RunDocument]:
+    """A bisection's run documents by file name, the oldest first. Raises InputError."""
+    return {path.name: journal.read(path) for path in journal.find(folder)}
+
+
+def find(results: Path, skip: Callable[[str], None]) -> tuple[Path, ...]:
+    """The folders of readable bisections, the oldest first; `skip` receives why others are left out."""
+    found = []
+    for path in sorted((results / FOLDER).glob(f"*/{_FILE}")):
+        try:
+            read(path.parent)
+        except InputError as error:
+            skip(str(error))
+        else:
+            found.append(path.parent)
+    return tuple(found)

@@ -1,0 +1,79 @@
+"""A bisection: since which revision of a history the servers are slower or faster."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from msgspec import field
+
+from shootout.model.value import Threads, Value
+from shootout.model.verdict import Interval
+
+FORMAT: Final = 1
+
+
+class Revision(Value):
+    """A server of a history: a version, or a commit's build."""
+
+    label: str  # its server's in run documents
+    server: str  # reference
+    commit: str = ""  # full hash; empty: not from a repository
+    parents: int = 1  # of the commit; more than one: a merge
+    author: str = ""
+    date: str = ""  # ISO
+    subject: str = ""
+
+
+class BuildRecord(Value):
+    """What building a revision gave."""
+
+    seconds: float
+    digest: str = ""  # of all files of the server; empty: the build failed
+    reason: str = ""  # why it failed, with the compiler's last words
+
+
+class Bisection(Value):
+    """What a bisection looks for, and what it built; the run documents beside it have the starts."""
+
+    format: Literal[1]  # FORMAT
+    id: str  # unique, sorts by time
+    started: str  # ISO, UTC
+    shootout: str  # version
+    workload: str
+    threads: Threads
+    revisions: tuple[Revision, ...]  # the oldest first, which is the base
+    given: dict[str, str]  # options as written
+    confidence: float  # of intervals
+    trim: float  # Policy.trim
+    link: str = ""  # address of a commit, with {commit} in it
+    builds: dict[str, BuildRecord] = field(default_factory=dict)  # by label
+    finished: bool = False
+
+
+class RevisionFinding(Value):
+    """What is known of one revision."""
+
+    revision: Revision
+    probability: float  # of one step at it
+    starts: int
+    ratio: Interval | None = None  # throughput to the base's; None: the base, or not measured
+    step: Interval | None = None  # to that of the measured revision before it
+    reason: str = ""  # why it cannot be measured
+
+
+class Answer(Value):
+    """What a bisection says so far."""
+
+    bisection: Bisection
+    kind: Literal["step", "none", "several", "open"]
+    probability: float  # of the answer; of the likeliest one, if it is open
+    first: str  # labels of the run of revisions that has the step most likely: first and last
+    last: str
+    size: Interval  # throughput after the step to that before it, if there is one
+    none: float  # probability
+    several: float
+    noise: float  # standard deviation of one server's start, as a logarithm
+    starts: int  # of single servers
+    spent_s: float  # builds and starts
+    findings: tuple[RevisionFinding, ...]
+    documents: tuple[str, ...]  # file names of the run documents

@@ -1,0 +1,288 @@
+"""Servers built from commits of a repository: `git:DIR#REV`, built once and kept in the cache.
+
+Each repository gets one work tree in the cache, which is reused, so that builds are incremental. The finished
+tree of a server is copied beside it, under a key of all that it depends on. Builds run one at a time, niced,
+with a time limit. A build that fails is a result: `BuildError` has the compiler's last words.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from shootout.errors import InputError, MeasureError
+from shootout.model.plan import Build
+from shootout.servers import layout, locking
+from shootout.servers.fetch.packages import Progress, no_progress
+
+FOLDER = "servers"  # in the cache, as servers that are fetched
+WORK_TREES = "work-trees"
+LAST_LINES = 6
+ENVIRONMENT = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS")  # what builds depend on
+NICENESS = 10
+_GIT_TIMEOUT_S = 600.0  # a check-out of a large repository on a busy disk
+_FIELDS = "%H%x00%P%x00%an%x00%aI%x00%s"
+
+
+class BuildError(MeasureError):
+    """A commit does not build; the message has the compiler's last words."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit of a repository."""
+
+    hash: str
+    parents: int
+    author: str
+    date: str  # ISO
+    subject: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """A commit of a repository on this machine, as a server reference names it."""
+
+    repository: Path
+    commit: str  # full hash
+
+    @classmethod
+    def parse(cls, target: str) -> Source:
+        """Read `DIR#HASH`, as `ServerReference.target` has it."""
+        directory, _, commit = target.rpartition("#")
+        return cls(Path(directory), commit)
+
+    @property
+    def name(self) -> str:
+        """The repository's folder and the commit's first digits."""
+        return f"{self.repository.name}-{self.commit[:10]}"
+
+    @property
+    def target(self) -> str:
+        """The form that `parse` reads."""
+        return f"{self.repository}#{self.commit}"
+
+
+def find(directory: str, revision: str) -> Source:
+    """The commit that `revision` names in a repository. Raises InputError."""
+    repository = Path(os.path.abspath(Path(directory).expanduser()))  # noqa: PTH100 (as for path:)
+    if re.fullmatch(r"[0-9a-f]{40}", revision) and repository.is_dir():
+        return Source(repository, revision)  # `fetch` reports it if it does not exist
+    found = _git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    if found is None:
+        where = "no such commit" if _git(repository, "rev-parse", "--git-dir") else "not a git repository"
+        raise InputError(f"git:{directory}#{revision}: {where}")
+    return Source(repository, found.strip())
+
+
+def history(repository: str, good: str, bad: str) -> tuple[Commit, ...]:
+    """The commits from `good` to `bad` along first parents, both included, the oldest first.
+
+    So a merge stands for its whole branch. Raises InputError if `good` is no ancestor on that line.
+    """
+    first, last = find(repository, good), find(repository, bad)
+    arguments = ("log", "--first-parent", "--reverse", f"--format={_FIELDS}", "-z")
+    text = _git(first.repository, *arguments, f"{first.commit}..{last.commit}") or ""
+    commits = [_commit(fields) for fields in _chunks(text.split("\0"), 5)]
+    base = _commit(
+        (_git(first.repository, "log", "-1", f"--format={_FIELDS}", first.commit) or "").split("\0")
+    )
+    parent = (
+        _git(first.repository, "rev-parse", "--verify", "--quiet", f"{commits[0].hash}^1")
+        if commits
+        else None
+    )
+    if parent is None or parent.strip() != base.hash:
+        raise InputError(
+            f"{good} is not on the line of first parents of {bad}; expected its ancestor, such as "
+            f"$(git merge-base {good} {bad})"
+        )
+    return (base, *commits)
+
+
+def fetch(
+    source: Source,
+    build: Build | None,
+    cache: Path,
+    held: ExitStack | None = None,
+    progress: Progress = no_progress,
+) -> Path:
+    """The directory of the commit's server, built if it is missing; it stays until `held` is closed.
+
+    Raises InputError without a build command, BuildError, and MeasureError if git or the disk fails.
+    """
+    if build is None:
+        raise InputError(f"git:{source.target}: expected --build CMD, the command that builds it")
+    tree = _git(source.repository, "rev-parse", f"{source.commit}^{{tree}}")
+    if tree is None:
+        raise InputError(f"git:{source.target}: no such commit")
+    target = cache / FOLDER / f"git-{source.commit[:12]}-{_key(tree.strip(), build)}"
+
+    def make(partial: Path) -> None:
+        progress(f"building {source.commit[:12]}")
+        _build(source, build, cache / WORK_TREES, partial)
+
+    locking.build_once(target, make, Path.is_dir, held)
+    return target
+
+
+def digest(directory: Path) -> str:
+    """Of all files of a tree, with their names: equal ones are the same server."""
+    found = hashlib.sha256()
+    for path in sorted(directory.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            with path.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").hexdigest()
+            found.update(f"{path.relative_to(directory)}\0{content}\n".encode())
+    return found.hexdigest()
+
+
+def _build(source: Source, build: Build, work_trees: Path, target: Path) -> None:
+    """Build the commit in the repository's work tree, and copy the server to `target`."""
+    name = hashlib.sha256(os.fsencode(source.repository.resolve())).hexdigest()[:16]
+    work_tree = work_trees / name
+    work_trees.mkdir(parents=True, exist_ok=True)
+    with _alone(work_trees / f".{name}.lock") as lock:
+        _check_out(source, work_tree)
+        log = work_trees / f"{name}.log"
+        code = _run(build, work_tree, log, lock)
+        if code != 0:
+            reason = "took longer than its time limit" if code is None else f"exit code {code}"
+            raise BuildError(f"build of {source.commit[:12]}: {reason}; its last words:\n{_last_words(log)}")
+        made = (work_tree / build.tree).resolve()
+        try:
+            layout.find_mysqld(made)
+        except InputError as error:
+            raise BuildError(f"build of {source.commit[:12]}: --tree {build.tree}: {error}") from None
+        try:
+            leaving_out = shutil.ignore_patterns(".git")
+            shutil.copytree(made, target, symlinks=True, dirs_exist_ok=True, ignore=leaving_out)
+        except OSError as error:
+            raise MeasureError(f"{target}: cannot be written: {error}") from None
+
+
+def _check_out(source: Source, work_tree: Path) -> None:
+    """Check the commit out, in a new work tree if there is none, or if a killed git has left it locked."""
+    usable = (work_tree / ".git").exists()
+    if not usable or _git(work_tree, "checkout", "--detach", "--force", source.commit) is None:
+        shutil.rmtree(work_tree, ignore_errors=True)
+        _must(source.repository, "worktree", "prune")
+        _must(source.repository, "worktree", "add", "--detach", "--force", str(work_tree), source.commit)
+    if (work_tree / ".gitmodules").is_file():
+        try:
+            _must(work_tree, "submodule", "update", "--init", "--recursive", "--force")
+        except MeasureError as error:
+            raise BuildError(f"build of {source.commit[:12]}: {error}") from None
+
+
+def _run(build: Build, work_tree: Path, log: Path, lock: int) -> int | None:
+    """The exit code of the build command; None if it took too long. No process of it survives."""
+    jobs = str(build.jobs or len(os.sched_getaffinity(0)))
+    variables = {"MAKEFLAGS": f"-j{jobs}", "CMAKE_BUILD_PARALLEL_LEVEL": jobs, "JOBS": jobs}
+    if shutil.which("ccache"):
+        variables |= {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": "ccache"}
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            ["nice", "-n", str(NICENESS), "sh", "-c", build.command],
+            cwd=work_tree,
+            env=os.environ | variables,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            pass_fds=(lock,),  # if we are killed, the next build waits for this one's end
+        )
+        try:
+            return process.wait(60 * build.timeout_min)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[int]:
+    """Hold a lock that child processes may hold on to."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+    finally:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        os.close(descriptor)
+
+
+def _key(tree: str, build: Build) -> str:
+    """Of all that a build depends on: sources, command, compiler and environment."""
+    compilers = [_version_of(os.environ.get(variable, default)) for variable, default in _COMPILERS]
+    parts = [tree, build.command, build.tree, *compilers]
+    parts += [os.environ.get(name, "") for name in ENVIRONMENT]
+    return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()[:16]
+
+
+_COMPILERS = (("CC", "cc"), ("CXX", "c++"))
+
+
+def _version_of(compiler: str) -> str:
+    with suppress(OSError, subprocess.SubprocessError):
+        arguments = [*compiler.split(), "--version"]
+        return subprocess.run(arguments, capture_output=True, text=True, timeout=10, check=False).stdout
+    return ""
+
+
+def _last_words(log: Path) -> str:
+    """The lines that name errors, or the last ones."""
+    lines = [line.strip() for line in log.read_text("utf-8", errors="replace").splitlines() if line.strip()]
+    errors = [line for line in lines if "error:" in line.lower()]
+    return "\n".join((errors or lines)[-LAST_LINES:]) or "nothing"
+
+
+def _commit(fields: Sequence[str]) -> Commit:
+    hash, parents, author, date, subject = (each.strip("\n") for each in fields)
+    return Commit(hash, len(parents.split()), author, date, subject)
+
+
+def _chunks(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    return (items[start : start + size] for start in range(0, len(items) - size + 1, size))
+
+
+def _git(directory: Path, *arguments: str) -> str | None:
+    """What git says; None if it fails. Raises InputError without git."""
+    try:
+        found = subprocess.run(
+            ["git", "-C", str(directory), *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
+            timeout=_GIT_TIMEOUT_S,
+            check=False,
+        )
+    except OSError as error:
+        raise InputError(f"git cannot be run: {error.strerror}") from None
+    return found.stdout if found.returncode == 0 else None
+
+
+def _must(directory: Path, *arguments: str) -> None:
+    found = subprocess.run(
+        ["git", "-C", str(directory), *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if found.returncode != 0:
+        said = (found.stderr.strip().splitlines() or [f"exit code {found.returncode}"])[-1]
+        raise MeasureError(f"git {arguments[0]}: {said}")

@@ -1,0 +1,55 @@
+"""The pages of bisections."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shootout.analysis import bisected
+from shootout.report import judgement_cache, site
+from tests import builders
+from tests.bisections import LABELS, a_bisection, a_run
+from tests.report.site.pages import Document
+
+STEP = {label: (-0.05 if label >= "e" else 0.0) for label in LABELS}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of these pages in a site."""
+    answers = [
+        bisected.answer(a_bisection(link="https://example.org/{commit}"), {"one.jsonl": a_run(STEP)}),
+        bisected.answer(a_bisection(id="20261123T100000Z-000002"), {}),
+    ]
+    runs = [judgement_cache.in_memory(*builders.a_result())]
+    return site.build(runs, tmp_path_factory.mktemp("site"), bisected=answers).parent / "bisections"
+
+
+def read(path: Path) -> Document:
+    return Document(path.read_text("utf-8"))
+
+
+def test_a_page_has_the_answer_and_every_revision(folder: Path) -> None:
+    page = read(folder / "20261124T100000Z-000001.html")
+    assert ") since e (" in page.text
+    assert "Change <b>e, Some Engineer, 2026-11-01" in page.text
+    assert f"https://example.org/{'e' * 40}" in page.links
+    assert (folder / "20261124T100000Z-000001.html").read_text("utf-8").count('class="chart"') == 2
+
+
+def test_without_starts_there_is_no_chart_of_throughput(folder: Path) -> None:
+    text = (folder / "20261123T100000Z-000002.html").read_text("utf-8")
+    assert text.count('class="chart"') == 1
+    assert "not decided" in text
+
+
+def test_the_list_leads_to_every_page(folder: Path) -> None:
+    links = read(folder / "index.html").links
+    for name in ("20261124T100000Z-000001.html", "20261123T100000Z-000002.html"):
+        assert f"../bisections/{name}" in links
+
+
+def test_the_csv_has_a_line_for_each_revision(folder: Path) -> None:
+    lines = (folder / "20261124T100000Z-000001.csv").read_text("utf-8").splitlines()
+    assert len(lines) == 1 + len(LABELS)
