@@ -28,7 +28,8 @@ def headline(answer: Answer) -> str:
             return f"{subject}: {_change(answer.size)} since {_place(answer)} ({chance})."
     return (
         f"{subject}: not decided. One step {chance_text(_step(answer))}, likeliest at {_place(answer)} "
-        f"({chance_text(_there(answer))}); none {chance_text(answer.none)}; several, or a drift, {chance_text(answer.several)}."
+        f"({chance_text(_there(answer))}); none {chance_text(answer.none)}; "
+        f"several, or a drift, {chance_text(answer.several)}."
     )
 
 
