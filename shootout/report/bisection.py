@@ -27,8 +27,9 @@ def headline(answer: Answer) -> str:
         case "step":
             return f"{subject}: {_change(answer.size)} since {_place(answer)} ({chance})."
     return (
-        f"{subject}: not decided. One step {chance_text(_step(answer))}, likeliest at {_place(answer)}; "
-        f"none {chance_text(answer.none)}; several, or a drift, {chance_text(answer.several)}."
+        f"{subject}: not decided. One step {chance_text(_step(answer))}, likeliest at {_place(answer)} "
+        f"({chance_text(_there(answer))}); none {chance_text(answer.none)}; "
+        f"several, or a drift, {chance_text(answer.several)}."
     )
 
 
@@ -144,6 +145,13 @@ def chance_text(probability: float) -> str:
 
 def _step(answer: Answer) -> float:
     return sum(each.probability for each in answer.findings)
+
+
+def _there(answer: Answer) -> float:
+    """The probability of one step at its likeliest place."""
+    labels = [each.revision.label for each in answer.findings]
+    first, last = labels.index(answer.first), labels.index(answer.last)
+    return sum(each.probability for each in answer.findings[first : last + 1])
 
 
 def _ends(answer: Answer) -> str:
