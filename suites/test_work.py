@@ -21,7 +21,11 @@ from shootout.report.work import percent
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one item per kind and head."""
     plan = metafunc.config.stash[REQUEST].plan
-    kinds = [unit.kind for name, bound in plan.workloads.items() for unit in work_units.units(name, bound)]
+    kinds = [
+        kind
+        for name, bound in plan.workloads.items()
+        for kind in work_units.kinds_of(work_units.units(name, bound))
+    ]
     heads = list(plan.servers)[1:]
     items = [(kind.workload, kind.name, head) for kind in kinds for head in heads]
     metafunc.parametrize("item", items, ids=map("-".join, items))

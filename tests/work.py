@@ -8,6 +8,7 @@ from shootout.model.plan import DatasetSize
 from shootout.model.run import ServerRecord, WorkloadRecord
 from shootout.model.work import (
     FRAME,
+    MIX,
     TRANSACTION,
     WorkCount,
     WorkDocument,
@@ -22,6 +23,9 @@ KINDS = (
     WorkKind(workload="w", name="select", per_transaction=10, units=UNITS),
     WorkKind(workload="w", name="update", per_transaction=1, units=UNITS),
     WorkKind(workload="w", name=FRAME, per_transaction=1, units=UNITS, less={"update": 1.0}),
+    WorkKind(
+        workload="w", name=MIX, per_transaction=1, units=1, sums={"select": 10.0, "update": 1.0, FRAME: 1.0}
+    ),
     WorkKind(workload="w", name=TRANSACTION, per_transaction=1, units=UNITS),
 )
 
@@ -64,7 +68,6 @@ def document(
                 workload="w",
                 kind=kind,
                 start=start,
-                warm_up=1,
                 instructions=(UNITS * each, UNITS * each, UNITS * each + 3),
             )
             for label, by_kind in counts.items()
@@ -75,7 +78,7 @@ def document(
         profiles=tuple(
             WorkFunctions(
                 server=label, workload="w", kind="select", names=(0, 1), exclusive=(60.0, 40.0),
-                inclusive=(100.0, 40.0),
+                inclusive=(100.0, 40.0), allocations=2.5, system_calls=4.0,
             )
             for label in counts
         ),

@@ -55,8 +55,8 @@ def _fault(document: WorkDocument) -> str:
     if len(servers) != len(document.servers) or len(kinds) != len(document.kinds) or not servers:
         return "servers or kinds appear twice, or there is none"
     for kind in document.kinds:
-        if any((kind.workload, other) not in kinds for other in kind.less):
-            return f"kind {kind.name} of {kind.workload} is less one that is not there"
+        if any((kind.workload, other) not in kinds for other in (*kind.less, *kind.sums)):
+            return f"kind {kind.name} of {kind.workload} needs one that is not there"
     for count in document.counts:
         if count.server not in servers or (count.workload, count.kind) not in kinds:
             return f"counts of {count.kind} on {count.server}, which the document does not name"

@@ -13,10 +13,10 @@ from msgspec import structs
 
 from shootout.measure.plan import BoundWorkload
 from shootout.model.program import Program, ProgramStatement, ProgramStep, ProgramTransaction
-from shootout.model.work import FRAME, TRANSACTION, WorkKind
+from shootout.model.work import FRAME, MIX, TRANSACTION, WorkKind
 from shootout.model.workload import Result
 
-STATEMENTS = 100  # in a repetition, about
+STATEMENTS = 50  # in a repetition, about
 TRANSACTIONS_MIN = 10  # in a repetition
 
 
@@ -44,6 +44,16 @@ def units(name: str, bound: BoundWorkload) -> tuple[Unit, ...]:
     frame = _frame(name, program, transaction, steps) if transaction.begin and steps else ()
     whole = WorkKind(workload=name, name=TRANSACTION, per_transaction=1, units=_fitting(transaction))
     return (*steps, *frame, Unit(whole, program))
+
+
+def kinds_of(counted: Sequence[Unit]) -> tuple[WorkKind, ...]:
+    """A workload's kinds: those that are counted, and the sum of its parts before the whole transaction."""
+    (*parts, whole) = (unit.kind for unit in counted)
+    if len(parts) < 2:
+        return *parts, whole
+    times = {kind.name: kind.per_transaction for kind in parts}
+    mix = WorkKind(workload=whole.workload, name=MIX, per_transaction=1, units=1, sums=times)
+    return *parts, mix, whole
 
 
 def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> list[Unit]:
@@ -122,6 +132,3 @@ def _writes(program: Program, step: ProgramStep) -> bool:
 def _fitting(transaction: ProgramTransaction) -> int:
     statements = sum(step.repeat * len(step.statements) for step in transaction.steps)
     return max(TRANSACTIONS_MIN, STATEMENTS // max(1, statements))
-
-
-# --- the document ---------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from shootout.model.verdict import Interval, Verdict
 
 TRANSACTION = "transaction"  # the kind that is a workload's whole transaction
 FRAME = "begin + commit"  # the kind that is what a transaction's statements stand between
+MIX = "sum of kinds"  # the kind that is a transaction put together from the others, as often as it has them
 
 
 class WorkKind(Value):
@@ -23,6 +24,7 @@ class WorkKind(Value):
     per_transaction: float  # how often a transaction does it; 0: on average, it is not known
     units: Positive  # how often a repetition does it
     less: dict[str, float] = field(default_factory=dict)  # other kinds in each unit, to be subtracted
+    sums: dict[str, float] = field(default_factory=dict)  # other kinds, if it is nothing but their sum
 
 
 class WorkCount(Value):
@@ -32,8 +34,8 @@ class WorkCount(Value):
     workload: str
     kind: str
     start: Positive
-    warm_up: int  # repetitions until two agreed; they do not count
-    instructions: Annotated[tuple[Positive, ...], Meta(min_length=1)]  # by repetition, of all its units
+    # By repetition, of all its units. Repetitions of equal number have equal statements on all servers.
+    instructions: Annotated[tuple[Positive, ...], Meta(min_length=1)]
 
 
 class WorkFunctions(Value):
@@ -45,6 +47,8 @@ class WorkFunctions(Value):
     names: tuple[int, ...]  # indexes of `WorkDocument.functions`
     exclusive: tuple[float, ...]  # instructions
     inclusive: tuple[float, ...]  # with what they call
+    allocations: float  # calls of malloc, calloc, realloc and the like
+    system_calls: float
 
 
 class WorkFailure(Value):
@@ -82,7 +86,6 @@ class WorkFigure(Value):
     """Instructions for each unit on one server."""
 
     mean: float  # over starts
-    spread: float  # of starts: their standard deviation as a share of the mean; 0 with one start
     starts: int
 
 
@@ -95,6 +98,7 @@ class WorkChange(Value):
     base: WorkFigure | None
     head: WorkFigure | None
     ratio: Interval | None  # head / base
+    spread: float | None  # standard deviation of the starts' log-ratios, at least what repetitions give
     verdict: Verdict
     reason: str = ""  # of a failed or unjudged one
 

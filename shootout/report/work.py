@@ -66,11 +66,8 @@ def interval(ratio: Interval) -> str:
 
 
 def spread(change: WorkChange) -> str:
-    """The spread over starts, of base and head, whichever is larger."""
-    found = [
-        figure.spread for figure in (change.base, change.head) if figure is not None and figure.starts > 1
-    ]
-    return f"{grouped(100 * max(found), 2)}{SPACE}%" if found else ""
+    """By how much the changes of single starts differ."""
+    return "" if change.spread is None else f"{grouped(100 * change.spread, 2)}{SPACE}%"
 
 
 def failures(comparison: WorkComparison) -> tuple[str, ...]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from statistics import fmean
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
-from shootout.analysis import work
+from shootout.analysis import stats, work
 from shootout.model.verdict import Interval, Verdict
-from shootout.model.work import FRAME, WorkChange, WorkFailure
+from shootout.model.work import FRAME, MIX, WorkChange, WorkCount, WorkFailure
 from tests.work import BASE, document, times
 
 
@@ -38,6 +41,45 @@ def test_verdicts(factor: float, verdict: Verdict, code: int) -> None:
 def test_starts_that_disagree_are_inconclusive() -> None:
     found = changes({**times(1.0), "select": [1000, 1020, 1040]})
     assert found["select"].verdict is Verdict.INCONCLUSIVE
+    assert found["select"].reason == "starts differ by 1.96 %: too noisy for the bar"
+
+
+def test_noise_above_the_bar_is_no_change_though_its_interval_excludes_none() -> None:
+    logs = [[0.012, 0.012], [0.018, 0.018], [0.024, 0.024]]
+    narrow = stats.over_starts([fmean(each) for each in logs], 0.95)
+    assert narrow.low > 0
+    found = work.effect_of(logs, 0.95, bar=0.005)
+    assert work.verdict(found.ratio, 0.005) is Verdict.INCONCLUSIVE
+    large = [[each + 0.5 for each in start] for start in logs]
+    assert work.verdict(work.effect_of(large, 0.95, bar=0.005).ratio, 0.005) is Verdict.REGRESSED
+
+
+def test_starts_that_agree_by_chance_are_as_wide_as_their_repetitions() -> None:
+    logs = [[-0.01, 0.006, 0.02], [-0.02, 0.006, 0.01], [0.0, 0.006, 0.03]]
+    found = work.effect_of(logs, 0.95, bar=0.05)
+    assert found.spread > 0.005
+    assert found.low < 0.0 < found.high
+    assert work.effect_of([[0.006] * 3] * 3, 0.95, bar=0.05).spread < 1e-9
+
+
+def test_repetitions_are_compared_with_those_of_the_same_statements() -> None:
+    costly = WorkCount(
+        server="base", workload="w", kind="select", start=1, instructions=(100_000, 400_000, 900_000)
+    )
+    more = structs.replace(costly, server="head", instructions=(101_000, 404_000, 909_000))
+    counts = [structs.replace(count, start=start) for count in (costly, more) for start in (1, 2)]
+    sound = structs.replace(document({"base": BASE, "head": BASE}), counts=tuple(counts))
+    (found,) = (each for each in work.compare(sound).changes if each.ratio)
+    assert found.ratio is not None
+    assert found.ratio.low == pytest.approx(1.01)
+    assert found.ratio.high == pytest.approx(1.01)
+
+
+def test_a_transaction_is_put_together_from_its_kinds() -> None:
+    found = changes(times(1.0))[MIX].head
+    assert found is not None
+    assert found.mean == pytest.approx(10 * 1000.33 + 5000.33, rel=1e-4)  # the updates are in both
+    assert found.starts == 3
 
 
 def test_begin_and_commit_are_what_remains_of_a_transaction() -> None:
@@ -48,9 +90,11 @@ def test_begin_and_commit_are_what_remains_of_a_transaction() -> None:
 
 
 def test_a_start_without_one_of_the_subtracted_kinds_does_not_count() -> None:
-    found = changes({**times(1.0), "update": [2000, 2004]})[FRAME]
-    assert found.head is not None
-    assert found.head.starts == 2
+    found = changes({**times(1.0), "update": [2000, 2004]})
+    for kind in (FRAME, MIX):
+        head = found[kind].head
+        assert head is not None
+        assert head.starts == 2
 
 
 def test_one_start_has_no_verdict() -> None:
@@ -70,7 +114,7 @@ def test_another_base_reverses_the_change() -> None:
     found = work.compare(document({"a": BASE, "b": times(1.25)}), base="b")
     ratios = {change.ratio.estimate for change in found.changes if change.server == "a" and change.ratio}
     assert all(ratio == pytest.approx(0.8, abs=1e-3) for ratio in ratios)
-    assert len(found.changes) == 8
+    assert len(found.changes) == 10
 
 
 @given(st.floats(0.5, 2.0), st.floats(1.0, 1.1), st.floats(1.0, 1.1), st.floats(0.001, 0.1))

@@ -7,9 +7,9 @@ import pytest
 from shootout.inputs import workload
 from shootout.measure import work_units
 from shootout.measure.plan import BoundWorkload
-from shootout.measure.work_units import Unit
+from shootout.measure.work_units import Unit, kinds_of
 from shootout.model.plan import DatasetSize
-from shootout.model.work import FRAME, TRANSACTION
+from shootout.model.work import FRAME, MIX, TRANSACTION
 
 
 def units(name: str, **options: int) -> tuple[Unit, ...]:
@@ -54,6 +54,13 @@ def test_without_begin_statements_are_counted_in_autocommit() -> None:
 
 def test_a_transaction_that_reads_has_no_frame_to_count() -> None:
     assert names(units("oltp_read_only"))[-2:] == ["distinct_range", TRANSACTION]
+
+
+def test_the_kinds_of_a_transaction_are_summed() -> None:
+    kinds = kinds_of(units("oltp_read_write"))
+    assert [kind.name for kind in kinds[-3:]] == [FRAME, MIX, TRANSACTION]
+    assert kinds[-2].sums == {kind.name: 10 if kind.name == "point_select" else 1 for kind in kinds[:-2]}
+    assert [kind.name for kind in kinds_of(units("oltp_point_select"))] == ["point_select"]
 
 
 def test_entangled_transactions_are_counted_whole() -> None:

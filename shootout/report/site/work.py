@@ -9,7 +9,7 @@ from functools import cached_property
 
 from shootout import numbers
 from shootout.model.verdict import Verdict
-from shootout.model.work import FRAME, WorkChange, WorkComparison
+from shootout.model.work import FRAME, MIX, WorkChange, WorkComparison, WorkFunctions
 from shootout.paths import file_stem
 from shootout.report import work
 from shootout.report.site.charts import NAME_MAX, Axis, Chart, Line, Series, readouts
@@ -20,7 +20,7 @@ NAMED_MAX = 8  # functions of a kind on each server
 
 COLUMNS = (
     "run", "workload", "kind", "server", "base", "verdict", "instructions", "base_instructions", "ratio",
-    "ratio_low", "ratio_high", "spread", "starts", "reason",
+    "ratio_low", "ratio_high", "spread", "starts", "allocations", "system_calls", "reason",
 )  # fmt: skip
 LIST_COLUMNS = ("run", "started", "servers", "workloads", "page")
 
@@ -119,18 +119,28 @@ class WorkPage(Page):
                 named = tuple((document.functions[name], own, whole) for name, own, whole in largest)
                 yield profile.kind, profile.server, named
 
+    @cached_property
+    def _profiles(self) -> dict[tuple[str, str, str], WorkFunctions]:
+        return {(each.workload, each.kind, each.server): each for each in self.comparison.document.profiles}
+
+    def calls(self, change: WorkChange) -> WorkFunctions | None:
+        """Where a change's allocations and system calls are; None for what is computed from other kinds."""
+        computed = change.kind in (FRAME, MIX)
+        return None if computed else self._profiles.get((change.workload, change.kind, change.server))
+
     @property
     def failures(self) -> tuple[str, ...]:
         """Why counts are missing."""
         return work.failures(self.comparison)
 
     def _row(self, change: WorkChange) -> tuple[object, ...]:
-        ratio, head, base = change.ratio, change.head, change.base
+        ratio, head, base, calls = change.ratio, change.head, change.base, self.calls(change)
         return (
             self.comparison.document.run, change.workload, change.kind, change.server, self.servers[0],
             change.verdict.value, head and head.mean, base and base.mean,
             *((ratio.estimate, ratio.low, ratio.high) if ratio else (None, None, None)),
-            *((head.spread, head.starts) if head else (None, None)), change.reason,
+            change.spread, head and head.starts, calls and calls.allocations, calls and calls.system_calls,
+            change.reason,
         )  # fmt: skip
 
 
