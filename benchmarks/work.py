@@ -77,6 +77,7 @@ def main() -> None:
     parser.add_argument("--workloads", default=WORKLOADS)
     parser.add_argument("--inject", default="mysql-5.7.22,mysql-8.0.33", help="servers; empty: none")
     parser.add_argument("--injected", default=INJECTED, help="workloads")
+    parser.add_argument("--option", help="of workloads, as NAME=VALUE,…: distinct_ranges=0 saves time")
     parser.add_argument("--shares", default="0.001,0.005,0.01", help="of a statement's instructions")
     parser.add_argument("--out", type=Path, default=Path("reports/bench-work"))
     parser.add_argument("--busy", type=int, default=2, help="busy loops beside it")
@@ -85,19 +86,19 @@ def main() -> None:
     library = _compiled(args.out)
     with _busy(args.busy):
         _head("server", "kind", "instructions", "A/A", "interval", "spread", "verdict")
-        for server in args.servers.split(","):
-            _print(server, _counted(args.out, args.workloads, server, {"again": None}))
+        for server in filter(None, args.servers.split(",")):
+            _print(server, _counted(args, args.workloads, server, {"again": None}))
         _head("server", "kind", "instructions", "added", "found", "interval", "spread", "verdict")
         for server in filter(None, args.inject.split(",")):
             _inject(server, args, library)
 
 
 def _inject(server: str, args: argparse.Namespace, library: Path) -> None:
-    plain = _counted(args.out, args.injected, server, {})
+    plain = _counted(args, args.injected, server, {})
     costs = {(change.workload, change.kind): change.head.mean for change in plain.changes if change.head}
     shares = {f"+{100 * share:g} %": share for share in map(float, args.shares.split(","))}
     heads = {f"burn{number}": _share(share, costs) for number, share in enumerate(shares.values())}
-    compared = _counted(args.out, args.injected, server, heads, library)
+    compared = _counted(args, args.injected, server, heads, library)
     _print(server, compared, list(shares))
 
 
@@ -117,13 +118,18 @@ def _commands(unit: Unit) -> int:
 
 
 def _counted(
-    out: Path, workloads: str, server: str, heads: Mapping[str, Burn | None], library: Path | None = None
+    args: argparse.Namespace,
+    workloads: str,
+    server: str,
+    heads: Mapping[str, Burn | None],
+    library: Path | None = None,
 ) -> WorkComparison:
     """The server as the base, and once for each head with what is added to it."""
     names = ",".join([server, *(f"{head}={server}" for head in heads)])
-    plan = app.plan(Selection.read(profile="work", servers=names, workloads=workloads))
+    chosen = Selection.read(profile="work", servers=names, workloads=workloads, option=args.option)
+    plan = app.plan(chosen)
     with _burning(library, list(heads.values())):
-        path = work.measure(plan, out, lambda progress: print(progress.detail, file=sys.stderr))
+        path = work.measure(plan, args.out, lambda progress: print(progress.detail, file=sys.stderr))
     return app.judge_work(path)
 
 

@@ -5,6 +5,8 @@ needs more instructions than on the base, or could not be counted. pytest-benchm
 has the counts.
 """
 
+import warnings
+
 import pytest
 from msgspec import to_builtins
 from pytest_benchmark.fixture import BenchmarkFixture
@@ -35,7 +37,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def counted(request: pytest.FixtureRequest) -> WorkComparison:
     """All counts, made once."""
     try:
-        return app.work(request.config.stash[REQUEST], lambda progress: None)[0]
+        return app.work(request.config.stash[REQUEST], lambda progress: None, warnings.warn)[0]
     except (InputError, MeasureError) as error:
         pytest.exit(str(error), returncode=error.exit_code)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import structs
+
 from shootout.model.plan import DatasetSize
 from shootout.model.run import ServerRecord, WorkloadRecord
 from shootout.model.work import (
@@ -43,6 +45,7 @@ def document(
     counts: Mapping[str, PerUnit],
     failures: Sequence[WorkFailure] = (),
     run: str = "20261124T100000Z-000001",
+    workload: str = "w",
 ) -> WorkDocument:
     """Counts for each server, the base first."""
     return WorkDocument(
@@ -57,15 +60,17 @@ def document(
         settings="in-memory",
         datasets=(DatasetSize(tables=1, rows=10_000).of("sbtest"),),
         workloads=(
-            WorkloadRecord(name="w", written="w", protocol="text", options={}, distribution=Special()),
+            WorkloadRecord(
+                name=workload, written=workload, protocol="text", options={}, distribution=Special()
+            ),
         ),
-        digests={"w": "d"},
+        digests={workload: "d"},
         servers=tuple(map(server, counts)),
-        kinds=KINDS,
+        kinds=tuple(structs.replace(kind, workload=workload) for kind in KINDS),
         counts=tuple(
             WorkCount(
                 server=label,
-                workload="w",
+                workload=workload,
                 kind=kind,
                 start=start,
                 instructions=(UNITS * each, UNITS * each, UNITS * each + 3),
@@ -77,7 +82,7 @@ def document(
         functions=("do_command", "memcpy [libc.so.6]"),
         profiles=tuple(
             WorkFunctions(
-                server=label, workload="w", kind="select", names=(0, 1), exclusive=(60.0, 40.0),
+                server=label, workload=workload, kind="select", names=(0, 1), exclusive=(60.0, 40.0),
                 inclusive=(100.0, 40.0), allocations=2.5, system_calls=4.0,
             )
             for label in counts

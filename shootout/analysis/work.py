@@ -16,7 +16,15 @@ from statistics import fmean, median, pvariance
 from shootout.analysis import stats
 from shootout.analysis.stats import Effect
 from shootout.model.verdict import Interval, Verdict
-from shootout.model.work import WorkChange, WorkComparison, WorkDocument, WorkFigure, WorkKind
+from shootout.model.work import (
+    WorkChange,
+    WorkComparison,
+    WorkDocument,
+    WorkFigure,
+    WorkKind,
+    WorkPoint,
+    WorkSeries,
+)
 
 STARTS_MIN = 2  # for an interval
 NOISE = 0.5  # a spread of more than this share of the bar could look like a change; then …
@@ -59,6 +67,25 @@ def per_unit(document: WorkDocument) -> dict[Key, ByStart]:
     return dict(found)
 
 
+def history(comparisons: Iterable[WorkComparison]) -> tuple[WorkSeries, ...]:
+    """Every kind on every server over all documents that counted equal statements on equal tables."""
+    found: defaultdict[tuple[str, ...], list[tuple[WorkDocument, float]]] = defaultdict(list)
+    for comparison in sorted(comparisons, key=lambda each: each.document.run):
+        document = comparison.document
+        tables = " ".join(dataset.key for dataset in document.datasets)
+        for change in comparison.changes:
+            if change.head is not None:
+                digest = document.digests.get(change.workload, "")
+                key = change.workload, change.kind, change.server, digest, tables, document.settings
+                found[key].append((document, change.head.mean))
+    return tuple(
+        WorkSeries(
+            workload=workload, kind=kind, server=server, bar=counts[-1][0].bar, points=tuple(_points(counts))
+        )
+        for (workload, kind, server, *_), counts in found.items()
+    )  # fmt: skip
+
+
 def exit_code(comparison: WorkComparison) -> int:
     """The exit code that docs/cli.md defines: 3 if something was not counted, 1 if something regressed."""
     verdicts = {change.verdict for change in comparison.changes}
@@ -76,6 +103,14 @@ def verdict(ratio: Interval, bar: float) -> Verdict:
     if ratio.high < 1 + bar and ratio.low > 1 / (1 + bar):
         return Verdict.EQUIVALENT
     return Verdict.INCONCLUSIVE
+
+
+def _points(counts: Sequence[tuple[WorkDocument, float]]) -> Iterator[WorkPoint]:
+    before = None
+    for document, instructions in counts:
+        step = None if before is None else instructions / before
+        yield WorkPoint(run=document.run, started=document.started, instructions=instructions, step=step)
+        before = instructions
 
 
 def _remaining(

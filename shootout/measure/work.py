@@ -50,7 +50,7 @@ from shootout.servers.callgrind import Counter, Dump
 from shootout.servers.instances import Instance
 from shootout.servers.leftovers import working_directory
 
-PRIMING = 20  # repetitions of each kind before Callgrind begins to count
+PRIMING = 10  # repetitions of each kind before Callgrind begins to count
 WARM_UP = 3  # repetitions of each kind after that, for what another kind left
 REPETITIONS = 5
 # With it on before anything is written, purging removes nothing. Otherwise it depends on Valgrind's scheduler

@@ -74,19 +74,16 @@ def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> l
 def _frame(
     name: str, program: Program, transaction: ProgramTransaction, steps: Sequence[Unit]
 ) -> tuple[Unit, ...]:
-    """BEGIN and COMMIT: around the statements that write, less these; or around nothing."""
+    """BEGIN and COMMIT around the smallest step that writes, less this step: larger ones would add noise."""
     writing = [
         (step, unit) for step, unit in zip(transaction.steps, steps, strict=True) if _writes(program, step)
     ]
     if not writing:
         return ()
-    framed = structs.replace(transaction, steps=tuple(step for step, _ in writing))
+    step, unit = min(writing, key=lambda each: len(each[0].statements))
+    framed = structs.replace(transaction, steps=(structs.replace(step, repeat=1),))
     kind = WorkKind(
-        workload=name,
-        name=FRAME,
-        per_transaction=1,
-        units=_fitting(framed),
-        less={unit.kind.name: unit.kind.per_transaction for _, unit in writing},
+        workload=name, name=FRAME, per_transaction=1, units=_fitting(framed), less={unit.kind.name: 1.0}
     )
     return (Unit(kind, structs.replace(program, transactions=(framed,))),)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 from msgspec import Meta, field
@@ -108,3 +109,29 @@ class WorkComparison(Value):
 
     document: WorkDocument
     changes: tuple[WorkChange, ...]  # the base's own are unjudged
+
+
+class WorkPoint(Value):
+    """What one document counted for a kind on a server."""
+
+    run: str
+    started: str  # ISO 8601, UTC
+    instructions: float  # for each unit
+    step: float | None  # relative to the document before; None: the first
+
+
+class WorkSeries(Value):
+    """A kind on one server over time: equal statements, tables and settings."""
+
+    workload: str
+    kind: str
+    server: str
+    bar: float  # smaller steps are not worth a mention
+    points: tuple[WorkPoint, ...]  # the oldest first
+
+    @property
+    def steps(self) -> tuple[WorkPoint, ...]:
+        """The points that differ from those before by the bar or more."""
+        return tuple(
+            point for point in self.points if point.step and abs(math.log(point.step)) >= math.log1p(self.bar)
+        )

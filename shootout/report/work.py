@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shootout.model.verdict import Interval, Verdict
-from shootout.model.work import WorkChange, WorkComparison, WorkFigure
+from shootout.model.work import WorkChange, WorkComparison, WorkFigure, WorkPoint
 from shootout.numbers import SPACE, grouped
 from shootout.report import wording
 from shootout.report.github.markdown import escaped
@@ -63,6 +63,11 @@ def interval(ratio: Interval) -> str:
     """The interval of a change."""
     low, high = (wording.percent(end, 2).removesuffix(f"{SPACE}%") for end in (ratio.low, ratio.high))
     return f"{low} to {high}{SPACE}%"
+
+
+def step(point: WorkPoint) -> str:
+    """The change from one count to the next."""
+    return "" if point.step is None else wording.percent(point.step, 2)
 
 
 def spread(change: WorkChange) -> str:

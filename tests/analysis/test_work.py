@@ -11,7 +11,7 @@ from msgspec import structs
 
 from shootout.analysis import stats, work
 from shootout.model.verdict import Interval, Verdict
-from shootout.model.work import FRAME, MIX, WorkChange, WorkCount, WorkFailure
+from shootout.model.work import FRAME, MIX, TRANSACTION, WorkChange, WorkCount, WorkFailure
 from tests.work import BASE, document, times
 
 
@@ -115,6 +115,26 @@ def test_another_base_reverses_the_change() -> None:
     ratios = {change.ratio.estimate for change in found.changes if change.server == "a" and change.ratio}
     assert all(ratio == pytest.approx(0.8, abs=1e-3) for ratio in ratios)
     assert len(found.changes) == 10
+
+
+def test_history_has_the_steps_of_the_bar_or_more() -> None:
+    counts = [
+        document({"a": times(factor)}, run=f"20261{month}24T100000Z-000001")
+        for month, factor in enumerate((1.0, 1.002, 1.012))
+    ]
+    found = work.history(work.compare(each) for each in reversed(counts))
+    assert {series.kind for series in found} == {"select", "update", FRAME, MIX, TRANSACTION}
+    for series in found:
+        assert [point.run for point in series.points] == [each.run for each in counts]
+        (step,) = series.steps
+        assert step.run == counts[2].run
+        assert step.step == pytest.approx(1.012 / 1.002, abs=1e-3)
+
+
+def test_other_statements_have_a_history_of_their_own() -> None:
+    other = structs.replace(document({"a": BASE}, run="r2"), digests={"w": "other"})
+    found = work.history(work.compare(each) for each in (document({"a": BASE}), other))
+    assert {len(series.points) for series in found} == {1}
 
 
 @given(st.floats(0.5, 2.0), st.floats(1.0, 1.1), st.floats(1.0, 1.1), st.floats(0.001, 0.1))

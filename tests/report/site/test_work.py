@@ -60,6 +60,34 @@ def test_kinds_that_were_counted_again_have_a_line_over_time(folder: Path) -> No
     assert page.text.count("\N{MINUS SIGN}50.00") == 5
 
 
+def test_a_site_without_runs_has_counts_only(tmp_path: Path) -> None:
+    index = site.build([], tmp_path, counted=[work.compare(document({"base": BASE, "head": times(1.1)}))])
+    found = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.html")}
+    assert found == {"index.html", "work/index.html", "work/20261124T100000Z-000001.html"}
+    for path in found:
+        for link in read(tmp_path / path).links:
+            target = (tmp_path / path).parent / link.partition("#")[0]
+            assert target.is_file() or link.startswith(("#", "data:")), (path, link)
+    assert "work/20261124T100000Z-000001.html" in read(index).links
+
+
+def test_throughput_at_one_thread_stands_beside_counts(tmp_path: Path) -> None:
+    run, comparison = builders.a_result()
+    labels = [server.label for server in run.header.servers]
+    counted = work.compare(document(dict.fromkeys(labels, BASE), workload="oltp_read_write"))
+    runs = [judgement_cache.in_memory(run, comparison)]
+    folder = site.build(runs, tmp_path, counted=[counted]).parent / "work"
+    page = read(folder / "20261124T100000Z-000001.html")
+    recorded = [
+        cell.figures.tps.estimate
+        for cell in comparison.cells
+        if cell.figures and (cell.cell.workload, cell.cell.threads) == ("oltp_read_write", 1)
+    ]
+    assert len(recorded) == 2
+    assert " ".join(f"{tps:.0f}" for tps in recorded) in page.text
+    assert any(run.header.run in link for link in page.links)
+
+
 def test_the_csv_has_a_line_for_each_kind_and_server(folder: Path) -> None:
     text = (folder / "20261124T100000Z-000001.csv").read_text("utf-8")
     lines = list(csv.DictReader(io.StringIO(text)))
