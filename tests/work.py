@@ -58,6 +58,7 @@ def document(
         confidence=0.95,
         bar=0.005,
         settings="in-memory",
+        options={"innodb-use-native-aio": "0"},
         datasets=(DatasetSize(tables=1, rows=10_000).of("sbtest"),),
         workloads=(
             WorkloadRecord(

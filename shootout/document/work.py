@@ -73,7 +73,17 @@ def joined(paths: Sequence[Path]) -> WorkDocument:
 
 
 def _difference(one: WorkDocument, other: WorkDocument) -> str:
-    for name in ("format", "version", "valgrind", "seed", "confidence", "bar", "settings", "datasets"):
+    for name in (
+        "format",
+        "version",
+        "valgrind",
+        "seed",
+        "confidence",
+        "bar",
+        "settings",
+        "options",
+        "datasets",
+    ):
         if getattr(one, name) != getattr(other, name):
             return f"another {name}"
     if any(one.digests.get(name, digest) != digest for name, digest in other.digests.items()):

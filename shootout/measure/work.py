@@ -300,6 +300,7 @@ def _document(
         confidence=plan.profile.policy.confidence,
         bar=plan.profile.policy.margin,
         settings=plan.profile.settings,
+        options=callgrind.OPTIONS,
         datasets=plan.loaded,
         workloads=plan.records,
         digests=plan.digests,

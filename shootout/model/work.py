@@ -72,6 +72,7 @@ class WorkDocument(Value):
     confidence: Share
     bar: Share  # the smallest change worth a verdict
     settings: str  # profile of settings
+    options: dict[str, str]  # my.cnf options under which every server was counted
     datasets: tuple[Dataset, ...]
     workloads: tuple[WorkloadRecord, ...]
     digests: dict[str, str]  # of the workloads with their statements

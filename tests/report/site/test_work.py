@@ -40,6 +40,7 @@ def test_a_page_has_the_verdicts_and_why_counts_are_missing(folder: Path) -> Non
     assert "▼ regressed" in page.text
     assert "gone: <b>it crashed</b>" in page.text
     assert "memcpy [libc.so.6]" in page.text
+    assert "innodb-use-native-aio = 0" in page.text
 
 
 def test_a_single_server_has_no_chart(folder: Path) -> None:
