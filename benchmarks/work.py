@@ -53,9 +53,9 @@ __attribute__((constructor)) static void begin(void) {
 
 ssize_t recv(int socket, void *buffer, size_t length, int flags) {
     ssize_t got = real(socket, buffer, length, flags);
-    if (got < 3)
+    if (got <= 0)
         return got;
-    if (rest <= 0) {
+    if (rest <= 0 && got >= 4) {
         unsigned char *header = buffer;
         long left = *pairs;
         rest = 4 + header[0] + (header[1] << 8) + (header[2] << 16);

@@ -11,7 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import mul
-from statistics import fmean, median, pvariance
+from statistics import fmean, median
 
 from shootout.analysis import stats
 from shootout.analysis.stats import Effect
@@ -27,8 +27,9 @@ from shootout.model.work import (
 )
 
 STARTS_MIN = 2  # for an interval
-NOISE = 0.5  # a spread of more than this share of the bar could look like a change; then …
-STRICT = 0.999  # … this confidence is required
+NOISE = 0.5  # a spread of more than this share of the bar could look like a change, …
+CLEAR = 20.0  # … unless the change is as many times larger than the spread
+_MAD = 1.4826  # standard deviation over median absolute deviation, for normal values
 _MEDIAN = math.sqrt(math.pi / 2)  # the error of a median, in errors of a mean; for normal values
 
 Repetitions = Sequence[float]  # instructions for each unit
@@ -162,9 +163,10 @@ def _change(
     elif len(pairs) < STARTS_MIN:
         reason = f"{len(pairs)} starts of both servers; expected {STARTS_MIN} or more"
     else:
-        effect = effect_of(pairs, document.confidence, document.bar)
+        effect = effect_of(pairs, document.confidence)
         found = verdict(effect.ratio, document.bar)
-        if found is Verdict.INCONCLUSIVE and effect.spread > NOISE * document.bar:
+        if NOISE * document.bar < effect.spread and abs(effect.estimate) < CLEAR * effect.spread:
+            found = Verdict.INCONCLUSIVE
             reason = f"starts differ by {100 * effect.spread:.2f} %: too noisy for the bar"
     return WorkChange(
         workload=kind.workload,
@@ -179,20 +181,20 @@ def _change(
     )
 
 
-def effect_of(pairs: Sequence[Sequence[float]], confidence: float, bar: float) -> Effect:
+def effect_of(pairs: Sequence[Sequence[float]], confidence: float) -> Effect:
     """The change of starts, each with the log-ratios of its repetitions.
 
-    Starts may agree by chance: their spread is at least what repetitions give a median.
+    Starts may agree by chance: their spread is at least what repetitions, single ones aside, give a median.
     """
     medians = [median(each) for each in pairs]
     count = min(map(len, pairs))
-    within = _MEDIAN * math.sqrt(fmean(map(pvariance, pairs)) / max(1, count - 1))
+    off = [abs(each - middle) for start, middle in zip(pairs, medians, strict=True) for each in start]
+    within = _MEDIAN * _MAD * median(off) / math.sqrt(count)
     own = stats.over_starts(medians, confidence)
-    spread = max(own.spread, within)
-    df = own.df if own.spread >= within else len(pairs) * (count - 1)
-    strict = STRICT if spread > NOISE * bar else confidence
-    error = spread / math.sqrt(len(pairs))
-    return stats.with_error(own, error, df, strict)._replace(spread=spread)
+    if own.spread >= within:
+        return own
+    error, df = within / math.sqrt(len(pairs)), len(pairs) * (count - 1)
+    return stats.with_error(own, error, df, confidence)._replace(spread=within)
 
 
 def _logs(base: Repetitions, head: Repetitions) -> list[float]:

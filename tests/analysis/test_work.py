@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from statistics import fmean
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from shootout.analysis import stats, work
+from shootout.analysis import work
 from shootout.model.verdict import Interval, Verdict
 from shootout.model.work import FRAME, MIX, TRANSACTION, WorkChange, WorkCount, WorkFailure
 from tests.work import BASE, document, times
@@ -45,21 +43,27 @@ def test_starts_that_disagree_are_inconclusive() -> None:
 
 
 def test_noise_above_the_bar_is_no_change_though_its_interval_excludes_none() -> None:
-    logs = [[0.012, 0.012], [0.018, 0.018], [0.024, 0.024]]
-    narrow = stats.over_starts([fmean(each) for each in logs], 0.95)
-    assert narrow.low > 0
-    found = work.effect_of(logs, 0.95, bar=0.005)
-    assert work.verdict(found.ratio, 0.005) is Verdict.INCONCLUSIVE
-    large = [[each + 0.5 for each in start] for start in logs]
-    assert work.verdict(work.effect_of(large, 0.95, bar=0.005).ratio, 0.005) is Verdict.REGRESSED
+    found = changes({**times(1.0), "select": [1012, 1018, 1024]})["select"]
+    assert found.ratio is not None
+    assert found.ratio.low > 1
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert "too noisy" in found.reason
+    clear = changes({**times(1.0), "select": [2012, 2018, 2024]})["select"]
+    assert (clear.verdict, clear.reason) == (Verdict.REGRESSED, "")
 
 
 def test_starts_that_agree_by_chance_are_as_wide_as_their_repetitions() -> None:
     logs = [[-0.01, 0.006, 0.02], [-0.02, 0.006, 0.01], [0.0, 0.006, 0.03]]
-    found = work.effect_of(logs, 0.95, bar=0.05)
+    found = work.effect_of(logs, 0.95)
     assert found.spread > 0.005
     assert found.low < 0.0 < found.high
-    assert work.effect_of([[0.006] * 3] * 3, 0.95, bar=0.05).spread < 1e-9
+
+
+def test_a_single_repetition_that_is_off_does_not_count() -> None:
+    logs = [[0.0101, 0.0099, 0.7, 0.01, 0.0102], [0.01, 0.0099, 0.0101, 0.6, 0.01]]
+    found = work.effect_of(logs, 0.95)
+    assert found.spread < 0.0003
+    assert work.verdict(found.ratio, 0.005) is Verdict.REGRESSED
 
 
 def test_repetitions_are_compared_with_those_of_the_same_statements() -> None:
