@@ -54,7 +54,7 @@ PRIMING = 10  # repetitions of each kind before Callgrind begins to count
 WARM_UP = 3  # repetitions of each kind after that, for what another kind left
 REPETITIONS = 5
 # With it on before anything is written, purging removes nothing. Otherwise it depends on Valgrind's scheduler
-# whether an index still has the row that a statement comes upon: 19 to 70 % between starts, instead of 0.2 %.
+# whether an index still has the row that a statement comes upon: 19 to 70 % between starts, instead of 0.3 %.
 READ_VIEW = (
     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
     "START TRANSACTION WITH CONSISTENT SNAPSHOT",
