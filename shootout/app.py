@@ -35,7 +35,7 @@ from shootout.model.history import Baseline, HistorySeries, Regression
 from shootout.model.plan import Build, Cell, ServerReference
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Acknowledgement, ClaimResult, Comparison, Verdict
-from shootout.model.work import WorkComparison
+from shootout.model.work import WorkComparison, WorkSeries
 from shootout.paths import file_stem
 from shootout.report import bisection as bisection_report
 from shootout.report import explanation, judgement_cache, site, wording
@@ -43,6 +43,7 @@ from shootout.report import work as work_report
 from shootout.report.github import markdown, regressions
 from shootout.report.judge import Judge
 from shootout.report.judgement_cache import JudgedRun
+from shootout.report.site import work as work_pages
 from shootout.runner import doctor
 from shootout.runner.doctor import Report
 from shootout.servers import installations
@@ -140,12 +141,14 @@ def conclude(path: Path, out: Path, acknowledged: Path, skip: Skip) -> Conclusio
 
 
 def publish(results: Path, out: Path, acknowledged: Path, skip: Skip) -> Path:
-    """Build the site from all run documents in `results`. Raises InputError if there is none."""
+    """Build the site from all documents in `results`. Raises InputError if there is none."""
     accepted = load_acknowledged(acknowledged)
     folders = bisections.find(results, skip)
     # Without other runs, those of the newest bisection.
-    runs = _runs(folders[-1] if folders and not journal.find(results) else results, None, accepted, skip)
-    return site.build(runs, out, accepted, _judged_work(results, skip), _answers(folders, skip))
+    counted = _judged_work(results, skip)
+    where = folders[-1] if folders and not journal.find(results) else results
+    runs = _runs(where, None, accepted, skip, counted)
+    return site.build(runs, out, accepted, counted, _answers(folders, skip))
 
 
 def _answers(folders: Sequence[Path], skip: Skip) -> list[Answer]:
@@ -201,10 +204,16 @@ def accept(document: Path, folder: Path, anchor: str | None) -> dict[Path, Basel
     return baseline.accept(folder, baseline.of(comparison))
 
 
-def series(results: Path, anchor: str | None, skip: Skip) -> tuple[HistorySeries, ...]:
-    """Every cell's ratio to the anchor over all runs in a folder. Raises InputError if there is none."""
-    runs = _runs(results, anchor, (), skip)
-    return history.series(run.comparison for run in runs)
+def series(
+    results: Path, anchor: str | None, skip: Skip
+) -> tuple[tuple[HistorySeries, ...], tuple[WorkSeries, ...]]:
+    """Every cell's ratio to the anchor over all runs in a folder, and every kind's instructions.
+
+    Raises InputError if there is no document.
+    """
+    counted = _judged_work(results, skip)
+    runs = _runs(results, anchor, (), skip, counted)
+    return history.series(run.comparison for run in runs), work_verdicts.history(counted)
 
 
 def open_regressions(
@@ -259,13 +268,27 @@ def explanation_as_json(found: Explained, page: Path) -> bytes:
     return msgspec.json.encode({"page": str(page), **explanation.value(found)})
 
 
-def work(request: Request, observe: Observe) -> tuple[WorkComparison, Path]:
-    """Count the instructions of each kind of statement; returns the judged document and its file."""
+def work(request: Request, observe: Observe, skip: Skip) -> tuple[WorkComparison, Path, Path]:
+    """Count the instructions of each kind of statement, judge and publish them; returns document and page."""
     path = work_.measure(request.plan, request.out / "results", observe)
     comparison = judge_work(path)
     if request.markdown is not None:
         _write(request.markdown, work_report.markdown(comparison))
-    return comparison, path
+    return comparison, path, _publish_work(comparison, request.out, request.acknowledged, skip)
+
+
+def merged_work(
+    counted: Sequence[Path], out: Path, acknowledged: Path, skip: Skip
+) -> tuple[WorkComparison, Path, Path]:
+    """Join documents of work, then judge and publish them as one."""
+    path = work_documents.write(out / "results", work_documents.joined(counted))
+    comparison = judge_work(path)
+    return comparison, path, _publish_work(comparison, out, acknowledged, skip)
+
+
+def _publish_work(comparison: WorkComparison, out: Path, acknowledged: Path, skip: Skip) -> Path:
+    publish(out / "results", out / "site", acknowledged, skip)
+    return out / "site" / work_pages.path_of(comparison.document.run)
 
 
 def bisect_versions(request: Request, observe: Observe) -> tuple[Answer, Path]:
@@ -336,9 +359,9 @@ def _judged_work(results: Path, skip: Skip) -> list[WorkComparison]:
     return found
 
 
-def work_as_json(comparison: WorkComparison, path: Path) -> bytes:
-    """Encode a comparison of work as JSON."""
-    return msgspec.json.encode({"document": str(path), **work_report.value(comparison)})
+def work_as_json(comparison: WorkComparison, **places: str) -> bytes:
+    """Encode a comparison of work as JSON; `places`: its files, by key."""
+    return msgspec.json.encode({**places, **work_report.value(comparison)})
 
 
 def _explain_changes(conclusion: Conclusion, budget_min: float, observe: Observe, skip: Skip) -> bool:
@@ -443,11 +466,15 @@ def _within(request: Request, budget_s: float | None) -> Request:
 
 
 def _runs(
-    results: Path, base: str | None, acknowledged: Sequence[Acknowledgement], skip: Skip
+    results: Path,
+    base: str | None,
+    acknowledged: Sequence[Acknowledgement],
+    skip: Skip,
+    counted: Sequence[WorkComparison] = (),
 ) -> list[JudgedRun]:
-    """The judged runs of a folder that have the base. Raises InputError if there is none."""
+    """The judged runs of a folder that have the base. Raises InputError if there is neither one nor work."""
     runs = judgement_cache.runs(results, lambda error: skip(str(error)), acknowledged, base)
-    if not runs:
+    if not runs and not counted:
         which = f" with the server {base!r}" if base else ""
         raise InputError(f"{results}: no run document{which} found; `shootout run` makes one")
     return runs

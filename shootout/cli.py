@@ -132,16 +132,21 @@ def _work(args: argparse.Namespace) -> int:
         raise InputError("expected --base REF and --head REF, or --servers A,B,…")
     request = _request(args, **given)
     with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
-        comparison, path = app.work(request, display.show)
-    _show_work(comparison, path, args)
+        comparison, path, page = app.work(request, display.show, _left_out)
+    _show_work(comparison, args, path, page)
     return work.exit_code(comparison)
 
 
-def _show_work(comparison: WorkComparison, path: Path, args: argparse.Namespace) -> None:
+def _show_work(
+    comparison: WorkComparison, args: argparse.Namespace, path: Path, page: Path | None = None
+) -> None:
     if args.json:
-        print(app.work_as_json(comparison, path).decode())
-    else:
-        terminal.print_work(_console(), comparison)
+        places = {"document": str(path)} | ({} if page is None else {"page": str(page)})
+        print(app.work_as_json(comparison, **places).decode())
+        return
+    terminal.print_work(_console(), comparison)
+    if page is not None:
+        terminal.print_report(_console(), page)
 
 
 def _bisect(args: argparse.Namespace) -> int:
@@ -185,7 +190,18 @@ def _calibrate(args: argparse.Namespace) -> int:
 
 
 def _merge(args: argparse.Namespace) -> int:
-    conclusion = app.merged(args.documents, args.out.resolve(), args.acknowledged, _left_out)
+    counted = [path for path in args.documents if documents.is_work(path)]
+    measured = [path for path in args.documents if path not in counted]
+    codes = [_merge_runs(args, measured)] if measured else []
+    if counted:
+        found, path, page = app.merged_work(counted, args.out.resolve(), args.acknowledged, _left_out)
+        _show_work(found, args, path, page)
+        codes.append(work.exit_code(found))
+    return max(codes)
+
+
+def _merge_runs(args: argparse.Namespace, measured: Sequence[Path]) -> int:
+    conclusion = app.merged(measured, args.out.resolve(), args.acknowledged, _left_out)
     _show(conclusion, args)
     if not conclusion.unmeasured:
         return conclusion.exit_code
@@ -202,7 +218,7 @@ def _compare(args: argparse.Namespace) -> int:
     codes = []
     for path in counted:
         found = app.judge_work(path, args.base)
-        _show_work(found, path, args)
+        _show_work(found, args, path)
         codes.append(work.exit_code(found))
     comparisons = [app.judge(path, args.acknowledged, args.base, args.baseline) for path in args.documents]
     for path, comparison in zip(args.documents, comparisons, strict=True):
@@ -226,7 +242,14 @@ def _baseline_accept(args: argparse.Namespace) -> int:
 
 
 def _history(args: argparse.Namespace) -> int:
-    return _print(args, app.series(args.results, args.anchor, _left_out), terminal.print_history)
+    measured, counted = app.series(args.results, args.anchor, _left_out)
+    if args.json:
+        return _print(args, (*measured, *counted), terminal.print_history)
+    if measured:
+        terminal.print_history(_console(), measured)
+    if counted:
+        terminal.print_work_history(_console(), counted)
+    return 0
 
 
 def _site(args: argparse.Namespace) -> int:

@@ -5,6 +5,8 @@ needs more instructions than on the base, or could not be counted. pytest-benchm
 has the counts.
 """
 
+import warnings
+
 import pytest
 from msgspec import to_builtins
 from pytest_benchmark.fixture import BenchmarkFixture
@@ -21,7 +23,11 @@ from shootout.report.work import percent
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one item per kind and head."""
     plan = metafunc.config.stash[REQUEST].plan
-    kinds = [unit.kind for name, bound in plan.workloads.items() for unit in work_units.units(name, bound)]
+    kinds = [
+        kind
+        for name, bound in plan.workloads.items()
+        for kind in work_units.kinds_of(work_units.units(name, bound))
+    ]
     heads = list(plan.servers)[1:]
     items = [(kind.workload, kind.name, head) for kind in kinds for head in heads]
     metafunc.parametrize("item", items, ids=map("-".join, items))
@@ -31,7 +37,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def counted(request: pytest.FixtureRequest) -> WorkComparison:
     """All counts, made once."""
     try:
-        return app.work(request.config.stash[REQUEST], lambda progress: None)[0]
+        return app.work(request.config.stash[REQUEST], lambda progress: None, warnings.warn)[0]
     except (InputError, MeasureError) as error:
         pytest.exit(str(error), returncode=error.exit_code)
 

@@ -294,7 +294,7 @@ def test_a_document_of_work(folder: Path, document: Any) -> None:
     def judge() -> None:
         comparison = app.judge_work(path)
         require_finite(msgspec.to_builtins(comparison.changes), "changes")
-        app.work_as_json(comparison, path)
+        app.work_as_json(comparison, document=str(path))
         work_report.markdown(comparison)
         work_verdicts.exit_code(comparison)
         terminal.print_work(nowhere(), comparison)

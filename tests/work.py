@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import structs
+
 from shootout.model.plan import DatasetSize
 from shootout.model.run import ServerRecord, WorkloadRecord
 from shootout.model.work import (
     FRAME,
+    MIX,
     TRANSACTION,
     WorkCount,
     WorkDocument,
@@ -22,6 +25,9 @@ KINDS = (
     WorkKind(workload="w", name="select", per_transaction=10, units=UNITS),
     WorkKind(workload="w", name="update", per_transaction=1, units=UNITS),
     WorkKind(workload="w", name=FRAME, per_transaction=1, units=UNITS, less={"update": 1.0}),
+    WorkKind(
+        workload="w", name=MIX, per_transaction=1, units=1, sums={"select": 10.0, "update": 1.0, FRAME: 1.0}
+    ),
     WorkKind(workload="w", name=TRANSACTION, per_transaction=1, units=UNITS),
 )
 
@@ -39,6 +45,7 @@ def document(
     counts: Mapping[str, PerUnit],
     failures: Sequence[WorkFailure] = (),
     run: str = "20261124T100000Z-000001",
+    workload: str = "w",
 ) -> WorkDocument:
     """Counts for each server, the base first."""
     return WorkDocument(
@@ -51,20 +58,22 @@ def document(
         confidence=0.95,
         bar=0.005,
         settings="in-memory",
+        options={"innodb-use-native-aio": "0"},
         datasets=(DatasetSize(tables=1, rows=10_000).of("sbtest"),),
         workloads=(
-            WorkloadRecord(name="w", written="w", protocol="text", options={}, distribution=Special()),
+            WorkloadRecord(
+                name=workload, written=workload, protocol="text", options={}, distribution=Special()
+            ),
         ),
-        digests={"w": "d"},
+        digests={workload: "d"},
         servers=tuple(map(server, counts)),
-        kinds=KINDS,
+        kinds=tuple(structs.replace(kind, workload=workload) for kind in KINDS),
         counts=tuple(
             WorkCount(
                 server=label,
-                workload="w",
+                workload=workload,
                 kind=kind,
                 start=start,
-                warm_up=1,
                 instructions=(UNITS * each, UNITS * each, UNITS * each + 3),
             )
             for label, by_kind in counts.items()
@@ -74,8 +83,8 @@ def document(
         functions=("do_command", "memcpy [libc.so.6]"),
         profiles=tuple(
             WorkFunctions(
-                server=label, workload="w", kind="select", names=(0, 1), exclusive=(60.0, 40.0),
-                inclusive=(100.0, 40.0),
+                server=label, workload=workload, kind="select", names=(0, 1), exclusive=(60.0, 40.0),
+                inclusive=(100.0, 40.0), allocations=2.5, system_calls=4.0,
             )
             for label in counts
         ),

@@ -13,10 +13,10 @@ from msgspec import structs
 
 from shootout.measure.plan import BoundWorkload
 from shootout.model.program import Program, ProgramStatement, ProgramStep, ProgramTransaction
-from shootout.model.work import FRAME, TRANSACTION, WorkKind
+from shootout.model.work import FRAME, MIX, TRANSACTION, WorkKind
 from shootout.model.workload import Result
 
-STATEMENTS = 100  # in a repetition, about
+STATEMENTS = 50  # in a repetition, about
 TRANSACTIONS_MIN = 10  # in a repetition
 
 
@@ -46,6 +46,16 @@ def units(name: str, bound: BoundWorkload) -> tuple[Unit, ...]:
     return (*steps, *frame, Unit(whole, program))
 
 
+def kinds_of(counted: Sequence[Unit]) -> tuple[WorkKind, ...]:
+    """A workload's kinds: those that are counted, and the sum of its parts before the whole transaction."""
+    (*parts, whole) = (unit.kind for unit in counted)
+    if len(parts) < 2:
+        return *parts, whole
+    times = {kind.name: kind.per_transaction for kind in parts}
+    mix = WorkKind(workload=whole.workload, name=MIX, per_transaction=1, units=1, sums=times)
+    return *parts, mix, whole
+
+
 def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> list[Unit]:
     """Each step as a kind of its own; its statements need each other."""
     found = []
@@ -64,19 +74,16 @@ def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> l
 def _frame(
     name: str, program: Program, transaction: ProgramTransaction, steps: Sequence[Unit]
 ) -> tuple[Unit, ...]:
-    """BEGIN and COMMIT: around the statements that write, less these; or around nothing."""
+    """BEGIN and COMMIT around the smallest step that writes, less this step: larger ones would add noise."""
     writing = [
         (step, unit) for step, unit in zip(transaction.steps, steps, strict=True) if _writes(program, step)
     ]
     if not writing:
         return ()
-    framed = structs.replace(transaction, steps=tuple(step for step, _ in writing))
+    step, unit = min(writing, key=lambda each: len(each[0].statements))
+    framed = structs.replace(transaction, steps=(structs.replace(step, repeat=1),))
     kind = WorkKind(
-        workload=name,
-        name=FRAME,
-        per_transaction=1,
-        units=_fitting(framed),
-        less={unit.kind.name: unit.kind.per_transaction for _, unit in writing},
+        workload=name, name=FRAME, per_transaction=1, units=_fitting(framed), less={unit.kind.name: 1.0}
     )
     return (Unit(kind, structs.replace(program, transactions=(framed,))),)
 
@@ -122,6 +129,3 @@ def _writes(program: Program, step: ProgramStep) -> bool:
 def _fitting(transaction: ProgramTransaction) -> int:
     statements = sum(step.repeat * len(step.statements) for step in transaction.steps)
     return max(TRANSACTIONS_MIN, STATEMENTS // max(1, statements))
-
-
-# --- the document ---------------------------------------------------------------------------------

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
 from shootout.model.plan import Dataset
 from shootout.model.run import ServerRecord, WorkloadRecord
-from shootout.model.value import Count, Positive, Quantity, Share, Start, Value
+from shootout.model.value import Positive, Quantity, Share, Start, Value
 from shootout.model.verdict import Interval, Verdict
 
 TRANSACTION = "transaction"  # the kind that is a workload's whole transaction
 FRAME = "begin + commit"  # the kind that is what a transaction's statements stand between
+MIX = "sum of kinds"  # the kind that is a transaction put together from the others, as often as it has them
 
 
 class WorkKind(Value):
@@ -23,6 +25,7 @@ class WorkKind(Value):
     per_transaction: Quantity  # how often a transaction does it; 0: on average, it is not known
     units: Positive  # how often a repetition does it
     less: dict[str, Quantity] = field(default_factory=dict)  # other kinds in each unit, to be subtracted
+    sums: dict[str, Quantity] = field(default_factory=dict)  # other kinds, if it is nothing but their sum
 
 
 class WorkCount(Value):
@@ -32,8 +35,8 @@ class WorkCount(Value):
     workload: str
     kind: str
     start: Start
-    warm_up: Count  # repetitions until two agreed; they do not count
-    instructions: Annotated[tuple[Positive, ...], Meta(min_length=1)]  # by repetition, of all its units
+    # By repetition, of all its units. Repetitions of equal number have equal statements on all servers.
+    instructions: Annotated[tuple[Positive, ...], Meta(min_length=1)]
 
 
 class WorkFunctions(Value):
@@ -45,6 +48,8 @@ class WorkFunctions(Value):
     names: tuple[int, ...]  # indexes of `WorkDocument.functions`
     exclusive: tuple[Quantity, ...]  # instructions
     inclusive: tuple[Quantity, ...]  # with what they call
+    allocations: Quantity  # calls of malloc, calloc, realloc and the like
+    system_calls: Quantity
 
 
 class WorkFailure(Value):
@@ -67,6 +72,7 @@ class WorkDocument(Value):
     confidence: Share
     bar: Share  # the smallest change worth a verdict
     settings: str  # profile of settings
+    options: dict[str, str]  # my.cnf options under which every server was counted
     datasets: tuple[Dataset, ...]
     workloads: tuple[WorkloadRecord, ...]
     digests: dict[str, str]  # of the workloads with their statements
@@ -82,7 +88,6 @@ class WorkFigure(Value):
     """Instructions for each unit on one server."""
 
     mean: float  # over starts
-    spread: float  # of starts: their standard deviation as a share of the mean; 0 with one start
     starts: int
 
 
@@ -95,6 +100,7 @@ class WorkChange(Value):
     base: WorkFigure | None
     head: WorkFigure | None
     ratio: Interval | None  # head / base
+    spread: float | None  # standard deviation of the starts' log-ratios, at least what repetitions give
     verdict: Verdict
     reason: str = ""  # of a failed or unjudged one
 
@@ -104,3 +110,29 @@ class WorkComparison(Value):
 
     document: WorkDocument
     changes: tuple[WorkChange, ...]  # the base's own are unjudged
+
+
+class WorkPoint(Value):
+    """What one document counted for a kind on a server."""
+
+    run: str
+    started: str  # ISO 8601, UTC
+    instructions: float  # for each unit
+    step: float | None  # relative to the document before; None: the first
+
+
+class WorkSeries(Value):
+    """A kind on one server over time: equal statements, tables and settings."""
+
+    workload: str
+    kind: str
+    server: str
+    bar: float  # smaller steps are not worth a mention
+    points: tuple[WorkPoint, ...]  # the oldest first
+
+    @property
+    def steps(self) -> tuple[WorkPoint, ...]:
+        """The points that differ from those before by the bar or more."""
+        return tuple(
+            point for point in self.points if point.step and abs(math.log(point.step)) >= math.log1p(self.bar)
+        )

@@ -25,7 +25,7 @@ from shootout.model.history import ChangePoint, HistorySeries
 from shootout.model.plan import Cell
 from shootout.model.run import Progress
 from shootout.model.verdict import CellComparison, ClaimResult, Comparison, Outcome, Verdict
-from shootout.model.work import WorkComparison
+from shootout.model.work import WorkComparison, WorkSeries
 from shootout.report import bisection, explanation, wording, work
 from shootout.runner.doctor import Report
 from shootout.servers.cache import Cleared, Contents, Entry
@@ -236,6 +236,25 @@ def print_history(console: Console, found: Sequence[HistorySeries]) -> None:
         )
         for more in changes[1:]:
             table.add_row(*[""] * 7, more)
+    _print_whole(console, table)
+
+
+def print_work_history(console: Console, found: Sequence[WorkSeries]) -> None:
+    """Print how many instructions each kind of statement needed, and the steps of the bar or more."""
+    table = _table("workload", "kind", "server", "counts>", "first>", "newest>", "steps")
+    for each in found:
+        steps = [f"{work.step(point)} in {point.run}" for point in each.steps] or ["none"]
+        first, newest = (numbers.grouped(each.points[end].instructions, 0) for end in (0, -1))
+        cells = (
+            each.workload,
+            each.kind,
+            each.server,
+            str(len(each.points)),
+            first,
+            newest,
+            ", ".join(steps),
+        )
+        table.add_row(*(Text(wording.visible(cell)) for cell in cells))
     _print_whole(console, table)
 
 

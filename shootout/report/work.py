@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shootout.model.verdict import Interval, Verdict
-from shootout.model.work import WorkChange, WorkComparison, WorkFigure
+from shootout.model.work import WorkChange, WorkComparison, WorkFigure, WorkPoint
 from shootout.numbers import SPACE, grouped
 from shootout.report import wording
 from shootout.report.github.markdown import escaped
@@ -65,12 +65,14 @@ def interval(ratio: Interval) -> str:
     return f"{low} to {high}{SPACE}%"
 
 
+def step(point: WorkPoint) -> str:
+    """The change from one count to the next."""
+    return "" if point.step is None else wording.percent(point.step, 2)
+
+
 def spread(change: WorkChange) -> str:
-    """The spread over starts, of base and head, whichever is larger."""
-    found = [
-        figure.spread for figure in (change.base, change.head) if figure is not None and figure.starts > 1
-    ]
-    return f"{grouped(100 * max(found), 2)}{SPACE}%" if found else ""
+    """By how much the changes of single starts differ."""
+    return "" if change.spread is None else f"{grouped(100 * change.spread, 2)}{SPACE}%"
 
 
 def failures(comparison: WorkComparison) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Servers under Callgrind: how they are started, asked for what they executed, and how that is read.
 
-Callgrind writes a file for each thread. A server's connection is one thread, and under load the file with
-most instructions is its own.
+Callgrind writes a file for each thread. A connection's thread is the one that dispatches commands: background
+threads may execute more.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from shootout.servers.native import Tree
 OPTIONS = {
     "innodb-use-native-aio": "0",  # Valgrind knows no io_uring, and old ones no libaio
     "loose-innodb-buffer-pool-size-max": "8G",  # MariaDB reserves 8 TB, which Valgrind does not give
+    "loose-innodb-spin-wait-delay": "0",  # how long a thread spins depends on Valgrind's scheduler
 }
 START_TIMEOUT_S = 300.0  # 3 to 12 s on an idle machine
 ANSWER_TIMEOUT_S = 60.0  # for a command to Callgrind
@@ -28,10 +29,12 @@ UNNAMED = "(unnamed)"
 
 _PREFIX = "callgrind.out"
 _CALLGRIND = (
-    "--tool=callgrind", "--separate-threads=yes", "--instr-atstart=no", "--compress-strings=yes",
+    "--tool=callgrind", "--separate-threads=yes", "--instr-atstart=no", "--collect-systime=yes",
 )  # fmt: skip
 _NAME = re.compile(r"\((\d+)\)(?: (.*))?")
 _POSITIONS = frozenset("0123456789+-*")  # what a line of costs begins with
+_ALLOCATING = frozenset(("malloc", "calloc", "realloc", "memalign", "posix_memalign", "aligned_alloc"))
+_DISPATCHES = "dispatch_command"  # a function of every MySQL and MariaDB
 _ADDRESS = re.compile(r"0x[0-9a-f]+$")
 
 
@@ -69,6 +72,7 @@ class Functions:
 
     exclusive: dict[str, int] = field(default_factory=dict)
     inclusive: dict[str, int] = field(default_factory=dict)
+    allocations: int = 0  # calls
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,7 @@ class Dump:
     """What a connection's thread executed between two dumps."""
 
     instructions: int
+    system_calls: int
     text: str = field(repr=False)
 
     def functions(self) -> Functions:
@@ -95,7 +100,7 @@ class Counter:
         self._ask("instrumentation on")
 
     def dump(self) -> Dump:
-        """What the busiest thread has executed since the last dump. Raises MeasureError."""
+        """What the connection's thread has executed since the last dump. Raises MeasureError."""
         self._ask("dump")
         found = list(self.home.glob(f"{_PREFIX}.*-*"))  # a number of the dump, and of the thread
         texts = [file.read_text("utf-8", errors="replace") for file in found]
@@ -103,7 +108,8 @@ class Counter:
             file.unlink()
         if not texts:
             raise MeasureError(f"Callgrind wrote no file into {self.home}")
-        dumps = [Dump(total(text), text) for text in texts]
+        dispatching = [text for text in texts if _DISPATCHES in text]  # none if symbols are stripped
+        dumps = [Dump(*totals(text), text) for text in dispatching or texts]
         return max(dumps, key=lambda dump: dump.instructions)
 
     def _ask(self, command: str) -> None:
@@ -121,12 +127,12 @@ class Counter:
             )
 
 
-def total(text: str) -> int:
-    """The instructions in a Callgrind file. Raises MeasureError if the file is damaged."""
-    found = re.search(r"^totals: (\d+)\s*\Z", text, re.MULTILINE)
+def totals(text: str) -> tuple[int, int]:
+    """The instructions and system calls in a Callgrind file. Raises MeasureError if the file is damaged."""
+    found = re.search(r"^totals: (\d+)(?: (\d+))?[ \d]*\s*\Z", text, re.MULTILINE)
     if found is None:
-        raise MeasureError("a Callgrind file does not end with its total: it is damaged")
-    return int(found[1])
+        raise MeasureError("a Callgrind file does not end with its totals: it is damaged")
+    return int(found[1]), int(found[2] or 0)
 
 
 def parse(text: str) -> Functions:
@@ -135,7 +141,7 @@ def parse(text: str) -> Functions:
     Functions without a symbol count as one for each object. A function's calls of itself are in its own
     inclusive count once.
     """
-    expected = total(text)
+    expected, _ = totals(text)
     try:
         reader = _Reader()
         for line in filter(None, text.splitlines()):
@@ -145,7 +151,9 @@ def parse(text: str) -> Functions:
     if (summed := sum(reader.exclusive.values())) != expected:
         raise MeasureError(f"a Callgrind file is damaged: its lines sum to {summed} instead of {expected}")
     return Functions(
-        dict(reader.exclusive), {name: min(cost, expected) for name, cost in reader.inclusive.items()}
+        dict(reader.exclusive),
+        {name: min(cost, expected) for name, cost in reader.inclusive.items()},
+        reader.allocations,
     )
 
 
@@ -159,6 +167,7 @@ class _Reader:
     function: str = ""
     callee: str = ""
     calling: bool = False  # the next costs are a callee's
+    allocations: int = 0
     exclusive: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
     inclusive: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
 
@@ -179,6 +188,8 @@ class _Reader:
                 _resolved(self.objects, value)
             case "calls":
                 self.calling = True
+                if self.callee.partition(" ")[0] in _ALLOCATING:
+                    self.allocations += int(value.split()[0])
 
     def _add(self, cost: int) -> None:
         if cost < 0 or not self.function:

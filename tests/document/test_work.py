@@ -10,7 +10,7 @@ from msgspec import structs
 from shootout.document import work
 from shootout.errors import InputError
 from shootout.model.work import WorkDocument, WorkFailure
-from tests.work import BASE, KINDS, document
+from tests.work import BASE, KINDS, document, server
 
 
 def test_a_document_is_read_as_written(tmp_path: Path) -> None:
@@ -20,6 +20,38 @@ def test_a_document_is_read_as_written(tmp_path: Path) -> None:
     assert work.find(tmp_path) == (path,)
     assert work.is_work(path)
     assert not work.is_work(Path("20261124T100000Z-000001.jsonl"))
+
+
+def test_documents_of_shards_become_one(tmp_path: Path) -> None:
+    base, head = (work.write(tmp_path, document({label: BASE}, run=f"r-{label}")) for label in ("a", "b"))
+    whole = document({"a": BASE, "b": BASE})
+    found = work.joined([base, head])
+    assert found.run not in ("r-a", "r-b")
+    assert structs.replace(found, run=whole.run) == whole
+    assert work.joined([base, head]) == found
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        (document({"a": BASE}), "select of w on a is in both"),
+        (structs.replace(document({"b": BASE}), seed=2), "another seed"),
+        (structs.replace(document({"b": BASE}), digests={"w": "e"}), "other statements"),
+        (
+            structs.replace(
+                document({"b": BASE}), servers=(structs.replace(server("a"), build="other"), server("b"))
+            ),
+            "server a",
+        ),
+    ],
+)
+def test_documents_that_do_not_belong_together_are_refused(
+    other: WorkDocument, why: str, tmp_path: Path
+) -> None:
+    one = work.write(tmp_path, document({"a": BASE}, run="r-1"))
+    another = work.write(tmp_path, structs.replace(other, run="r-2"))
+    with pytest.raises(InputError, match=why):
+        work.joined([one, another])
 
 
 def damaged() -> list[WorkDocument]:

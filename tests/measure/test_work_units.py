@@ -7,9 +7,9 @@ import pytest
 from shootout.inputs import workload
 from shootout.measure import work_units
 from shootout.measure.plan import BoundWorkload
-from shootout.measure.work_units import Unit
+from shootout.measure.work_units import Unit, kinds_of
 from shootout.model.plan import DatasetSize
-from shootout.model.work import FRAME, TRANSACTION
+from shootout.model.work import FRAME, MIX, TRANSACTION
 
 
 def units(name: str, **options: int) -> tuple[Unit, ...]:
@@ -30,7 +30,7 @@ def test_each_step_of_a_transaction_is_a_kind() -> None:
     assert names(found) == ["point_select", *ranges, *updates, FRAME, TRANSACTION]
     assert found[0].kind.per_transaction == 10
     assert [unit.open for unit in found] == [True] * 8 + [False] * 2
-    assert found[-2].kind.less == dict.fromkeys(updates, 1.0)
+    assert found[-2].kind.less == {"index_update": 1.0}
     assert found[-1].kind.units == 10
 
 
@@ -54,6 +54,13 @@ def test_without_begin_statements_are_counted_in_autocommit() -> None:
 
 def test_a_transaction_that_reads_has_no_frame_to_count() -> None:
     assert names(units("oltp_read_only"))[-2:] == ["distinct_range", TRANSACTION]
+
+
+def test_the_kinds_of_a_transaction_are_summed() -> None:
+    kinds = kinds_of(units("oltp_read_write"))
+    assert [kind.name for kind in kinds[-3:]] == [FRAME, MIX, TRANSACTION]
+    assert kinds[-2].sums == {kind.name: 10 if kind.name == "point_select" else 1 for kind in kinds[:-2]}
+    assert [kind.name for kind in kinds_of(units("oltp_point_select"))] == ["point_select"]
 
 
 def test_entangled_transactions_are_counted_whole() -> None:

@@ -23,21 +23,21 @@ def test_a_row_has_change_interval_and_spread() -> None:
 
 def test_the_headline_counts_kinds() -> None:
     assert work.headline(compared(1.1)).startswith(
-        "head executes more instructions than base for 4 of 4 kinds"
+        "head executes more instructions than base for 5 of 5 kinds"
     )
-    assert work.headline(compared(1.0)).endswith("for 0 of 4 kinds, fewer for 0.")
+    assert work.headline(compared(1.0)).endswith("for 0 of 5 kinds, fewer for 0.")
 
 
 def test_many_servers_have_one_sentence() -> None:
     heads = {f"head{number}": times(1.1) for number in range(3)}
     found = work.headline(verdicts.compare(document({"base": BASE, **heads})))
-    assert found == "3 servers against base: more instructions in 12 of 12 comparisons, fewer in 0."
+    assert found == "3 servers against base: more instructions in 15 of 15 comparisons, fewer in 0."
 
 
 def test_a_single_server_shows_its_counts() -> None:
     alone = verdicts.compare(document({"base": BASE}))
     assert work.headline(alone) == "One server, counted."
-    assert len(work.shown(alone)) == 4
+    assert len(work.shown(alone)) == 5
 
 
 def test_markdown_is_escaped() -> None:
@@ -45,4 +45,4 @@ def test_markdown_is_escaped() -> None:
     text = work.markdown(verdicts.compare(document({"base": BASE, "head": {}}, [failure])))
     assert "<b>" not in text
     assert "head could not be compared with base." in text
-    assert text.count("✕ failed") == 4
+    assert text.count("✕ failed") == 5

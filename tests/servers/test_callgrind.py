@@ -83,14 +83,42 @@ def test_functions_have_their_own_instructions_and_those_of_their_callees() -> N
     }
     assert found.inclusive["do_command(THD*)"] == 1300
     assert found.inclusive["mysql_parse(THD*, Parser_state*)"] == 900  # its calls of itself do not count
-    assert callgrind.total(FILE) == 1500
+    assert callgrind.totals(FILE) == (1500, 0)
+
+
+def test_system_calls_and_allocations_are_counted() -> None:
+    text = """\
+events: Ir sysCount sysTime sysCpuTime
+
+ob=(1) mysqld
+fn=(1) do_command(THD*)
+0 300
+cob=(2) libc.so.6
+cfn=(2) malloc
+calls=7 0
+0 70
+cfn=(3) recv'2
+calls=2 0
+0 20 2 5
+
+ob=(2)
+fn=(2)
+0 70
+
+fn=(3)
+0 20 2 5
+
+totals: 390 2 5
+"""
+    assert callgrind.totals(text) == (390, 2)
+    assert callgrind.parse(text).allocations == 7
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "does not end with its total"),
-        (FILE.rpartition("totals")[0], "does not end with its total"),
+        ("", "does not end with its totals"),
+        (FILE.rpartition("totals")[0], "does not end with its totals"),
         (FILE[:-3], "sum to 1500 instead of 15"),
         (FILE.replace("0 300\n", ""), "sum to 1200 instead of 1500"),
         (FILE.replace("0 300", "0 x"), "damaged"),
@@ -111,7 +139,7 @@ def test_no_damage_raises_anything_else(begin: int, end: int, instead: str) -> N
         found = callgrind.parse(text)
     except MeasureError:
         return
-    assert sum(found.exclusive.values()) == callgrind.total(text)
+    assert sum(found.exclusive.values()) == callgrind.totals(text)[0]
     assert all(found.inclusive[name] >= cost for name, cost in found.exclusive.items())
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from shootout import numbers
-from shootout.model.verdict import Verdict
-from shootout.model.work import FRAME, WorkChange, WorkComparison
+from shootout.analysis import work as analysis
+from shootout.model.verdict import Comparison, Verdict
+from shootout.model.work import FRAME, MIX, WorkChange, WorkComparison, WorkFunctions, WorkSeries
 from shootout.paths import file_stem
 from shootout.report import work
 from shootout.report.site.charts import NAME_MAX, Axis, Chart, Line, Series, by_family, readouts
@@ -20,9 +20,11 @@ NAMED_MAX = 8  # functions of a kind on each server
 
 COLUMNS = (
     "run", "workload", "kind", "server", "base", "verdict", "instructions", "base_instructions", "ratio",
-    "ratio_low", "ratio_high", "spread", "starts", "reason",
+    "ratio_low", "ratio_high", "spread", "starts", "allocations", "system_calls", "reason",
 )  # fmt: skip
 LIST_COLUMNS = ("run", "started", "servers", "workloads", "page")
+
+Throughput = dict[str, tuple[str, dict[str, float]]]  # by workload: a run, and its servers' at one thread
 
 
 @dataclass(frozen=True)
@@ -39,13 +41,15 @@ class WorkPage(Page):
     """One document: for each workload a table and a chart."""
 
     comparison: WorkComparison
+    throughput: Throughput
+    alone: bool
     template = "work"
     columns = COLUMNS
 
     @property
     def path(self) -> str:
         """Named after the run."""
-        return f"{FOLDER}/{file_stem(self.comparison.document.run)}.html"
+        return path_of(self.comparison.document.run)
 
     @property
     def value(self) -> object:
@@ -121,35 +125,29 @@ class WorkPage(Page):
                 named = tuple((document.functions[name], own, whole) for name, own, whole in largest)
                 yield profile.kind, profile.server, named
 
+    @cached_property
+    def _profiles(self) -> dict[tuple[str, str, str], WorkFunctions]:
+        return {(each.workload, each.kind, each.server): each for each in self.comparison.document.profiles}
+
+    def calls(self, change: WorkChange) -> WorkFunctions | None:
+        """Where a change's allocations and system calls are; None for what is computed from other kinds."""
+        computed = change.kind in (FRAME, MIX)
+        return None if computed else self._profiles.get((change.workload, change.kind, change.server))
+
     @property
     def failures(self) -> tuple[str, ...]:
         """Why counts are missing."""
         return work.failures(self.comparison)
 
     def _row(self, change: WorkChange) -> tuple[object, ...]:
-        ratio, head, base = change.ratio, change.head, change.base
+        ratio, head, base, calls = change.ratio, change.head, change.base, self.calls(change)
         return (
             self.comparison.document.run, change.workload, change.kind, change.server, self.servers[0],
             change.verdict.value, head and head.mean, base and base.mean,
             *((ratio.estimate, ratio.low, ratio.high) if ratio else (None, None, None)),
-            *((head.spread, head.starts) if head else (None, None)), change.reason,
+            change.spread, head and head.starts, calls and calls.allocations, calls and calls.system_calls,
+            change.reason,
         )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class KindHistory:
-    """A kind of statement on one server over all counts that have it, the newest first."""
-
-    workload: str
-    kind: str
-    server: str
-    changes: tuple[tuple[WorkPage, WorkChange], ...]
-
-    @property
-    def step(self) -> float | None:
-        """The newest count relative to the one before; None with a single one."""
-        means = [change.head.mean for _, change in self.changes if change.head]
-        return means[0] / means[1] if len(means) > 1 else None
 
 
 @dataclass(frozen=True)
@@ -157,6 +155,7 @@ class WorkListPage(Page):
     """All counts, the newest first."""
 
     every: tuple[WorkPage, ...]
+    alone: bool
     template = "works"
     columns = LIST_COLUMNS
 
@@ -166,24 +165,15 @@ class WorkListPage(Page):
         return f"{FOLDER}/index.html"
 
     @cached_property
-    def histories(self) -> tuple[KindHistory, ...]:
-        """A line for each kind and server that was counted more than once, by equal statements and tables."""
-        found: defaultdict[tuple[str, str, str, str, str, str], list[tuple[WorkPage, WorkChange]]] = (
-            defaultdict(list)
-        )
-        for page in self.every:
-            document = page.comparison.document
-            tables = " ".join(dataset.key for dataset in document.datasets)
-            for change in page.comparison.changes:
-                if change.head is not None:
-                    digest = document.digests.get(change.workload, "")
-                    key = change.workload, change.kind, change.server, digest, tables, document.settings
-                    found[key].append((page, change))
-        return tuple(
-            KindHistory(workload, kind, server, tuple(changes))
-            for (workload, kind, server, *_), changes in found.items()
-            if len(changes) > 1
-        )
+    def histories(self) -> tuple[WorkSeries, ...]:
+        """A line for each kind and server that was counted more than once."""
+        every = analysis.history(page.comparison for page in self.every)
+        return tuple(series for series in every if len(series.points) > 1)
+
+    @cached_property
+    def paths(self) -> dict[str, str]:
+        """The counts' pages, by run."""
+        return {page.comparison.document.run: page.path for page in self.every}
 
     @property
     def value(self) -> object:
@@ -205,7 +195,42 @@ class WorkListPage(Page):
         ]
 
 
-def pages(counted: Iterable[WorkComparison]) -> tuple[Page, ...]:
-    """The pages of these counts, and their list, if there are any."""
-    every = tuple(map(WorkPage, counted))
-    return (*every, WorkListPage(every)) if every else ()
+class WorkFrontPage(WorkListPage):
+    """The list where a site without runs begins."""
+
+    path = "index.html"
+
+
+def path_of(run: str) -> str:
+    """The page of a count, from the site's root."""
+    return f"{FOLDER}/{file_stem(run)}.html"
+
+
+def pages(counted: Iterable[WorkComparison], compared: Sequence[Comparison] = ()) -> tuple[Page, ...]:
+    """The pages of counts, if there are any, and their list; `compared`: the runs, the newest first."""
+    alone = not compared
+    every = tuple(WorkPage(each, _throughput(each, compared), alone) for each in counted)
+    if not every:
+        return ()
+    return (*every, WorkListPage(every, alone), *([WorkFrontPage(every, alone)] if alone else []))
+
+
+def _throughput(counted: WorkComparison, compared: Sequence[Comparison]) -> Throughput:
+    """For each workload, from the run that has most of the servers at one thread, the newest of such runs."""
+    labels = [server.label for server in counted.document.servers]
+    found: Throughput = {}
+    for workload in dict.fromkeys(kind.workload for kind in counted.document.kinds):
+        every = [(each.header.run, _single(each, workload, labels)) for each in compared]
+        run, tps = max(every, key=lambda each: len(each[1]), default=("", {}))
+        if len(tps) > 1:
+            found[workload] = run, tps
+    return found
+
+
+def _single(compared: Comparison, workload: str, labels: Sequence[str]) -> dict[str, float]:
+    return {
+        each.cell.server: each.figures.tps.estimate
+        for each in compared.cells
+        if each.figures and each.cell.workload == workload
+        if each.cell.threads == 1 and each.cell.server in labels
+    }

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shootout.analysis import work
-from shootout.model.work import WorkFailure
+from shootout.model.work import MIX, WorkFailure
 from shootout.report import judgement_cache, site
 from tests import builders
 from tests.report.site.pages import Document
@@ -36,10 +36,11 @@ def read(path: Path) -> Document:
 
 def test_a_page_has_the_verdicts_and_why_counts_are_missing(folder: Path) -> None:
     page = read(folder / "20261124T100000Z-000001.html")
-    assert "head executes more instructions than base for 4 of 4 kinds (most: +10.0" in page.text
+    assert "head executes more instructions than base for 5 of 5 kinds (most: +10.0" in page.text
     assert "▼ regressed" in page.text
     assert "gone: <b>it crashed</b>" in page.text
     assert "memcpy [libc.so.6]" in page.text
+    assert "innodb-use-native-aio = 0" in page.text
 
 
 def test_a_single_server_has_no_chart(folder: Path) -> None:
@@ -57,13 +58,43 @@ def test_the_list_leads_to_every_page(folder: Path) -> None:
 def test_kinds_that_were_counted_again_have_a_line_over_time(folder: Path) -> None:
     page = read(folder / "index.html")
     assert "Over time" in page.text
-    assert page.text.count("\N{MINUS SIGN}50.00") == 4
+    assert page.text.count("\N{MINUS SIGN}50.00") == 5
+
+
+def test_a_site_without_runs_has_counts_only(tmp_path: Path) -> None:
+    index = site.build([], tmp_path, counted=[work.compare(document({"base": BASE, "head": times(1.1)}))])
+    found = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.html")}
+    assert found == {"index.html", "work/index.html", "work/20261124T100000Z-000001.html"}
+    for path in found:
+        for link in read(tmp_path / path).links:
+            target = (tmp_path / path).parent / link.partition("#")[0]
+            assert target.is_file() or link.startswith(("#", "data:")), (path, link)
+    assert "work/20261124T100000Z-000001.html" in read(index).links
+
+
+def test_throughput_at_one_thread_stands_beside_counts(tmp_path: Path) -> None:
+    run, comparison = builders.a_result()
+    labels = [server.label for server in run.header.servers]
+    counted = work.compare(document(dict.fromkeys(labels, BASE), workload="oltp_read_write"))
+    runs = [judgement_cache.in_memory(run, comparison)]
+    folder = site.build(runs, tmp_path, counted=[counted]).parent / "work"
+    page = read(folder / "20261124T100000Z-000001.html")
+    recorded = [
+        cell.figures.tps.estimate
+        for cell in comparison.cells
+        if cell.figures and (cell.cell.workload, cell.cell.threads) == ("oltp_read_write", 1)
+    ]
+    assert len(recorded) == 2
+    assert " ".join(f"{tps:.0f}" for tps in recorded) in page.text
+    assert any(run.header.run in link for link in page.links)
 
 
 def test_the_csv_has_a_line_for_each_kind_and_server(folder: Path) -> None:
     text = (folder / "20261124T100000Z-000001.csv").read_text("utf-8")
     lines = list(csv.DictReader(io.StringIO(text)))
-    assert len(lines) == 12
+    assert len(lines) == 15
     (line,) = (each for each in lines if (each["kind"], each["server"]) == ("select", "head"))
     assert float(line["instructions"]) == pytest.approx(1100, rel=1e-3)
     assert line["verdict"] == "regressed"
+    assert (line["allocations"], line["system_calls"]) == ("2.5", "4.0")
+    assert {each["allocations"] for each in lines if each["kind"] == MIX} == {""}
