@@ -43,7 +43,7 @@ from shootout.paths import FIXTURES, REPORTS, cache_folder
 from shootout.report import terminal, wording
 from shootout.report.github import http, issues, markdown, webhook
 from shootout.report.github.repository import Repository
-from shootout.servers import cache, catalogue, dsn, reference
+from shootout.servers import cache, catalogue, dsn, pack, reference
 
 COUNTING = (
     *(
@@ -277,6 +277,17 @@ def _servers_fetch(args: argparse.Namespace) -> int:
     return 0
 
 
+def _servers_pack(args: argparse.Namespace) -> int:
+    pack.pack(args.directory, args.file, args.commit)
+    return _print_lines(args, "done", [str(args.file)])
+
+
+def _servers_unpack(args: argparse.Namespace) -> int:
+    tree = pack.unpack(args.file, args.directory)
+    version = ".".join(map(str, tree.version))
+    return _print_lines(args, "done", [f"{args.directory}: {tree.family}-{version}, {tree.digest}"])
+
+
 def _servers_start(args: argparse.Namespace) -> int:
     with session.running(reference.parse(args.reference), args.settings, args.port) as instance:
         access = session.endpoint(instance)
@@ -478,6 +489,16 @@ def _add_servers(actions: Commands[_Parser]) -> None:
     _command(actions, "list", _servers_list, "show the catalogue and the availability of each server")
     fetch = _command(actions, "fetch", _servers_fetch, "fetch servers and print their locations")
     fetch.add_argument("references", metavar="REF", nargs="+", help="a catalogue id, path:… or image:…")
+    packing = _command(actions, "pack", _servers_pack, "write a built server into one file")
+    packing.add_argument("directory", metavar="DIR", type=Path, help="an install tree or a build directory")
+    packing.add_argument("file", metavar="FILE", type=Path, help="the tar to write")
+    built_from = (
+        "the commit that it was built from (default: that of its sources, if they are a git checkout)"
+    )
+    packing.add_argument("--commit", metavar="SHA", default="", help=built_from)
+    unpacking = _command(actions, "unpack", _servers_unpack, "unpack a server from a tar or a zip")
+    unpacking.add_argument("file", metavar="FILE", type=Path, help="a packed server, or an archive of one")
+    unpacking.add_argument("directory", metavar="DIR", type=Path, help="the folder to make")
     start = _command(actions, "start", _servers_start, "keep one server running until Ctrl-C")
     start.add_argument("reference", metavar="SERVER", help="a server reference")
     settings = "settings profile: a name or a file (default: defaults)"

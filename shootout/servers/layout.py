@@ -20,6 +20,7 @@ _PREFIXES = ("usr", "usr/local", "usr/local/mysql", "")  # "" comes last: it may
 _BUILT = ("runtime_output_directory", "sql/.libs", "sql", "")
 _SHARES = ("share", "share/mysql", "share/mariadb", "share/*", "sql/share")
 _SCRIPTS = ("scripts", "bin", "support-files")
+_SQL = ("*.sql", "mysql_create_system_tables")
 _PLUGINS = ("lib/plugin", "lib64/plugin", "lib*/*/plugin", "lib*/*/*/plugin", "plugin_output_directory")
 _NO_TREES = ("META-INF",)  # beside an archive's only folder
 
@@ -34,6 +35,25 @@ class Layout:
     share: Path  # holds english/errmsg.sys
     scripts: tuple[Path, ...]  # folders with SQL and scripts beside the share directory
     plugins: Path | None
+
+    @property
+    def contents(self) -> dict[str, Path]:
+        """The files that the server is made of, by their place in a tree of nothing else."""
+        found = {f"bin/{self.mysqld.name}": self.mysqld}
+        found |= {
+            f"share/{file.relative_to(self.share)}": file for file in self.share.rglob("*") if file.is_file()
+        }
+        if self.plugins is not None:
+            found |= {f"lib/plugin/{file.name}": file for file in self.plugins.glob("*.so")}
+        for folder in self.scripts:
+            for file in (file for pattern in _SQL for file in folder.glob(pattern)):
+                found.setdefault(f"scripts/{file.name}", file)
+        return found
+
+    @property
+    def sources(self) -> Path | None:
+        """A build directory's sources."""
+        return next(iter(_source_of(self.basedir)), None)
 
 
 def find(directory: Path) -> Layout:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import re
 import resource
 import signal
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ from shootout.servers.version import parse
 # One limit for every server, whatever this process inherited: servers size their caches, and an array, by it.
 OPEN_FILES = 262_144
 
+COMMIT = "shootout-commit"  # a file of a packed server: the commit that it was built from
 LC_MESSAGES_SINCE = (5, 5, 0)  # before, the option named the folder of one language
 PLUGINS_SINCE = (5, 1, 2)
 
@@ -40,7 +42,7 @@ class Tree:
     launch: Launch
     version: Version
     family: Family
-    digest: str  # sha256 of the server binary
+    digest: str  # sha256 of the files that it is made of, wherever they lie
 
     @classmethod
     def inspect(cls, directory: Path, beside: Path | None = None) -> Tree:
@@ -57,13 +59,20 @@ class Tree:
                 f"exit code {result.returncode}"
             ]
             raise InputError(f"{found.mysqld}: does not report a version: {output[-1]}")
-        with found.mysqld.open("rb") as binary:
-            digest = hashlib.file_digest(binary, "sha256").hexdigest()
-        return cls(found, launch, *parsed, digest)
+        return cls(found, launch, *parsed, _digest(found.contents))
 
     @property
     def name(self) -> str:
         return str(self.files.mysqld)
+
+    @property
+    def commit(self) -> str:
+        """The commit that it was built from, if its packer noted it or its sources are a git checkout."""
+        try:
+            noted = (self.files.top / COMMIT).read_text("ascii", errors="replace")
+        except OSError:
+            noted = "" if self.files.sources is None else _head(self.files.sources)
+        return noted if re.fullmatch(r"[0-9a-f]{40,64}", noted := noted.strip()) else ""
 
     @property
     def options(self) -> dict[str, str]:
@@ -139,6 +148,29 @@ class Tree:
             process.wait()
             signal.raise_signal(signal.SIGINT)
         return process
+
+
+def _digest(contents: Mapping[str, Path]) -> str:
+    """One sha256 of files and their places. Raises InputError."""
+    whole = hashlib.sha256()
+    try:
+        for place, path in sorted(contents.items()):
+            with path.open("rb") as file:
+                whole.update(f"{place} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    except OSError as error:
+        raise InputError(f"{error.filename}: cannot be read: {error.strerror}") from None
+    return whole.hexdigest()
+
+
+def _head(sources: Path) -> str:
+    """The commit that is checked out; empty if that is not visible."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(sources), "rev-parse", "HEAD"], capture_output=True, text=True, check=False
+        )
+    except OSError:  # no git
+        return ""
+    return done.stdout
 
 
 def allow_files() -> int:
