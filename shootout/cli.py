@@ -205,7 +205,10 @@ def _history(args: argparse.Namespace) -> int:
 
 
 def _site(args: argparse.Namespace) -> int:
-    page = app.publish(args.results, args.out, args.acknowledged, _left_out)
+    if args.single is None:
+        page = app.publish(args.results, args.out, args.acknowledged, _left_out)
+    else:
+        page = app.publish_single(args.results, args.single, args.acknowledged, _left_out)
     print(msgspec.json.encode({"page": str(page)}).decode() if args.json else page.resolve().as_uri())
     return 0
 
@@ -283,9 +286,8 @@ def _servers_pack(args: argparse.Namespace) -> int:
 
 
 def _servers_unpack(args: argparse.Namespace) -> int:
-    tree = pack.unpack(args.file, args.directory)
-    version = ".".join(map(str, tree.version))
-    return _print_lines(args, "done", [f"{args.directory}: {tree.family}-{version}, {tree.digest}"])
+    pack.unpack(args.file, args.directory)
+    return _print_lines(args, "done", [str(args.directory)])
 
 
 def _servers_start(args: argparse.Namespace) -> int:
@@ -452,6 +454,8 @@ def _add_judging(commands: Commands[_Parser]) -> None:
     site.add_argument(
         "--out", metavar="DIR", type=Path, default=REPORTS / "site", help="folder for the pages"
     )
+    alone = "write the newest run's overview as one file instead, with all that it needs"
+    site.add_argument("--single", metavar="FILE", type=Path, help=alone)
     for each in (history, site):
         _add_options(each, (RESULTS,))
     for each in (accept, history):

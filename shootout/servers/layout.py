@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from shootout.errors import InputError
 
+COMMIT = "shootout-commit"  # a file of a packed server: the commit that it was built from
+HASH = r"[0-9a-f]{40,64}"
 ERROR_MESSAGES = Path("english", "errmsg.sys")
 
 _NAMES = ("mysqld", "mariadbd")
@@ -51,9 +54,13 @@ class Layout:
         return found
 
     @property
-    def sources(self) -> Path | None:
-        """A build directory's sources."""
-        return next(iter(_source_of(self.basedir)), None)
+    def commit(self) -> str:
+        """The commit that it was built from, if its packer noted it or its sources are a git checkout."""
+        try:
+            found = (self.top / COMMIT).read_text("ascii", errors="replace").strip()
+        except OSError:
+            found = "".join(map(_head, _source_of(self.basedir)))
+        return found if re.fullmatch(HASH, found) else ""
 
 
 def find(directory: Path) -> Layout:
@@ -149,3 +156,12 @@ def _source_of(basedir: Path) -> tuple[Path, ...]:
         return ()
     found = re.search(r"^CMAKE_HOME_DIRECTORY:INTERNAL=(.+)$", cache, re.MULTILINE)
     return (Path(found[1]),) if found else ()
+
+
+def _head(sources: Path) -> str:
+    """The commit that is checked out; empty if that is not visible."""
+    command = ["git", "-C", str(sources), "rev-parse", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:  # no git
+        return ""

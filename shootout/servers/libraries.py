@@ -79,12 +79,18 @@ def run(binary: Path, launch: Launch, *arguments: str) -> subprocess.CompletedPr
         raise InputError(f"{binary}: cannot be run: {_reason(binary, error)}") from None
 
 
-def brought(binaries: Sequence[Path], launch: Launch, top: Path) -> dict[str, Path]:
-    """The libraries below `top` that binaries use, by name."""
-    real = top.resolve()
+def brought(binaries: Sequence[Path], top: Path) -> dict[str, Path]:
+    """The libraries of the tree at `top` that its binaries use, by name."""
+    folders = _library_folders(binaries[0], top, "")
+    launch = Launch(variables={"LD_LIBRARY_PATH": ":".join(map(str, folders))})
     listing = _listing(["ldd", *map(str, binaries)], launch)
     found = {name: Path(path) for name, path in re.findall(r"(\S+) => (/\S+)", listing)}
-    return {name: path for name, path in found.items() if path.resolve().is_relative_to(real)}
+    real = top.resolve()
+    return {
+        name: path
+        for name, path in found.items()
+        if path.is_relative_to(top) or path.resolve().is_relative_to(real)
+    }
 
 
 def _inside(top: Path, patterns: Sequence[str]) -> Iterator[Path]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
-import re
 import resource
 import signal
 import subprocess
@@ -26,7 +25,6 @@ from shootout.servers.version import parse
 # One limit for every server, whatever this process inherited: servers size their caches, and an array, by it.
 OPEN_FILES = 262_144
 
-COMMIT = "shootout-commit"  # a file of a packed server: the commit that it was built from
 LC_MESSAGES_SINCE = (5, 5, 0)  # before, the option named the folder of one language
 PLUGINS_SINCE = (5, 1, 2)
 
@@ -64,15 +62,6 @@ class Tree:
     @property
     def name(self) -> str:
         return str(self.files.mysqld)
-
-    @property
-    def commit(self) -> str:
-        """The commit that it was built from, if its packer noted it or its sources are a git checkout."""
-        try:
-            noted = (self.files.top / COMMIT).read_text("ascii", errors="replace")
-        except OSError:
-            noted = "" if self.files.sources is None else _head(self.files.sources)
-        return noted if re.fullmatch(r"[0-9a-f]{40,64}", noted := noted.strip()) else ""
 
     @property
     def options(self) -> dict[str, str]:
@@ -160,17 +149,6 @@ def _digest(contents: Mapping[str, Path]) -> str:
     except OSError as error:
         raise InputError(f"{error.filename}: cannot be read: {error.strerror}") from None
     return whole.hexdigest()
-
-
-def _head(sources: Path) -> str:
-    """The commit that is checked out; empty if that is not visible."""
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(sources), "rev-parse", "HEAD"], capture_output=True, text=True, check=False
-        )
-    except OSError:  # no git
-        return ""
-    return done.stdout
 
 
 def allow_files() -> int:

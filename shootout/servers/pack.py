@@ -12,7 +12,6 @@ from pathlib import Path
 from shootout.errors import InputError
 from shootout.servers import layout, libraries
 from shootout.servers.fetch import unpack as archives
-from shootout.servers.native import COMMIT, Tree
 
 
 def pack(directory: Path, file: Path, commit: str = "") -> None:
@@ -20,17 +19,13 @@ def pack(directory: Path, file: Path, commit: str = "") -> None:
 
     The same server makes the same bytes. Raises InputError.
     """
-    if commit and re.fullmatch(r"[0-9a-f]{40,64}", commit) is None:
+    if commit and re.fullmatch(layout.HASH, commit) is None:
         raise InputError(f"commit {commit!r}: expected its full hash")
-    tree = Tree.inspect(directory)
-    if tree.launch.before:
-        raise InputError(f"{directory}: brings a loader of its own, so it is no build that can be packed")
-    contents = tree.files.contents
-    own = libraries.brought(
-        [file for place, file in contents.items() if _runs(place)], tree.launch, tree.files.top
-    )
-    contents |= {f"lib/private/{name}": path for name, path in own.items()}
-    commit = commit or tree.commit
+    found = layout.find(directory.absolute())
+    contents = found.contents
+    programs = [path for place, path in contents.items() if _runs(place)]
+    contents |= {f"lib/private/{name}": path for name, path in libraries.brought(programs, found.top).items()}
+    commit = commit or found.commit
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with tarfile.open(file, "w", format=tarfile.GNU_FORMAT) as tar:
@@ -41,14 +36,14 @@ def pack(directory: Path, file: Path, commit: str = "") -> None:
                     member.mode = 0o755 if _runs(place) else 0o644
                     tar.addfile(member, content)
             if commit:
-                member = tarfile.TarInfo(COMMIT)
+                member = tarfile.TarInfo(layout.COMMIT)
                 member.size = len(commit)
                 tar.addfile(member, io.BytesIO(commit.encode()))
     except OSError as error:
         raise InputError(f"{file}: cannot be written: {error.strerror}") from None
 
 
-def unpack(file: Path, directory: Path) -> Tree:
+def unpack(file: Path, directory: Path) -> None:
     """Unpack a packed server, or any archive of one, as the new `directory`. Raises InputError."""
     if directory.exists():
         raise InputError(f"{directory}: exists already; expected a folder that is still to be made")
@@ -68,7 +63,6 @@ def unpack(file: Path, directory: Path) -> Tree:
         raise InputError(f"{file}: {error}") from None
     except OSError as error:
         raise InputError(f"{file}: cannot be unpacked as {directory}: {error.strerror}") from None
-    return Tree.inspect(directory)
 
 
 def _runs(place: str) -> bool:

@@ -11,7 +11,7 @@ import pytest
 
 from shootout import cli
 from shootout.errors import InputError
-from shootout.servers import pack
+from shootout.servers import layout, pack
 from shootout.servers.native import Tree
 from tests.runs import BASE, a_tree
 
@@ -58,7 +58,7 @@ def test_another_plugin_is_another_server(tmp_path: Path) -> None:
 @pytest.mark.real
 def test_a_server_keeps_the_commit_that_it_was_built_from(tmp_path: Path) -> None:
     build = built(tmp_path)
-    assert Tree.inspect(build).commit == ""
+    assert layout.find(build).commit == ""
     sources = build.parent
     subprocess.run(["git", "init", "--quiet", sources], check=True)
     me = ("-c", "user.name=me", "-c", "user.email=me@example.org")
@@ -66,11 +66,12 @@ def test_a_server_keeps_the_commit_that_it_was_built_from(tmp_path: Path) -> Non
     head = subprocess.run(
         ["git", "-C", sources, "rev-parse", "HEAD"], check=True, capture_output=True, text=True
     ).stdout.strip()
-    assert Tree.inspect(build).commit == head
+    assert layout.find(build).commit == head
     pack.pack(build, tmp_path / "checkout.tar")
     pack.pack(build, tmp_path / "given.tar", COMMIT)
     for name, commit in (("checkout", head), ("given", COMMIT)):
-        assert pack.unpack(tmp_path / f"{name}.tar", tmp_path / name).commit == commit
+        pack.unpack(tmp_path / f"{name}.tar", tmp_path / name)
+        assert layout.find(tmp_path / name).commit == commit
     with pytest.raises(InputError, match="expected its full hash"):
         pack.pack(build, tmp_path / "x.tar", "main")
 
