@@ -965,6 +965,7 @@ def test_every_script_runs_here_or_says_that_it_needs_github(request: pytest.Fix
     ran: set[str] = set()
     for name in (
         "gate",
+        "forks",
         "catalogue_gate",
         "comment",
         "request_",
