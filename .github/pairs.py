@@ -18,9 +18,15 @@ CATALOGUE = Path("fixtures/servers.toml")
 SETTINGS = Path("fixtures/settings")
 WORKLOADS = Path("fixtures/workloads")
 
+# Brings a server of each side's own catalogue.
+FETCH = (
+    'ln --symbolic "$("$(.github/actions/install/install)" servers fetch {} --json |'
+    " jq --raw-output '.[0].directory')\" server"
+)
+
 Pair = dict[
     str, str
-]  # name, base and head; perhaps workloads, or fetch: what the base's catalogue must bring
+]  # name, base and head; perhaps workloads, or a command that makes base/server and head/server
 
 
 def pairs(base: Path, head: Path) -> Iterator[Pair]:
@@ -54,7 +60,12 @@ def _servers(base: Path, head: Path) -> Iterator[Pair]:
             )
             yield {"name": f"server-{name}", "base": nearest, "head": name}
         elif then[name]["sources"] != entry["sources"]:
-            yield {"name": f"server-{name}", "base": name, "head": name, "fetch": name}
+            yield {
+                "name": f"server-{name}",
+                "base": "path:base/server",
+                "head": "path:head/server",
+                "build": FETCH.format(name),
+            }
 
 
 def _changed(base: Path, head: Path, folder: Path) -> list[str]:

@@ -162,6 +162,12 @@ def _answers(folders: Sequence[Path], skip: Skip) -> list[Answer]:
     return found
 
 
+def publish_single(results: Path, file: Path, acknowledged: Path, skip: Skip) -> Path:
+    """Write the newest run's overview as one file. Raises InputError if there is no run."""
+    _write(file, site.report(_runs(results, None, load_acknowledged(acknowledged), skip)))
+    return file
+
+
 def merged(documents: Sequence[Path], out: Path, acknowledged: Path, skip: Skip) -> Conclusion:
     """Join the documents of a run's shards, then judge and publish them as one run."""
     load_acknowledged(acknowledged)  # report its errors before anything is written

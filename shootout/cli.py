@@ -44,7 +44,7 @@ from shootout.paths import FIXTURES, REPORTS, cache_folder
 from shootout.report import terminal, wording
 from shootout.report.github import http, issues, markdown, webhook
 from shootout.report.github.repository import Repository
-from shootout.servers import builds, cache, catalogue, dsn, reference
+from shootout.servers import builds, cache, catalogue, dsn, pack, reference
 
 COUNTING = (
     *(
@@ -253,7 +253,10 @@ def _history(args: argparse.Namespace) -> int:
 
 
 def _site(args: argparse.Namespace) -> int:
-    page = app.publish(args.results, args.out, args.acknowledged, _left_out)
+    if args.single is None:
+        page = app.publish(args.results, args.out, args.acknowledged, _left_out)
+    else:
+        page = app.publish_single(args.results, args.single, args.acknowledged, _left_out)
     print(msgspec.json.encode({"page": str(page)}).decode() if args.json else page.resolve().as_uri())
     return 0
 
@@ -335,6 +338,16 @@ def _servers_build(args: argparse.Namespace) -> int:
     if args.json:
         print(msgspec.json.encode(built).decode())
     return 0
+
+
+def _servers_pack(args: argparse.Namespace) -> int:
+    pack.pack(args.directory, args.file, args.commit)
+    return _print_lines(args, "done", [str(args.file)])
+
+
+def _servers_unpack(args: argparse.Namespace) -> int:
+    pack.unpack(args.file, args.directory)
+    return _print_lines(args, "done", [str(args.directory)])
 
 
 def _servers_start(args: argparse.Namespace) -> int:
@@ -515,6 +528,8 @@ def _add_judging(commands: Commands[_Parser]) -> None:
     site.add_argument(
         "--out", metavar="DIR", type=Path, default=REPORTS / "site", help="folder for the pages"
     )
+    alone = "write the newest run's overview as one file instead, with all that it needs"
+    site.add_argument("--single", metavar="FILE", type=Path, help=alone)
     for each in (history, site):
         _add_options(each, (RESULTS,))
     for each in (accept, history):
@@ -557,6 +572,16 @@ def _add_servers(actions: Commands[_Parser]) -> None:
     command, tree = (next(each for each in MEASURING if each.name == name) for name in ("build", "tree"))
     _add_options(build, (command,), type=str, required=True)
     _add_options(build, (replace(tree, default="."),), type=str)
+    packing = _command(actions, "pack", _servers_pack, "write a built server into one file")
+    packing.add_argument("directory", metavar="DIR", type=Path, help="an install tree or a build directory")
+    packing.add_argument("file", metavar="FILE", type=Path, help="the tar to write")
+    built_from = (
+        "the commit that it was built from (default: that of its sources, if they are a git checkout)"
+    )
+    packing.add_argument("--commit", metavar="SHA", default="", help=built_from)
+    unpacking = _command(actions, "unpack", _servers_unpack, "unpack a server from a tar or a zip")
+    unpacking.add_argument("file", metavar="FILE", type=Path, help="a packed server, or an archive of one")
+    unpacking.add_argument("directory", metavar="DIR", type=Path, help="the folder to make")
     start = _command(actions, "start", _servers_start, "keep one server running until Ctrl-C")
     start.add_argument("reference", metavar="SERVER", help="a server reference")
     settings = "settings profile: a name or a file (default: defaults)"

@@ -41,7 +41,10 @@ def servers(then: ServerRecord, now: ServerRecord, *, effective: bool = True) ->
     `effective`: compare effective settings as well as requested ones.
     """
     identity = "build" if then.build and now.build else "version"
-    one, other = ({"reference": each.reference, identity: getattr(each, identity)} for each in (then, now))
+    # A tree is known by its files: shards may have it in different places.
+    trees = all(each.build and each.reference.startswith("path:/") for each in (then, now))
+    place = "settings_name" if trees else "reference"
+    one, other = ({place: getattr(each, place), identity: getattr(each, identity)} for each in (then, now))
     yield from _differences(f"server {then.label}", one, other)
     for what in ("requested", "effective") if effective else ("requested",):
         earlier, later = (

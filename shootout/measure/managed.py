@@ -145,6 +145,7 @@ class ManagedServer:
             version=instance.version if instance else ".".join(map(str, self.program.version)),
             comment=variables.get("version_comment", ""),
             build=self.program.digest,
+            commit=self.program.files.commit if isinstance(self.program, Tree) else "",
             settings_name=self.settings_name,
             settings=compared,
             checksum=template.checksum if template else "",

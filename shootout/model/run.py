@@ -92,13 +92,14 @@ class ServerRecord(Value):
     family: str
     version: str  # as the server reports it
     comment: str  # version_comment
-    build: str  # sha256 of the server binary, or image id; "": not visible
+    build: str  # digest of the files that it is made of, or image id; "": not visible
     settings_name: str
     settings: tuple[SettingRecord, ...]
     checksum: str  # of the dataset's rows
     load_s: Quantity | None  # None: restored from the cache
     warnings: tuple[Warning, ...] = ()
     image: str = ""  # reproducible image reference: name@sha256:…
+    commit: str = ""  # that it was built from; "": not known
 
     @property
     def absent(self) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from shootout.errors import InputError
 
+COMMIT = "shootout-commit"  # a file of a packed server: the commit that it was built from
+HASH = r"[0-9a-f]{40,64}"
 ERROR_MESSAGES = Path("english", "errmsg.sys")
 
 _NAMES = ("mysqld", "mariadbd")
@@ -20,6 +23,7 @@ _PREFIXES = ("usr", "usr/local", "usr/local/mysql", "")  # "" comes last: it may
 _BUILT = ("runtime_output_directory", "sql/.libs", "sql", "")
 _SHARES = ("share", "share/mysql", "share/mariadb", "share/*", "sql/share")
 _SCRIPTS = ("scripts", "bin", "support-files")
+_SQL = ("*.sql", "mysql_create_system_tables")
 _PLUGINS = ("lib/plugin", "lib64/plugin", "lib*/*/plugin", "lib*/*/*/plugin", "plugin_output_directory")
 _NO_TREES = ("META-INF",)  # beside an archive's only folder
 
@@ -34,6 +38,29 @@ class Layout:
     share: Path  # holds english/errmsg.sys
     scripts: tuple[Path, ...]  # folders with SQL and scripts beside the share directory
     plugins: Path | None
+
+    @property
+    def contents(self) -> dict[str, Path]:
+        """The files that the server is made of, by their place in a tree of nothing else."""
+        found = {f"bin/{self.mysqld.name}": self.mysqld}
+        found |= {
+            f"share/{file.relative_to(self.share)}": file for file in self.share.rglob("*") if file.is_file()
+        }
+        if self.plugins is not None:
+            found |= {f"lib/plugin/{file.name}": file for file in self.plugins.glob("*.so")}
+        for folder in self.scripts:
+            for file in (file for pattern in _SQL for file in folder.glob(pattern)):
+                found.setdefault(f"scripts/{file.name}", file)
+        return found
+
+    @property
+    def commit(self) -> str:
+        """The commit that it was built from, if its packer noted it or its sources are a git checkout."""
+        try:
+            found = (self.top / COMMIT).read_text("ascii", errors="replace").strip()
+        except OSError:
+            found = "".join(map(_head, _source_of(self.basedir)))
+        return found if re.fullmatch(HASH, found) else ""
 
 
 def find(directory: Path) -> Layout:
@@ -129,3 +156,12 @@ def _source_of(basedir: Path) -> tuple[Path, ...]:
         return ()
     found = re.search(r"^CMAKE_HOME_DIRECTORY:INTERNAL=(.+)$", cache, re.MULTILINE)
     return (Path(found[1]),) if found else ()
+
+
+def _head(sources: Path) -> str:
+    """The commit that is checked out; empty if that is not visible."""
+    command = ["git", "-C", str(sources), "rev-parse", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:  # no git
+        return ""

@@ -79,6 +79,20 @@ def run(binary: Path, launch: Launch, *arguments: str) -> subprocess.CompletedPr
         raise InputError(f"{binary}: cannot be run: {_reason(binary, error)}") from None
 
 
+def brought(binaries: Sequence[Path], top: Path) -> dict[str, Path]:
+    """The libraries of the tree at `top` that its binaries use, by name."""
+    folders = _library_folders(binaries[0], top, "")
+    launch = Launch(variables={"LD_LIBRARY_PATH": ":".join(map(str, folders))})
+    listing = _listing(["ldd", *map(str, binaries)], launch)
+    found = {name: Path(path) for name, path in re.findall(r"(\S+) => (/\S+)", listing)}
+    real = top.resolve()
+    return {
+        name: path
+        for name, path in found.items()
+        if path.is_relative_to(top) or path.resolve().is_relative_to(real)
+    }
+
+
 def _inside(top: Path, patterns: Sequence[str]) -> Iterator[Path]:
     """Matches below `top` and its usr/, except links that lead out of the tree."""
     real = top.resolve()
@@ -95,10 +109,13 @@ def _library_folders(binary: Path, top: Path, name: str) -> list[Path]:
 
 
 def _missing(command: Sequence[str], launch: Launch) -> list[str]:
-    listing = subprocess.run(
+    return sorted(set(re.findall(r"(\S+) => not found", _listing(command, launch))))
+
+
+def _listing(command: Sequence[str], launch: Launch) -> str:
+    return subprocess.run(
         command, env=launch.environment, capture_output=True, text=True, errors="replace", check=False
     ).stdout
-    return sorted(set(re.findall(r"(\S+) => not found", listing)))
 
 
 def _reason(binary: Path, error: OSError) -> str:

@@ -8,7 +8,7 @@ import os
 import resource
 import signal
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +41,7 @@ class Tree:
     launch: Launch
     version: Version
     family: Family
-    digest: str  # sha256 of the server binary
+    digest: str  # sha256 of the files that it is made of, wherever they lie
 
     @classmethod
     def inspect(cls, directory: Path, beside: Path | None = None) -> Tree:
@@ -58,9 +58,7 @@ class Tree:
                 f"exit code {result.returncode}"
             ]
             raise InputError(f"{found.mysqld}: does not report a version: {output[-1]}")
-        with found.mysqld.open("rb") as binary:
-            digest = hashlib.file_digest(binary, "sha256").hexdigest()
-        return cls(found, launch, *parsed, digest)
+        return cls(found, launch, *parsed, _digest(found.contents))
 
     @property
     def name(self) -> str:
@@ -141,6 +139,18 @@ class Tree:
             process.wait()
             signal.raise_signal(put_off[0])
         return process
+
+
+def _digest(contents: Mapping[str, Path]) -> str:
+    """One sha256 of files and their places. Raises InputError."""
+    whole = hashlib.sha256()
+    try:
+        for place, path in sorted(contents.items()):
+            with path.open("rb") as file:
+                whole.update(f"{place} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    except OSError as error:
+        raise InputError(f"{error.filename}: cannot be read: {error.strerror}") from None
+    return whole.hexdigest()
 
 
 def allow_files() -> int:

@@ -72,5 +72,13 @@ def test_a_server_must_be_the_same_build_with_the_same_settings() -> None:
     )
     now = structs.replace(then, settings=(structs.replace(first, requested="1"), *rest))
     assert "mysql-5.7.22, requested buffer_pool_bytes" in differs(now)
+    here, there = (
+        structs.replace(then, reference=f"path:/{folder}/build@my.cnf", settings_name="my.cnf")
+        for folder in ("one", "two")
+    )
+    then = here
+    resume.require_same_server("r", here, there)  # the same files, in another place
+    assert "settings_name" in differs(structs.replace(there, settings_name="other.cnf"))
+    assert "reference" in differs(structs.replace(there, build=""))  # nothing else to know it by
     unstarted = tuple(structs.replace(each, effective=None) for each in then.settings)
     resume.require_same_server("r", then, structs.replace(then, settings=unstarted, comment="", load_s=None))

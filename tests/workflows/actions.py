@@ -1,7 +1,9 @@
 """Runs GitHub workflows on this machine: their jobs and steps, as written, one after the other.
 
 Supports what the project's workflows use of expressions, `needs`, matrices, called workflows and composite
-actions; anything else is an error. Emulates the checkout and artifact actions; a step with another
+actions; anything else is an error. Callers and callees may be of different repositories: each takes its own
+actions from the commit that it is called at, gets only the secrets that it declares and is passed, and no
+more permissions than its caller has. Emulates the checkout, artifact and cache actions; a step with another
 third-party action must have a condition that skips it if the variable ACT is set, as `act` sets it. Skips
 jobs for another processor than this machine's.
 """
@@ -24,7 +26,7 @@ import yaml
 
 PATIENCE_S = 180.0
 _TOKEN = re.compile(
-    r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>\d+)|(?P<operator>&&|\|\||==|!=|!|\(|\)|,)|(?P<name>[A-Za-z_][\w.-]*))"
+    r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>\d+)|(?P<operator>&&|\|\||==|!=|!|\(|\)|,)|(?P<name>[A-Za-z_][\w.*-]*))"
 )
 _EXPRESSION = re.compile(r"\$\{\{((?:(?!\}\}).)*)\}\}", re.DOTALL)
 _OPERATORS = {"&&": " and ", "||": " or ", "!": " not "}
@@ -45,6 +47,7 @@ class Hub:
     event: Mapping[str, Any] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
+    scope: str = "main"  # whose caches it writes; it reads those of main, too
 
     @property
     def artifacts(self) -> Path:
@@ -61,20 +64,33 @@ class Job:
     log: str = ""
     steps: dict[str, str] = field(default_factory=dict)  # outcomes by name
     scripts: set[str] = field(default_factory=set)  # `run:` steps that passed, named as in `scripts`
+    environment: str = ""  # in which it ran
 
 
 class UnsupportedError(AssertionError):
     """A workflow uses something that is not supported here."""
 
 
-def run(hub: Hub, workflow: Path, inputs: Mapping[str, Any] | None = None) -> dict[str, Job]:
-    """Run a workflow; returns jobs by id: `id`, `id[0]` in a matrix, `id/job` in a called workflow."""
+def run(
+    hub: Hub,
+    workflow: Path,
+    inputs: Mapping[str, Any] | None = None,
+    secrets: Mapping[str, str] | None = None,
+    granted: Mapping[str, str] | None = None,
+) -> dict[str, Job]:
+    """Run a workflow; returns jobs by id: `id`, `id[0]` in a matrix, `id/job` in a called workflow.
+
+    `inputs`, `secrets` and `granted`, permissions, are what its caller passes on; None: an event starts it.
+    """
     found = _load(workflow)
     jobs: dict[str, Any] = found["jobs"]
-    given = _inputs(found, inputs or {})
+    given = _inputs(found, inputs)
     done: dict[str, Job] = {}
     for name in _in_order(jobs):
         job = _with_shell(jobs[name], found)
+        where = f"{workflow.stem}/{name}"
+        permissions = job.get("permissions", found.get("permissions", {}))
+        _check_permissions(where, permissions, granted)
         needs = {each: done[each] for each in _listed(job.get("needs"))}
         before = [each.result for each in needs.values()]
         context: dict[str, Any] = {
@@ -85,27 +101,36 @@ def run(hub: Hub, workflow: Path, inputs: Mapping[str, Any] | None = None) -> di
                 key: {"result": value.result, "outputs": value.outputs} for key, value in needs.items()
             },
             "runner": {"tool_cache": str(hub.tools)},
-            "secrets": _secrets(found, hub, called=inputs is not None),
+            "secrets": _secrets(
+                found, hub.secrets if secrets is None else secrets, called=inputs is not None
+            ),
             "vars": hub.variables,
         }
         context["env"] |= _filled(found.get("env", {}), context)
         if not _wanted(job.get("if"), context, failed=any(each != "success" for each in before)):
             done[name] = Job("skipped")
             continue
-        if "uses" in job:
-            inner = run(hub, called(workflow, job["uses"]), _filled(job.get("with", {}), context))
-            done |= {f"{name}/{key}": value for key, value in inner.items()}
-            done[name] = Job(_combined([each.result for each in inner.values()]))
-            continue
         parts = []
         matrix = list(_matrix(job, context))
         for number, values in enumerate(matrix):
             strategy = {"job-index": number, "job-total": len(matrix)}
             own = context | {"matrix": values, "strategy": strategy}
-            here = _is_here(filled(job["runs-on"], own))
-            where = f"{workflow.stem}/{name}"
-            parts.append(_job(hub, where, number, job, own) if here else Job("skipped"))
-            done[f"{name}[{number}]"] = parts[-1]
+            if "uses" in job:
+                passed = _passed(job, own)
+                inner = run(
+                    hub,
+                    called(hub, workflow, job["uses"]),
+                    _filled(job.get("with", {}), own),
+                    passed,
+                    permissions,
+                )
+                prefix = f"{name}[{number}]" if "strategy" in job else name
+                done |= {f"{prefix}/{key}": value for key, value in inner.items()}
+                parts.append(Job(_combined([each.result for each in inner.values()])))
+            else:
+                here = _is_here(filled(job["runs-on"], own))
+                parts.append(_job(hub, workflow, where, job, own) if here else Job("skipped"))
+                done[f"{name}[{number}]"] = parts[-1]
         last = next((each for each in reversed(parts) if each.result != "skipped"), parts[-1])
         done[name] = replace(
             last,
@@ -133,11 +158,46 @@ def _is_here(runner: str | Sequence[str]) -> bool:
     return not isinstance(runner, str) or runner.endswith("-arm") == (platform.machine() == "aarch64")
 
 
-def called(workflow: Path, uses: str) -> Path:
-    """The called workflow, which is in the same repository."""
-    if not uses.startswith("$/"):
-        raise UnsupportedError(f"{workflow.name}: calls {uses}")
-    return workflow.parents[2] / uses.removeprefix("$/")
+def called(hub: Hub, workflow: Path, uses: str) -> Path:
+    """The called workflow: of the caller's repository and commit, or of those that it names."""
+    if uses.startswith("$/"):
+        return _top(workflow) / uses.removeprefix("$/")
+    return _elsewhere(hub, uses)
+
+
+def _top(file: Path) -> Path:
+    """The top folder of the repository that a workflow or an action is in."""
+    return next(folder.parent for folder in file.parents if folder.name == ".github")
+
+
+def _elsewhere(hub: Hub, uses: str) -> Path:
+    """A file or folder of another repository, from OWNER/NAME/PATH@COMMIT."""
+    place, _, commit = uses.partition("@")
+    owner, name, path = place.split("/", 2)
+    if re.fullmatch(r"[0-9a-f]{40}", commit) is None:
+        raise UnsupportedError(f"{uses}: not pinned by a commit")
+    target = hub.folder / "_actions" / owner / name / commit
+    if not target.exists():
+        _clone(hub.origin / owner / name, target, commit)
+    return target / path
+
+
+_LEVELS = ("none", "read", "write")
+
+
+def _check_permissions(where: str, wanted: Mapping[str, str], granted: Mapping[str, str] | None) -> None:
+    """Raise UnsupportedError if a job of a called workflow wants more than its caller has, as GitHub does."""
+    for name, level in wanted.items():
+        if granted is not None and _LEVELS.index(level) > _LEVELS.index(granted.get(name, "none")):
+            raise UnsupportedError(f"{where}: wants {name}: {level}, which its caller does not grant")
+
+
+def _passed(job: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, str]:
+    """The secrets that a job passes to the workflow that it calls."""
+    passed = job.get("secrets", {})
+    if not isinstance(passed, Mapping):
+        raise UnsupportedError(f"secrets: {passed}: works within one organisation only")
+    return _filled(passed, context)
 
 
 def evaluated(text: str, context: Mapping[str, Any], *, failed: bool = False) -> Any:
@@ -157,7 +217,11 @@ def evaluated(text: str, context: Mapping[str, Any], *, failed: bool = False) ->
             python.append(_OPERATORS.get(found["operator"] or "", found["operator"] or found["number"]))
     names = {
         "_value": lambda name: _WORDS[name] if name in _WORDS else _value(name, context),
+        "_contains": lambda where, what: what in (where or ()),
+        "_endsWith": lambda text, end: (text or "").endswith(end),
+        "_format": lambda text, *values: text.format(*map(_text, values)),
         "_fromJSON": json.loads,
+        "_startsWith": lambda text, start: (text or "").startswith(start),
         "_always": lambda: True,
         "_cancelled": lambda: False,
         "_failure": lambda: failed,
@@ -168,6 +232,9 @@ def evaluated(text: str, context: Mapping[str, Any], *, failed: bool = False) ->
 
 def _value(name: str, context: Mapping[str, Any]) -> Any:
     found: Any = context
+    before, star, after = name.partition(".*.")
+    if star:
+        return [_value(after, each) for each in _value(before, context) or ()]
     for part in name.split("."):
         if not isinstance(found, Mapping):
             return None
@@ -214,9 +281,15 @@ def _with_shell(job: Mapping[str, Any], workflow: Mapping[str, Any]) -> Mapping[
     return {**job, "steps": steps}
 
 
-def _job(hub: Hub, where: str, number: int, job: Mapping[str, Any], context: dict[str, Any]) -> Job:
-    place = hub.folder / f"{where.replace('/', '-')}-{number}"
-    runner = _Runner(hub, where, place / "workspace", place / "temp", Job("success"))
+def _job(hub: Hub, workflow: Path, where: str, job: Mapping[str, Any], context: dict[str, Any]) -> Job:
+    name = f"{where.replace('/', '-')}-{context['strategy']['job-index']}"
+    place = next(  # a workflow may be called several times
+        folder for count in itertools.count() if not (folder := hub.folder / (name + count * "+")).exists()
+    )
+    named = job.get("environment", "")
+    environment = _text(filled(named if isinstance(named, str) else named["name"], context))
+    done = Job("success", environment=environment)
+    runner = _Runner(hub, where, place / "workspace", place / "temp", done, _top(workflow))
     for folder in (runner.workspace, runner.temp):
         folder.mkdir(parents=True)
     context = context | {"runner": {"tool_cache": str(hub.tools), "temp": str(runner.temp)}, "steps": {}}
@@ -236,6 +309,7 @@ class _Runner:
     workspace: Path
     temp: Path
     done: Job
+    top: Path  # of the repository that the steps are from
     path: list[str] = field(default_factory=list)
     action: Path | None = None
     count: Iterator[int] = field(default_factory=itertools.count)
@@ -300,28 +374,58 @@ class _Runner:
         given = _filled(step.get("with", {}), context)
         action, _, version = step["uses"].partition("@")
         if re.match(r"\$/.", action):  # this syntax cannot name the top folder itself
-            return self._composite(_sources(self.hub) / action.removeprefix("$/"), given, context)
+            return self._composite(self.top / action.removeprefix("$/"), given, context)
+        if ".github/actions/" in action:
+            return self._composite(_elsewhere(self.hub, step["uses"]), given, context)
         if re.fullmatch(r"[0-9a-f]{40}", version) is None:
             raise UnsupportedError(f"{step['uses']}: not pinned by a commit")
-        hub, target = self.hub, self.workspace / given.get("path", ".")
+        target = self.workspace / given.get("path", ".")
         match action:
             case "actions/checkout":
                 if given.get("persist-credentials") is not False:
                     raise UnsupportedError("checkout: leaves its token behind")
-                repository = given.get("repository", hub.repository)
-                _clone(hub.origin / repository, target, given.get("ref") or hub.sha)
+                repository = given.get("repository", self.hub.repository)
+                _clone(self.hub.origin / repository, target, given.get("ref") or self.hub.sha)
             case "actions/upload-artifact":
-                artifact = hub.artifacts / given["name"]
-                shutil.rmtree(artifact, ignore_errors=True)
-                shutil.copytree(target, artifact)
+                return True, {"artifact-url": f"https://github.example/{self._upload(target, given)}"}
             case "actions/download-artifact":
-                flat = "name" in given or given.get("merge-multiple")
-                for artifact in hub.artifacts.glob(given.get("name") or given["pattern"]):
-                    into = target if flat else target / artifact.name
-                    shutil.copytree(artifact, into, dirs_exist_ok=True)
+                return self._download(target, given), {}
+            case "actions/cache/restore" | "actions/cache/save":
+                return True, self._cache(action.rpartition("/")[2], target, given["key"])
             case _:
                 raise UnsupportedError(f"{step['uses']}: needs GitHub; expected `if: ${{{{ !env.ACT }}}}`")
         return True, {}
+
+    def _upload(self, source: Path, given: Mapping[str, Any]) -> str:
+        """Keep a file or a folder as an artifact; returns its name."""
+        name: str = source.name if given.get("archive") is False else given["name"]
+        artifact = self.hub.artifacts / name
+        shutil.rmtree(artifact, ignore_errors=True)
+        if source.is_dir():
+            shutil.copytree(source, artifact)
+        else:
+            artifact.mkdir(parents=True)
+            shutil.copy2(source, artifact)
+        return name
+
+    def _download(self, target: Path, given: Mapping[str, Any]) -> bool:
+        """Whether there is what was asked for by its name; a pattern may match nothing."""
+        found = list(self.hub.artifacts.glob(given.get("name") or given["pattern"]))
+        flat = "name" in given or given.get("merge-multiple")
+        for artifact in found:
+            shutil.copytree(artifact, target if flat else target / artifact.name, dirs_exist_ok=True)
+        return bool(found) or "name" not in given
+
+    def _cache(self, action: str, path: Path, key: str) -> dict[str, str]:
+        own, main = (self.hub.origin.parent / "caches" / scope / key for scope in (self.hub.scope, "main"))
+        if action == "save":
+            if not own.exists():
+                shutil.copytree(path, own)
+            return {}
+        cache = next((each for each in (own, main) if each.exists()), None)
+        if cache is not None:
+            shutil.copytree(cache, path)
+        return {"cache-hit": "" if cache is None else "true"}
 
     def _composite(
         self, folder: Path, given: Mapping[str, Any], context: Mapping[str, Any]
@@ -334,7 +438,7 @@ class _Runner:
             raise UnsupportedError(f"{folder.name}: lacks its input {', '.join(missing)}")
         values = {key: each.get("default", "") for key, each in known.items()} | _texts(given)
         own = {**context, "inputs": values, "steps": {}}
-        part = replace(self, name=folder.name, action=folder, done=Job("success"))
+        part = replace(self, name=folder.name, action=folder, done=Job("success"), top=_top(folder))
         part.run(action["runs"]["steps"], own)
         self.done.log += part.done.log
         self.done.summary += part.done.summary
@@ -344,16 +448,11 @@ class _Runner:
         return part.done.result == "success", _texts(_filled(outputs, own))
 
 
-def _sources(hub: Hub) -> Path:
-    """The repository at the running commit, from which a runner takes the repository's own actions."""
-    target = hub.folder / "_actions"
-    if not target.exists():
-        _clone(hub.origin / hub.repository, target, hub.sha)
-    return target
-
-
 def _clone(source: Path, target: Path, commit: str) -> None:
     subprocess.run(["git", "clone", "--quiet", "--no-checkout", str(source), str(target)], check=True)
+    if commit.startswith("refs/"):
+        subprocess.run(["git", "-C", str(target), "fetch", "--quiet", "origin", commit], check=True)
+        commit = "FETCH_HEAD"
     subprocess.run(["git", "-C", str(target), "checkout", "--quiet", "--detach", commit], check=True)
 
 
@@ -373,19 +472,30 @@ def triggers(workflow: Mapping[Any, Any]) -> Mapping[str, Any]:
     return found
 
 
-def _inputs(workflow: Mapping[Any, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The given inputs and the defaults; a workflow that an event starts has none."""
+def _inputs(workflow: Mapping[Any, Any], given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The given inputs, as their types allow, and the defaults; a workflow that an event starts has none."""
+    if given is None:
+        return {}
     known = (triggers(workflow).get("workflow_call") or {}).get("inputs", {})
     _check_inputs("workflow", given, known)
-    return {key: each.get("default") for key, each in known.items()} | dict(given) if given else {}
+    values = {}
+    for key, each in known.items():
+        if key not in given and each.get("required"):
+            raise UnsupportedError(f"workflow: lacks its input {key}")
+        value = given.get(key, each.get("default"))
+        if isinstance(value, bool) != (each["type"] == "boolean"):
+            raise UnsupportedError(f"workflow: input {key}: expected a {each['type']}, not {value!r}")
+        values[key] = _text(value) if each["type"] == "string" else value
+    return values
 
 
-def _secrets(workflow: Mapping[Any, Any], hub: Hub, *, called: bool) -> Mapping[str, str]:
-    """A called workflow gets the secrets that it declares, of those that its caller passes on."""
-    if not called:
-        return hub.secrets
-    declared = (triggers(workflow).get("workflow_call") or {}).get("secrets", {})
-    return {name: value for name, value in hub.secrets.items() if name in declared}
+def _secrets(workflow: Mapping[Any, Any], passed: Mapping[str, str], *, called: bool) -> Mapping[str, str]:
+    """A called workflow gets the secrets that its caller passes on; it must declare all of them."""
+    if called:
+        declared = (triggers(workflow).get("workflow_call") or {}).get("secrets", {})
+        if unknown := passed.keys() - declared.keys():
+            raise UnsupportedError(f"workflow: has no secret {', '.join(sorted(unknown))}")
+    return passed
 
 
 def concurrency(workflow: Path, hub: Hub, inputs: Mapping[str, Any]) -> str:
@@ -426,6 +536,7 @@ def _combined(results: Sequence[str]) -> str:
 
 def _github(hub: Hub) -> dict[str, Any]:
     return {
+        "api_url": hub.environment.get("GITHUB_API_URL", "http://127.0.0.1:9"),
         "event": hub.event,
         "event_name": hub.event_name,
         "ref": "refs/heads/main",

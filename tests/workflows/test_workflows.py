@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import sysconfig
 import tarfile
+import textwrap
 import zipfile
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -73,6 +76,8 @@ expires = 2099-12-31
 owner = "me"
 reason = "a second is too short to tell"
 """
+OURS = "maker/shootout"  # what repositories call
+COPIED = 'cp --recursive --symbolic-link "$(cat tree)" build'  # a build of a second
 ME = ("-c", "user.name=me", "-c", "user.email=me@example.org", "-c", "init.defaultBranch=main")
 
 
@@ -114,29 +119,64 @@ def a_profile(lab: Lab, *threads: int) -> str:
     return PROFILE.format(threads=list(threads), settings=lab.folder / "small.toml")
 
 
+def example(name: str, number: int = 0) -> str:
+    """A workflow of docs/ci.md."""
+    blocks = re.findall(
+        rf"^    name: {name}\n(?:(?:    .*)?\n)+", (paths.ROOT / "docs" / "ci.md").read_text(), re.M
+    )
+    return textwrap.dedent(blocks[number])
+
+
+def written(repository: Path, ours: str, text: str, **inputs: object) -> Path:
+    """A repository's workflow, which calls ours at a commit, with these inputs instead of others."""
+    found = yaml.safe_load(text.replace("OWNER/shootout", OURS).replace("COMMIT", ours))
+    job = next(iter(found["jobs"].values()))
+    job["with"] = {**job.get("with", {}), **inputs}
+    file = repository / ".github" / "workflows" / f"{found['name']}.yml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(yaml.safe_dump(found))
+    return file
+
+
 @pytest.fixture(scope="module")
-def hub_of(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Hub:
-    """A repository whose newest commit changes server and settings, with shootout installed."""
+def ours(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Hub:
+    """This repository, with shootout installed."""
     folder = tmp_path_factory.mktemp("hub")
-    origin = folder / "origin" / REPOSITORY
+    origin = folder / "origin" / OURS
     copied(origin)
-    (origin / "known.toml").write_text(KNOWN)
     (origin / ".ci").mkdir()
     (origin / ".ci" / "run").write_text("#!/bin/sh\necho everything is tested\n")
     (origin / ".ci" / "run").chmod(0o755)
-    for message, tree, settings in (("Before", BASE, SETTINGS), ("After", HEAD, FLUSHED)):
-        (origin / "tree").write_text(str(lab.tree(tree)))
-        (origin / "my.toml").write_text(settings)
-        sha = committed(origin, message)
     installed(origin, folder / "tools").symlink_to(SHOOTOUT)
     return Hub(
         folder=folder / "none",
         origin=folder / "origin",
-        repository=REPOSITORY,
-        sha=sha,
+        repository=OURS,
+        sha=committed(origin, "Everything"),
         tools=folder / "tools",
         environment=lab.environment | {"SHOOTOUT_LOCK": str(folder / "lock")},
     )
+
+
+@pytest.fixture(scope="module")
+def hub_of(ours: Hub, lab: Lab) -> Hub:
+    """A repository of servers, whose newest commit changes build and settings, and its pull request 3."""
+    origin = ours.origin / REPOSITORY
+    origin.mkdir(parents=True)
+    (origin / "known.toml").write_text(KNOWN)
+    for message, tree, settings in (("Before", BASE, SETTINGS), ("After", HEAD, FLUSHED)):
+        (origin / "tree").write_text(str(lab.tree(tree)))
+        (origin / "my.toml").write_text(settings)
+        sha = committed(origin, message)
+    git(origin, "update-ref", "refs/pull/3/merge", sha)
+    return replace(ours, repository=REPOSITORY, sha=sha)
+
+
+def pull_request(hub: Hub, repository: str = REPOSITORY, labels: Sequence[str] = ()) -> dict[str, object]:
+    """The event of a pull request from a branch of that repository."""
+    head = {"sha": hub.sha, "repo": {"full_name": repository}}
+    named = [{"name": label} for label in labels]
+    return {"pull_request": {"number": 3, "labels": named, "base": {"sha": hub.sha}, "head": head}}
 
 
 # --- pairs to compare -----------------------------------------------------------------------------
@@ -192,9 +232,12 @@ def test_a_catalogue_entry_is_compared_with_what_it_was_or_its_neighbour(sides: 
     assert pairs(*sides) == [
         {
             "name": "server-mysql-8.0.12",
-            "base": "mysql-8.0.12",
-            "head": "mysql-8.0.12",
-            "fetch": "mysql-8.0.12",
+            "base": "path:base/server",
+            "head": "path:head/server",
+            "build": (
+                'ln --symbolic "$("$(.github/actions/install/install)" servers fetch mysql-8.0.12 --json |'
+                " jq --raw-output '.[0].directory')\" server"
+            ),
         },
         {"name": "server-mysql-8.0.34", "base": "mysql-8.0.33", "head": "mysql-8.0.34"},
     ]
@@ -218,8 +261,7 @@ def test_every_job_has_a_limit_and_no_more_than_it_needs(workflow: Path) -> None
     for job in found["jobs"].values():
         if "uses" in job:
             continue
-        limit = job["timeout-minutes"]
-        assert limit == "${{ fromJSON(inputs.timeout || '180') }}" or limit <= 1440
+        assert job["timeout-minutes"] <= 1440
         labels = job["runs-on"]
         if "self-hosted" in labels:  # jobs that run measured code get no token that can write
             assert job["permissions"] == {"contents": "read"}
@@ -236,19 +278,51 @@ def test_several_gates_of_one_workflow_run_side_by_side(hub_of: Hub) -> None:
     gate = WORKFLOWS / "gate.yml"
     inputs = {"base": "a", "head": "b"}
     groups = [actions.concurrency(gate, hub_of, inputs | {"name": name}) for name in ("build", "upgrade")]
-    assert len({*groups, actions.concurrency(gate, hub_of, inputs)}) == 3
+    groups += [actions.concurrency(gate, hub_of, inputs | {"ref": f"refs/pull/{n}/merge"}) for n in (1, 2)]
+    assert len({*groups, actions.concurrency(gate, hub_of, inputs)}) == 5
 
 
 def test_a_forks_code_reaches_a_runner_of_ours_by_an_environment_only() -> None:
     gate = yaml.safe_load((WORKFLOWS / "gate.yml").read_text())
-    assert set(actions.triggers(gate)) == {"pull_request", "workflow_call"}
-    expression = gate["jobs"]["measure"]["environment"]
-    for theirs, expected in (("someone/servers", "shootout-fork"), (None, "shootout-fork"), (REPOSITORY, "")):
+    own = yaml.safe_load((WORKFLOWS / "own-gate.yml").read_text())
+    assert (set(actions.triggers(gate)), set(actions.triggers(own))) == ({"workflow_call"}, {"pull_request"})
+    for theirs in ("someone/servers", None, REPOSITORY):
         pull = {"head": {"repo": {"full_name": theirs} if theirs else None}}
-        context = {"github": {"repository": REPOSITORY, "event": {"pull_request": pull}}, "inputs": {}}
-        assert actions.filled(expression, context) == expected
-        guard = gate["jobs"]["pairs"]["steps"][0]["if"]
-        assert bool(actions.filled(guard, context | {"env": {}})) == (expected != "")
+        expected = "" if theirs == REPOSITORY else "shootout-fork"
+        for job, builder, environment in (
+            ("measure", "", expected),
+            ("build", '"ubuntu-24.04"', ""),
+            ("build", '["self-hosted"]', expected),
+        ):
+            context = {
+                "github": {"repository": REPOSITORY, "event": {"pull_request": pull}},
+                "inputs": {"environment": "shootout-fork", "build-runner": builder},
+            }
+            assert actions.filled(gate["jobs"][job]["environment"], context) == environment
+
+
+def test_a_called_workflow_gets_no_more_than_its_caller_has(hub_of: Hub, tmp_path: Path) -> None:
+    def call(**job: object) -> None:
+        caller = {"permissions": {}, "jobs": {"job": {"uses": "$/.github/workflows/callee.yml"} | job}}
+        (tmp_path / ".github" / "workflows" / "caller.yml").write_text(yaml.safe_dump(caller))
+        actions.run(hub_of, tmp_path / ".github" / "workflows" / "caller.yml")
+
+    (tmp_path / ".github" / "workflows").mkdir(parents=True)
+    asked = {"inputs": {"yes": {"type": "boolean", "default": False}}, "secrets": {"MINE": {}}}
+    job = {"if": "false", "permissions": {"contents": "write"}}
+    callee = {True: {"workflow_call": asked}, "jobs": {"job": job}}
+    (tmp_path / ".github" / "workflows" / "callee.yml").write_text(yaml.safe_dump(callee))
+    enough = {"permissions": {"contents": "write"}}
+    call(**enough, **{"with": {"yes": True}, "secrets": {"MINE": "${{ secrets.OTHER }}"}})
+    for wrong, message in (
+        ({"permissions": {"contents": "read"}}, "wants contents: write"),
+        (enough | {"with": {"yes": "true"}}, "expected a boolean"),
+        (enough | {"with": {"no": True}}, "has no input no"),
+        (enough | {"secrets": {"OTHER": "x"}}, "has no secret OTHER"),
+        (enough | {"secrets": "inherit"}, "one organisation"),
+    ):
+        with pytest.raises(actions.UnsupportedError, match=message):
+            call(**wrong)
 
 
 @pytest.mark.parametrize(
@@ -259,10 +333,13 @@ def test_a_forks_code_reaches_a_runner_of_ours_by_an_environment_only() -> None:
         ("fromJSON('[1, 2]')", [1, 2]),
         ("github.event.none.at.all", None),
         ("!cancelled() && (1 == 2 || 'x' != 'y')", True),
+        ("contains(github.labels.*.name, 'b') && !contains(github.none.*.name, 'b')", True),
+        ("startsWith(inputs.a, '') && format('{0}:{1}', 'x', true)", "x:true"),
     ],
 )
 def test_expressions_mean_what_they_mean_on_github(text: str, value: object) -> None:
-    assert actions.evaluated(text, {"inputs": {"a": ""}, "github": {"event": {}}}) == value
+    context = {"inputs": {"a": ""}, "github": {"event": {}, "labels": [{"name": "a"}, {"name": "b"}]}}
+    assert actions.evaluated(text, context) == value
 
 
 def test_an_expression_that_is_not_understood_is_an_error() -> None:
@@ -281,27 +358,40 @@ def profile(lab: Lab) -> Path:
 
 
 @pytest.fixture(scope="module")
-def gate(hub_of: Hub, profile: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Hub, dict[str, Job]]:
+def gate(
+    hub_of: Hub, ours: Hub, profile: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Hub, Path, dict[str, Job]]:
     """The finished gate of a pull request that changes a server's build and its settings."""
-    hub = replace(hub_of, folder=tmp_path_factory.mktemp("gate"))
     inputs = {
         "base": "path:base/build@base/my.toml",
         "head": "path:head/build@head/my.toml",
-        "build": 'ln --symbolic "$(cat tree)" "build"',
+        "build": COPIED,
         "profile": str(profile),
         "threads": "1",
         "acknowledged": "head/known.toml",
         "options": "--rand-type=uniform\n--seed=7",
     }
-    return hub, actions.run(hub, WORKFLOWS / "gate.yml", inputs)
+    caller = written(hub_of.origin / REPOSITORY, ours.sha, example("gate"), **inputs)
+    with github_server.running() as state:
+        state.changed = ["docs/README.md", "sql/sql_parse.cc"]
+        hub = replace(
+            hub_of,
+            folder=tmp_path_factory.mktemp("gate"),
+            environment={**hub_of.environment, "GITHUB_API_URL": state.url},
+            event_name="pull_request",
+            event=pull_request(hub_of),
+            scope="pull-3",
+        )
+        return hub, caller, actions.run(hub, caller)
 
 
 @pytest.mark.real
-def test_a_gate_measures_what_a_repository_builds(gate: tuple[Hub, dict[str, Job]]) -> None:
-    hub, jobs = gate
-    log = jobs["measure"].log
-    assert jobs["pairs"].result == "success", jobs["pairs"].log
-    artifact = hub.artifacts / "shootout-gate"
+def test_a_gate_measures_what_a_repository_builds(gate: tuple[Hub, Path, dict[str, Job]]) -> None:
+    hub, _, jobs = gate
+    for name in ("decide", "build[0]", "build[1]"):
+        assert jobs[f"build/{name}"].result == "success", jobs[f"build/{name}"].log
+    measure = jobs["build/measure"]
+    artifact = hub.artifacts / "shootout-build"
     (path,) = (artifact / "results").glob("*.jsonl")
     found = journal.read(path)
     assert [each.label for each in found.header.servers] == [
@@ -309,6 +399,8 @@ def test_a_gate_measures_what_a_repository_builds(gate: tuple[Hub, dict[str, Job
         "mysql-8.0.12 (path)@head-my.toml",
     ]
     assert [each.version.partition("-")[0] for each in found.header.servers] == ["5.7.22", "8.0.12"]
+    before = git(hub.origin / REPOSITORY, "rev-parse", f"{hub.sha}^")
+    assert [each.commit for each in found.header.servers] == [before, hub.sha]
     flushes = [
         next(each.effective for each in server.settings if each.name == "flush_log_at_trx_commit")
         for server in found.header.servers
@@ -319,23 +411,139 @@ def test_a_gate_measures_what_a_repository_builds(gate: tuple[Hub, dict[str, Job
     assert found.header.profile.sampling.budget_s == 600
     assert (artifact / "site" / "index.html").exists()
     assert (artifact / "junit.xml").exists()
-    assert "| oltp&#95;point&#95;select | 1 |" in jobs["measure"].summary
-    assert jobs["measure"].steps["Fetch the base's server"] == "skipped"
-    begin, end = log.index("::stop-commands::"), log.rindex("run document")
-    assert begin < end
-    assert jobs["measure"].result == ("failure" if "::error" in log else "success"), log
+    assert "| oltp&#95;point&#95;select | 1 |" in measure.summary
+    assert "[The report](https://github.example/report-shootout-build.html)" in measure.summary
+    report = hub.artifacts / "report-shootout-build.html" / "report-shootout-build.html"
+    assert "<style>" in report.read_text("utf-8")
+    log = measure.log
+    assert log.index("::stop-commands::") < log.rindex("run document")
+    assert measure.result == ("failure" if "::error" in log else "success"), log
+    assert jobs["build/verdict"].result == measure.result
+
+
+@pytest.mark.real
+def test_a_base_is_built_once_and_a_bad_artifact_is_not_measured(
+    gate: tuple[Hub, Path, dict[str, Job]], ours: Hub, tmp_path: Path
+) -> None:
+    hub, caller, _ = gate
+    inputs = yaml.safe_load(caller.read_text())["jobs"]["build"]["with"]
+    again = written(
+        tmp_path, ours.sha, example("gate"), **inputs, **{"head-artifact": "mine#sha256=" + "0" * 64}
+    )
+    hub = replace(hub, folder=tmp_path / "run")
+    (hub.artifacts / "mine").mkdir(parents=True)
+    (hub.artifacts / "mine" / "server.tar").write_text("forged")
+    jobs = actions.run(hub, again)
+    (built,) = (job for name, job in jobs.items() if name.startswith("build/build["))
+    assert (built.steps["Find it in the cache"], built.steps["Keep it in the cache"]) == (
+        "success",
+        "skipped",
+    )
+    assert jobs["build/measure"].steps["Take the base's server"] == "success", jobs["build/measure"].log
+    assert jobs["build/measure"].steps["Take the head's server"] == "failure"
+    assert "computed checksum did NOT match" in jobs["build/measure"].log
+    assert not (hub.artifacts / "shootout-build").exists()
+    assert jobs["build/verdict"].result == "failure"
+
+
+@pytest.fixture(scope="module")
+def forks(
+    gate: tuple[Hub, Path, dict[str, Job]], ours: Hub, tmp_path_factory: pytest.TempPathFactory
+) -> list[dict[str, Job]]:
+    """The gates of a fork, without and with reviewers; nothing is measured, as its head cannot be built."""
+    measured, caller, _ = gate
+    folder = tmp_path_factory.mktemp("forks")
+    inputs = yaml.safe_load(caller.read_text())["jobs"]["build"]["with"]
+    inputs |= {"build": f"grep --quiet {BASE} tree && {COPIED}"}
+    caller = written(folder, ours.sha, example("gate"), **inputs)
+    found = []
+    with github_server.running() as state:
+        state.changed = [f"docs/{number}.md" for number in range(301)]  # more than GitHub lists
+        for reviewers in (0, 1):
+            state.reviewers = reviewers
+            hub = replace(
+                measured,
+                folder=folder / f"{reviewers}",
+                environment={**measured.environment, "GITHUB_API_URL": state.url},
+                event=pull_request(measured, "someone/servers"),
+            )
+            found.append(actions.run(hub, caller))
+    return found
+
+
+@pytest.mark.parametrize("reviewers", [0, 1])
+@pytest.mark.real
+def test_a_forks_gate_needs_reviewers_and_finds_nothing_in_caches(
+    reviewers: int, forks: list[dict[str, Job]]
+) -> None:
+    jobs = forks[reviewers]
+    assert jobs["build/decide"].outputs["measure"] == "true"
+    assert jobs["build/verdict"].result == "failure"
+    if reviewers:
+        assert jobs["build/build[0]"].result == "success", jobs["build/build[0]"].log
+        assert jobs["build/build[0]"].steps["Find it in the cache"] == "skipped"
+        assert jobs["build/build[0]"].steps["Keep it in the cache"] == "skipped"
+        assert jobs["build/build[1]"].result == "failure"
+    else:
+        assert "a fork's code would run unreviewed" in jobs["build/decide"].log
+        assert jobs["build/build"].result == "skipped"
+    assert jobs["build/measure"].result == "skipped"
+
+
+@pytest.mark.parametrize(
+    ("changed", "label", "expected"),
+    [
+        ("docs/a/b.md README.md", "measure", "false"),
+        ("docs/a.md sql/a.cc", "other", "false"),
+        ("docs/a.md sql/a.cc", "measure", "true"),
+        ("", "measure", "true"),
+    ],
+)
+@pytest.mark.real
+def test_what_need_not_be_measured_passes_the_one_check(
+    changed: str, label: str, expected: str, gate: tuple[Hub, Path, dict[str, Job]], tmp_path: Path
+) -> None:
+    hub_of, before, _ = gate
+    commit = yaml.safe_load(before.read_text())["jobs"]["build"]["uses"].partition("@")[2]
+    caller = written(tmp_path, commit, example("gate", 1), build="false")
+    with github_server.running() as state:
+        state.changed = changed.split()
+        hub = replace(
+            hub_of,
+            folder=tmp_path / "run",
+            environment={**hub_of.environment, "GITHUB_API_URL": state.url},
+            event=pull_request(hub_of, labels=[label]),
+        )
+        jobs = actions.run(hub, caller)
+    assert jobs["gate/decide"].outputs["measure"] == expected
+    assert jobs["gate/measure"].result == "skipped"
+    assert jobs["gate/verdict"].result == ("success" if expected == "false" else "failure")
+    assert ("Nothing was measured" in jobs["gate/decide"].summary) == (expected == "false")
+
+
+@pytest.mark.real
+def test_a_merge_group_gets_the_same_check(gate: tuple[Hub, Path, dict[str, Job]], tmp_path: Path) -> None:
+    before, caller, _ = gate
+    with github_server.running() as state:
+        state.changed = ["README.md"]
+        environment = {**before.environment, "GITHUB_API_URL": state.url}
+        event = {"merge_group": {"base_sha": f"{before.sha}^", "head_sha": before.sha}}
+        hub = replace(before, folder=tmp_path, environment=environment, event_name="merge_group", event=event)
+        jobs = actions.run(hub, caller)
+    assert jobs["build/decide"].outputs["measure"] == "false", jobs["build/decide"].log
+    assert jobs["build/verdict"].result == "success"
 
 
 @pytest.fixture(scope="module")
 def catalogue_gate(
-    lab: Lab, gate: tuple[Hub, dict[str, Job]], tmp_path_factory: pytest.TempPathFactory
+    lab: Lab, gate: tuple[Hub, Path, dict[str, Job]], tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Hub, dict[str, Job]]:
     """The finished gate of a pull request to this repository that changes a server's source.
 
     Each side has its own shootout installed, with its own catalogue; the dataset templates are shared.
     """
     folder = tmp_path_factory.mktemp("catalogue")
-    origin, tools, cache = folder / "origin" / REPOSITORY, folder / "tools", folder / "cache" / "shootout"
+    origin, tools, cache = folder / "origin" / OURS, folder / "tools", folder / "cache" / "shootout"
     copied(origin)
     fixtures = origin / "fixtures"
     (fixtures / "profiles" / "gate.toml").write_text(a_profile(lab, 1))
@@ -358,22 +566,22 @@ def catalogue_gate(
             (shutil.copytree if (origin / name).is_dir() else shutil.copy2)(origin / name, target)
         (engine,) = (paths.ROOT / "shootout").glob("_engine*.so")
         (home / "shootout" / engine.name).symlink_to(engine)
-        command.write_text(f'#!/bin/sh\nPYTHONPATH={home} exec {sys.executable} -m shootout.cli "$@"\n')
+        command.write_text(f'#!/bin/sh\nPYTHONPATH={home} exec {sys.executable} -P -m shootout.cli "$@"\n')
         command.chmod(0o755)
     cache.mkdir(parents=True)
     (cache / "templates").symlink_to(lab.cache / "templates")
     hub = Hub(
         folder=folder / "run",
         origin=folder / "origin",
-        repository=REPOSITORY,
+        repository=OURS,
         sha=sha,
         tools=tools,
         environment=lab.environment
         | {"XDG_CACHE_HOME": str(folder / "cache"), "SHOOTOUT_LOCK": str(folder / "lock")},
         event_name="pull_request",
-        event={"pull_request": {"number": 1, "head": {"repo": {"full_name": REPOSITORY}}}},
+        event={"pull_request": {"number": 1, "head": {"repo": {"full_name": OURS}}}},
     )
-    jobs = actions.run(hub, WORKFLOWS / "gate.yml")
+    jobs = actions.run(hub, origin / ".github" / "workflows" / "own-gate.yml")
     shutil.rmtree(folder / "cache")
     return hub, jobs
 
@@ -383,23 +591,23 @@ def test_a_changed_entry_of_the_catalogue_is_measured_beside_what_it_was(
     catalogue_gate: tuple[Hub, dict[str, Job]],
 ) -> None:
     hub, jobs = catalogue_gate
-    pair = {"name": f"server-{HEAD}", "base": HEAD, "head": HEAD, "fetch": HEAD}
-    assert json.loads(jobs["pairs"].outputs["pairs"]) == [pair]
-    assert jobs["measure"].steps["Fetch the base's server"] == "success", jobs["measure"].log
+    (pair,) = json.loads(jobs["pairs"].outputs["pairs"])
+    assert pair["name"] == f"server-{HEAD}"
+    assert jobs["gate[0]/measure"].result == "success", jobs["gate[0]/measure"].log
     (path,) = (hub.artifacts / f"shootout-server-{HEAD}" / "results").glob("*.jsonl")
     base, head = journal.read(path).header.servers
-    assert base.reference.startswith(f"path:{hub.folder.parent}/cache/shootout/servers/{HEAD}-")
-    assert head.reference == HEAD
+    assert base.reference.endswith("/base/server")
     assert [each.version.partition("-")[0] for each in (base, head)] == ["5.7.22", "8.0.12"]
 
 
 @pytest.mark.real
-def test_a_pull_request_that_changes_nothing_of_ours_measures_nothing(hub_of: Hub, tmp_path: Path) -> None:
-    pull = {"number": 1, "head": {"repo": {"full_name": REPOSITORY}}}
-    hub = replace(hub_of, folder=tmp_path, event_name="pull_request", event={"pull_request": pull})
-    jobs = actions.run(hub, WORKFLOWS / "gate.yml")
-    assert jobs["pairs"].outputs == {"pairs": "[]"}
-    assert jobs["measure"].result == "skipped"
+def test_a_pull_request_that_changes_nothing_of_ours_measures_nothing(ours: Hub, tmp_path: Path) -> None:
+    git(ours.origin / OURS, "commit", "--quiet", "--allow-empty", "--message=Nothing")
+    sha = git(ours.origin / OURS, "rev-parse", "HEAD")
+    hub = replace(ours, folder=tmp_path, sha=sha, event_name="pull_request", event=pull_request(ours, OURS))
+    jobs = actions.run(hub, WORKFLOWS / "own-gate.yml")
+    assert jobs["pairs"].outputs == {"pairs": "[]"}, jobs["pairs"].log
+    assert jobs["gate"].result == "skipped"
 
 
 # --- comments -------------------------------------------------------------------------------------
@@ -407,10 +615,10 @@ def test_a_pull_request_that_changes_nothing_of_ours_measures_nothing(hub_of: Hu
 
 @pytest.fixture(scope="module")
 def comment(
-    gate: tuple[Hub, dict[str, Job]], tmp_path_factory: pytest.TempPathFactory
+    gate: tuple[Hub, Path, dict[str, Job]], ours: Hub, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Hub, GitHub, dict[str, Job]]:
     """The comment on the gate of a fork's branch, which tampered with the summary in its artifact."""
-    measured, _ = gate
+    measured, _, _ = gate
     folder = tmp_path_factory.mktemp("comment")
     event = {
         "workflow_run": {
@@ -418,42 +626,153 @@ def comment(
             "event": "pull_request",
             "head_sha": measured.sha,
             "head_branch": "$(touch injected)",
-            "head_repository": {"owner": {"login": "someone"}},
-            "html_url": "https://example.org/runs/1",
+            "head_repository": {"owner": {"login": "someone"}, "full_name": "someone/servers"},
         }
     }
-    pull = {
-        "number": 3,
-        "state": "open",
-        "branch": "someone:$(touch injected)",
-        "labels": [],
-        "files": [{"filename": "sql/sql_parse.cc"}],
-    }
-    shutil.copytree(measured.artifacts / "shootout-gate", folder / "artifacts" / "shootout-gate")
-    (folder / "artifacts" / "shootout-gate" / "summary.md").write_text("@everyone trust me")
-    for ledger in (folder / "artifacts" / "shootout-gate" / "results" / "ledger").glob("*.jsonl"):
+    shutil.copytree(measured.artifacts / "shootout-build", folder / "artifacts" / "shootout-build")
+    (folder / "artifacts" / "shootout-build" / "summary.md").write_text("@everyone trust me")
+    for ledger in (folder / "artifacts" / "shootout-build" / "results" / "ledger").glob("*.jsonl"):
         ledger.write_text("no ledger\n")
     with github_server.running() as state:
-        state.pulls.append(pull | {"head": {"sha": measured.sha}})
+        state.pulls.append(a_pull("someone:$(touch injected)", measured.sha, "sql/sql_parse.cc"))
+        state.artifacts = ["report-shootout-build.html"]
         environment = {**measured.environment, "GITHUB_API_URL": state.url}
         hub = replace(
             measured, folder=folder, event_name="workflow_run", event=event, environment=environment
         )
-        jobs = actions.run(hub, WORKFLOWS / "comment.yml", {"acknowledged": "known.toml"})
+        jobs = actions.run(hub, written(folder, ours.sha, example("comment")))
     return hub, state, jobs
+
+
+def a_pull(branch: str, sha: str, *files: str, repository: str = "someone/servers") -> dict[str, object]:
+    head = {"sha": sha, "ref": branch.partition(":")[2], "repo": {"full_name": repository}}
+    names = [{"filename": name} for name in files]
+    return {"number": 3, "state": "open", "branch": branch, "labels": [], "head": head, "files": names}
 
 
 @pytest.mark.real
 def test_a_comment_comes_of_the_gates_document_alone(comment: tuple[Hub, GitHub, dict[str, Job]]) -> None:
     hub, state, jobs = comment
-    assert jobs["comment"].result == "success", jobs["comment"].log
+    assert jobs["comment/comment"].result == "success", jobs["comment/comment"].log
     (posted,) = state.comments
     assert posted["body"].startswith(markdown.MARKER)
-    assert "https://example.org/runs/1" in posted["body"]
+    assert "(https://github.example/owner/servers/actions/runs/1)" in posted["body"]  # not the fork's page
     assert "trust me" not in posted["body"]
     assert list(hub.folder.rglob("injected")) == []
     (document,) = hub.folder.rglob("documents/0/*")  # judged without the artifact's ledger
     assert document.suffix == ".jsonl"
+
+
+@pytest.mark.real
+def test_a_fork_that_rewrites_the_gate_gets_no_verdicts(
+    comment: tuple[Hub, GitHub, dict[str, Job]], ours: Hub, tmp_path: Path
+) -> None:
+    """Nor one that hides the file behind 3 000 others, or forges its document."""
+    before, _, _ = comment
+    many = [f"mysql-test/{number}.test" for number in range(3000)]
+    shutil.copytree(before.artifacts, tmp_path / "artifacts")
+    (document,) = (tmp_path / "artifacts" / "shootout-build" / "results").glob("*.jsonl")
+    for files, forged in (
+        ((".github/a.yml",), False),
+        ((*many, ".github/a.yml"), False),
+        (("sql/a.cc",), True),
+    ):
+        if forged:
+            document.write_text(document.read_text().replace('"transactions":[', '"transactions":[9e99,', 1))
+        with github_server.running() as state:
+            state.pulls.append(a_pull("someone:$(touch injected)", before.sha, *files))
+            environment = {**before.environment, "GITHUB_API_URL": state.url}
+            hub = replace(before, folder=tmp_path, environment=environment)
+            jobs = actions.run(hub, written(tmp_path, ours.sha, example("comment")))
+        if forged:
+            assert jobs["comment/comment"].result == "failure"
+            assert state.comments == []
+        else:
+            (posted,) = state.comments
+            assert "No verdicts are shown here" in posted["body"], jobs["comment/comment"].log
+
+
+# --- requests -------------------------------------------------------------------------------------
+
+
+def asked(hub: Hub, body: str, author: str = "ann") -> Hub:
+    comment = {"body": body, "user": {"login": author}}
+    issue = {"number": 3, "pull_request": {"url": "https://github.example/pulls/3"}}
+    event = {"issue": issue, "comment": comment}
+    return replace(hub, event_name="issue_comment", event=event)
+
+
+@pytest.fixture(scope="module")
+def request_(
+    hub_of: Hub, ours: Hub, profile: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Hub, GitHub, dict[str, Job]]:
+    """A finished request on a branch of the repository, which also changes a workflow."""
+    folder = tmp_path_factory.mktemp("request")
+    inputs = {
+        "base": f"{BASE}@base/my.toml",
+        "head": f"{BASE}@head/my.toml",
+        "build": "",
+        "profile": str(profile),
+    }
+    caller = written(folder, ours.sha, example("request"), **inputs)
+    with github_server.running() as state:
+        state.writers = {"ann"}
+        state.artifacts = ["report-shootout-request.html", "shootout-request"]
+        state.pulls.append(
+            a_pull("owner:faster", hub_of.sha, ".github/workflows/gate.yml", repository=REPOSITORY)
+        )
+        hub = replace(
+            asked(hub_of, f"/shootout head={HEAD}@head/my.toml threads=2\r\nPlease."),
+            folder=folder / "run",
+            environment={**hub_of.environment, "GITHUB_API_URL": state.url},
+        )
+        jobs = actions.run(hub, caller)
+    return hub, state, jobs
+
+
+@pytest.mark.real
+def test_a_comment_asks_and_is_answered(request_: tuple[Hub, GitHub, dict[str, Job]]) -> None:
+    hub, state, jobs = request_
+    assert jobs["request/read"].result == "success", jobs["request/read"].log
+    assert jobs["request/gate/build"].result == "skipped"
+    (path,) = (hub.artifacts / "shootout-request" / "results").glob("*.jsonl")
+    header = journal.read(path).header
+    assert [each.reference for each in header.servers] == [f"{BASE}@base/my.toml", f"{HEAD}@head/my.toml"]
+    assert [block.key for block in header.blocks] == ["oltp_point_select-t2"]
+    assert jobs["request/answer/comment"].result == "success", jobs["request/answer/comment"].log
+    (posted,) = state.comments
+    assert "| oltp&#95;point&#95;select | 2 |" in posted["body"]
+    assert "(https://github.example/owner/servers/actions/runs/1/artifacts/11)" in posted["body"]
+
+
+@pytest.mark.parametrize(
+    ("body", "author", "message"),
+    [
+        ("/shootout", "bob", "Only people who may write"),
+        ("/shootout", "eve", "comes from a fork"),
+        ("/shootout head=$(id)", "ann", "Not understood"),
+        ("/shootout options=--out=/", "ann", "Not understood"),
+        ("/shootouts", "ann", "no request"),
+        ("/shootout", "x/../y", "Only people can ask"),
+        ("thanks", "ann", ""),
+    ],
+)
+@pytest.mark.real
+def test_a_comment_that_may_not_ask_measures_nothing(
+    body: str, author: str, message: str, request_: tuple[Hub, GitHub, dict[str, Job]], tmp_path: Path
+) -> None:
+    hub_of, _, _ = request_
+    caller = next(hub_of.folder.parent.glob(".github/workflows/*.yml"))
+    with github_server.running() as state:
+        state.writers = {"ann", "eve"}
+        repository = "eve/servers" if author == "eve" else REPOSITORY
+        state.pulls.append(a_pull("owner:faster", hub_of.sha, repository=repository))
+        environment = {**hub_of.environment, "GITHUB_API_URL": state.url}
+        hub = replace(asked(hub_of, body, author), folder=tmp_path / "run", environment=environment)
+        jobs = actions.run(hub, caller)
+    assert jobs["request/read"].result == ("failure" if message else "skipped")
+    assert message in jobs["request/read"].log
+    assert jobs["request/gate"].result == jobs["request/answer"].result == "skipped"
 
 
 # --- every week -----------------------------------------------------------------------------------
@@ -461,9 +780,9 @@ def test_a_comment_comes_of_the_gates_document_alone(comment: tuple[Hub, GitHub,
 
 @pytest.fixture(scope="module")
 def weekly(
-    hub_of: Hub, profile: Path, tmp_path_factory: pytest.TempPathFactory
+    hub_of: Hub, ours: Hub, profile: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Hub, GitHub, dict[str, Job]]:
-    """The finished weekly matrix; the branch already held a baseline of another machine."""
+    """The finished weekly matrix; the branch already held an old run and a baseline of another machine."""
     folder = tmp_path_factory.mktemp("weekly")
     before = folder / "before"
     measured = "oltp_point_select"
@@ -472,50 +791,61 @@ def weekly(
     )
     accepted = baseline.of(compare.compare(builders.a_run(header, failing=False)))
     baseline.accept(before / "baselines", accepted)
+    (before / "results" / "why" / "20200101T000000Z-0ld0").mkdir(parents=True)
+    (before / "results" / "why" / "20200101T000000Z-0ld0" / "cell.json").write_text("{}")
+    (before / "results" / "20200101T000000Z-0ld0.jsonl").write_text("old\n")
     committed(before, "A run before")
     git(before, "push", "--quiet", str(hub_of.origin / REPOSITORY), "HEAD:shootout-data")
+    inputs = {
+        "profile": str(profile),
+        "servers": f"{BASE},trunk=path:build",
+        "shards": "2",
+        "acknowledged": "known.toml",
+        "build": COPIED,
+        "keep": "1",
+        "runner": '[["perf-a"], ["perf-b"]]',
+    }
+    caller = written(folder, ours.sha, example("weekly"), **inputs)
     with github_server.running() as state:
         hub = replace(
             hub_of,
-            folder=folder,
+            folder=folder / "run",
             environment={**hub_of.environment, "GITHUB_API_URL": state.url},
-            secrets={"SHOOTOUT_WEBHOOK": f"{state.url}/hook"},
+            secrets={"SHOOTOUT_WEBHOOK": f"{state.url}/hook", "ANOTHER": "not for us"},
             variables={"SHOOTOUT_NOTIFY": "true"},
         )
-        inputs = {
-            "profile": str(profile),
-            "servers": f"{BASE},{HEAD}",
-            "shards": "2",
-            "accept": True,
-            "acknowledged": "known.toml",
-            "build": "echo built > built",
-            "publish": True,
-        }
-        jobs = actions.run(hub, WORKFLOWS / "weekly.yml", inputs)
+        jobs = actions.run(hub, caller)
     return hub, state, jobs
 
 
 @pytest.mark.real
-def test_the_weekly_matrix_is_measured_in_shards_merged_and_kept(
+def test_the_weekly_matrix_is_built_once_measured_in_shards_merged_and_kept(
     weekly: tuple[Hub, GitHub, dict[str, Job]], tmp_path: Path
 ) -> None:
     hub, state, jobs = weekly
-    assert jobs["shards"].outputs["shards"] == '["1/2","2/2"]'
-    for name in ("measure[0]", "measure[1]", "merge", "keep", "issues", "notify", "publish/build"):
-        assert jobs[name].result == "success", f"{name}: {jobs[name].log}"
+    assert json.loads(jobs["weekly/shards"].outputs["shards"]) == [
+        {"of": "1/2", "runner": ["perf-a"]},
+        {"of": "2/2", "runner": ["perf-b"]},
+    ]
+    for name in ("build", "measure[0]", "measure[1]", "merge", "keep", "issues", "notify"):
+        assert jobs[f"weekly/{name}"].result == "success", f"{name}: {jobs[f'weekly/{name}'].log}"
+    assert jobs["publish/build"].result == "success", jobs["publish/build"].log
     assert jobs["publish/deploy"].steps["Deploy"] == "skipped"  # it needs GitHub
-    assert len(list(hub.folder.glob("weekly-measure-*/workspace/built"))) == 2
     assert [request.split()[0] for request in state.asked] == ["GET"]  # nothing has regressed
     (message,) = state.said
-    assert HEAD in message["text"]
+    assert "trunk" in message["text"]
 
     git(tmp_path, "clone", "--quiet", "--branch=shootout-data", str(hub.origin / REPOSITORY), "kept")
     kept = tmp_path / "kept"
-    (path,) = (kept / "results").glob("*.jsonl")
+    (path,) = (kept / "results").glob("*.jsonl")  # the old run is removed, with what explained it
+    assert not list((kept / "results").rglob("*0ld0*"))
     merged = journal.read(path)
     assert [block.key for block in merged.header.blocks] == [f"oltp_point_select-t{n}" for n in (1, 2)]
     assert sorted(start.block for start in merged.starts) == [block.key for block in merged.header.blocks]
-    assert len(merged.header.parts) == 2
+    trunks = [part.servers[1] for part in merged.header.parts]
+    assert len({trunk.reference for trunk in trunks}) == 2  # the same build, in two workspaces
+    assert len({trunk.build for trunk in trunks}) == 1
+    assert [(trunk.label, trunk.commit) for trunk in trunks] == [("trunk", hub.sha)] * 2
     assert len({part.seed for part in merged.header.parts}) == 1
     assert not (kept / "site").exists()
     assert not (kept / "results" / "judged").exists()
@@ -524,18 +854,11 @@ def test_the_weekly_matrix_is_measured_in_shards_merged_and_kept(
 
 
 @pytest.mark.real
-def test_baselines_are_held_against_and_a_run_that_makes_none_is_kept(
-    weekly: tuple[Hub, GitHub, dict[str, Job]], tmp_path: Path
-) -> None:
-    """A run with a single start cannot become a baseline."""
-    hub, _, jobs = weekly
-    log = jobs["merge"].log
+def test_baselines_are_held_against(weekly: tuple[Hub, GitHub, dict[str, Job]]) -> None:
+    _, _, jobs = weekly
+    log = jobs["weekly/merge"].log
     held = log.index("--- Compare with the accepted baselines")
     assert log[held:].count("oltp_point_select") == 2, log
-    assert "no cell can be a baseline" in log[held:]
-    assert "::warning::This run did not become a baseline" in log[held:]
-    git(tmp_path, "clone", "--quiet", "--branch=shootout-data", str(hub.origin / REPOSITORY), "kept")
-    assert len(list((tmp_path / "kept" / "baselines").rglob("*.json"))) == 1
 
 
 # --- CI and releases ------------------------------------------------------------------------------
@@ -565,7 +888,7 @@ def a_wheel(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def release(hub_of: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
+def release(ours: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
     """A release without compiling and downloading: a stub `make` provides a wheel with this tree's engine."""
     folder = tmp_path_factory.mktemp("release")
     (programs := folder / "programs").mkdir()
@@ -579,8 +902,8 @@ def release(hub_of: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
         if not each.name.startswith(("shootout", "pip")) and each.suffix != ".pth":
             (others / each.name).symlink_to(each)
     elsewhere = {"PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1", "PYTHONPATH": str(others)}
-    environment = {**hub_of.environment, **elsewhere, "PATH": path}
-    hub = replace(hub_of, folder=folder / "run", environment=environment)
+    environment = {**ours.environment, **elsewhere, "PATH": path}
+    hub = replace(ours, folder=folder / "run", environment=environment)
     return actions.run(hub, WORKFLOWS / "release.yml")
 
 
@@ -593,15 +916,34 @@ def test_a_wheel_is_tried_summed_up_and_handed_over(release: dict[str, Job]) -> 
 
 
 @pytest.fixture(scope="module")
-def ci(hub_of: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
+def ci(ours: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
     """A push to a repository whose tests are short."""
-    return actions.run(replace(hub_of, folder=tmp_path_factory.mktemp("ci")), WORKFLOWS / "ci.yml")
+    return actions.run(replace(ours, folder=tmp_path_factory.mktemp("ci")), WORKFLOWS / "ci.yml")
 
 
 @pytest.fixture(scope="module")
-def bare(hub_of: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
+def bare(ours: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
     """The weekly test on bare systems, of the same repository."""
-    return actions.run(replace(hub_of, folder=tmp_path_factory.mktemp("bare")), WORKFLOWS / "bare.yml")
+    return actions.run(replace(ours, folder=tmp_path_factory.mktemp("bare")), WORKFLOWS / "bare.yml")
+
+
+@pytest.fixture(scope="module")
+def selftest(hub_of: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
+    """What a repository whose environment lacks reviewers is told."""
+    with github_server.running() as state:
+        environment = {**hub_of.environment, "GITHUB_API_URL": state.url}
+        hub = replace(hub_of, folder=tmp_path_factory.mktemp("selftest"), environment=environment)
+        return actions.run(hub, WORKFLOWS / "selftest.yml", {})
+
+
+@pytest.mark.real
+def test_a_repository_learns_what_works_in_it(selftest: dict[str, Job]) -> None:
+    assert [job.result for job in selftest.values()] == ["success"] * 4, selftest["runner"].log
+    said = selftest["github"].summary
+    assert "| seeing which files changed | works |" in said
+    assert "| reviewers before a fork's code runs | does not work (false) |" in said
+    assert "[look](https://github.example/report-selftest.html)" in said
+    assert "CPU" in selftest["runner"].summary
 
 
 def test_bare_systems_are_tested_every_week(bare: dict[str, Job]) -> None:
@@ -621,9 +963,20 @@ def test_a_push_is_tested(ci: dict[str, Job]) -> None:
 @pytest.mark.real
 def test_every_script_runs_here_or_says_that_it_needs_github(request: pytest.FixtureRequest) -> None:
     ran: set[str] = set()
-    for name in ("gate", "catalogue_gate", "comment", "weekly", "release", "ci", "bare"):
+    for name in (
+        "gate",
+        "forks",
+        "catalogue_gate",
+        "comment",
+        "request_",
+        "weekly",
+        "release",
+        "ci",
+        "bare",
+        "selftest",
+    ):
         over = request.getfixturevalue(name)
-        jobs: dict[str, Job] = over[-1] if isinstance(over, tuple) else over
+        jobs: dict[str, Job] = over if isinstance(over, dict) else over[-1]
         ran |= {script for job in jobs.values() for script in job.scripts}
     files = (*WORKFLOWS.glob("*.yml"), *ACTIONS.glob("*/action.yml"))
     wanted = {script for file in files for script in actions.scripts(file)}
@@ -672,12 +1025,13 @@ def stub(tmp_path: Path) -> dict[str, str]:
     )
     script.chmod(0o755)
     inputs = "BASE HEAD SERVERS PROFILE WORKLOADS THREADS BUDGET POLICY SHARD OPTIONS ACKNOWLEDGED CALIBRATE"
-    environment = dict.fromkeys(inputs.split(), "") | {
+    environment = dict.fromkeys([*inputs.split(), "LIMIT", "LEDGER"], "") | {
         "SHOOTOUT": str(script),
         "CODE": "0",
         "PASS": "",
         "RESUME": "false",
         "OUT": "",
+        "REPORT": str(tmp_path / "report.html"),
         "PATH": "/usr/bin:/bin",
         "RUNNER_TEMP": str(tmp_path / "temp"),
         "RUNNER_TOOL_CACHE": str(tmp_path),
@@ -756,6 +1110,44 @@ def test_a_machine_measures_for_one_runner_at_a_time(stub: dict[str, str], tmp_p
     assert log.read_text().split() == ["begin", "end"] * 2
 
 
+def test_what_a_build_leaves_running_does_not_keep_the_machine(stub: dict[str, str], tmp_path: Path) -> None:
+    script = f"sleep 60 >/dev/null 2>&1 & echo $! >{tmp_path}/left; echo ::error::theirs"
+    own = {"DIRECTORY": str(tmp_path), "BUILD": script, "BUILT": "build", "COMMIT": "c"}
+    done = subprocess.run(
+        [str(ACTIONS / "build" / "build")], env=stub | own, capture_output=True, text=True, check=True
+    )
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("::stop-commands::")
+    assert lines.index("::error::theirs") < lines.index(f"::{lines[0].removeprefix('::stop-commands::')}::")
+    assert ["servers", "pack", f"{tmp_path}/build"] == lines[2:5]
+    try:
+        subprocess.run(["flock", "--nonblock", stub["SHOOTOUT_LOCK"], "true"], check=True)
+    finally:
+        os.kill(int((tmp_path / "left").read_text()), signal.SIGKILL)
+
+
+def test_a_lock_that_users_may_not_make_has_another_place(stub: dict[str, str], tmp_path: Path) -> None:
+    text = (ACTIONS / "lock.sh").read_text()
+    text = text.replace("/var/lock/", "/proc/").replace("/tmp/", f"{tmp_path}/")  # nobody may write to /proc
+    for lock, code in (("", 0), ("/proc/mine.lock", 2)):
+        environment = stub | {"SHOOTOUT_LOCK": lock}
+        done = subprocess.run(
+            ["bash", "-c", text], env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == code
+        assert done.stderr == (
+            "" if code == 0 else "shootout: /proc/mine.lock (SHOOTOUT_LOCK): cannot be made\n"
+        )
+    assert (tmp_path / "shootout.lock").exists()
+
+
+def test_a_measurement_that_takes_too_long_ends(stub: dict[str, str]) -> None:
+    Path(stub["SHOOTOUT"]).write_text('#!/bin/sh\n[ "$1" = github ] || exec sleep 60\n')
+    done = measured(stub, PROFILE="p", LIMIT="0.01")
+    assert done.returncode == 124
+    assert "took longer than 0.01 minutes" in done.stderr
+
+
 def test_a_push_to_the_data_branch_comes_after_those_made_meanwhile(tmp_path: Path) -> None:
     action = yaml.safe_load((ACTIONS / "data" / "action.yml").read_text())
     (push,) = (step["run"] for step in action["runs"]["steps"] if step["name"] == "Push")
@@ -805,6 +1197,17 @@ wait
         assert process.wait(30) == 130
     assert (tmp_path / "stopped").exists()
     assert "exit-code=130\n" in Path(stub["GITHUB_OUTPUT"]).read_text()
+
+
+def test_a_fresh_runner_starts_with_the_branchs_ledger(stub: dict[str, str], tmp_path: Path) -> None:
+    for folder, names in (("branch", "ab"), ("mine", "a")):
+        (tmp_path / folder).mkdir()
+        for name in names:
+            (tmp_path / folder / f"{name}.jsonl").write_text(folder)
+    own = {"LEDGER": str(tmp_path / "branch"), "SHOOTOUT_LEDGER": str(tmp_path / "mine")}
+    assert measured(stub, PROFILE="p", OUT=str(tmp_path / "out"), **own).returncode == 0
+    found = {file.stem: file.read_text() for file in (tmp_path / "out" / "results" / "ledger").iterdir()}
+    assert found == {"a": "mine", "b": "branch"}
 
 
 def test_a_runners_ledger_stays_on_it(stub: dict[str, str], tmp_path: Path) -> None:

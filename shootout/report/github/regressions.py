@@ -17,6 +17,7 @@ from shootout.report import commands, wording
 WORK_MIN = math.log(1.05)  # smaller changes in work per transaction are omitted
 WORK_MAX = 3  # lines
 SETTINGS_MAX = 5  # lines
+COMMIT_SHOWN = 12  # characters
 
 
 def unrecovered(found: Iterable[HistorySeries], comparisons: Iterable[Comparison]) -> tuple[Regression, ...]:
@@ -73,7 +74,9 @@ def _conditions(good: Part | RunHeader, bad: Part | RunHeader, labels: Iterable[
             continue
         if then.version != now.version:
             yield f"{label}: version {then.version} → {now.version}"
-        elif then.build != now.build:
+        if then.commit and now.commit and then.commit != now.commit:
+            yield f"{label}: commit {then.commit[:COMMIT_SHOWN]} → {now.commit[:COMMIT_SHOWN]}"
+        elif then.version == now.version and then.build != now.build:
             yield f"{label}: different build of {now.version}"
         yield from _settings(then, now)
     if good.runner.kernel != bad.runner.kernel:

@@ -24,8 +24,13 @@ class _Account(msgspec.Struct):
     type: str = ""
 
 
+class _Repository(msgspec.Struct):
+    full_name: str
+
+
 class _Commit(msgspec.Struct):
     sha: str
+    repo: _Repository | None = None  # of a single pull request; None: it is gone
 
 
 class _File(msgspec.Struct):
@@ -82,14 +87,17 @@ class Repository:
         return next((pull.number for pull in pulls if pull.head.sha == sha), None)
 
     def may_change_workflows(self, number: int, sha: str) -> bool:
-        """Whether a pull request adds, changes, moves or removes files under .github, or may do so unseen.
+        """Whether a fork adds, changes, moves or removes files under .github, or may do so unseen.
 
+        A branch of this repository may: whoever can push to it is trusted.
         GitHub lists 3 000 files at most, and a push may come between two requests: so the list must be
         complete, and `sha` still the newest commit.
         """
         files = list(self._list(f"pulls/{number}/files", _File))
         names = [name for file in files for name in (file.filename, file.previous_filename)]
         now = self._request("GET", f"pulls/{number}", _Pull)
+        if now.head.repo is not None and now.head.repo.full_name == self._name:
+            return False
         seen = now.changed_files == len(files) and now.head.sha == sha
         return not seen or any(name.startswith(".github/") for name in names)
 

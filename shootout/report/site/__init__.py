@@ -4,6 +4,6 @@
 """
 
 from shootout.report.site.names import cell_stem
-from shootout.report.site.publish import build
+from shootout.report.site.publish import build, report
 
-__all__ = ["build", "cell_stem"]
+__all__ = ["build", "cell_stem", "report"]

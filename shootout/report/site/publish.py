@@ -28,6 +28,7 @@ from shootout.report.site import (
     published_index,
     retention,
     runner,
+    single,
     work,
 )
 from shootout.report.site import history as history_pages
@@ -72,6 +73,14 @@ def build(
     except OSError as error:
         raise InputError(f"{out}: cannot write the site: {error.strerror or error}") from error
     return out / output.LAST
+
+
+def report(runs: Sequence[JudgedRun]) -> str:
+    """The newest run's overview as one file. Raises InputError if there are no runs."""
+    if not runs:
+        raise InputError("no run document for the report; create one with `shootout run`")
+    site = _Site(tuple(sorted(runs, key=lambda run: run.id, reverse=True)), (), ())
+    return single.of(OverviewPage(site._load(site.runs[0])), renderer())
 
 
 def run_pages(run: Run) -> Iterator[Page]:

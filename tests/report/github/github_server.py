@@ -24,6 +24,7 @@ REPOSITORY = "owner/servers"
 TOKEN = "a-token"
 ME = {"login": "github-actions[bot]", "type": "Bot"}
 PAGE_MAX = 100
+COMPARED_MAX = 300  # files that GitHub lists between two commits
 FILES_MAX = 3000  # that GitHub lists of a pull request
 SHA, BRANCH = "ab" * 20, "someone:faster"
 
@@ -42,6 +43,10 @@ class GitHub:
     said: list[Record] = field(default_factory=list)  # to the webhook
     status: int | None = None  # what every request is refused with
     meanwhile: Record = field(default_factory=dict)  # what has changed in a pull request since it was listed
+    changed: list[str] = field(default_factory=list)  # files, between any two commits
+    writers: set[str] = field(default_factory=set)  # who may push
+    reviewers: int = 0  # of the environment shootout-fork
+    artifacts: list[str] = field(default_factory=list)  # of any run
 
     @property
     def environment(self) -> dict[str, str]:
@@ -63,6 +68,8 @@ class GitHub:
 
     def answer(self, method: str, path: str, query: dict[str, str], content: Record) -> Any:  # noqa: PLR0911
         """What GitHub answers; None where there is no such thing."""
+        if method == "GET" and (found := self._about(path)) is not None:
+            return found
         number = int((re.findall(r"/(\d+)", path) or ["0"])[0])
         match method, re.sub(r"\d+", "N", path):
             case "GET", "pulls":
@@ -85,6 +92,20 @@ class GitHub:
                 return _changed([each for each in self.comments if each["id"] == number], content)
             case "PATCH", "issues/N":
                 return _changed([each for each in self.issues if each["number"] == number], content)
+        return None
+
+    def _about(self, path: str) -> Record | None:
+        """What workflows ask for with curl."""
+        match path.split("/"):
+            case ["compare", _]:
+                return {"files": [{"filename": name} for name in self.changed[:COMPARED_MAX]]}
+            case ["collaborators", name, "permission"]:
+                return {"permission": "write" if name in self.writers else "read"}
+            case ["environments", "shootout-fork"]:
+                rule = {"type": "required_reviewers"}
+                return {"protection_rules": [{"type": "branch_policy"}, *([rule] * self.reviewers)]}
+            case ["actions", "runs", _, "artifacts"]:
+                return {"artifacts": [{"id": n, "name": name} for n, name in enumerate(self.artifacts, 11)]}
         return None
 
 

@@ -99,6 +99,15 @@ def test_what_changed_with_it_is_named() -> None:
         assert loss.changed == expected
 
 
+def test_builds_are_named_by_their_commits() -> None:
+    good, bad = (
+        [built(each, build=digit * 64, commit=digit * 40) for each in part]
+        for digit, part in (("1", measured()[:8]), ("2", measured()[8:]))
+    )
+    (loss,) = unrecovered([*good, *bad], a_change(9, 1.0, 0.9))
+    assert loss.changed == ("b: commit 111111111111 → 222222222222",)
+
+
 def fsyncing(comparison: Comparison, base: float, head: float) -> Comparison:
     """The same run with these fsyncs per transaction on the two servers."""
     none = Interval(estimate=0.0, low=0.0, high=0.0)

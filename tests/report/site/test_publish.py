@@ -10,7 +10,7 @@ import pytest
 
 from shootout.errors import InputError
 from shootout.model.verdict import Interval
-from shootout.report import site
+from shootout.report import judgement_cache, site
 from shootout.report.judgement_cache import JudgedRun
 from tests import builders
 from tests.report.site.pages import (
@@ -25,6 +25,19 @@ from tests.report.site.weeks import REGRESSED_AT
 @pytest.mark.slow
 def test_every_link_leads_somewhere_inside_the_site(built: Path) -> None:
     check_links(built.parent)
+
+
+def test_a_report_of_one_file_needs_no_other() -> None:
+    document, comparison = builders.a_result()
+    text = site.report([judgement_cache.in_memory(document, comparison)])
+    found = Document(text)
+    assert [link for link in found.links if not link.startswith(("#", "data:image/svg+xml,"))] == []
+    assert all(link[1:] in found.ids for link in found.links if link.startswith("#"))
+    assert "--regressed" in text  # the style
+    assert "addCopyButton" in text  # the script
+    assert "mysql-8.0.12" in found.text
+    with pytest.raises(InputError, match="no run document"):
+        site.report([])
 
 
 def test_every_cell_has_a_page_that_is_linked_from_the_overview(built: Path) -> None:

@@ -1,0 +1,27 @@
+"""A page as one file that needs no other: for artifacts, mail and chat."""
+
+from __future__ import annotations
+
+import re
+
+from shootout.paths import TEMPLATES
+from shootout.report.site.page import Page, Render
+
+_STYLE = re.compile(r'<link rel="stylesheet"[^>]*>')
+_SCRIPT = re.compile(r'<script src="[^>]*></script>')
+# What leads to other files of the site: the feed, the navigation, and the links of pages.
+_ELSEWHERE = re.compile(
+    r'<link rel="alternate"[^>]*>\s*|<nav aria-label="Site">.*?</nav>'
+    r'|(?<=<a)([^>]*?) href="(?!#|https?:)[^"]*"',
+    re.DOTALL,
+)
+
+
+def of(page: Page, render: Render) -> str:
+    """The page with style and script inside, and without links to other files."""
+    run = getattr(page, "run", None)
+    text = render(f"{page.template}.html", page=page, run=run, root=page.root, data=None)
+    style, script = ((TEMPLATES / name).read_text("utf-8") for name in ("style.css", "site.js"))
+    text = _STYLE.sub(lambda _: f"<style>\n{style}</style>", text)
+    text = _ELSEWHERE.sub(lambda found: found[1] or "", text)
+    return _SCRIPT.sub(lambda _: f"<script>\n{script}</script>", text)
