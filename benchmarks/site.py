@@ -305,7 +305,7 @@ def _cell(some: CellComparison, at: float, dice: random.Random) -> CellCompariso
 
 
 def _entries(comparison: Comparison) -> Sequence[LedgerEntry]:
-    return ledger.of(comparison.header, comparison.cells, comparison.aa_controls)
+    return ledger.of(comparison.header, comparison.policy, comparison.cells, comparison.aa_controls)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ from benchmarks.verdicts.judging import CHANGED
 from shootout.analysis import gate, shrinkage, stats, verdicts
 from shootout.analysis.pairs import Change
 from shootout.analysis.stats import Effect
-from shootout.analysis.verdicts import PValues
 from shootout.inputs import matrix
 from shootout.model.plan import THROUGHPUT, Cell, Policy, Sampling
 from shootout.model.verdict import MetricVerdict, Verdict
@@ -111,20 +110,17 @@ def _judged(
     of_rounds: Sequence[float],
 ) -> tuple[MetricVerdict, ...]:
     """By what the starts of each cell gave: those that came first, and those that were to confirm it."""
-    initial = _effects([first for first, _ in cells], of_rounds, policy)
-    overall = _effects([[*first, *again] for first, again in cells], of_rounds, policy)
+    effects = _effects([[*first, *again] for first, again in cells], of_rounds, policy)
     changes = [
-        Change(THROUGHPUT, one, stats.over_starts(again, policy.confidence) if again else None, both)
-        for one, both, (_, again) in zip(initial, overall, cells, strict=True)
+        Change(THROUGHPUT, effect, len(again) or None)
+        for effect, (_, again) in zip(effects, cells, strict=True)
     ]
     keys = [
         Cell(workload="w", dataset="d", server="head", threads=1 + number) for number in range(len(cells))
     ]
-    adjusted = (stats.hommel([each.p_value for each in of]) for of in (initial, overall))
-    p_values = {
-        (key, THROUGHPUT): PValues(*both) for key, both in zip(keys, zip(*adjusted, strict=True), strict=True)
-    }
-    floors = [None if of_a_a is None else 1.96 * of_a_a / math.sqrt(len(each.per_start)) for each in overall]
+    adjusted = stats.hommel([each.p_value for each in effects])
+    p_values = {(key, THROUGHPUT): p_value for key, p_value in zip(keys, adjusted, strict=True)}
+    floors = [None if of_a_a is None else 1.96 * of_a_a / math.sqrt(len(each.per_start)) for each in effects]
     return tuple(
         verdicts.of_metric(key, change, policy, p_values, floor)[0]
         for key, change, floor in zip(keys, changes, floors, strict=True)
@@ -135,7 +131,7 @@ def _effects(cells: Sequence[Sequence[float]], of_rounds: Sequence[float], polic
     """Each cell's starts with the noise of their rounds, after variance shrinkage; each is a block."""
     found = [
         stats.over_starts(starts, policy.confidence)._replace(
-            rounds=stats.Noise(of_start / math.sqrt(len(starts)), ROUNDS * len(starts)) if of_start else None
+            rounds=stats.Noise((of_start / len(starts) ** 0.5,), ROUNDS * len(starts)) if of_start else None
         )
         for starts, of_start in zip(cells, of_rounds, strict=True)
     ]

@@ -17,7 +17,6 @@ import numpy as np
 from shootout import files
 from shootout.analysis import stats, verdicts, warnings
 from shootout.analysis.pairs import Change
-from shootout.analysis.verdicts import PValues
 from shootout.document import compatibility, fingerprint
 from shootout.errors import InputError
 from shootout.model.history import Baseline, BaselineCell, BaselineServer
@@ -156,9 +155,9 @@ def compare(comparison: Comparison, stored: Mapping[RunnerWorkload, Baseline]) -
             logs = [math.log(each) for each in cell.per_start]
             confidence = comparison.policy.confidence
             effect = stats.difference(logs, then.log_ratio, then.error, then.starts, confidence)
-            changes[cell.cell] = then, Change(THROUGHPUT, effect, None, effect)
-    adjusted = stats.hommel([change.overall.p_value for _, change in changes.values()])
-    p_values = {(cell, THROUGHPUT): PValues(p, p) for cell, p in zip(changes, adjusted, strict=True)}
+            changes[cell.cell] = then, Change(THROUGHPUT, effect)
+    adjusted = stats.hommel([change.effect.p_value for _, change in changes.values()])
+    p_values = {(cell, THROUGHPUT): p for cell, p in zip(changes, adjusted, strict=True)}
     cells = []
     for cell in comparison.cells:
         if cell.cell in refusals:
@@ -265,7 +264,7 @@ def _compared(
     cell: CellComparison,
     then: BaselineCell,
     change: Change,
-    p_values: Mapping[verdicts.CellMetric, PValues],
+    p_values: Mapping[verdicts.CellMetric, float],
 ) -> CellComparison:
     now = next((each.floor for each in cell.judged if each.metric == THROUGHPUT), None)
     floors = [floor for floor in (now, then.floor) if floor is not None]
@@ -281,6 +280,6 @@ def _compared(
         f"{ratio_text(_cell(cell, comparison), anchor)}",
         ratio=found.ratio,
         p_value=found.p_value,
-        per_start=tuple(map(math.exp, change.overall.per_start)),
+        per_start=tuple(map(math.exp, change.effect.per_start)),
         judged=(found,),
     )

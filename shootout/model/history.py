@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from shootout.model.plan import Cell, Load, Metric
 from shootout.model.run import WorkloadRecord
@@ -119,5 +119,10 @@ class LedgerEntry(Value):
     verdict: Verdict
     starts: Annotated[int, Meta(ge=2)]
     spreads: dict[Metric, float]  # standard deviations of the starts' log-ratios
+    estimates: dict[Metric, float] = field(default_factory=dict)  # log-ratios; error: spread / sqrt(starts)
     margin: float | None = None  # the throughput margin applied; None: throughput was not judged
+    rule: int = 0  # of the verdict (thresholds.RULE); this and the next three: 0: not recorded
+    comparisons: int = 0  # that the verdict was corrected for
+    confidence: float = 0.0
+    confirm_starts: int = 0  # that the policy wanted
     runner: str = ""  # fingerprint; stored once per file, filled in on reading
