@@ -7,6 +7,7 @@ changed is measured again after fresh starts.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -161,6 +162,12 @@ NOISES = (
 EXPLAINED = ([0.0] * CELLS, [0.7] * CELLS, [1.0] * CELLS, [0.3] + [1.0] * (CELLS - 1))
 
 
+# Starts, how many of them are slow, and by how much.
+SLOW = (
+    (6, 0, 0.0), (6, 1, 0.05), (6, 1, 0.10), (6, 1, 0.20), (6, 1, 0.50), (12, 2, 0.10), (12, 2, 0.15)
+)  # fmt: skip
+
+
 def tables(runs: int = 300) -> Iterator[str]:
     """False alarms, and losses that are found, as Markdown."""
     yield "| profile | noise | starts differ by | rounds explain | before | after confirmation | fail |"
@@ -172,12 +179,46 @@ def tables(runs: int = 300) -> Iterator[str]:
             of_rounds = f"{explained[0]:.0%}, others {explained[-1]:.0%}"
             yield f"| {profile} | {noise.__name__} | {spread:.1%} | {of_rounds} | {shares} |"
     yield ""
+    yield from slow_starts(runs)
+    yield ""
     yield "| starts differ by | loss | flagged | their estimate | hold the truth | called equivalent |"
     yield "|---|---|---|---|---|---|"
     for spread in (0.005, 0.01, 0.02, 0.04):
         for loss in (1 - 1 / (1 + GATE.policy.margin), 0.03, 0.05):
             cells = [each.after[0] for each in gates(runs, with_loss(loss), spread)]
             yield f"| {spread:.1%} | {loss:.1%} | {' | '.join(_findings(cells, 1 - loss))} |"
+
+
+def slow_starts(runs: int = 300) -> Iterator[str]:
+    """What a run of seven cells says of one whose starts are in two states: per cent of runs."""
+    margin = math.log1p(GATE.policy.margin)
+    yield "| rounds, restart | slow starts | by | estimate | slower | warned | silent | equivalent |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for of_rounds, restart in ((0.02, 0.005), (0.06, 0.01)):
+        for starts, slow, loss in SLOW:
+            rng, found, estimates = np.random.default_rng(1), Counter[str](), []
+            for _ in range(runs):
+                logs = rng.normal(0, of_rounds, (CELLS, starts, 20)) + rng.normal(
+                    0, restart, (CELLS, starts, 1)
+                )
+                logs[0, :slow] += math.log1p(-loss)
+                made = [stats.ratio_of_starts(cell, 0.2, 0.95) for cell in logs.tolist()]
+                effects = shrinkage.over_blocks(made, range(CELLS), 0.95)
+                effect, p_value = effects[0], stats.hommel([each.p_value for each in effects])[0]
+                estimates.append(effect.estimate)
+                if p_value < 1 - GATE.policy.confidence and effect.estimate <= -margin:
+                    found["slower"] += 1
+                elif verdicts.unlike(effect, GATE.policy.margin):
+                    found["warned"] += 1
+                else:
+                    within = -margin <= effect.low and effect.high <= margin
+                    found["equivalent" if within else "silent"] += 1
+            shares = " | ".join(
+                f"{found[each] / runs:.0%}" for each in ("slower", "warned", "silent", "equivalent")
+            )
+            noise = f"{of_rounds / math.sqrt(20):.1%}, {restart:.1%}"
+            estimate = f"{math.expm1(np.mean(estimates)):+.1%}"
+            yield f"| {noise} | {slow} of {starts} | {loss:.0%} | {estimate} | {shares} |"
 
 
 def _findings(cells: Sequence[MetricVerdict], truth: float) -> Iterator[str]:

@@ -20,25 +20,36 @@ class BaselineServer(Value):
     settings: dict[str, str]  # effective values
 
 
-class BaselineCell(Value):
-    """A cell's throughput relative to the anchor's: comparable even if the machine's speed changes."""
+class BaselineRun(Value):
+    """A cell's throughput over the anchor's in one run: comparable even if the machine's speed changes."""
 
-    dataset: str  # Dataset.key
-    server: str
-    threads: Threads
+    run: str
     log_ratio: float  # mean over starts of ln(server / anchor)
     error: float  # standard error of that mean
     starts: Annotated[int, Meta(ge=2)]
     floor: float | None  # A/A noise floor at the time
     tps: float  # this and the next: for human readers only
     anchor_tps: float
-    run: str
+
+
+class BaselineCell(Value):
+    """A cell in the runs that were accepted."""
+
+    dataset: str  # Dataset.key
+    server: str
+    threads: Threads
+    runs: Annotated[tuple[BaselineRun, ...], Meta(min_length=1)]  # the newest last
+
+    @property
+    def log_ratio(self) -> float:
+        """The mean over the runs."""
+        return sum(each.log_ratio for each in self.runs) / len(self.runs)
 
 
 class Baseline(Value):
     """The stored ratios of one workload on one runner: a file in fixtures/baselines/."""
 
-    format: Literal[1]
+    format: Literal[2]
     runner: str  # fingerprint
     anchor: str
     workload: WorkloadRecord
