@@ -374,30 +374,27 @@ def _winsorized(values: Values, trim: float) -> NDArray[np.float64]:
 def _linear(log_ratios: Sequence[Sequence[float]], trim: float) -> list[NDArray[np.float64]]:
     """Rounds by start, replaced by values whose mean varies as the estimate does.
 
-    A start's values have its contribution as their mean. About it they vary as the rounds' winsorized
-    distances from their start over the share that is not trimmed (Huber 1981, "Robust Statistics", section
-    3.3).
+    The estimate is the sum of a trimmed mean of the rounds' distances from their starts' centres, and of the
+    mean centre, weighted by the rounds that remain. The first varies as the winsorized distances over the
+    share that is not trimmed (Huber 1981, "Robust Statistics", section 3.3).
     """
     starts = [np.asarray(rounds, dtype=float) for rounds in log_ratios]
-    distances = [rounds - trimmed_mean(rounds, trim) for rounds in starts]
+    centres = np.array([trimmed_mean(rounds, trim) for rounds in starts])
+    distances = [rounds - centre for rounds, centre in zip(starts, centres, strict=True)]
     ordered = np.sort(np.concatenate(distances))
     cut = int(trim * len(ordered))
     low, high = ordered[cut] - ROUNDING, ordered[len(ordered) - 1 - cut] + ROUNDING
     kept = [(low <= each) & (each <= high) for each in distances]
-    means = np.array(
-        [
-            rounds[inside].mean() if inside.any() else trimmed_mean(rounds, trim)
-            for rounds, inside in zip(starts, kept, strict=True)
-        ]
-    )
-    counts = np.array([max(1, inside.sum()) for inside in kept])
-    estimate = float(counts @ means / counts.sum())
-    shares = counts / counts.mean() * (means - estimate)
-    influences = [np.clip(each, low, high) * len(ordered) / counts.sum() for each in distances]
-    return [
-        estimate + share + influence - influence.mean()
-        for share, influence in zip(shares, influences, strict=True)
+    counts = np.array([inside.sum() for inside in kept])
+    sums = [rounds[inside].sum() for rounds, inside in zip(starts, kept, strict=True)]
+    estimate = float(sum(sums) / counts.sum())
+    shifts = counts / counts.mean() * (centres - estimate)
+    influences = [
+        shift + np.clip(each, low, high) * len(ordered) / counts.sum()
+        for shift, each in zip(shifts, distances, strict=True)
     ]
+    off = float(np.mean([each.mean() for each in influences])) - estimate
+    return [each - off for each in influences]
 
 
 def _rounds_noise(linear: Sequence[NDArray[np.float64]], trim: float) -> Noise | None:

@@ -166,12 +166,22 @@ def test_a_noisy_start_loses_more_rounds_and_counts_less() -> None:
     starts = [(0.1, 0.2, 0.3, 0.2, 0.1), (0.2, 0.3, 0.2, 0.15, 0.2), (-3.0, 0.2, 2.0, -4.0, 0.25)]
     # The starts' own trimmed means: 0.5 / 3, 0.2, and -2.55 / 3, from which every round is farther.
     found = stats.contributions(starts, 0.2)
-    kept = [*starts[:2], (-0.85,)]
-    estimate = sum(map(sum, kept)) / 11
+    estimate = (sum(starts[0]) + sum(starts[1])) / 10
     assert np.mean(found) == pytest.approx(estimate)
-    assert [each - estimate for each in found] == pytest.approx(
-        [(sum(rounds) - len(rounds) * estimate) * 3 / 11 for rounds in kept]
-    )
+    low, high = -0.2 / 3, 0.4 / 3
+    shifts = [1.5 * (0.5 / 3 - estimate), 1.5 * (0.2 - estimate), 0.0]
+    means = [low + low + high + 0.1 / 3 * 2, 0.1 - 0.05, low + high + high + low + high]
+    parts = [shift + mean / 5 * 15 / 10 for shift, mean in zip(shifts, means, strict=True)]
+    assert [each - estimate for each in found] == pytest.approx([each - np.mean(parts) for each in parts])
+
+
+def test_contributions_vary_as_much_as_the_estimate_does() -> None:
+    rng = np.random.default_rng(1)
+    runs = [stats.ratio_of_starts(each, 0.2, 0.95) for each in rng.normal(0, 1, (600, 6, 20)).tolist()]
+    of_estimates = np.var([each.estimate for each in runs])
+    assert np.mean([each.noise.error**2 for each in runs]) == pytest.approx(of_estimates, rel=0.15)
+    of_rounds = [each.rounds.error**2 for each in runs if each.rounds is not None]
+    assert np.mean(of_rounds) == pytest.approx(of_estimates, rel=0.15)
 
 
 def test_a_slow_start_counts_in_full() -> None:
