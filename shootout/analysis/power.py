@@ -22,7 +22,7 @@ def detectable(noise: Noise, bar: float, policy: Policy, comparisons: int) -> fl
     """The smallest change, a logarithm, that the share `POWER` of runs with this `noise` would flag.
 
     The sum of two quantiles, of the test and of the power (Zar, "Biostatistical Analysis", section 7.7). What
-    fresh starts add about makes up for what they ask.
+    fresh starts add to the precision is left out, so noisy runs find more.
     """
     return _least(noise, bar, policy, comparisons) + noise.reach(2 * POWER - 1)
 

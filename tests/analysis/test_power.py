@@ -50,9 +50,10 @@ def noise_of(spread: float, starts: int) -> Noise:
 def test_what_is_detectable_is_found_in_four_of_five_runs(
     spread: float, starts: int, comparisons: int, policy: Policy
 ) -> None:
-    """The formula has no integral over what a run may estimate of its spread: so to some points."""
+    """Or in more: fresh starts, which the formula leaves out, add to what noisy runs find."""
     least = power.detectable(noise_of(spread, starts), MARGIN, policy, comparisons)
-    assert a_share(least, spread, starts, policy, comparisons) == pytest.approx(0.8, abs=0.1)
+    found = a_share(least, spread, starts, policy, comparisons)
+    assert 0.72 <= found <= (0.99 if policy.confirm_starts else 0.85)
 
 
 def test_by_hand() -> None:
