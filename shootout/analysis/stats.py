@@ -18,7 +18,7 @@ from shootout.model.verdict import Interval
 STEADY_MIN = 8
 STRICT = 0.99  # that a drift is real
 STARTS_LIMIT = 1_000_000  # larger numbers count as this one
-ROUNDING = 1e-9  # of a log-ratio; what differs by less is equal
+ROUNDING = 1e-12  # of a log-ratio; what differs by less is equal
 CLIPPINGS = 3  # outliers pull the fit that identifies them, but less each time
 
 Values = Sequence[float] | NDArray[np.float64]

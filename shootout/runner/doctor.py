@@ -92,7 +92,8 @@ def power(loss: float, known: ledger.Noise, margin: float, policy: Policy, start
     """
     floor = policy.floor_factor * stats.quantile(policy.confidence) * known.of(starts)
     bar = max(math.log1p(margin), floor)
-    noise = stats.Noise((known.of(starts),), starts - 1)
+    made = starts + policy.confirm_starts
+    noise = stats.Noise((known.of(made),), made - 1)
     return flagged(-math.log1p(-loss), noise, bar, policy, comparisons=1)
 
 
