@@ -35,6 +35,7 @@ from rich.table import Table
 from benchmarks.showcase import record
 from shootout import app
 from shootout.analysis import compare, ledger
+from shootout.analysis.thresholds import RULE
 from shootout.document import journal
 from shootout.inputs.options import ACKNOWLEDGED
 from shootout.model.history import LedgerEntry
@@ -273,6 +274,7 @@ def _comparison(header: RunHeader, end: EndRecord, week: int) -> Comparison:
         aa_control = replace(block.cells[0], server=f"{SERVERS[0]} again")
         aa_controls.append(_cell(replace(some, cell=aa_control, base=block.cells[0]), 0.0, dice))
     return Comparison(
+        rule=RULE,
         header=header,
         end=end,
         policy=header.profile.policy,
@@ -305,7 +307,7 @@ def _cell(some: CellComparison, at: float, dice: random.Random) -> CellCompariso
 
 
 def _entries(comparison: Comparison) -> Sequence[LedgerEntry]:
-    return ledger.of(comparison.header, comparison.cells, comparison.aa_controls)
+    return ledger.of(comparison.header, comparison.policy, comparison.cells, comparison.aa_controls)
 
 
 if __name__ == "__main__":

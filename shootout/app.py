@@ -193,6 +193,7 @@ def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **place
     """Encode a comparison as JSON; `places`: its files, by key."""
     found = {
         "run": comparison.header.run,
+        "rule": comparison.rule,
         **places,
         "standing": gate.standing(comparison),
         "failing": [cell.cell for cell in comparison.cells if gate.counts(cell, comparison)],

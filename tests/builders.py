@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from shootout._engine import Histogram
 from shootout.analysis import curves
+from shootout.analysis.thresholds import RULE
 from shootout.document.journal import FORMAT
 from shootout.model.plan import Block, Cell, Dataset, Metric, Policy, Profile
 from shootout.model.run import (
@@ -428,7 +429,12 @@ def a_comparison(document: RunDocument | None = None) -> Comparison:
         for cell in block.cells
     )
     return Comparison(
-        header=document.header, end=document.end, policy=policy, cells=cells, laws=curves.laws(cells)
+        rule=RULE,
+        header=document.header,
+        end=document.end,
+        policy=policy,
+        cells=cells,
+        laws=curves.laws(cells),
     )
 
 

@@ -129,7 +129,8 @@ COMPARED = compare.compare(RUN)
 EXPLAINED = explained.an_explanation(RUN.header.run, RUN.header.blocks[0].cells[1])
 COUNTED = counted.document({"a": counted.BASE, "b": counted.times(1.1)})
 ENTRIES = [
-    plain(replace(each, run="2025")) for each in ledger.of(RUN.header, COMPARED.cells, COMPARED.aa_controls)
+    plain(replace(each, run="2025"))
+    for each in ledger.of(RUN.header, COMPARED.cells, COMPARED.aa_controls, COMPARED.policy)
 ]
 
 often = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))

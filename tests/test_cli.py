@@ -274,7 +274,8 @@ def test_compare_speaks_json(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     said = json.loads(line)
     assert said["run"] == document.header.run
     assert said["document"] == str(path)
-    assert (said["standing"], said["aa_cells_wanting"], said["false_alarms"]) == ("proven", 0, None)
+    assert (said["standing"], said["aa_cells_wanting"], said["false_alarms"]["cells"]) == ("proven", 0, 0)
+    assert said["rule"] == 1
     assert [cell["server"] for cell in said["failing"]] != []
     assert [(curve["server"], curve["threads"]) for curve in said["curves"]] == [(builders.HEAD, [1, 8])]
     assert [(cell["cell"]["server"], cell["verdict"]) for cell in said["cells"]] == [

@@ -13,7 +13,7 @@ from shootout.analysis import compare, gate, pairs, stats
 from shootout.model.plan import Block, Policy
 from shootout.model.run import RunDocument, Samples, StartRecord
 from shootout.model.value import Value
-from shootout.model.verdict import CellComparison, Verdict
+from shootout.model.verdict import NO_ALARMS, CellComparison, Verdict
 
 CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
 NOTHING = Histogram().encode()
@@ -87,7 +87,7 @@ def cells(document: RunDocument, policy: Policy, *, confirming: bool) -> tuple[C
 
 def failing(document: RunDocument, policy: Policy) -> Iterator[tuple[CellComparison, bool]]:
     """The regressed cells, and whether each fails the gate of a runner whose noise is not known."""
-    comparison = structs.replace(compare.compare(document, policy), false_alarms=None)
+    comparison = structs.replace(compare.compare(document, policy), false_alarms=NO_ALARMS)
     for each in comparison.cells:
         if each.verdict is Verdict.REGRESSED:
             yield each, gate.counts(each, comparison)

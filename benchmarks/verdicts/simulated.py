@@ -7,6 +7,7 @@ changed is measured again after fresh starts.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -17,7 +18,6 @@ from benchmarks.verdicts.judging import CHANGED
 from shootout.analysis import gate, shrinkage, stats, verdicts
 from shootout.analysis.pairs import Change
 from shootout.analysis.stats import Effect
-from shootout.analysis.verdicts import PValues
 from shootout.inputs import matrix
 from shootout.model.plan import THROUGHPUT, Cell, Policy, Sampling
 from shootout.model.verdict import MetricVerdict, Verdict
@@ -111,20 +111,17 @@ def _judged(
     of_rounds: Sequence[float],
 ) -> tuple[MetricVerdict, ...]:
     """By what the starts of each cell gave: those that came first, and those that were to confirm it."""
-    initial = _effects([first for first, _ in cells], of_rounds, policy)
-    overall = _effects([[*first, *again] for first, again in cells], of_rounds, policy)
+    effects = _effects([[*first, *again] for first, again in cells], of_rounds, policy)
     changes = [
-        Change(THROUGHPUT, one, stats.over_starts(again, policy.confidence) if again else None, both)
-        for one, both, (_, again) in zip(initial, overall, cells, strict=True)
+        Change(THROUGHPUT, effect, len(again) or None)
+        for effect, (_, again) in zip(effects, cells, strict=True)
     ]
     keys = [
         Cell(workload="w", dataset="d", server="head", threads=1 + number) for number in range(len(cells))
     ]
-    adjusted = (stats.hommel([each.p_value for each in of]) for of in (initial, overall))
-    p_values = {
-        (key, THROUGHPUT): PValues(*both) for key, both in zip(keys, zip(*adjusted, strict=True), strict=True)
-    }
-    floors = [None if of_a_a is None else 1.96 * of_a_a / math.sqrt(len(each.per_start)) for each in overall]
+    adjusted = stats.hommel([each.p_value for each in effects])
+    p_values = {(key, THROUGHPUT): p_value for key, p_value in zip(keys, adjusted, strict=True)}
+    floors = [None if of_a_a is None else 1.96 * of_a_a / math.sqrt(len(each.per_start)) for each in effects]
     return tuple(
         verdicts.of_metric(key, change, policy, p_values, floor)[0]
         for key, change, floor in zip(keys, changes, floors, strict=True)
@@ -135,7 +132,7 @@ def _effects(cells: Sequence[Sequence[float]], of_rounds: Sequence[float], polic
     """Each cell's starts with the noise of their rounds, after variance shrinkage; each is a block."""
     found = [
         stats.over_starts(starts, policy.confidence)._replace(
-            rounds=stats.Noise(of_start / math.sqrt(len(starts)), ROUNDS * len(starts)) if of_start else None
+            rounds=stats.Noise((of_start / len(starts) ** 0.5,), ROUNDS * len(starts)) if of_start else None
         )
         for starts, of_start in zip(cells, of_rounds, strict=True)
     ]
@@ -165,6 +162,12 @@ NOISES = (
 EXPLAINED = ([0.0] * CELLS, [0.7] * CELLS, [1.0] * CELLS, [0.3] + [1.0] * (CELLS - 1))
 
 
+# Starts, how many of them are slow, and by how much.
+SLOW = (
+    (6, 0, 0.0), (6, 1, 0.05), (6, 1, 0.10), (6, 1, 0.20), (6, 1, 0.50), (12, 2, 0.10), (12, 2, 0.15)
+)  # fmt: skip
+
+
 def tables(runs: int = 300) -> Iterator[str]:
     """False alarms, and losses that are found, as Markdown."""
     yield "| profile | noise | starts differ by | rounds explain | before | after confirmation | fail |"
@@ -176,12 +179,46 @@ def tables(runs: int = 300) -> Iterator[str]:
             of_rounds = f"{explained[0]:.0%}, others {explained[-1]:.0%}"
             yield f"| {profile} | {noise.__name__} | {spread:.1%} | {of_rounds} | {shares} |"
     yield ""
+    yield from slow_starts(runs)
+    yield ""
     yield "| starts differ by | loss | flagged | their estimate | hold the truth | called equivalent |"
     yield "|---|---|---|---|---|---|"
     for spread in (0.005, 0.01, 0.02, 0.04):
         for loss in (1 - 1 / (1 + GATE.policy.margin), 0.03, 0.05):
             cells = [each.after[0] for each in gates(runs, with_loss(loss), spread)]
             yield f"| {spread:.1%} | {loss:.1%} | {' | '.join(_findings(cells, 1 - loss))} |"
+
+
+def slow_starts(runs: int = 300) -> Iterator[str]:
+    """What a run of seven cells says of one whose starts are in two states: per cent of runs."""
+    margin = math.log1p(GATE.policy.margin)
+    yield "| rounds, restart | slow starts | by | estimate | slower | warned | silent | equivalent |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for of_rounds, restart in ((0.02, 0.005), (0.06, 0.01)):
+        for starts, slow, loss in SLOW:
+            rng, found, estimates = np.random.default_rng(1), Counter[str](), []
+            for _ in range(runs):
+                logs = rng.normal(0, of_rounds, (CELLS, starts, 20)) + rng.normal(
+                    0, restart, (CELLS, starts, 1)
+                )
+                logs[0, :slow] += math.log1p(-loss)
+                made = [stats.ratio_of_starts(cell, 0.2, 0.95) for cell in logs.tolist()]
+                effects = shrinkage.over_blocks(made, range(CELLS), 0.95)
+                effect, p_value = effects[0], stats.hommel([each.p_value for each in effects])[0]
+                estimates.append(effect.estimate)
+                if p_value < 1 - GATE.policy.confidence and effect.estimate <= -margin:
+                    found["slower"] += 1
+                elif verdicts.unlike(effect, GATE.policy.margin):
+                    found["warned"] += 1
+                else:
+                    within = -margin <= effect.low and effect.high <= margin
+                    found["equivalent" if within else "silent"] += 1
+            shares = " | ".join(
+                f"{found[each] / runs:.0%}" for each in ("slower", "warned", "silent", "equivalent")
+            )
+            noise = f"{of_rounds / math.sqrt(20):.1%}, {restart:.1%}"
+            estimate = f"{math.expm1(np.mean(estimates)):+.1%}"
+            yield f"| {noise} | {slow} of {starts} | {loss:.0%} | {estimate} | {shares} |"
 
 
 def _findings(cells: Sequence[MetricVerdict], truth: float) -> Iterator[str]:

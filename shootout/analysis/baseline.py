@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -17,10 +18,9 @@ import numpy as np
 from shootout import files
 from shootout.analysis import stats, verdicts, warnings
 from shootout.analysis.pairs import Change
-from shootout.analysis.verdicts import PValues
 from shootout.document import compatibility, fingerprint
 from shootout.errors import InputError
-from shootout.model.history import Baseline, BaselineCell, BaselineServer
+from shootout.model.history import Baseline, BaselineCell, BaselineRun, BaselineServer
 from shootout.model.plan import THROUGHPUT, Cell
 from shootout.model.run import RunHeader, ServerRecord
 from shootout.model.value import decoded
@@ -28,6 +28,8 @@ from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.paths import file_stem
 
 NOT_YET = "accept one with `shootout baseline accept`"
+RUNS_MAX = 8  # that a baseline keeps
+RUNS_MIN = 3  # fewer show no variance between runs: they advise
 RunnerWorkload = tuple[str, str]  # the runner's fingerprint, the workload's name
 # Warnings about the verdict against the anchor, not about the measurement.
 _VERDICT_WARNINGS = {"wide", "uneven", "noise-floor-unknown", "not-confirmed"}
@@ -62,7 +64,7 @@ def of(comparison: Comparison) -> tuple[Baseline, ...]:
         labels = dict.fromkeys([anchor, *(cell.cell.server for cell in usable)])
         made.append(
             Baseline(
-                format=1,
+                format=2,
                 runner=runner.fingerprint,
                 anchor=anchor,
                 workload=record,
@@ -84,8 +86,8 @@ def of(comparison: Comparison) -> tuple[Baseline, ...]:
 def accept(folder: Path, baselines: Iterable[Baseline]) -> dict[Path, Baseline]:
     """Store baselines; returns them by file.
 
-    Cells that were not measured anew are preserved if all else in their file is equal. Raises InputError if a
-    file cannot be read or written.
+    A cell keeps its earlier runs, and cells that were not measured anew are preserved, if all else in their
+    file is equal. Raises InputError if a file cannot be read or written.
     """
     stored = {path_of(folder, new.runner, new.workload.name): new for new in baselines}
     for path, new in stored.items():
@@ -94,10 +96,12 @@ def accept(folder: Path, baselines: Iterable[Baseline]) -> dict[Path, Baseline]:
 
 
 def ratio_text(cell: BaselineCell, anchor: str) -> str:
-    """A cell's ratio to the anchor, and the figures behind it."""
+    """A cell's ratio to the anchor, and the figures of the newest run behind it."""
+    run = cell.runs[-1]
+    of_several = "" if len(cell.runs) == 1 else f", the mean of {len(cell.runs)} runs; the newest"
     return (
-        f"{math.exp(cell.log_ratio):.3f} times {anchor} ({cell.tps:.0f} and {cell.anchor_tps:.0f} "
-        f"transactions/s, {cell.starts} starts)"
+        f"{math.exp(cell.log_ratio):.3f} times {anchor}{of_several} ({run.tps:.0f} and {run.anchor_tps:.0f} "
+        f"transactions/s, {run.starts} starts)"
     )
 
 
@@ -156,10 +160,10 @@ def compare(comparison: Comparison, stored: Mapping[RunnerWorkload, Baseline]) -
         else:
             logs = [math.log(each) for each in cell.per_start]
             confidence = comparison.policy.confidence
-            effect = stats.difference(logs, then.log_ratio, then.error, then.starts, confidence)
-            changes[cell.cell] = then, Change(THROUGHPUT, effect, None, effect)
-    adjusted = stats.hommel([change.overall.p_value for _, change in changes.values()])
-    p_values = {(cell, THROUGHPUT): PValues(p, p) for cell, p in zip(changes, adjusted, strict=True)}
+            effect = _difference(logs, then.runs, confidence)
+            changes[cell.cell] = then, Change(THROUGHPUT, effect)
+    adjusted = stats.hommel([change.effect.p_value for _, change in changes.values()])
+    p_values = {(cell, THROUGHPUT): p for cell, p in zip(changes, adjusted, strict=True)}
     cells = []
     for cell in comparison.cells:
         if cell.cell in refusals:
@@ -183,26 +187,30 @@ def _cell(cell: CellComparison, comparison: Comparison) -> BaselineCell:
     logs = np.log(cell.per_start)
     tps = {each.cell: each.figures.tps.estimate for each in comparison.cells if each.figures}
     floors = [each.floor for each in cell.judged if each.metric == THROUGHPUT]
-    return BaselineCell(
-        dataset=cell.cell.dataset,
-        server=cell.cell.server,
-        threads=cell.cell.threads,
+    run = BaselineRun(
+        run=comparison.header.run,
         log_ratio=round(float(logs.mean()), 6),
         error=round(float(logs.std(ddof=1)) / math.sqrt(len(logs)), 6),
         starts=len(logs),
         floor=floors[0] if floors else None,
         tps=round(tps[cell.cell], 1),
         anchor_tps=round(tps[cell.base], 1),
-        run=comparison.header.run,
     )
+    place = cell.cell
+    return BaselineCell(dataset=place.dataset, server=place.server, threads=place.threads, runs=(run,))
 
 
 def _merged(old: Baseline | None, new: Baseline) -> Baseline:
     if old is None or next(compatibility.baselines(old, new), None) is not None:
         return new
-    measured = {(cell.dataset, cell.server, cell.threads) for cell in new.cells}
-    others = [each for each in old.cells if (each.dataset, each.server, each.threads) not in measured]
-    return msgspec.structs.replace(new, cells=(*new.cells, *others), servers={**old.servers, **new.servers})
+    known = {(cell.dataset, cell.server, cell.threads): cell for cell in old.cells}
+    for cell in new.cells:
+        earlier = known.get((cell.dataset, cell.server, cell.threads))
+        again = {each.run for each in cell.runs}
+        kept = [each for each in earlier.runs if each.run not in again] if earlier else []
+        runs = (*kept, *cell.runs)[-RUNS_MAX:]
+        known[cell.dataset, cell.server, cell.threads] = msgspec.structs.replace(cell, runs=runs)
+    return msgspec.structs.replace(new, cells=tuple(known.values()), servers={**old.servers, **new.servers})
 
 
 def _write(path: Path, baseline: Baseline) -> None:
@@ -225,13 +233,30 @@ def _find(baseline: Baseline, cell: Cell) -> BaselineCell | None:
     return next((each for each in baseline.cells if (each.dataset, each.server, each.threads) == key), None)
 
 
+def _difference(now: Sequence[float], then: Sequence[BaselineRun], confidence: float) -> stats.Effect:
+    """The starts' difference from the mean of accepted runs.
+
+    The interval of `stats.difference`; from `RUNS_MIN` runs on, that of one more run of these if it is wider:
+    by Student's over the runs (a prediction interval: Hahn and Meeker, "Statistical Intervals", section 4.7).
+    """
+    ratios = np.array([each.log_ratio for each in then])
+    error = math.hypot(*(each.error for each in then)) / len(then)
+    effect = stats.difference(now, float(ratios.mean()), error, sum(each.starts for each in then), confidence)
+    if len(then) < RUNS_MIN:
+        return effect
+    between = stats.Noise((float(ratios.std(ddof=1)) * math.sqrt(1 + 1 / len(then)),), len(then) - 1)
+    if between.reach(confidence) < effect.noise.reach(confidence):
+        return effect
+    return stats.with_noise(effect, between, confidence)
+
+
 def _refusal(comparison: Comparison, cell: CellComparison, baseline: Baseline | None) -> str | None:
     """Why the cell cannot be compared with the baseline; None if it can."""
     if baseline is None:
         return f"no baseline for {cell.cell.workload} on this runner yet; {NOT_YET}"
     part = comparison.header.part(cell.cell)
     now = Baseline(
-        format=1,
+        format=2,
         runner=part.runner.fingerprint,
         anchor=cell.base.server,
         workload=next(each for each in comparison.header.workloads if each.name == cell.cell.workload),
@@ -266,22 +291,33 @@ def _compared(
     cell: CellComparison,
     then: BaselineCell,
     change: Change,
-    p_values: Mapping[verdicts.CellMetric, PValues],
+    p_values: Mapping[verdicts.CellMetric, float],
 ) -> CellComparison:
     now = next((each.floor for each in cell.judged if each.metric == THROUGHPUT), None)
-    floors = [floor for floor in (now, then.floor) if floor is not None]
+    newest = then.runs[-1]
+    floors = [floor for floor in (now, newest.floor) if floor is not None]
     floor = math.hypot(*floors) if floors else None  # the noise of both runs, which is independent
     found, reason = verdicts.of_metric(cell.cell, change, comparison.policy, p_values, floor)
     measured, anchor = _without_verdict(cell), cell.base.server
+    reason = f"{reason}: it was {ratio_text(then, anchor)} in run {newest.run}, and is "
+    reason += ratio_text(_cell(cell, comparison), anchor)
+    leaning: Literal["slower", "faster"] | None = None
+    if len(then.runs) < RUNS_MIN and found.verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
+        leaning = "slower" if found.verdict is Verdict.REGRESSED else "faster"
+        found = msgspec.structs.replace(found, verdict=Verdict.INCONCLUSIVE)
+        made = "1 run" if len(then.runs) == 1 else f"{len(then.runs)} runs"
+        reason += (
+            f"; a baseline of {made} only advises: days differ, and {RUNS_MIN} accepted runs show by how much"
+        )
     return msgspec.structs.replace(
         measured,
         warnings=(*measured.warnings, *warnings.of_change(found)),
-        base=msgspec.structs.replace(cell.cell, server=f"{cell.cell.server} in {then.run}"),
+        base=msgspec.structs.replace(cell.cell, server=f"{cell.cell.server} in {newest.run}"),
         verdict=found.verdict,
-        reason=f"{reason}: it was {ratio_text(then, anchor)} in run {then.run}, and is "
-        f"{ratio_text(_cell(cell, comparison), anchor)}",
+        reason=reason,
         ratio=found.ratio,
         p_value=found.p_value,
-        per_start=tuple(map(math.exp, change.overall.per_start)),
+        per_start=tuple(map(math.exp, change.effect.per_start)),
         judged=(found,),
+        leaning=leaning,
     )

@@ -17,6 +17,7 @@ from shootout.analysis import (
     warnings,
 )
 from shootout.analysis.pairs import Pair
+from shootout.analysis.thresholds import RULE
 from shootout.analysis.verdicts import Decision
 from shootout.errors import InputError
 from shootout.inputs import toml
@@ -48,7 +49,8 @@ def compare(
     cells, aa_controls = decisions.of_run(document, policy, base, known)
     compared_aa = tuple(_comparison(document, policy, *decided) for decided in aa_controls)
     compared = tuple(_comparison(document, policy, *decided) for decided in cells)
-    known += ledger.of(header, compared, compared_aa)
+    known += ledger.of(header, policy, compared, compared_aa)
+    comparisons = max(1, sum(len(each.judged) for each in (*compared, *compared_aa)))
     return Comparison(
         header=header,
         end=document.end,
@@ -57,7 +59,8 @@ def compare(
         curves=curves.compare([pair for pair, _ in cells], policy),
         laws=curves.laws(compared),
         aa_controls=compared_aa,
-        false_alarms=ledger.false_alarms(known, policy),
+        false_alarms=ledger.false_alarms(known, policy, comparisons),
+        rule=RULE,
     )
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from shootout.analysis import ledger, pairs, shrinkage, stats, verdicts
 from shootout.analysis.pairs import Pair
-from shootout.analysis.verdicts import CellMetric, Decision, PValues
+from shootout.analysis.verdicts import CellMetric, Decision
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Policy
 from shootout.model.run import RunDocument, RunHeader
@@ -52,19 +52,18 @@ def of_run(
     return Decisions(_decided(header, cells, policy, p_values, known), decided_aa)
 
 
-def _adjusted(pairs_: Iterable[Pair]) -> dict[CellMetric, PValues]:
+def _adjusted(pairs_: Iterable[Pair]) -> dict[CellMetric, float]:
     """The p-values of all metrics of verdicts, after Hommel over all of them."""
     changes = {(pair.cell, change.metric): change for pair in pairs_ for change in pair.changes}
-    initial = stats.hommel([change.initial.p_value for change in changes.values()])
-    overall = stats.hommel([change.overall.p_value for change in changes.values()])
-    return dict(zip(changes, map(PValues, initial, overall), strict=True))
+    adjusted = stats.hommel([change.effect.p_value for change in changes.values()])
+    return dict(zip(changes, adjusted, strict=True))
 
 
 def _decided(
     header: RunHeader,
     pairs_: Iterable[Pair],
     policy: Policy,
-    p_values: Mapping[CellMetric, PValues],
+    p_values: Mapping[CellMetric, float],
     known: Iterable[LedgerEntry],
 ) -> tuple[Decided, ...]:
     """Decide on each cell, with the A/A cells of its kind that are known."""
@@ -72,6 +71,6 @@ def _decided(
     decided = []
     for pair in pairs_:
         runner = header.part(pair.cell).runner.fingerprint
-        spreads = ledger.spreads(by_kind.get(ledger.kind(pair.cell), ()), pair.cell, runner)
-        decided.append(Decided(pair, verdicts.of_cell(pair, policy, p_values, spreads)))
+        noise = ledger.noise(by_kind.get(ledger.kind(pair.cell), ()), pair.cell, runner)
+        decided.append(Decided(pair, verdicts.of_cell(pair, policy, p_values, noise)))
     return tuple(decided)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from shootout.analysis import ledger
+from shootout.analysis.thresholds import BEYOND_DOUBT
 from shootout.model.plan import THROUGHPUT
 from shootout.model.verdict import CellComparison, Comparison, MetricVerdict, Verdict
 
@@ -25,32 +26,32 @@ def exit_code(comparison: Comparison) -> int:
 
 
 def standing(comparison: Comparison) -> Standing:
-    """What the runner's A/A cells say of its false-alarm rate.
+    """What the runner's A/A cells say of how many gates alarm falsely.
 
     Proven: it is at most the policy's, as the upper end of its interval is. Refuted: it is higher, as the
     lower end is. Provisional: they cannot tell yet.
     """
-    known, policy = comparison.false_alarms, comparison.policy
-    if ledger.cells_needed(known, policy) == 0:
+    known, most = comparison.false_alarms, comparison.policy.false_alarms_max
+    if ledger.cells_needed(known, comparison.policy) == 0:
         return "proven"
-    return "refuted" if known is not None and known.share.low > policy.false_alarms_max else "provisional"
+    return "refuted" if known.share.low > most else "provisional"
 
 
 def counts(cell: CellComparison, comparison: Comparison) -> bool:
     """Whether a cell's regression fails the gate.
 
-    Every one does on a proven runner, none on a refuted one; until then those that are beyond doubt. An
+    Every one does on a proven runner; on others those that are beyond doubt, by more on a refuted one. An
     acknowledged one never does.
     """
     if cell.verdict is not Verdict.REGRESSED or cell.acknowledged is not None:
         return False
     state = standing(comparison)
-    return state == "proven" or (state == "provisional" and any(map(beyond_doubt, cell.judged)))
+    return state == "proven" or any(beyond_doubt(each, BEYOND_DOUBT[state]) for each in cell.judged)
 
 
-def beyond_doubt(metric: MetricVerdict) -> bool:
-    """Whether a regression was confirmed, and its whole interval lies beyond the margin."""
+def beyond_doubt(metric: MetricVerdict, margins: int = BEYOND_DOUBT["provisional"]) -> bool:
+    """Whether a regression was confirmed, and its whole interval lies beyond so many margins."""
     if metric.verdict is not Verdict.REGRESSED or metric.confirmed is not True:
         return False
     loss = 1 / metric.ratio.high if metric.metric == THROUGHPUT else metric.ratio.low
-    return loss > 1 + metric.margin
+    return loss > (1 + metric.margin) ** margins

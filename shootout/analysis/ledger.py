@@ -9,19 +9,21 @@ from __future__ import annotations
 import fcntl
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
+from msgspec import structs
 
 from shootout.analysis import stats
+from shootout.analysis.thresholds import LASTING_MIN, RULE
 from shootout.errors import InputError
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import THROUGHPUT, Cell, Policy
 from shootout.model.run import RunHeader
 from shootout.model.value import decoded
-from shootout.model.verdict import CellComparison, FalseAlarms, MetricVerdict, Verdict
+from shootout.model.verdict import CellComparison, FalseAlarms, Interval, MetricVerdict, Verdict
 
 Kind = tuple[str, str, int]  # workload, dataset, threads: cells that share A/A noise
 
@@ -89,7 +91,7 @@ def record(folder: Path, entries: Iterable[LedgerEntry]) -> None:
 
 
 def of(
-    header: RunHeader, cells: Iterable[CellComparison], aa_controls: Iterable[CellComparison]
+    header: RunHeader, policy: Policy, cells: Sequence[CellComparison], aa_controls: Sequence[CellComparison]
 ) -> tuple[LedgerEntry, ...]:
     """A run's entries: one for each A/A cell with two starts or more.
 
@@ -102,8 +104,15 @@ def of(
         if cell.cell != cell.base
         and references.get(cell.cell.server, "") == references.get(cell.base.server) != ""
     ]
+    made = sum(len(cell.judged) for cell in (*cells, *aa_controls))
     return tuple(
-        entry(header, cell.cell, cell.verdict, len(cell.per_start), cell.judged)
+        structs.replace(
+            entry(header, cell.cell, cell.verdict, len(cell.per_start), cell.judged),
+            rule=RULE,
+            comparisons=made,
+            confidence=policy.confidence,
+            confirm_starts=policy.confirm_starts,
+        )
         for cell in (*aa_controls, *with_itself)
         if len(cell.per_start) > 1
     )
@@ -123,6 +132,7 @@ def entry(
         verdict=verdict,
         starts=starts,
         spreads={metric.metric: metric.spread for metric in judged},
+        estimates={metric.metric: math.log(metric.ratio.estimate) for metric in judged},
         margin=next((metric.margin for metric in judged if metric.metric == THROUGHPUT), None),
     )
 
@@ -146,47 +156,73 @@ def by_kind(entries: Iterable[LedgerEntry]) -> dict[Kind, list[LedgerEntry]]:
     return found
 
 
-def spreads(entries: Iterable[LedgerEntry], cell: Cell, runner: str = "") -> dict[str, float]:
-    """Spread over starts of A/A cells of the cell's kind, by metric: pooled standard deviation of logarithms.
+class Noise(NamedTuple):
+    """The noise of A/A cells of one kind, as logarithms."""
 
-    `runner`: count only entries of the runner with this fingerprint.
+    spread: float  # standard deviation of one start
+    lasting: float = 0.0  # of what all starts of a run share
+
+    def of(self, starts: int) -> float:
+        """Standard deviation of the estimate of so many starts."""
+        return math.hypot(self.spread / math.sqrt(starts), self.lasting)
+
+
+def noise(entries: Iterable[LedgerEntry], cell: Cell, runner: str = "") -> dict[str, Noise]:
+    """The noise of A/A cells of the cell's kind, by metric.
+
+    Spreads are pooled. Estimates of different runs, which should be 0, vary by their errors and by what lasts
+    through all starts of a run: its variance is the mean of their squares less those of their errors (Hedges
+    and Vevea 1998); 0 with fewer than `LASTING_MIN`. `runner`: count only entries of the runner with this
+    fingerprint.
     """
-    df: Counter[str] = Counter()
-    squares: Counter[str] = Counter()
-    for entry in entries:
-        if runner and entry.runner and entry.runner != runner:
-            continue
-        if kind(entry) == kind(cell):
-            for metric, spread in entry.spreads.items():
-                df[metric] += entry.starts - 1
-                squares[metric] += (entry.starts - 1) * spread**2  # type: ignore[assignment]
-    return {metric: math.sqrt(squares[metric] / df[metric]) for metric in df}
+    of_kind = [
+        entry
+        for entry in entries
+        if kind(entry) == kind(cell) and not (runner and entry.runner and entry.runner != runner)
+    ]
+    found: dict[str, Noise] = {}
+    for metric in dict.fromkeys(metric for entry in of_kind for metric in entry.spreads):
+        known = [(entry, entry.spreads[metric]) for entry in of_kind if metric in entry.spreads]
+        df = sum(entry.starts - 1 for entry, _ in known)
+        squares = sum((entry.starts - 1) * spread**2 for entry, spread in known)
+        excess = [
+            entry.estimates[metric] ** 2 - spread**2 / entry.starts
+            for entry, spread in known
+            if metric in entry.estimates
+        ]
+        lasting = max(0.0, sum(excess) / len(excess)) if len(excess) >= LASTING_MIN else 0.0
+        found[metric] = Noise(math.sqrt(squares / df), math.sqrt(lasting))
+    return found
 
 
-def cells_needed(known: FalseAlarms | None, policy: Policy) -> int:
-    """Further A/A cells, all without false alarm, that would prove the rate to be below the policy's limit.
+def cells_needed(known: FalseAlarms, policy: Policy) -> int:
+    """Further A/A cells, all without false alarm, that would prove that few enough gates alarm.
 
     Wilson's upper bound for k of n is the p with n p - k = z sqrt(n p (1 - p)); this is solved for sqrt(n).
     """
-    alarms, cells = (known.alarms, known.cells) if known else (0, 0)
-    most, z = policy.false_alarms_max, stats.quantile(policy.confidence)
-    reach = z * math.sqrt(most * (1 - most))
-    root = (reach + math.sqrt(reach**2 + 4 * most * alarms)) / (2 * most)
-    return max(0, math.ceil(root**2) - cells)
+    most = 1 - math.pow(1 - policy.false_alarms_max, 1 / known.comparisons)  # of cells
+    reach = stats.quantile(policy.confidence) * math.sqrt(most * (1 - most))
+    root = (reach + math.sqrt(reach**2 + 4 * most * known.alarms)) / (2 * most)
+    return max(0, math.ceil(root**2) - known.cells)
 
 
-def false_alarms(entries: Iterable[LedgerEntry], policy: Policy) -> FalseAlarms | None:
-    """Count A/A cells judged regressed or improved, with Wilson's interval of their share.
+def false_alarms(entries: Iterable[LedgerEntry], policy: Policy, comparisons: int) -> FalseAlarms:
+    """Count A/A cells judged regressed or improved, and say how many gates of so many comparisons alarm.
 
-    Cells judged by a larger margin than the policy's do not count; None if there are no others.
+    A gate alarms if any cell does. From Wilson's interval for cells follows that of gates, if cells alarm
+    independently of each other; if they alarm together, fewer gates do. Only cells judged by the same rule
+    count, among as many comparisons, at the policy's confidence, confirmed if it confirms, and by no larger
+    margin.
     """
     verdicts = [
         entry.verdict
         for entry in entries
-        if entry.margin is None or entry.margin <= policy.margin_of(THROUGHPUT, entry.workload)
+        if (entry.margin is None or entry.margin <= policy.margin_of(THROUGHPUT, entry.workload))
+        and (entry.rule, entry.comparisons, entry.confidence) == (RULE, comparisons, policy.confidence)
+        and bool(entry.confirm_starts) == bool(policy.confirm_starts)
     ]
-    if not verdicts:
-        return None
     alarms = sum(verdict in (Verdict.REGRESSED, Verdict.IMPROVED) for verdict in verdicts)
-    share = stats.wilson(alarms, len(verdicts), policy.confidence)
-    return FalseAlarms(alarms=alarms, cells=len(verdicts), share=share)
+    of_cells = stats.wilson(alarms, len(verdicts), policy.confidence)
+    ends = structs.asdict(of_cells).items()
+    share = Interval(**{name: 1 - (1 - each) ** comparisons for name, each in ends})
+    return FalseAlarms(alarms=alarms, cells=len(verdicts), comparisons=comparisons, share=share)

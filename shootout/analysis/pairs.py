@@ -29,10 +29,8 @@ class Change(NamedTuple):
     """The change of one metric, as logarithms; below zero is worse, whatever the metric."""
 
     metric: Metric
-    initial: stats.Effect  # over the starts before confirmation
-    confirmation: stats.Effect | None  # over the confirming starts; None: there were none
-    overall: stats.Effect  # over all starts
-    confirmation_unsteady: bool = False  # there were confirming starts, but none was steady
+    effect: stats.Effect  # over all starts
+    fresh: int | None = None  # how many of these starts were to confirm it; None: none were made
 
 
 class Pair(NamedTuple):
@@ -194,24 +192,11 @@ def _changes(
     base: Starts, head: Starts, confirming: Set[int], names: Sequence[Metric], policy: Policy
 ) -> Iterator[Change]:
     """The change of each metric, without those that are not visible in every start."""
+    fresh = base.keys() & head.keys() & confirming
+    steady = len(both_steady(base, head)[0].keys() & fresh) if fresh else None
     for name in names:
-        overall = initial = _effect(name, base, head, policy)
-        confirmation = None
-        if confirming:
-            initial, confirmation = (
-                _effect(name, _only(base, starts), _only(head, starts), policy)
-                for starts in (base.keys() - confirming, base.keys() & confirming)
-            )
-        if initial is not None and overall is not None:
-            fresh = base.keys() & head.keys() & confirming
-            steady, _ = both_steady(_only(base, fresh), _only(head, fresh))
-            yield Change(
-                name,
-                initial,
-                confirmation,
-                overall,
-                confirmation_unsteady=bool(fresh) and not steady,
-            )
+        if (effect := _effect(name, base, head, policy)) is not None:
+            yield Change(name, effect, steady)
 
 
 def _not_visible(
@@ -229,10 +214,6 @@ def _effect(name: str, base: Starts, head: Starts, policy: Policy) -> stats.Effe
         return throughput(base, head, policy)
     effect = metrics.log_ratio(name, *both_steady(base, head), policy.trim, policy.confidence)
     return None if effect is None else stats.mirrored(effect)
-
-
-def _only(starts: Starts, numbers: Set[int]) -> Starts:
-    return {start: samples for start, samples in starts.items() if start in numbers}
 
 
 def _failure(document: RunDocument, block: Block, server: str, starts: Starts) -> str | None:

@@ -11,15 +11,15 @@ Estimates stay what they are; errors, intervals and p-values change.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import fdtrc, stdtr, stdtrit
+from scipy.special import fdtrc
 
 from shootout.analysis import ledger, stats
-from shootout.analysis.pairs import Change, Pair
-from shootout.analysis.stats import Effect
+from shootout.analysis.pairs import Pair
+from shootout.analysis.stats import Effect, Noise
 from shootout.model.plan import THROUGHPUT
 
 Values = NDArray[np.float64]
@@ -30,12 +30,8 @@ RATIOS = np.geomspace(1, 1000, 25)
 BROAD = np.full(len(RATIOS), 1 / len(RATIOS))
 RATIO_MAX = 100.0  # of the estimate; above it, rounds say nothing, and Student's interval over starts holds
 PASSES = 20  # over the blocks; by then the distribution hardly changes
-BISECTIONS = 20  # to a millionth
 OUTLYING = 0.1  # a cell whose starts differ by more than this share of others would keeps to itself
-
-_LEVELS = (0.05, 0.001)  # p-values at which a mixture and its Student's distribution agree
-_DFS = np.geomspace(0.5, 1e6, 1000)
-_REACHES = stdtrit(_DFS, 1 - _LEVELS[1] / 2) / stdtrit(_DFS, 1 - _LEVELS[0] / 2)
+SURE = 0.99  # that a start differs from the others
 
 
 def shrunk(
@@ -46,25 +42,11 @@ def shrunk(
     A/A cells are treated as cells are, so that false alarms are counted on verdicts made the same way.
     """
     pairs = (*cells, *aa_controls)
-    blocks = [ledger.kind(pair.cell) for pair in pairs]
-
-    def over_pairs(effects: Iterable[Effect | None]) -> list[Effect | None]:
-        present = {number: effect for number, effect in enumerate(effects) if effect is not None}
-        of_present = over_blocks([*present.values()], [blocks[number] for number in present], confidence)
-        by_number = dict(zip(present, of_present, strict=True))
-        return [by_number.get(number) for number in range(len(pairs))]
-
-    changes = [_of_throughput(pair) for pair in pairs]
-    done = tuple(
-        map(
-            _with,
-            pairs,
-            over_pairs(pair.throughput for pair in pairs),
-            over_pairs(change and change.initial for change in changes),
-            over_pairs(change and change.confirmation for change in changes),
-            over_pairs(change and change.overall for change in changes),
-        )
-    )
+    known = [pair for pair in pairs if pair.throughput is not None]
+    effects = [pair.throughput for pair in known if pair.throughput is not None]
+    found = over_blocks(effects, [ledger.kind(pair.cell) for pair in known], confidence)
+    by_cell = dict(zip((pair.cell for pair in known), found, strict=True))
+    done = tuple(_with(pair, by_cell.get(pair.cell)) for pair in pairs)
     return done[: len(cells)], done[len(cells) :]
 
 
@@ -81,12 +63,42 @@ def over_blocks(effects: Sequence[Effect], blocks: Sequence[Hashable], confidenc
     ratios = np.array([_ratio(effects[row]) for row in rows])
     dfs = np.array([len(effects[row].per_start) - 1.0 for row in rows])
     rounds = [noise for row in rows if (noise := effects[row].rounds) is not None]
-    errors, of_rounds = np.array([each.error for each in rounds]), np.array([each.df for each in rounds])
+    of_rounds = np.array([each.df for each in rounds])
     weights = posterior(ratios, dfs, of_rounds, [blocks[row] for row in rows])
-    shrunk_errors, shrunk_dfs = student(weights, errors[:, None] * np.sqrt(RATIOS), of_rounds)
-    for row, error, df in zip(rows, shrunk_errors.tolist(), shrunk_dfs.tolist(), strict=True):
-        found[row] = stats.with_error(effects[row], error, df, confidence)
+    for row, noise, of_row in zip(rows, rounds, weights, strict=True):
+        found[row] = stats.with_noise(effects[row], _mixture(noise, of_row), confidence)
     return found
+
+
+def unlike(effect: Effect) -> dict[int, float]:
+    """Starts that differ from the others beyond chance, by place: how far, as a logarithm.
+
+    Up to a third of the starts, each compared with those that differ less, which show how much starts vary:
+    by what their rounds explain, times a ratio with the broad prior. Of cells whose starts are alike, about 1
+    % have one. Sequential, so that one does not mask the other (the generalized ESD test: Rosner 1983,
+    "Percentage points for a generalized ESD many-outlier procedure").
+    """
+    values = np.array(effect.per_start)
+    others, apart, found = list(range(len(values))), {}, {}
+    for _ in range(len(values) // 3):
+        farthest = max(others, key=lambda place: abs(values[place] - values[others].mean()))
+        candidates = len(others)
+        others.remove(farthest)
+        apart[farthest] = float(values[farthest] - values[others].mean())
+        if candidates * _of_one(effect, values[others]).p_value(apart[farthest]) < 1 - SURE:
+            found = {place: float(values[place] - values[others].mean()) for place in apart}
+    return found
+
+
+def _of_one(effect: Effect, others: Values) -> Noise:
+    """The noise of one start's distance from the mean of the `others`, as these show it."""
+    own = float(others.std(ddof=1))
+    widened, df = math.sqrt(1 + 1 / len(others)), len(others) - 1.0
+    rounds = effect.rounds and effect.rounds.times(math.sqrt(len(effect.per_start)))
+    if rounds is None or rounds.error == 0 or (ratio := max((own / rounds.error) ** 2, 1e-9)) >= RATIO_MAX:
+        return Noise((own * widened,), df)
+    of_ratio = posterior(np.array([ratio]), np.array([df]), np.array([rounds.df]), [""])
+    return _mixture(rounds.times(widened), of_ratio[0])
 
 
 def posterior(ratios: Values, dfs: Values, of_rounds: Values, blocks: Sequence[Hashable]) -> Values:
@@ -114,26 +126,10 @@ def posterior(ratios: Values, dfs: Values, of_rounds: Values, blocks: Sequence[H
     return _normalized(likelihood * prior)
 
 
-def student(weights: Values, errors: Values, dfs: Values) -> tuple[Values, Values]:
-    """Error and degrees of freedom of the Student's distribution most like a mixture of them, row by row.
-
-    Row: Student's with `dfs[row]` and the errors `errors[row]`, with probabilities `weights[row]`. Its 95 and
-    99.9 % intervals are the mixture's.
-    """
-    near, far = (_reach(weights, errors, dfs, p_value) for p_value in _LEVELS)
-    found = np.interp(-far / near, -_REACHES, _DFS)
-    return near / stdtrit(found, 1 - _LEVELS[0] / 2), found
-
-
-def _reach(weights: Values, errors: Values, dfs: Values, p_value: float) -> Values:
-    """How far from zero each mixture puts an estimate with this two-sided p-value; by bisection."""
-    most = errors[:, -1] * stdtrit(dfs, 1 - p_value / 2)
-    least = np.zeros_like(most)
-    for _ in range(BISECTIONS):
-        middle = (least + most) / 2
-        found = (weights * 2 * stdtr(dfs[:, None], -middle[:, None] / errors)).sum(axis=1)
-        least, most = np.where(found > p_value, middle, least), np.where(found > p_value, most, middle)
-    return most
+def _mixture(rounds: Noise, weights: Values) -> Noise:
+    """Noise of which that of rounds is a part: its variance times `RATIOS`, with these probabilities."""
+    errors = tuple((rounds.error * np.sqrt(RATIOS)).tolist())
+    return Noise(errors, rounds.df, tuple(weights.tolist()))
 
 
 def _log_f(values: Values, dfs: Values, of_rounds: Values) -> Values:
@@ -155,25 +151,12 @@ def _ratio(effect: Effect) -> float:
     return max(own**2, 1e-9)
 
 
-def _of_throughput(pair: Pair) -> Change | None:
-    return next((change for change in pair.changes if change.metric == THROUGHPUT), None)
-
-
-def _with(
-    pair: Pair,
-    throughput: Effect | None,
-    initial: Effect | None,
-    confirmation: Effect | None,
-    overall: Effect | None,
-) -> Pair:
-    """The pair with these effects on throughput."""
-    pair = pair._replace(throughput=throughput)
-    if initial is None or overall is None:
+def _with(pair: Pair, throughput: Effect | None) -> Pair:
+    """The pair with this effect on throughput."""
+    if throughput is None:
         return pair
     changes = (
-        change._replace(initial=initial, confirmation=confirmation, overall=overall)
-        if change.metric == THROUGHPUT
-        else change
+        change._replace(effect=throughput) if change.metric == THROUGHPUT else change
         for change in pair.changes
     )
-    return pair._replace(changes=tuple(changes))
+    return pair._replace(throughput=throughput, changes=tuple(changes))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 from scipy.special import ndtri, stdtr, stdtrit
 
 from shootout.model.value import LOG_MAX
@@ -18,26 +19,40 @@ from shootout.model.verdict import Interval
 STEADY_MIN = 8
 STRICT = 0.99  # that a drift is real
 STARTS_LIMIT = 1_000_000  # larger numbers count as this one
+ROUNDING = 1e-12  # of a log-ratio; what differs by less is equal
 CLIPPINGS = 3  # outliers pull the fit that identifies them, but less each time
 
 Values = Sequence[float] | NDArray[np.float64]
 
 
 class Noise(NamedTuple):
-    """The standard error of an estimate from one source of noise."""
+    """How far noise moves an estimate: Student's t, or a mixture of such where its error is uncertain."""
 
-    error: float
-    df: float  # degrees of freedom of the error
+    errors: tuple[float, ...]  # standard errors that it may have, ascending
+    df: float  # degrees of freedom of each
+    weights: tuple[float, ...] = (1.0,)  # their probabilities
+
+    @property
+    def error(self) -> float:
+        """The standard error: the root of the mean square of those that it may have."""
+        return math.sqrt(sum(w * each**2 for each, w in zip(self.errors, self.weights, strict=True)))
 
     def p_value(self, estimate: float) -> float:
-        """Two-sided p-value of an estimate, if it is this noise alone (Student's t)."""
-        if self.error > 0:
-            return float(2 * stdtr(self.df, -abs(estimate) / self.error))
-        return 1.0 if estimate == 0 else 0.0
+        """Two-sided p-value of an estimate, if it is this noise alone."""
+        if self.errors[0] == 0:
+            return 1.0 if estimate == 0 else 0.0
+        return float(np.dot(self.weights, 2 * stdtr(self.df, -abs(estimate) / np.array(self.errors))))
 
     def reach(self, confidence: float) -> float:
         """The farthest from zero that this noise alone puts an estimate, with this confidence."""
-        return quantile(confidence, self.df) * self.error
+        least, most = (quantile(confidence, self.df) * self.errors[end] for end in (0, -1))
+        if least == most:
+            return most
+        return float(brentq(lambda place: self.p_value(place) - (1 - confidence), least, most))
+
+    def times(self, factor: float) -> Noise:
+        """The noise, so much larger."""
+        return self._replace(errors=tuple(factor * each for each in self.errors))
 
 
 class Effect(NamedTuple):
@@ -48,8 +63,7 @@ class Effect(NamedTuple):
     high: float
     p_value: float
     per_start: tuple[float, ...]  # the estimate of each start alone
-    error: float  # standard error of the estimate
-    df: float  # degrees of freedom of the error
+    noise: Noise  # of the estimate
     spread: float  # standard deviation of one start, estimated from these starts; 0 with one start
     rounds: Noise | None = None  # noise of the estimate from rounds alone; None: unknown
 
@@ -127,16 +141,18 @@ def rounds_effect(values: Sequence[float], trim: float, confidence: float) -> Ef
     """
     centre = trimmed_mean(values, trim)
     if len(values) < 2:
-        return Effect(centre, -np.inf, np.inf, 1.0, (centre,), np.inf, df=1, spread=0.0)
+        return _effect(centre, Noise((math.inf,), 1), confidence, (centre,))
     inflation = inefficiency(_winsorized(values, trim).tolist())
     df = _independent(len(values), trim, inflation)
     error = trimmed_standard_error(values, trim) * float(np.sqrt(inflation))
-    return _effect(centre, error, df, confidence, (centre,))
+    return _effect(centre, Noise((error,), df), confidence, (centre,))
 
 
 def ratio_of_starts(log_ratios: Sequence[Sequence[float]], trim: float, confidence: float) -> Effect:
-    """The trimmed mean over the rounds of all starts, on the log scale, with Student's interval over starts.
+    """The mean over starts without their outlying rounds, on the log scale, with Student's interval.
 
+    Rounds are trimmed by their distance from their own start's trimmed mean, those of all starts together: a
+    noisy start loses more rounds and counts less, but a start that is slow as a whole counts in full.
     Each start's contribution has all sources of variance: the effect of the restart, the noise of its rounds,
     and their autocorrelation. Starts are independent, so the spread of their contributions is the whole
     variance of the estimate, without a model of its parts (batch means with the start as the batch: Law and
@@ -151,11 +167,7 @@ def ratio_of_starts(log_ratios: Sequence[Sequence[float]], trim: float, confiden
 
 
 def contributions(log_ratios: Sequence[Sequence[float]], trim: float) -> list[float]:
-    """What each start contributes to the trimmed mean over the rounds of all starts, which is their mean.
-
-    Trimming all starts together takes more rounds from a noisy start than from a quiet one. Starts that
-    differ by much more than their rounds overlap little, and count about alike.
-    """
+    """What each start contributes to the estimate of `ratio_of_starts`, which is their mean."""
     return [float(each.mean()) for each in _linear(log_ratios, trim)]
 
 
@@ -163,7 +175,9 @@ def over_starts(means: Sequence[float], confidence: float) -> Effect:
     """Student's interval of the mean over at least two starts."""
     values = np.asarray(means, dtype=float)
     error = float(values.std(ddof=1) / np.sqrt(len(values)))
-    return _effect(float(values.mean()), error, len(values) - 1, confidence, tuple(map(float, values)))
+    return _effect(
+        float(values.mean()), Noise((error,), len(values) - 1), confidence, tuple(map(float, values))
+    )
 
 
 def half_width(spread: float, starts: int, confidence: float) -> float:
@@ -184,9 +198,9 @@ def mirrored(effect: Effect) -> Effect:
     return effect._replace(estimate=-effect.estimate, low=-effect.high, high=-effect.low, per_start=per_start)
 
 
-def with_error(effect: Effect, error: float, df: float, confidence: float) -> Effect:
-    """The same estimate with an error from more than its own starts."""
-    found = _effect(effect.estimate, error, df, confidence, effect.per_start)
+def with_noise(effect: Effect, noise: Noise, confidence: float) -> Effect:
+    """The same estimate, with noise known from more than its own starts."""
+    found = _effect(effect.estimate, noise, confidence, effect.per_start)
     return found._replace(spread=effect.spread, rounds=effect.rounds)
 
 
@@ -206,7 +220,8 @@ def resampled(
     """
     starts = len(per_start)
     error = float(np.std(replicates)) * math.sqrt(starts / (starts - 1))
-    return _effect(estimate, math.hypot(error, rounding), starts - 1, confidence, tuple(per_start))
+    noise = Noise((math.hypot(error, rounding),), starts - 1)
+    return _effect(estimate, noise, confidence, tuple(per_start))
 
 
 def difference(
@@ -221,7 +236,8 @@ def difference(
     total = variance + then_error**2
     parts = variance**2 / (len(now) - 1) + then_error**4 / (then_starts - 1)
     df = total**2 / parts if parts > 0 else float(len(now) + then_starts - 2)
-    return _effect(mean - then, math.sqrt(total), df, confidence, tuple(each - then for each in now))
+    noise = Noise((math.sqrt(total),), df)
+    return _effect(mean - then, noise, confidence, tuple(each - then for each in now))
 
 
 def curve_effects(
@@ -362,16 +378,29 @@ def _winsorized(values: Values, trim: float) -> NDArray[np.float64]:
 
 
 def _linear(log_ratios: Sequence[Sequence[float]], trim: float) -> list[NDArray[np.float64]]:
-    """Rounds by start, replaced by values whose mean varies as the trimmed mean of all rounds does.
+    """Rounds by start, replaced by values whose mean varies as the estimate does.
 
-    Value: the trimmed mean plus the round's influence, its winsorized distance from the winsorized mean over
-    the share that is not trimmed (Huber 1981, "Robust Statistics", section 3.3).
+    The estimate is the sum of a trimmed mean of the rounds' distances from their starts' centres, and of the
+    mean centre, weighted by the rounds that remain. The first varies as the winsorized distances over the
+    share that is not trimmed (Huber 1981, "Robust Statistics", section 3.3).
     """
-    pooled = np.concatenate([np.asarray(rounds, dtype=float) for rounds in log_ratios])
-    winsorized = _winsorized(pooled, trim)
-    untrimmed = 1 - 2 * int(trim * len(pooled)) / len(pooled)
-    linear = trimmed_mean(pooled, trim) + (winsorized - winsorized.mean()) / untrimmed
-    return np.split(linear, np.cumsum([len(rounds) for rounds in log_ratios])[:-1])
+    starts = [np.asarray(rounds, dtype=float) for rounds in log_ratios]
+    centres = np.array([trimmed_mean(rounds, trim) for rounds in starts])
+    distances = [rounds - centre for rounds, centre in zip(starts, centres, strict=True)]
+    ordered = np.sort(np.concatenate(distances))
+    cut = int(trim * len(ordered))
+    low, high = ordered[cut] - ROUNDING, ordered[len(ordered) - 1 - cut] + ROUNDING
+    kept = [(low <= each) & (each <= high) for each in distances]
+    counts = np.array([inside.sum() for inside in kept])
+    sums = [rounds[inside].sum() for rounds, inside in zip(starts, kept, strict=True)]
+    estimate = float(sum(sums) / counts.sum())
+    shifts = counts / counts.mean() * (centres - estimate)
+    influences = [
+        shift + np.clip(each, low, high) * len(ordered) / counts.sum()
+        for shift, each in zip(shifts, distances, strict=True)
+    ]
+    off = float(np.mean([each.mean() for each in influences])) - estimate
+    return [each - off for each in influences]
 
 
 def _rounds_noise(linear: Sequence[NDArray[np.float64]], trim: float) -> Noise | None:
@@ -387,7 +416,7 @@ def _rounds_noise(linear: Sequence[NDArray[np.float64]], trim: float) -> Noise |
     dfs = np.array([_independent(len(each), trim, inflation) for each in linear])
     total = float(squares.sum())
     df = total**2 / float((squares**2 / dfs).sum()) if total > 0 else float(dfs.sum())
-    return Noise(math.sqrt(total) / len(linear), df)
+    return Noise((math.sqrt(total) / len(linear),), df)
 
 
 def _independent(rounds: int, trim: float, inflation: float) -> float:
@@ -401,10 +430,7 @@ def quantile(confidence: float, df: float = math.inf) -> float:
     return float(ndtri(end) if df == math.inf else stdtrit(df, end))
 
 
-def _effect(
-    estimate: float, error: float, df: float, confidence: float, per_start: tuple[float, ...]
-) -> Effect:
-    noise = Noise(error, df)
+def _effect(estimate: float, noise: Noise, confidence: float, per_start: tuple[float, ...]) -> Effect:
     half, p_value = noise.reach(confidence), noise.p_value(estimate)
-    spread = error * math.sqrt(len(per_start)) if len(per_start) > 1 else 0.0
-    return Effect(estimate, estimate - half, estimate + half, p_value, per_start, error, df, spread)
+    spread = noise.error * math.sqrt(len(per_start)) if len(per_start) > 1 else 0.0
+    return Effect(estimate, estimate - half, estimate + half, p_value, per_start, noise, spread)

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from shootout import numbers
-from shootout.analysis import metrics, power, stats
+from shootout.analysis import metrics, power, shrinkage, stats
+from shootout.analysis.ledger import Noise
 from shootout.analysis.pairs import Change, Pair, unsteady
-from shootout.analysis.thresholds import CONFIRMED, CONFIRMING_BAR, DETECTABLE_MAX, WORTH_CONFIRMING
+from shootout.analysis.thresholds import CONFIRMED, DETECTABLE_MAX, WORTH_CONFIRMING
 from shootout.model.plan import THROUGHPUT, Cell, Policy
 from shootout.model.verdict import Interval, MetricVerdict, Verdict
 
@@ -26,17 +27,13 @@ class Decision(NamedTuple):
     metrics: tuple[MetricVerdict, ...] = ()
 
 
-class PValues(NamedTuple):
-    """P-values of no change, each adjusted for all cells and metrics of the run."""
-
-    initial: float  # over the starts before confirmation
-    overall: float  # over all starts
-
-
 def of_cell(
-    pair: Pair, policy: Policy, p_values: Mapping[CellMetric, PValues], spreads: Mapping[str, float]
+    pair: Pair, policy: Policy, p_values: Mapping[CellMetric, float], noise: Mapping[str, Noise]
 ) -> Decision:
-    """Decide on a cell. `spreads`: over starts of A/A cells, by metric."""
+    """Decide on a cell.
+
+    `p_values`: of no change, adjusted for all cells and metrics of the run. `noise`: of A/A cells, by metric.
+    """
     if pair.failure is not None:
         return Decision(Verdict.FAILED, pair.failure)
     if not pair.starts:
@@ -56,7 +53,7 @@ def of_cell(
             Verdict.UNJUDGED, f"nothing to compare with: {pair.base.server} was not measured beside it"
         )
     judged = [
-        of_metric(pair.cell, change, policy, p_values, _floor(change, policy, spreads))
+        of_metric(pair.cell, change, policy, p_values, _floor(change, policy, noise))
         for change in pair.changes
     ]
     judged.sort(key=lambda metric_and_reason: _WORST_FIRST.index(metric_and_reason[0].verdict))
@@ -70,7 +67,7 @@ def of_cell(
 
 
 def of_metric(
-    cell: Cell, change: Change, policy: Policy, p_values: Mapping[CellMetric, PValues], floor: float | None
+    cell: Cell, change: Change, policy: Policy, p_values: Mapping[CellMetric, float], floor: float | None
 ) -> tuple[MetricVerdict, str]:
     """Decide on one metric of a cell, and say why. `floor`: its A/A noise floor, None if unknown."""
     margin = policy.margin_of(change.metric, cell.workload)
@@ -80,15 +77,15 @@ def of_metric(
     result = MetricVerdict(
         metric=change.metric,
         verdict=verdict,
-        ratio=ratio(change.metric, change.overall),
-        p_value=criteria.p_values.overall,
+        ratio=ratio(change.metric, change.effect),
+        p_value=criteria.p_value,
         margin=margin,
-        spread=change.overall.spread,
+        spread=change.effect.spread,
         floor=floor,
         detectable=_detectable(change, policy, bar, criteria.comparisons),
         confirmed=confirmed,
     )
-    return result, f"{change_text(change.metric, change.overall, policy.confidence)}{why}"
+    return result, f"{change_text(change.metric, change.effect, policy.confidence)}{why}"
 
 
 class _Criteria(NamedTuple):
@@ -96,7 +93,7 @@ class _Criteria(NamedTuple):
 
     margin: float
     bar: float  # of the logarithm: the margin, or more if noise alone reaches it
-    p_values: PValues
+    p_value: float  # of no change, adjusted for all comparisons
     comparisons: int
 
 
@@ -111,50 +108,48 @@ def _bar(margin: float, floor: float | None, policy: Policy) -> float:
 
 
 def _rule(change: Change, policy: Policy, criteria: _Criteria) -> tuple[Verdict, str, bool | None]:
-    """The first verdict that applies, why, and whether it was confirmed."""
-    initial, confirmation, overall = change.initial, change.confirmation, change.overall
-    if len(initial.per_start) < 2:
+    """The first verdict that applies, why, and whether fresh starts confirmed it."""
+    effect, fresh, p_value, bar = change.effect, change.fresh, criteria.p_value, criteria.bar
+    if len(effect.per_start) < 2:
         return Verdict.INCONCLUSIVE, "; a verdict needs at least two starts", None
-    chance = 1 - policy.confidence
-    limit = chance if confirmation is None else CONFIRMED * chance
-    seen = criteria.p_values.initial < WORTH_CONFIRMING * chance
-    side = math.copysign(1.0, initial.estimate)
-    again = confirmation is None or side * confirmation.estimate >= CONFIRMING_BAR * criteria.bar
-    size, significant = side * overall.estimate, criteria.p_values.overall < limit
-    if seen and again and significant and size >= criteria.bar:
-        if confirmation is None and change.confirmation_unsteady:
+    limit = (1 if fresh is None else CONFIRMED) * (1 - policy.confidence)
+    if abs(effect.estimate) >= bar and p_value < limit:
+        if fresh == 0:
             return Verdict.INCONCLUSIVE, ": no confirming start was steady", False
-        verdict = Verdict.REGRESSED if overall.estimate < 0 else Verdict.IMPROVED
-        if confirmation is None:
+        verdict = Verdict.REGRESSED if effect.estimate < 0 else Verdict.IMPROVED
+        if fresh is None:
             return verdict, "", None
-        return verdict, f", the last {_starts(confirmation)} to confirm it", True
+        return verdict, f", the last {_starts(fresh)} to confirm it", True
     margin, margin_text = math.log1p(criteria.margin), _share(criteria.margin)
-    if -margin <= overall.low and overall.high <= margin:
-        return Verdict.EQUIVALENT, f", all within the margin of {margin_text}", None
-    if confirmation is not None and seen and not again and abs(initial.estimate) >= criteria.bar:
-        found = change_text(change.metric, confirmation, policy.confidence)
-        return Verdict.INCONCLUSIVE, f": did not hold again after fresh starts ({found})", False
-    if overall.low <= 0 <= overall.high:
+    if -margin <= effect.low and effect.high <= margin:
+        within = f", all within the margin of {margin_text}"
+        if change.metric == THROUGHPUT and unlike(effect, criteria.margin):
+            return Verdict.INCONCLUSIVE, f"{within}; but not all starts are alike", None
+        return Verdict.EQUIVALENT, within, None
+    if effect.low <= 0 <= effect.high:
         why = f"neither beyond zero nor within the margin of {margin_text}"
-    elif abs(overall.estimate) < margin:
+    elif abs(effect.estimate) < margin:
         why = f"a change, but possibly below the margin of {margin_text}"
-    elif abs(overall.estimate) < criteria.bar:
+    elif abs(effect.estimate) < bar:
         why = f"not above {policy.floor_factor:g} times the A/A noise floor"
-    elif not significant:
-        among = f"among {criteria.comparisons} comparisons"
-        asked = "" if confirmation is None else f", {limit:g} is asked of fresh starts"
-        why = f"not significant {among} (p = {criteria.p_values.overall:.2g} after Hommel{asked})"
     else:
-        why = "only fresh starts show it"
+        among = f"among {criteria.comparisons} comparisons"
+        asked = "" if fresh is None else f", {limit:g} is asked of fresh starts"
+        why = f"not significant {among} (p = {p_value:.2g} after Hommel{asked})"
     return Verdict.INCONCLUSIVE, f": {why}", None
 
 
-def _floor(change: Change, policy: Policy, spreads: Mapping[str, float]) -> float | None:
+def unlike(effect: stats.Effect, margin: float) -> dict[int, float]:
+    """Starts that differ from the others beyond chance and by the margin or more, as `shrinkage.unlike`."""
+    found = shrinkage.unlike(effect)
+    return {place: apart for place, apart in found.items() if abs(apart) >= math.log1p(margin)}
+
+
+def _floor(change: Change, policy: Policy, noise: Mapping[str, Noise]) -> float | None:
     """The A/A noise floor of so many starts, as a logarithm; None if unknown."""
-    spread = spreads.get(change.metric)
-    if spread is None:
+    if change.metric not in noise:
         return None
-    return stats.quantile(policy.confidence) * spread / math.sqrt(len(change.overall.per_start))
+    return stats.quantile(policy.confidence) * noise[change.metric].of(len(change.effect.per_start))
 
 
 def _detectable(change: Change, policy: Policy, bar: float, comparisons: int) -> float | None:
@@ -162,11 +157,9 @@ def _detectable(change: Change, policy: Policy, bar: float, comparisons: int) ->
 
     Such a run has as many starts and comparisons, the same spread, and the policy's confirmation.
     """
-    if len(change.initial.per_start) < 2:
+    if len(change.effect.per_start) < 2:
         return None
-    starts, df = len(change.initial.per_start), change.initial.df
-    spread = change.initial.error * math.sqrt(starts)  # after variance shrinkage
-    found = power.detectable(spread, starts, bar, policy, comparisons, df=df)
+    found = power.detectable(change.effect.noise, bar, policy, comparisons)
     change_ = min(found, DETECTABLE_MAX)
     return -math.expm1(-change_) if change.metric == THROUGHPUT else math.expm1(change_)
 
@@ -174,7 +167,7 @@ def _detectable(change: Change, policy: Policy, bar: float, comparisons: int) ->
 def leaning(pair: Pair, decision: Decision, policy: Policy) -> Literal["slower", "faster"] | None:
     """The side on which the whole interval of an inconclusive throughput lies, beyond the margin.
 
-    None also for a change below the noise floor's bar, or one that fresh starts did not show again.
+    None also for a change below the noise floor's bar, or without a steady start to confirm it.
     """
     metric = next((each for each in decision.metrics if each.metric == THROUGHPUT), None)
     if decision.verdict is not Verdict.INCONCLUSIVE or metric is None or metric.confirmed is False:
@@ -202,7 +195,7 @@ def change_text(metric: str, effect: stats.Effect, confidence: float) -> str:
     else:
         bounds = f"{_change(found.low, less, more)} to {_change(found.high, less, more)}"
     change = _change(found.estimate, less, more)
-    return f"{title}{change}, {_share(confidence)} interval {bounds}, in {_starts(effect)}"
+    return f"{title}{change}, {_share(confidence)} interval {bounds}, in {_starts(len(effect.per_start))}"
 
 
 def ratio(metric: str, effect: stats.Effect) -> Interval:
@@ -210,8 +203,7 @@ def ratio(metric: str, effect: stats.Effect) -> Interval:
     return (effect if metric == THROUGHPUT else stats.mirrored(effect)).ratio
 
 
-def _starts(effect: stats.Effect) -> str:
-    count = len(effect.per_start)
+def _starts(count: int) -> str:
     return f"{count} starts" if count > 1 else "1 start"
 
 

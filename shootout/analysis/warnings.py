@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from shootout.analysis import stats
 from shootout.analysis.figures import completed
 from shootout.analysis.pairs import Pair, Starts, both_steady, start_log_tps, unsteady
-from shootout.analysis.verdicts import Decision, change_text
+from shootout.analysis.verdicts import Decision, change_text, unlike
 from shootout.model.plan import THROUGHPUT, Cell
 from shootout.model.run import REOPENED, RunDocument, RunHeader, Warning
 from shootout.model.verdict import CellFigures, Latency, MetricVerdict, Verdict
@@ -31,10 +31,10 @@ def of_cell(
     if pair.throughput is not None and len(pair.throughput.per_start) == 1:
         text = "One start only: the interval does not include the effect of a restart"
         yield Warning(code="few-starts", text=text)
-    # After variance shrinkage the interval also rests on the other heads' spreads.
-    if pair.throughput is not None and len(pair.throughput.per_start) == 2 and pair.throughput.df == 1:
+    if pair.throughput is not None and len(pair.throughput.per_start) == 2 and pair.throughput.noise.df == 1:
         yield Warning(code="few-starts", text="Two starts only: the interval rests on one difference")
     yield from _wide(document.header, pair, decision)
+    yield from _unlike(pair, decision)
     yield from _uneven(pair, decision)
     if figures is not None:
         yield from _load_warnings(document.header, pair.cell, pair.starts, figures)
@@ -66,8 +66,8 @@ def _wide(header: RunHeader, pair: Pair, decision: Decision) -> Iterator[Warning
     if effect is None or len(effect.per_start) < 2 or THROUGHPUT not in inconclusive:
         return
     starts = len(effect.per_start)
-    spread = effect.error * math.sqrt(starts)
     half_width = (effect.high - effect.low) / 2
+    spread = half_width / stats.half_width(1.0, starts, confidence)  # that Student's would need for it
     if half_width > sampling.half_width:
         needed = stats.starts_for(sampling.half_width, spread, confidence)
         text = (
@@ -80,6 +80,21 @@ def _wide(header: RunHeader, pair: Pair, decision: Decision) -> Iterator[Warning
                 f", and the {sampling.starts_max} that the profile allows would give ± {plain_percent(reach)}"
             )
         yield Warning(code="wide", text=text)
+
+
+def _unlike(pair: Pair, decision: Decision) -> Iterator[Warning]:
+    """Starts that are slow or fast as a whole, as after another placement of memory."""
+    margin = next((each.margin for each in decision.metrics if each.metric == THROUGHPUT), None)
+    if margin is None or pair.throughput is None:
+        return
+    starts = [*both_steady(pair.base_starts, pair.starts)[0]]
+    apart = [
+        f"start {starts[place]} was {plain_percent(abs(math.expm1(by)))} {'slower' if by < 0 else 'faster'}"
+        for place, by in sorted(unlike(pair.throughput, margin).items())
+    ]
+    if apart:
+        text = f"Beyond chance, {' and '.join(apart)} than the others: the server may have two states"
+        yield Warning(code="unlike", text=text)
 
 
 def _uneven(pair: Pair, decision: Decision) -> Iterator[Warning]:

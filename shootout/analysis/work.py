@@ -14,7 +14,7 @@ from operator import mul
 from statistics import fmean, median
 
 from shootout.analysis import stats
-from shootout.analysis.stats import Effect
+from shootout.analysis.stats import Effect, Noise
 from shootout.model.verdict import Interval, Verdict
 from shootout.model.work import (
     WorkChange,
@@ -194,7 +194,7 @@ def effect_of(pairs: Sequence[Sequence[float]], confidence: float) -> Effect:
     if own.spread >= within:
         return own
     error, df = within / math.sqrt(len(pairs)), len(pairs) * (count - 1)
-    return stats.with_error(own, error, df, confidence)._replace(spread=within)
+    return stats.with_noise(own, Noise((error,), df), confidence)._replace(spread=within)
 
 
 def _logs(base: Repetitions, head: Repetitions) -> list[float]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from shootout.model.plan import Cell, Load, Metric
 from shootout.model.run import WorkloadRecord
-from shootout.model.value import LOG_MAX, Quantity, Share, Threads, Value
+from shootout.model.value import LOG_MAX, Count, Quantity, Share, Threads, Value
 from shootout.model.verdict import Acknowledgement, Interval, Verdict
 
 LogRatio = Annotated[float, Meta(ge=-LOG_MAX, le=LOG_MAX)]
@@ -24,25 +24,36 @@ class BaselineServer(Value):
     settings: dict[str, str]  # effective values
 
 
-class BaselineCell(Value):
-    """A cell's throughput relative to the anchor's: comparable even if the machine's speed changes."""
+class BaselineRun(Value):
+    """A cell's throughput over the anchor's in one run: comparable even if the machine's speed changes."""
 
-    dataset: str  # Dataset.key
-    server: str
-    threads: Threads
+    run: str
     log_ratio: LogRatio  # mean over starts of ln(server / anchor)
     error: Spread  # standard error of that mean
     starts: Starts
     floor: Spread | None  # A/A noise floor at the time
     tps: Quantity  # this and the next: for human readers only
     anchor_tps: Quantity
-    run: str
+
+
+class BaselineCell(Value):
+    """A cell in the runs that were accepted."""
+
+    dataset: str  # Dataset.key
+    server: str
+    threads: Threads
+    runs: Annotated[tuple[BaselineRun, ...], Meta(min_length=1)]  # the newest last
+
+    @property
+    def log_ratio(self) -> float:
+        """The mean over the runs."""
+        return sum(each.log_ratio for each in self.runs) / len(self.runs)
 
 
 class Baseline(Value):
     """The stored ratios of one workload on one runner: a file in fixtures/baselines/."""
 
-    format: Literal[1]
+    format: Literal[2]
     runner: str  # fingerprint
     anchor: str
     workload: WorkloadRecord
@@ -130,5 +141,12 @@ class LedgerEntry(Value):
     verdict: Verdict
     starts: Starts
     spreads: dict[Metric, Spread]  # standard deviations of the starts' log-ratios
+    estimates: dict[Metric, LogRatio] = field(
+        default_factory=dict
+    )  # log-ratios; error: spread / sqrt(starts)
     margin: Share | None = None  # the throughput margin applied; None: throughput was not judged
+    rule: Count = 0  # of the verdict (thresholds.RULE); this and the next three: 0: not recorded
+    comparisons: Count = 0  # that the verdict was corrected for
+    confidence: Annotated[float, Meta(ge=0, lt=1)] = 0.0
+    confirm_starts: Count = 0  # that the policy wanted
     runner: str = ""  # fingerprint; stored once per file, filled in on reading

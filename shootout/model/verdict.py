@@ -177,11 +177,15 @@ class CurveComparison(Value):
 
 
 class FalseAlarms(Value):
-    """How often A/A cells were judged regressed or improved."""
+    """How often A/A cells were judged regressed or improved, and so in how many gates any cell would be."""
 
     alarms: int
     cells: int
-    share: Interval  # Wilson interval
+    comparisons: int  # of a gate
+    share: Interval  # of gates
+
+
+NO_ALARMS = FalseAlarms(alarms=0, cells=0, comparisons=1, share=Interval(estimate=0.0, low=0.0, high=1.0))
 
 
 class Comparison(Value):
@@ -194,7 +198,8 @@ class Comparison(Value):
     curves: tuple[CurveComparison, ...] = ()
     laws: tuple[ScalingLaw, ...] = ()  # of curves with enough cells for a fit
     aa_controls: tuple[CellComparison, ...] = ()  # A/A cells, measured and judged like the others
-    false_alarms: FalseAlarms | None = None  # of this runner, this run included; None: no A/A cell yet
+    false_alarms: FalseAlarms = NO_ALARMS  # of this runner, this run included
+    rule: int = 0  # the number of the rule that judged it; 0: none did
 
 
 class Outcome(StrEnum):

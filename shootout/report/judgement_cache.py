@@ -83,7 +83,7 @@ class Summary(Value):
             curves=(),
             laws=(),
         )
-        entries = ledger.of(header, comparison.cells, comparison.aa_controls)
+        entries = ledger.of(header, comparison.policy, comparison.cells, comparison.aa_controls)
         return cls(comparison=slim, aa_entries=entries)
 
 

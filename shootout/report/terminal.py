@@ -331,7 +331,7 @@ def print_doctor(console: Console, report: Report) -> None:
     _print_whole(console, table)
     fingerprint = report.runner.fingerprint
     _say(console, f"\nrunner {fingerprint}; doctor changes nothing: run the commands yourself\n")
-    if not report.noise or report.false_alarms is None:
+    if not report.noise:
         remedy = "run shootout doctor --calibrate or any larger run"
         _say(console, f"no A/A cells measured on this runner yet: {remedy}")
         return
@@ -345,7 +345,8 @@ def print_doctor(console: Console, report: Report) -> None:
     _print_whole(console, noise)
     known = report.false_alarms
     share = f"{numbers.percents(known.share.low)} to {numbers.percents(known.share.high)}"
-    _say(console, f"\nfalse alarms: {known.alarms} in {known.cells} A/A cells (rate: {share})")
+    of_gates = f"{share} of gates of {wording.counted(known.comparisons, 'comparison')}"
+    _say(console, f"\nfalse alarms: {known.alarms} in {known.cells} A/A cells ({of_gates})")
     if wanting := report.aa_cells_wanting:
         _say(
             console,

@@ -370,15 +370,18 @@ def standing(comparison: Comparison) -> str:
     if state == "proven" or not heads(comparison):
         return ""
     known, policy = comparison.false_alarms, comparison.policy
-    if state == "refuted" and known is not None:
-        alarms = f"{known.alarms} of {counted(known.cells, 'A/A cell')}"
-        most = share(policy.false_alarms_max)
-        return f"No regression fails the gate: {alarms} on this runner gave a false alarm; {most} are allowed"
-    more = counted(ledger.cells_needed(known, policy), "more A/A cell" if known else "A/A cell")
-    rule = (
-        f"until {more} without a false alarm are known, only a confirmed regression whose whole interval "
-        "lies beyond the margin does; shootout doctor --calibrate measures A/A cells"
-    )
+    if state == "refuted":
+        alarms = f"{counted(known.alarms, 'false alarm')} in {counted(known.cells, 'A/A cell')}"
+        rule = (
+            f"after {alarms}, more than {share(policy.false_alarms_max)} of gates alarm by chance, so only a "
+            "confirmed regression whose whole interval lies beyond three margins does"
+        )
+    else:
+        more = counted(ledger.cells_needed(known, policy), "more A/A cell" if known.cells else "A/A cell")
+        rule = (
+            f"until {more} without a false alarm are known, only a confirmed regression whose whole interval "
+            "lies beyond the margin does; shootout doctor --calibrate measures A/A cells"
+        )
     regressed = [c for c in comparison.cells if c.verdict is Verdict.REGRESSED and c.acknowledged is None]
     if not regressed:
         return f"No regression fails the gate: {rule}"

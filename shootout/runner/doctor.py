@@ -31,6 +31,7 @@ class CellNoise(Value):
     threads: int
     runs: int
     spread: float  # of one start's throughput ratio: standard deviation of its logarithm
+    lasting: float  # of what all starts of a run share: likewise
     power: dict[str, float]  # share of runs of `STARTS` starts that flag a loss, by the loss as a fraction
 
 
@@ -40,7 +41,7 @@ class Report(Value):
     runner: Runner
     findings: tuple[Finding, ...]
     noise: tuple[CellNoise, ...]
-    false_alarms: FalseAlarms | None
+    false_alarms: FalseAlarms  # in gates of as many comparisons as the newest run's
     aa_cells_wanting: int  # without a false alarm, until the rate is known to satisfy the policy
 
 
@@ -51,7 +52,8 @@ def examine(data: Path, results: Path, policy: Policy) -> Report:
     """
     runner = machine.inspect(data)
     entries = ledger.read(results / ledger.FOLDER, runner.fingerprint)
-    false_alarms = ledger.false_alarms(entries, policy)
+    comparisons = max([1, *(entry.comparisons for entry in entries[-1:])])
+    false_alarms = ledger.false_alarms(entries, policy, comparisons)
     return Report(
         runner=runner,
         findings=tuple(_findings(data)),
@@ -66,8 +68,8 @@ def noise(entries: Sequence[LedgerEntry], policy: Policy) -> tuple[CellNoise, ..
     found = []
     for (workload, dataset, threads), of_kind in sorted(ledger.by_kind(entries).items()):
         cell = Cell(workload=workload, dataset=dataset, server="", threads=threads)
-        spread = ledger.spreads(of_kind, cell).get(THROUGHPUT)
-        if spread is not None:
+        known = ledger.noise(of_kind, cell).get(THROUGHPUT)
+        if known is not None:
             margin = policy.margin_of(THROUGHPUT, workload)
             found.append(
                 CellNoise(
@@ -75,22 +77,25 @@ def noise(entries: Sequence[LedgerEntry], policy: Policy) -> tuple[CellNoise, ..
                     dataset=dataset,
                     threads=threads,
                     runs=len({entry.run for entry in of_kind}),
-                    spread=spread,
-                    power={f"{loss:g}": power(loss, spread, margin, policy) for loss in CHANGES},
+                    spread=known.spread,
+                    lasting=known.lasting,
+                    power={f"{loss:g}": power(loss, known, margin, policy) for loss in CHANGES},
                 )
             )
     return tuple(found)
 
 
-def power(loss: float, spread: float, margin: float, policy: Policy, starts: int = STARTS) -> float:
-    """The share of runs that flag a loss of throughput when starts differ by `spread`.
+def power(loss: float, known: ledger.Noise, margin: float, policy: Policy, starts: int = STARTS) -> float:
+    """The share of runs that flag a loss of throughput beside A/A cells with such noise.
 
     From `power.flagged`, confirmation included, for a run of a single cell: no correction for more cells is
     included.
     """
-    floor = policy.floor_factor * stats.quantile(policy.confidence) * spread / math.sqrt(starts)
+    floor = policy.floor_factor * stats.quantile(policy.confidence) * known.of(starts)
     bar = max(math.log1p(margin), floor)
-    return flagged(-math.log1p(-loss), spread, starts, bar, policy, comparisons=1)
+    made = starts + policy.confirm_starts
+    noise = stats.Noise((known.of(made),), made - 1)
+    return flagged(-math.log1p(-loss), noise, bar, policy, comparisons=1)
 
 
 def _findings(data: Path) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from shootout._engine import Histogram
 from shootout.analysis import compare
+from shootout.analysis.thresholds import RULE
 from shootout.document import journal
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Block, Policy, Profile
@@ -190,4 +191,8 @@ def an_entry(spread: float, starts: int = 5, verdict: Verdict = Verdict.EQUIVALE
         verdict=verdict,
         starts=starts,
         spreads={"throughput": spread},
+        rule=RULE,
+        comparisons=1,
+        confidence=0.95,
+        confirm_starts=2,
     )

@@ -31,8 +31,12 @@ def a_run(
     return structs.replace(document, header=header)
 
 
-def accepted(folder: Path, document: RunDocument) -> Path:
-    (path,) = baseline.accept(folder, baseline.of(compare.compare(document)))
+def accepted(folder: Path, document: RunDocument, runs: int = 3) -> Path:
+    """So many runs with the same result; the last has the document's name."""
+    for number in range(runs - 1, -1, -1):
+        name = document.header.run if number == 0 else f"{document.header.run} less {number}"
+        named = structs.replace(document, header=structs.replace(document.header, run=name))
+        (path,) = baseline.accept(folder, baseline.of(compare.compare(named)))
     return path
 
 
@@ -56,10 +60,41 @@ def test_a_run_is_held_against_the_one_that_was_accepted(tmp_path: Path) -> None
     assert cell.ratio is not None
     assert cell.ratio.estimate == pytest.approx(math.exp(-0.1), abs=0.002)
     assert cell.reason.startswith("9.5 % slower")
-    assert ": it was 1.221 times a (" in cell.reason
+    assert ": it was 1.221 times a, the mean of 3 runs; the newest (" in cell.reason
     assert " in run r1, and is 1.105 times a (" in cell.reason
     assert gate.exit_code(worse) == 1
     assert gate.exit_code(against_baseline(tmp_path, a_run(20, "r2"))) == 0
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+def test_fewer_than_three_runs_advise_and_fail_nothing(tmp_path: Path, runs: int) -> None:
+    accepted(tmp_path, a_run(20), runs)
+    for now, leaning in ((10, "slower"), (30, "faster")):
+        found = against_baseline(tmp_path, a_run(now, "r2"))
+        cell = found.cells[1]
+        assert (cell.verdict, cell.leaning, gate.exit_code(found)) == (Verdict.INCONCLUSIVE, leaning, 0)
+        assert f"a baseline of {runs} run" in cell.reason
+    assert head(tmp_path, a_run(20, "r2")).verdict is Verdict.EQUIVALENT
+
+
+def test_days_that_differ_make_the_interval_wider(tmp_path: Path) -> None:
+    """By hand: ratios of 14, 20 and 26 %, so a spread of 6; a further run differs by t(2) * 6 * sqrt(4/3)."""
+    for number, change in enumerate((14, 20, 26)):
+        accepted(tmp_path, a_run(change, f"r{number}"), 1)
+    cell = head(tmp_path, a_run(5, "r9"))
+    assert cell.verdict is Verdict.INCONCLUSIVE
+    assert cell.ratio is not None
+    half = math.log(cell.ratio.high / cell.ratio.low) / 2
+    assert math.log(cell.ratio.estimate) == pytest.approx(-0.15, abs=1e-4)
+    assert half == pytest.approx(4.3027 * 0.06 * math.sqrt(4 / 3), rel=1e-3)
+
+
+def test_the_newest_eight_runs_are_kept(tmp_path: Path) -> None:
+    path = accepted(tmp_path, a_run(20), 10)
+    accepted(tmp_path, a_run(20), 1)  # again: it counts once
+    stored = baseline.read(path)
+    assert stored is not None
+    assert [each.run for each in stored.cells[0].runs] == [*(f"r1 less {n}" for n in range(7, 0, -1)), "r1"]
 
 
 def test_a_machine_that_got_slower_for_everyone_is_no_regression(tmp_path: Path) -> None:
@@ -193,7 +228,8 @@ def test_noise_of_both_runs_is_the_floor(tmp_path: Path) -> None:
     for spread, verdict in ((0.001, Verdict.REGRESSED), (0.03, Verdict.INCONCLUSIVE)):
         known = [an_entry(run="r0", spread=spread)]
         folder = tmp_path / str(spread)
-        baseline.accept(folder, baseline.of(compare.compare(a_run(20), ledger_entries=known)))
+        for run in ("r1", "r1 b", "r1 c"):
+            baseline.accept(folder, baseline.of(compare.compare(a_run(20, run), ledger_entries=known)))
         now = a_run(16, "r2")
         found = baseline.compare(
             compare.compare(now, ledger_entries=known), baseline.find(folder, now.header)
@@ -223,6 +259,7 @@ def test_what_is_said_beside_the_anchor_is_not_said_of_a_baseline(tmp_path: Path
     assert [warning.code for warning in cell.warnings] == ["noise-floor-unknown", "not-confirmed"]
     assert gate.exit_code(judged(now, known)) == 0
     assert judged(now, structs.replace(known, at_most=0.05)).cells[1].acknowledged is None
+    (tmp_path / "f" / "reads.json").unlink()
     accepted(tmp_path, a_run(-10))
     same = judged(now).cells[1]
     assert (same.verdict, same.acknowledged, same.warnings) == (Verdict.EQUIVALENT, None, ())
@@ -236,13 +273,13 @@ def test_what_is_not_measured_anew_stays(tmp_path: Path) -> None:
     accepted(tmp_path, a_run(10, "r2"))
     stored = baseline.read(path)
     assert stored is not None
-    assert [(cell.threads, cell.run) for cell in stored.cells] == [(4, "r2"), (8, "r1")]
+    assert [(cell.threads, cell.runs[-1].run) for cell in stored.cells] == [(4, "r2"), (8, "r1")]
     lines = path.read_text().splitlines()
     assert sum('"threads":' in line for line in lines) == 2  # a line for each cell
     accepted(tmp_path, a_run(10, "r3", flush="1"))  # other settings: nothing of before holds
     stored = baseline.read(path)
     assert stored is not None
-    assert [(cell.threads, cell.run) for cell in stored.cells] == [(4, "r3")]
+    assert [(cell.threads, cell.runs[-1].run) for cell in stored.cells] == [(4, "r3")]
 
 
 def test_what_was_not_steady_cannot_become_a_baseline() -> None:

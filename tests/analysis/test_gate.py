@@ -57,12 +57,15 @@ def test_on_a_new_runner_a_regression_beyond_doubt_counts(starts: list[StartReco
     assert (gate.standing(found), gate.exit_code(found)) == ("provisional", code)
 
 
-def test_no_regression_counts_on_a_runner_that_raises_false_alarms() -> None:
+def test_on_a_runner_that_raises_false_alarms_only_three_margins_count() -> None:
     history = [an_entry(0.001, verdict=Verdict.REGRESSED)] * 5
-    document = a_document([*starts_of(-10), *confirming(starts_of(-10))])
-    found = compare.compare(document, GATE, ledger_entries=history)
-    assert found.cells[1].verdict is Verdict.REGRESSED
-    assert (gate.standing(found), gate.exit_code(found)) == ("refuted", 0)
+    for change, code in ((-10, 1), (-6.2, 0)):
+        document = a_document([*starts_of(change), *confirming(starts_of(change))])
+        found = compare.compare(document, GATE, ledger_entries=history)
+        assert found.cells[1].verdict is Verdict.REGRESSED
+        assert (gate.standing(found), gate.exit_code(found)) == ("refuted", code)
+    unconfirmed = compare.compare(a_document(starts_of(-10)), GATE, ledger_entries=history)
+    assert (gate.standing(unconfirmed), gate.exit_code(unconfirmed)) == ("refuted", 0)
 
 
 def test_a_failed_cell_fails_a_gate_on_a_new_runner() -> None:

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from shootout.analysis import ledger
+from shootout.analysis.thresholds import RULE
 from shootout.errors import InputError
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Cell, Policy
-from shootout.model.verdict import Verdict
+from shootout.model.verdict import NO_ALARMS, Verdict
 
 CELL = Cell(workload="reads", dataset="d", server="a", threads=4)
 
@@ -26,6 +27,10 @@ def an_entry(run: str = "r1", spread: float = 0.01, starts: int = 5, **fields: o
         "verdict": Verdict.EQUIVALENT,
         "starts": starts,
         "spreads": {"throughput": spread},
+        "rule": RULE,
+        "comparisons": 1,
+        "confidence": 0.95,
+        "confirm_starts": 2,
     }
     return LedgerEntry(**(values | fields))  # type: ignore[arg-type]
 
@@ -70,7 +75,7 @@ def test_the_spread_of_many_runs_is_that_of_all_their_starts() -> None:
     for number in range(400):
         starts = rng.normal(rng.normal(0, 0.1), 0.02, rng.integers(3, 9))
         entries.append(an_entry(f"r{number}", float(starts.std(ddof=1)), len(starts)))
-    assert ledger.spreads(entries, CELL)["throughput"] == pytest.approx(0.02, rel=0.05)
+    assert ledger.noise(entries, CELL)["throughput"].spread == pytest.approx(0.02, rel=0.05)
 
 
 def test_spreads_are_those_of_the_same_cell_and_metric() -> None:
@@ -81,40 +86,46 @@ def test_spreads_are_those_of_the_same_cell_and_metric() -> None:
         an_entry(spread=0.5, dataset="large"),
         an_entry(spreads={"latency_p99": 0.3}),
     ]
-    assert ledger.spreads(entries, CELL) == pytest.approx({"throughput": 0.01, "latency_p99": 0.3})
-    assert ledger.spreads([], CELL) == {}
+    found = ledger.noise(entries, CELL)
+    assert {name: each.spread for name, each in found.items()} == pytest.approx(
+        {"throughput": 0.01, "latency_p99": 0.3}
+    )
+    assert ledger.noise([], CELL) == {}
 
 
-@given(st.integers(0, 300), st.integers(0, 300), st.floats(0.01, 0.5))
-def test_so_many_cells_without_a_false_alarm_are_enough(alarms: int, others: int, most: float) -> None:
+@given(st.integers(0, 300), st.integers(0, 300), st.floats(0.01, 0.5), st.integers(1, 20))
+def test_so_many_cells_without_a_false_alarm_are_enough(
+    alarms: int, others: int, most: float, comparisons: int
+) -> None:
     policy = Policy(false_alarms_max=most)
-    known = [an_entry(verdict=Verdict.REGRESSED)] * alarms + [an_entry()] * others
-    more = ledger.cells_needed(ledger.false_alarms(known, policy), policy)
+    entry = an_entry(comparisons=comparisons)
+    known = [structs.replace(entry, verdict=Verdict.REGRESSED)] * alarms + [entry] * others
+    more = ledger.cells_needed(ledger.false_alarms(known, policy, comparisons), policy)
 
     def bound(more: int) -> float:
-        found = ledger.false_alarms([*known, *[an_entry()] * more], policy)
-        return 1.0 if found is None else found.share.high
+        return ledger.false_alarms([*known, *[entry] * more], policy, comparisons).share.high
 
     assert bound(more) <= most * (1 + 1e-9)
     assert more == 0 or bound(more - 1) > most * (1 - 1e-9)
 
 
 def test_without_an_a_a_cell_all_are_wanting() -> None:
-    assert ledger.cells_needed(None, Policy(false_alarms_max=0.05)) == 73
-    assert ledger.cells_needed(None, Policy()) == 0
+    assert ledger.cells_needed(NO_ALARMS, Policy(false_alarms_max=0.05)) == 73
+    assert (
+        ledger.cells_needed(structs.replace(NO_ALARMS, comparisons=7), Policy(false_alarms_max=0.05)) == 523
+    )
+    assert ledger.cells_needed(NO_ALARMS, Policy()) == 0
 
 
 def test_false_alarms_are_counted_with_wilsons_interval() -> None:
     verdicts = [Verdict.EQUIVALENT] * 26 + [Verdict.INCONCLUSIVE, Verdict.REGRESSED, Verdict.IMPROVED]
-    found = ledger.false_alarms([an_entry(verdict=verdict) for verdict in verdicts], Policy())
-    assert found is not None
+    found = ledger.false_alarms([an_entry(verdict=verdict) for verdict in verdicts], Policy(), 1)
     assert (found.alarms, found.cells) == (2, 29)
     assert found.share.estimate == pytest.approx(2 / 29)
     assert 0 < found.share.low < 2 / 29 < found.share.high < 0.25
-    one = ledger.false_alarms([an_entry(verdict=Verdict.REGRESSED)], Policy())
-    assert one is not None
+    one = ledger.false_alarms([an_entry(verdict=Verdict.REGRESSED)], Policy(), 1)
     assert math.isclose(one.share.high, 1.0)
-    assert ledger.false_alarms([], Policy()) is None
+    assert ledger.false_alarms([], Policy(), 1) == NO_ALARMS
 
 
 def test_cells_that_were_judged_more_leniently_show_nothing() -> None:
@@ -124,10 +135,37 @@ def test_cells_that_were_judged_more_leniently_show_nothing() -> None:
         (Policy(margin=0.005), 1),
         (Policy(workloads={"reads": {"throughput": 0.2}}), 5),
     ):
-        found = ledger.false_alarms(entries, policy)
-        assert found is not None
-        assert found.cells == cells
-    assert ledger.false_alarms(entries[1:], Policy(margin=0.005)) is None
+        assert ledger.false_alarms(entries, policy, 1).cells == cells
+
+
+@pytest.mark.parametrize(
+    "otherwise", [{"rule": 0}, {"comparisons": 3}, {"confidence": 0.99}, {"confirm_starts": 0}], ids=str
+)
+def test_cells_that_were_judged_otherwise_do_not_count(otherwise: dict[str, object]) -> None:
+    entries = [an_entry(), structs.replace(an_entry(verdict=Verdict.REGRESSED), **otherwise)]
+    found = ledger.false_alarms(entries, Policy(), 1)
+    assert (found.alarms, found.cells) == (0, 1)
+
+
+def test_a_gate_alarms_if_any_of_its_cells_does() -> None:
+    entries = [an_entry(comparisons=7)] * 99 + [an_entry(comparisons=7, verdict=Verdict.IMPROVED)]
+    found = ledger.false_alarms(entries, Policy(), 7)
+    assert found.share.estimate == pytest.approx(1 - 0.99**7)
+
+
+def test_what_lasts_through_a_run_is_part_of_its_noise() -> None:
+    """Starts agree to 1 %, and runs differ by 3 %: no more of them makes an estimate better than that."""
+    rng = np.random.default_rng(2)
+    entries = [
+        an_entry(f"r{n}", estimates={"throughput": float(rng.normal(0, math.hypot(0.03, 0.01 / 5**0.5)))})
+        for n in range(400)
+    ]
+    found = ledger.noise(entries, CELL)["throughput"]
+    assert found.lasting == pytest.approx(0.03, rel=0.1)
+    assert found.of(4) == pytest.approx(math.hypot(found.lasting, 0.005))
+    assert ledger.noise(entries[:2], CELL)["throughput"].lasting == 0  # too few to tell
+    alike = [structs.replace(each, estimates={"throughput": 0.001}) for each in entries]
+    assert ledger.noise(alike, CELL)["throughput"].lasting == 0
 
 
 @pytest.mark.parametrize("fingerprint", ["../../x", "/etc/x", "a\0b", "..", "x" * 300])

@@ -130,7 +130,9 @@ def test_starts_in_which_only_one_was_measured_do_not_count() -> None:
 
 def test_half_a_width_is_that_of_the_log_ratio() -> None:
     starts = starts_of(-10)
-    assert pairs.half_width(starts, Policy()) == pytest.approx(0.01 * 2.7764 * 0.5 / math.sqrt(5), rel=1e-4)
+    assert pairs.half_width(starts, Policy()) == pytest.approx(
+        0.01 * 2.7764 * 0.47434 / math.sqrt(5), rel=1e-4
+    )
     assert pairs.half_width(starts, Policy(confidence=0.5)) < pairs.half_width(starts, Policy())
 
 

@@ -61,7 +61,7 @@ def test_latencies_are_known_no_better_than_their_buckets() -> None:
     """Equal starts leave no doubt but that: 64 ns of 20 microseconds are 0.3 %, on either side."""
     base, head = [a_histogram([20e-6] * 50)] * 3, [a_histogram([20.05e-6] * 50)] * 3
     (found,) = percentiles.compare(base, head, [50.0], 0.95)
-    assert found.log_ratio.error == pytest.approx(math.hypot(0.0032, 0.0032) / math.sqrt(12), rel=0.02)
+    assert found.log_ratio.noise.error == pytest.approx(math.hypot(0.0032, 0.0032) / math.sqrt(12), rel=0.02)
     assert found.log_ratio.low < 0 < found.log_ratio.high
     assert found.difference_s.low < 0 < found.difference_s.high
 

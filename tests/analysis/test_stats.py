@@ -153,7 +153,7 @@ def test_the_noise_of_rounds_is_that_of_their_trimmed_means() -> None:
     one = stats.rounds_effect(rounds, 0.2, 0.95)
     four = stats.ratio_of_starts([rounds] * 4, 0.2, 0.95).rounds
     assert four is not None
-    assert four == pytest.approx((one.error / 2, 4 * one.df))
+    assert (four.error, four.df) == pytest.approx((one.noise.error / 2, 4 * one.noise.df))
     assert four.p_value(four.reach(0.95)) == pytest.approx(0.05)
     assert stats.ratio_of_starts([rounds, (0.1,)], 0.2, 0.95).rounds is None
     still = stats.ratio_of_starts([(0.5, 0.5)] * 3, 0.1, 0.95).rounds
@@ -161,15 +161,38 @@ def test_the_noise_of_rounds_is_that_of_their_trimmed_means() -> None:
     assert (still.p_value(0.5), still.p_value(0.0)) == (0.0, 1.0)
 
 
-def test_starts_contribute_to_the_trimmed_mean_of_all_rounds() -> None:
-    """A fifth of fifteen at each end: all but two of the noisy start's rounds, among them its largest."""
-    starts = [(0.1, 0.2, 0.3, 0.2, 0.1), (0.2, 0.3, 0.2, 0.1, 0.2), (-3.0, 0.2, 2.0, -4.0, 0.3)]
+def test_a_noisy_start_loses_more_rounds_and_counts_less() -> None:
+    """By hand. A fifth of fifteen at each end: distances from -0.2 / 3 to 0.4 / 3 remain."""
+    starts = [(0.1, 0.2, 0.3, 0.2, 0.1), (0.2, 0.3, 0.2, 0.15, 0.2), (-3.0, 0.2, 2.0, -4.0, 0.25)]
+    # The starts' own trimmed means: 0.5 / 3, 0.2, and -2.55 / 3, from which every round is farther.
     found = stats.contributions(starts, 0.2)
-    pooled = [each for rounds in starts for each in rounds]
-    assert np.mean(found) == pytest.approx(stats.trimmed_mean(pooled, 0.2))
-    assert np.mean(found) == pytest.approx(1.7 / 9)  # by hand: 0.1 · 2, 0.2 · 6, 0.3
-    # Winsorized: 0.1 at the least and 0.3 at the most; their mean is 2.9 / 15, and 9 of 15 rounds are left.
-    assert found[2] == pytest.approx(1.7 / 9 + (1.0 / 5 - 2.9 / 15) * 15 / 9)
+    estimate = (sum(starts[0]) + sum(starts[1])) / 10
+    assert np.mean(found) == pytest.approx(estimate)
+    low, high = -0.2 / 3, 0.4 / 3
+    shifts = [1.5 * (0.5 / 3 - estimate), 1.5 * (0.2 - estimate), 0.0]
+    means = [low + low + high + 0.1 / 3 * 2, 0.1 - 0.05, low + high + high + low + high]
+    parts = [shift + mean / 5 * 15 / 10 for shift, mean in zip(shifts, means, strict=True)]
+    assert [each - estimate for each in found] == pytest.approx([each - np.mean(parts) for each in parts])
+
+
+def test_contributions_vary_as_much_as_the_estimate_does() -> None:
+    rng = np.random.default_rng(1)
+    runs = [stats.ratio_of_starts(each, 0.2, 0.95) for each in rng.normal(0, 1, (600, 6, 20)).tolist()]
+    of_estimates = np.var([each.estimate for each in runs])
+    assert np.mean([each.noise.error**2 for each in runs]) == pytest.approx(of_estimates, rel=0.15)
+    of_rounds = [each.rounds.error**2 for each in runs if each.rounds is not None]
+    assert np.mean(of_rounds) == pytest.approx(of_estimates, rel=0.15)
+
+
+def test_a_slow_start_counts_in_full() -> None:
+    """One of six is 20 % slower, and each round as noisy as those of the others."""
+    rounds = np.random.default_rng(1).normal(0, 0.02, (6, 20))
+    alike = stats.ratio_of_starts(rounds.tolist(), 0.2, 0.95)
+    rounds[2] += math.log(0.8)
+    found = stats.ratio_of_starts(rounds.tolist(), 0.2, 0.95)
+    assert found.estimate == pytest.approx(alike.estimate + math.log(0.8) / 6, abs=0.005)
+    assert found.per_start[2] - found.per_start[0] == pytest.approx(math.log(0.8), abs=0.05)
+    assert found.low < -0.1 < 0 < found.high
 
 
 def test_a_step_is_a_drift() -> None:
@@ -373,8 +396,8 @@ def test_the_interval_from_resampled_starts_is_students_for_a_mean() -> None:
     found = stats.resampled(1.58, drawn.tolist(), SLEEP, 0.0, 0.95)
     assert found[:3] == pytest.approx((1.58, 0.7001142, 2.4598858), abs=0.03)
     assert found.per_start == SLEEP
-    coarse = stats.resampled(1.58, drawn.tolist(), SLEEP, 3 * found.error, 0.95)
-    assert coarse.error == pytest.approx(math.sqrt(10) * found.error)
+    coarse = stats.resampled(1.58, drawn.tolist(), SLEEP, 3 * found.noise.error, 0.95)
+    assert coarse.noise.error == pytest.approx(math.sqrt(10) * found.noise.error)
 
 
 def test_level_and_tilt_cover_the_truth_though_cells_resemble_each_other() -> None:

@@ -284,7 +284,7 @@ def test_each_runner_learns_from_its_own_blocks(whole: RunDocument, tmp_path: Pa
     comparison = compare.compare(whole)
     assert {series.runner: {series.workload for series in found} for found in [history.series([comparison])]
             for series in found}.keys() == {"runner0", "runner1"}  # fmt: skip
-    ledger.record(tmp_path, ledger.of(whole.header, (), comparison.aa_controls))
+    ledger.record(tmp_path, ledger.of(whole.header, comparison.policy, (), comparison.aa_controls))
     (entry,) = ledger.read(tmp_path, "runner0")
     assert (entry.run, entry.threads) == ("20261120T024100Z-000000", 1)
     assert ledger.read(tmp_path, "runner1") == ()
@@ -298,7 +298,7 @@ def test_a_noise_floor_is_that_of_the_runner(whole: RunDocument) -> None:
     block = BLOCKS[1]  # of runner0
     noisy = [
         structs.replace(
-            ledger.of(whole.header, (), compare.compare(whole).aa_controls)[0],
+            ledger.of(whole.header, whole.header.profile.policy, (), compare.compare(whole).aa_controls)[0],
             run="0",
             threads=block.threads,
             spreads={"throughput": 0.5},

@@ -252,7 +252,9 @@ def test_it_is_said_which_regressions_fail_the_gate() -> None:
         "shootout doctor --calibrate measures A/A cells"
     )
     share = Interval(estimate=0.05, low=0.01, high=0.236)
-    few = msgspec.structs.replace(unknown, false_alarms=FalseAlarms(alarms=1, cells=20, share=share))
+    few = msgspec.structs.replace(
+        unknown, false_alarms=FalseAlarms(alarms=1, cells=20, comparisons=1, share=share)
+    )
     assert "until 90 more A/A cells without" in plain(wording.standing(few))
     worst, *others = wording.worst_first(comparison.cells)
     confirmed = builders.decided_by(worst, "latency_p99", 1.3, confirmed=True)
@@ -262,9 +264,12 @@ def test_it_is_said_which_regressions_fail_the_gate() -> None:
     assert wording.gate_exemption(cells[0], doubtless) == ""
     assert wording.gate_exemption(cells[1], doubtless) == wording.standing(doubtless)
     share = Interval(estimate=0.25, low=0.11, high=0.47)
-    many = msgspec.structs.replace(unknown, false_alarms=FalseAlarms(alarms=5, cells=20, share=share))
+    many = msgspec.structs.replace(
+        unknown, false_alarms=FalseAlarms(alarms=5, cells=20, comparisons=1, share=share)
+    )
     assert plain(wording.standing(many)) == (
-        "No regression fails the gate: 5 of 20 A/A cells on this runner gave a false alarm; 5 % are allowed"
+        "None of 6 regressions fail the gate: after 5 false alarms in 20 A/A cells, more than 5 % of gates "
+        "alarm by chance, so only a confirmed regression whose whole interval lies beyond three margins does"
     )
     alone = builders.a_comparison(builders.a_run(builders.a_header([builders.BASE])))
     assert wording.standing(msgspec.structs.replace(alone, policy=gate)) == ""

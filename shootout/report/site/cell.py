@@ -9,12 +9,13 @@ from functools import cached_property
 from itertools import islice, zip_longest
 
 from shootout._engine import Histogram
-from shootout.analysis import metrics, odd
+from shootout.analysis import metrics, odd, stats
 from shootout.analysis.histograms import merged
+from shootout.analysis.metrics import STARTS_MIN
 from shootout.measure.rounds import STEADY_TOLERANCE
 from shootout.model.plan import Cell
 from shootout.model.run import Samples, SettingRecord
-from shootout.model.verdict import CellComparison, CellFigures, Latency, MetricComparison
+from shootout.model.verdict import CellComparison, CellFigures, Interval, Latency, MetricComparison
 from shootout.report import commands, explanation
 from shootout.report.site import charts
 from shootout.report.site.charts import Chart, Series
@@ -88,6 +89,14 @@ class CellPage(Page):
     def base(self) -> CellComparison | None:
         """The cell it is compared with; None if it is a base itself."""
         return None if self.cell == self.comparison.base else self.run.cells.get(self.comparison.base)
+
+    @property
+    def students(self) -> Interval | None:
+        """Student's plain interval over the starts, beside the one that verdicts use; None with one start."""
+        if len(self.comparison.per_start) < STARTS_MIN:
+            return None
+        logs = [math.log(ratio) for ratio in self.comparison.per_start]
+        return stats.over_starts(logs, self.run.comparison.policy.confidence).ratio
 
     @cached_property
     def samples(self) -> tuple[tuple[int, Samples], ...]:

@@ -79,7 +79,7 @@ def report(runs: Sequence[JudgedRun]) -> str:
     """The newest run's overview as one file. Raises InputError if there are no runs."""
     if not runs:
         raise InputError("no run document for the report; create one with `shootout run`")
-    site = _Site(tuple(sorted(runs, key=lambda run: run.id, reverse=True)), (), ())
+    site = _Site(tuple(sorted(runs, key=lambda run: run.id, reverse=True)))
     return single.of(OverviewPage(site._load(site.runs[0])), renderer())
 
 
@@ -102,9 +102,9 @@ class ReadingPage(Page):
 @dataclass(frozen=True)
 class _Site:
     runs: tuple[JudgedRun, ...]  # newest first
-    acknowledged: tuple[Acknowledgement, ...]
-    counted: tuple[WorkComparison, ...]
-    bisected: tuple[Answer, ...]
+    acknowledged: tuple[Acknowledgement, ...] = ()
+    counted: tuple[WorkComparison, ...] = ()
+    bisected: tuple[Answer, ...] = ()
 
     def parts(self) -> Iterator[Part]:
         yield from self._history()

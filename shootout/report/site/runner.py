@@ -116,9 +116,10 @@ class RunnerPage(Page):
         return tuple(entry for share in reversed(self.shares) for entry in share.aa_entries)
 
     @cached_property
-    def false_alarms(self) -> FalseAlarms | None:
-        """Its false alarms; None without A/A cells."""
-        return ledger.false_alarms(self.entries, self.policy)
+    def false_alarms(self) -> FalseAlarms:
+        """Its false alarms, in gates of as many comparisons as its newest run's."""
+        comparisons = max([1, *(entry.comparisons for entry in self.entries[-1:])])
+        return ledger.false_alarms(self.entries, self.policy, comparisons)
 
     @cached_property
     def kinds(self) -> tuple[CellKind, ...]:
@@ -126,11 +127,11 @@ class RunnerPage(Page):
         cells = Counter((e.workload, e.dataset, e.threads) for e in self.entries)
         alarms = Counter((e.workload, e.dataset, e.threads) for e in self.entries if e.verdict in ALARMS)
         keyed = [((n.workload, n.dataset, n.threads), n) for n in doctor.noise(self.entries, self.policy)]
-        error = stats.quantile(self.policy.confidence) / math.sqrt(doctor.STARTS)
-        return tuple(
-            CellKind(noise, -math.expm1(-error * noise.spread), cells[key], alarms[key])
-            for key, noise in keyed
-        )
+        return tuple(CellKind(noise, self._floor(noise), cells[key], alarms[key]) for key, noise in keyed)
+
+    def _floor(self, noise: CellNoise) -> float:
+        of_estimate = ledger.Noise(noise.spread, noise.lasting).of(doctor.STARTS)
+        return -math.expm1(-stats.quantile(self.policy.confidence) * of_estimate)
 
     @cached_property
     def charted(self) -> tuple[tuple[Series, CellNoise], ...]:
