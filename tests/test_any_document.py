@@ -130,7 +130,7 @@ EXPLAINED = explained.an_explanation(RUN.header.run, RUN.header.blocks[0].cells[
 COUNTED = counted.document({"a": counted.BASE, "b": counted.times(1.1)})
 ENTRIES = [
     plain(replace(each, run="2025"))
-    for each in ledger.of(RUN.header, COMPARED.cells, COMPARED.aa_controls, COMPARED.policy)
+    for each in ledger.of(RUN.header, COMPARED.policy, COMPARED.cells, COMPARED.aa_controls)
 ]
 
 often = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
