@@ -47,7 +47,8 @@ def a_run(
 ) -> RunDocument:
     """A run of these servers with these logarithms of throughput."""
     dice = np.random.default_rng(seed)
-    block = Block(workload="reads", dataset="d", threads=4, servers=tuple(levels))
+    labels = dict.fromkeys([*levels, *(each.cell.server for each in failures)])
+    block = Block(workload="reads", dataset="d", threads=4, servers=tuple(labels))
     records = [
         builders.a_start(
             number,

@@ -47,9 +47,9 @@ HEADER = (
     '"kernel":"k","system":"s","virtual":"","filesystem":"ext4","disk":"ssd","placement":{"client":[0],'
     '"servers":[1],"single":1,"reading":[]},"warnings":[],"facts":{}},"servers":['
     '{"label":"a","reference":"a","family":"mysql","version":"8.0.12","comment":"","build":"","settings_name":"s",'
-    '"settings":[],"checksum":"","load_s":null,"warnings":[],"image":""},'
+    '"settings":[],"checksum":"","load_s":null,"warnings":[],"image":"","commit":""},'
     '{"label":"b","reference":"b","family":"mysql","version":"8.0.12","comment":"","build":"","settings_name":"s",'
-    '"settings":[],"checksum":"","load_s":null,"warnings":[],"image":""}],'
+    '"settings":[],"checksum":"","load_s":null,"warnings":[],"image":"","commit":""}],'
     '"blocks":[{"workload":"reads","dataset":"sbtest-4x25000-innodb-seed1","threads":4,"servers":["a","b"]}],'
     '"workloads":[],"given":{},"digests":{},"planned":null,"parts":[]}\n'
 )

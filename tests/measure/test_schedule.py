@@ -18,7 +18,7 @@ from shootout.model.run import FailureRecord, RunDocument, StartRecord
 from tests import builders
 from tests.builders import BASE, HEAD
 
-SPREADS = (0.001, 0.01, 0.2)  # of starts, by block: narrow enough at once, soon, never
+SPREADS = (0.001, 0.01, 0.4)  # of starts, by block: narrow enough at once, soon, never
 BLOCKS = tuple(builders.a_block(threads=threads) for threads in (1, 8, 32))
 
 
@@ -28,7 +28,7 @@ def a_run(
     """So many starts of each block; the head's change is the same in all."""
     header = builders.a_header(blocks=BLOCKS)
     sampling = structs.replace(
-        header.profile.sampling, starts_min=3, starts_max=6, half_width=0.015, budget_s=budget_s
+        header.profile.sampling, starts_min=3, starts_max=6, half_width=0.012, budget_s=budget_s
     )
     policy = structs.replace(header.profile.policy, confirm_starts=confirm)
     profile = structs.replace(header.profile, sampling=sampling, policy=policy)

@@ -18,7 +18,7 @@ from tests.explained import an_explanation, profiled
 SAID = """\
 
 oltp_read_write, 8 threads: mysql-8.0.12 against mysql-5.7.22
-Throughput in the profiled starts: +0.5 % (-1.0 to +2.1 %).
+Throughput in the profiled starts: +0.6 % (-0.9 to +2.0 %).
 Response time per transaction: 6.03 ms instead of 6.07 ms, -35.0 µs (-290 to +220):
   elsewhere: client, network and what the server does not count -32.1 µs (-283 to +219)
   server on a CPU -2.93 µs (-16.7 to +10.8)
