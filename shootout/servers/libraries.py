@@ -121,7 +121,7 @@ def _listing(command: Sequence[str], launch: Launch) -> str:
 def _reason(binary: Path, error: OSError) -> str:
     with binary.open("rb") as file:
         head = file.read(_ELF_CLASS_AT + 1)
-    if not head:
+    if not head.strip(b"\0"):
         return "it is empty, as a file may be after a power cut; if it is in the cache: shootout cache clear"
     if head.startswith(_ELF) and head[_ELF_CLASS_AT] == _ELF_32:
         return "a 32-bit binary, and this system has no loader for it; on Debian: apt-get install libc6-i386"

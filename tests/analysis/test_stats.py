@@ -425,7 +425,7 @@ def test_the_interval_over_rounds_covers_the_start_but_not_the_restart() -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("noise", "most"), [(independent, 0.07), (spikes, 0.07), (with_memory, 0.21)])
+@pytest.mark.parametrize(("noise", "most"), [(independent, 0.07), (spikes, 0.07), (with_memory, 0.24)])
 def test_the_noise_of_rounds_explains_starts_that_differ_by_nothing_else(
     noise: Callable[..., Noise], most: float
 ) -> None:

