@@ -11,7 +11,7 @@ bench-work: NEEDS = mvn valgrind
 bench-engine bench-verdict: NEEDS = sysbench
 bench-site: NEEDS = chromium
 test-bare: NEEDS = mmdebstrap git
-test: NEEDS = mvn npm chromium sysbench fio go perf valgrind
+test: NEEDS = mvn npm chromium sysbench fio go perf valgrind git curl jq openssl
 
 .PHONY: bench check clean demo-site setup fuzz lint test test-bare test-servers tools wheel
 .PHONY: bench-bisect bench-engine bench-gate bench-merge bench-method bench-site bench-storm bench-verdict bench-work
