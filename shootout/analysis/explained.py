@@ -26,7 +26,7 @@ class Explained:
 
     explanation: Explanation
     ratio: Interval | None  # throughput in the profiled starts, head over base
-    tried: dict[str, Interval]  # by setting: the same for the head with this setting changed
+    tried: dict[str, Interval | None]  # by setting: the same for the head with this setting changed
     wall_clock: tuple[Change, ...]  # the response time, and what it consists of
     cpu: Change | None  # of the whole server, per transaction
     paths: CallPaths
@@ -93,11 +93,7 @@ def evaluate(explanation: Explanation, document: RunDocument) -> Explained:
     return Explained(
         explanation=explanation,
         ratio=compared.get(head),
-        tried={
-            trial: ratio
-            for label, trial in explanation.tried.items()
-            if (ratio := compared.get(label)) is not None
-        },
+        tried={trial: compared.get(label) for label, trial in explanation.tried.items()},
         wall_clock=tuple(wall_clock.spent(document, base, head, policy.confidence)),
         cpu=cpu,
         paths=paths,

@@ -55,7 +55,7 @@ def points(found: Explained) -> Iterator[Point]:
     if found.ratio is not None:
         yield Point(f"Throughput in the profiled starts: {_change(found.ratio)}.")
     for trial, ratio in found.tried.items():
-        yield Point(f"With {trial} on the head: {_change(ratio)}.")
+        yield Point(f"With {trial} on the head: {_change(ratio) if ratio else 'no steady start'}.")
     yield from _wall_clock(found)
     yield from functions(found)
     changed = tuple(plan(each) for each in found.plans if each.changed)

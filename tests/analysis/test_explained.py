@@ -43,7 +43,7 @@ def test_the_changed_plan_and_the_changed_settings_are_found() -> None:
 def test_what_was_tried_is_known_by_its_setting() -> None:
     document = profiled()
     tried = structs.replace(an_explanation(), tried={"head": "sync_binlog=0", "gone": "back_log=80"})
-    assert explained.evaluate(tried, document).tried == {"sync_binlog=0": FOUND.ratio}
+    assert explained.evaluate(tried, document).tried == {"sync_binlog=0": FOUND.ratio, "back_log=80": None}
 
 
 def test_functions_without_a_name_are_a_share() -> None:

@@ -116,7 +116,8 @@ def test_a_setting_is_tried_and_a_machine_without_perf_explains_the_rest(
     assert answer["not_profiled"].startswith("perf is not installed: apt-get install linux-perf")
     assert answer["functions"] == []
     assert list(answer["throughput_with"]) == list(tried[1::2])
-    assert all(ratio["estimate"] > 0 for ratio in answer["throughput_with"].values())
+    steady = [ratio for ratio in answer["throughput_with"].values() if ratio is not None]
+    assert all(ratio["estimate"] > 0 for ratio in steady)  # in seconds no server must get steady
     assert len(answer["plans"]) == 9
 
 
