@@ -59,7 +59,7 @@ starts_max = {starts}
 slice_s = 0.02
 ramp_s = 0.005
 measure_s = 0.3
-warmup_max_s = 0.3
+warmup_max_s = 3.0
 budget_s = 600.0
 [policy]
 confirm_starts = 0
