@@ -11,7 +11,17 @@ from pathlib import Path
 
 import msgspec
 
-from shootout.analysis import acknowledgements, baseline, bisected, claims, explained, gate, history, ledger
+from shootout.analysis import (
+    acknowledgements,
+    baseline,
+    bisected,
+    bisected_work,
+    claims,
+    explained,
+    gate,
+    history,
+    ledger,
+)
 from shootout.analysis import work as work_verdicts
 from shootout.analysis.explained import Explained
 from shootout.document import bisections, journal, merge
@@ -28,9 +38,10 @@ from shootout.measure import campaign
 from shootout.measure import explain as explain_
 from shootout.measure import work as work_
 from shootout.measure.bisect import Question
+from shootout.measure.bisect_work import bisect_work
 from shootout.measure.campaign import Observe
 from shootout.measure.plan import Plan, bind
-from shootout.model.bisection import Answer, Revision
+from shootout.model.bisection import Answer, Instrument, Revision
 from shootout.model.history import Baseline, HistorySeries, Regression
 from shootout.model.plan import Build, Cell, ServerReference
 from shootout.model.run import RunDocument
@@ -144,11 +155,18 @@ def publish(results: Path, out: Path, acknowledged: Path, skip: Skip) -> Path:
     """Build the site from all documents in `results`. Raises InputError if there is none."""
     accepted = load_acknowledged(acknowledged)
     folders = bisections.find(results, skip)
-    # Without other runs, those of the newest bisection.
-    counted = _judged_work(results, skip)
-    where = folders[-1] if folders and not journal.find(results) else results
+    alone = folders and not (journal.find(results) or work_documents.find(results))
+    where = folders[-1] if alone else results  # without other runs, those of the newest bisection
+    counted = _judged_work(where, skip)
     runs = _runs(where, None, accepted, skip, counted)
     return site.build(runs, out, accepted, counted, _answers(folders, skip))
+
+
+def _answer(folder: Path) -> Answer:
+    found = bisections.read(folder)
+    if found.instrument == "work":
+        return bisected_work.answer(found, bisections.counted(folder))
+    return bisected.answer(found, bisections.documents(folder))
 
 
 def _answers(folders: Sequence[Path], skip: Skip) -> list[Answer]:
@@ -156,7 +174,7 @@ def _answers(folders: Sequence[Path], skip: Skip) -> list[Answer]:
     found = []
     for folder in reversed(folders):
         try:
-            found.append(bisected.answer(bisections.read(folder), bisections.documents(folder)))
+            found.append(_answer(folder))
         except InputError as error:
             skip(str(error))
     return found
@@ -298,17 +316,17 @@ def _publish_work(comparison: WorkComparison, out: Path, acknowledged: Path, ski
     return out / "site" / work_pages.path_of(comparison.document.run)
 
 
-def bisect_versions(request: Request, observe: Observe) -> tuple[Answer, Path]:
+def bisect_versions(request: Request, instrument: Instrument, observe: Observe) -> tuple[Answer, Path]:
     """Since which of these servers later ones are slower or faster; returns the answer and its page."""
     plan = request.plan
     revisions = tuple(
         Revision(label=label, server=server.reference.text) for label, server in plan.servers.items()
     )
-    return _bisect(request, Question(plan, revisions), observe)
+    return _bisect(request, Question(plan, revisions, instrument=instrument), observe)
 
 
 def bisect_commits(
-    request: Request, history: Sequence[Commit], link: str, observe: Observe
+    request: Request, history: Sequence[Commit], link: str, instrument: Instrument, observe: Observe
 ) -> tuple[Answer, Path]:
     """Since which commit of a repository its servers are slower or faster; returns the answer and its page.
 
@@ -330,14 +348,15 @@ def bisect_commits(
     build = plan.profile.build or None
     if build is None:
         raise InputError("--repo: expected --build CMD, the command that builds a commit")
-    return _bisect(request, Question(plan, revisions, build, link), observe)
+    return _bisect(request, Question(plan, revisions, build, link, instrument), observe)
 
 
 def _bisect(request: Request, question: Question, observe: Observe) -> tuple[Answer, Path]:
     if len(question.plan.blocks) != 1 or len(question.revisions) < 2:
         raise InputError("a bisection takes one workload, one number of threads, and two servers or more")
     results = request.out / "results"
-    answer = bisect_.bisect(question, results, observe)
+    measure = bisect_work if question.instrument == "work" else bisect_.bisect
+    answer = measure(question, results, observe)
     page = publish(results, request.out / "site", request.acknowledged, no_progress)
     page = page.parent / "bisections" / f"{file_stem(answer.bisection.id)}.html"
     if request.markdown is not None:

@@ -37,6 +37,7 @@ from shootout.inputs.options import (
 )
 from shootout.inputs.toml import hint
 from shootout.measure import session
+from shootout.model.bisection import Instrument
 from shootout.model.plan import Build
 from shootout.model.verdict import Comparison
 from shootout.model.work import WorkComparison
@@ -156,13 +157,16 @@ def _bisect(args: argparse.Namespace) -> int:
     link = http.checked_url("--url", args.url) if args.url else ""
     history = () if args.over else builds.history(*commits)
     named = (f"{each.hash[:10]}=git:{args.repo}#{each.hash}" for each in history)
+    if args.work and args.profile == "bisect":
+        args.profile = "work"
+    instrument: Instrument = "work" if args.work else "time"
     request = _request(args, servers=args.over or ",".join(named))
     with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
         try:
             if args.over:
-                answer, page = app.bisect_versions(request, display.show)
+                answer, page = app.bisect_versions(request, instrument, display.show)
             else:
-                answer, page = app.bisect_commits(request, history, link, display.show)
+                answer, page = app.bisect_commits(request, history, link, instrument, display.show)
         except KeyboardInterrupt:
             _warn("interrupted; what was built and measured is kept, and --resume goes on")
             raise
@@ -490,6 +494,8 @@ def _add_measuring(commands: Commands[_Parser]) -> None:
     bisect.add_argument("--good", metavar="REV", help="the commit to compare with")
     bisect.add_argument("--bad", metavar="REV", help="a later commit, which may be slower")
     url = "address of a commit, with {commit} in it, for pages and --markdown"
+    exact = "compare instructions, counted under Callgrind, instead of time; needs no quiet machine"
+    bisect.add_argument("--work", action="store_true", help=exact)
     bisect.add_argument("--url", metavar="TEMPLATE", default="", help=url)
     _add_options(bisect, (each for each in MEASURING if each.name not in ("servers", "shard")), type=str)
     bisect.set_defaults(profile="bisect", explain=None, acknowledged=ACKNOWLEDGED.default)

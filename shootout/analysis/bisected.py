@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from shootout.analysis import bisection, bisection_batches, pairs, stats
 from shootout.analysis.bisection import Evidence
-from shootout.model.bisection import Answer, Bisection, RevisionFinding
+from shootout.model.bisection import Answer, Bisection, Kind, RevisionFinding
 from shootout.model.plan import Policy
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Interval
@@ -30,7 +30,7 @@ def evidence(found: Bisection, documents: Documents) -> Evidence:
         last=len(found.revisions) - 1,
         starts=tuple(starts),
         unusable=tuple(sorted(numbers[label] for label in unusable(found, documents))),
-        equal=tuple(_equal(found)),
+        equal=tuple(equal(found)),
     )
 
 
@@ -58,23 +58,25 @@ def answer(found: Bisection, documents: Documents) -> Answer:
             revision=revision,
             probability=float(posterior.at[number]),
             starts=counts[number],
-            ratio=_ratio(levels[number].to_base) if number and number in levels else None,
-            step=_ratio(levels[number].to_previous) if number and number in levels else None,
+            ratio=exponential(levels[number].to_base) if number and number in levels else None,
+            step=exponential(levels[number].to_previous) if number and number in levels else None,
             reason=reasons.get(revision.label, ""),
         )
         for number, revision in enumerate(found.revisions)
     ]
     step = max(known.runs, key=posterior.within, default=(0, 0))
     possible = [number for number in range(step[0], step[1] + 1) if posterior.at[number] > 0]
-    chances = {"step": posterior.within(step), "none": posterior.none, "several": posterior.several}
+    chances: dict[Kind, float] = {
+        "step": posterior.within(step), "none": posterior.none, "several": posterior.several
+    }  # fmt: skip
     kind = max(chances, key=lambda name: chances[name])
     return Answer(
         bisection=found,
-        kind=kind if bisection_batches.answered(known, posterior) else "open",  # type: ignore[arg-type]
+        kind=kind if bisection_batches.answered(known, posterior) else "open",
         probability=chances[kind],
         first=found.revisions[min(possible, default=step[1])].label,
         last=found.revisions[step[1]].label,
-        size=_ratio(posterior.size),
+        size=exponential(posterior.size),
         none=posterior.none,
         several=posterior.several,
         noise=posterior.noise,
@@ -103,8 +105,8 @@ def exit_code(answer: Answer) -> int:
         return 4
     if answer.kind == "several":
         last = next((each.ratio for each in reversed(answer.findings) if each.ratio), None)
-        return int(last is not None and last.high < 1)
-    return int(answer.kind == "step" and answer.size.estimate < 1)
+        return int(last is not None and answer.bisection.is_worse(last))
+    return int(answer.kind == "step" and answer.bisection.is_worse(answer.size))
 
 
 def _log_ratios(found: Bisection, document: RunDocument) -> dict[str, dict[int, float]]:
@@ -121,7 +123,7 @@ def _log_ratios(found: Bisection, document: RunDocument) -> dict[str, dict[int, 
     return result
 
 
-def _equal(found: Bisection) -> list[tuple[int, int]]:
+def equal(found: Bisection) -> list[tuple[int, int]]:
     """Revisions whose servers are the same files, the older first."""
     first: dict[str, int] = {}
     pairs_ = []
@@ -132,5 +134,6 @@ def _equal(found: Bisection) -> list[tuple[int, int]]:
     return pairs_
 
 
-def _ratio(log: Interval) -> Interval:
+def exponential(log: Interval) -> Interval:
+    """A ratio, of its logarithm."""
     return Interval(estimate=math.exp(log.estimate), low=math.exp(log.low), high=math.exp(log.high))

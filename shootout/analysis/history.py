@@ -35,6 +35,11 @@ def key_of(header: RunHeader, cell: CellComparison) -> SeriesKey:
 def points_of(comparison: Comparison) -> Iterator[tuple[SeriesKey, HistoryPoint]]:
     """One run's point in each cell's series."""
     header = comparison.header
+    commits = {
+        (part.run, record.label): record.commit
+        for part in header.parts or (header,)
+        for record in part.servers
+    }
     for cell in comparison.cells:
         if cell.ratio is not None and cell.figures is not None:
             yield (
@@ -46,6 +51,7 @@ def points_of(comparison: Comparison) -> Iterator[tuple[SeriesKey, HistoryPoint]
                     low=cell.ratio.low,
                     high=cell.ratio.high,
                     tps=cell.figures.tps.estimate,
+                    commit=commits.get((header.part(cell.cell).run, cell.cell.server), ""),
                 ),
             )
 
@@ -118,4 +124,6 @@ def _change(
         before=math.exp(statistics.median(before)),
         after=math.exp(statistics.median(after)),
         confirmed=confirmed,
+        good_commit=points[cut - 1].commit,
+        bad_commit=points[cut].commit,
     )

@@ -1,4 +1,4 @@
-"""Bisections on disk: `bisections/ID/bisection.json`, with run documents of its own beside it."""
+"""Bisections on disk: `bisections/ID/bisection.json`, with documents of its own beside it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pathlib import Path
 import msgspec
 
 from shootout import files
-from shootout.document import journal
+from shootout.document import journal, work
 from shootout.errors import InputError, MeasureError
 from shootout.model.bisection import Bisection
 from shootout.model.run import RunDocument
+from shootout.model.work import WorkDocument
 from shootout.paths import file_stem
 
 FOLDER = "bisections"  # beside the run documents
@@ -50,6 +51,11 @@ def read(folder: Path) -> Bisection:
 def documents(folder: Path) -> dict[str, RunDocument]:
     """A bisection's run documents by file name, the oldest first. Raises InputError."""
     return {path.name: journal.read(path) for path in journal.find(folder)}
+
+
+def counted(folder: Path) -> dict[str, WorkDocument]:
+    """A bisection's documents of work by file name, the oldest first. Raises InputError."""
+    return {path.name: work.read(path) for path in work.find(folder)}
 
 
 def find(results: Path, skip: Callable[[str], None]) -> tuple[Path, ...]:

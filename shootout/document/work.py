@@ -70,7 +70,7 @@ def joined(paths: Sequence[Path]) -> WorkDocument:
     names = " ".join(sorted(each.run for each in (first, *others)))
     stamp = f"{datetime.fromisoformat(started):%Y%m%dT%H%M%SZ}"
     run = f"{stamp}-{blake2b(names.encode(), digest_size=16).hexdigest()[:6]}"
-    return structs.replace(whole, run=run, started=started)
+    return structs.replace(whole, run=run, started=started, elapsed_s=None)
 
 
 def _difference(one: WorkDocument, other: WorkDocument) -> str:

@@ -23,7 +23,7 @@ from shootout.errors import InputError, MeasureError
 from shootout.measure import campaign, schedule
 from shootout.measure.campaign import Observe
 from shootout.measure.plan import Plan
-from shootout.model.bisection import Answer, Bisection, BuildRecord, Revision
+from shootout.model.bisection import Answer, Bisection, BuildRecord, Instrument, Revision
 from shootout.model.plan import Build
 from shootout.model.run import Progress
 from shootout.paths import cache_folder
@@ -46,6 +46,7 @@ class Question:
     revisions: tuple[Revision, ...]
     build: Build | None = None  # None: there is nothing to build
     link: str = ""
+    instrument: Instrument = "time"
 
     def begin(self, id: str) -> Bisection:
         """The bisection before its first run."""
@@ -63,6 +64,7 @@ class Question:
             confidence=policy.confidence,
             trim=policy.trim,
             link=self.link,
+            instrument=self.instrument,
         )
 
     def is_of(self, found: Bisection) -> bool:
@@ -87,12 +89,12 @@ def bisect(question: Question, results: Path, observe: Observe) -> Answer:
     Call this from the main thread. Raises InputError, and MeasureError if an end of the history cannot be
     measured.
     """
-    folder, found = _begun(question, results, observe)
+    folder, found = begun(question, results, observe)
     said = 0  # starts
     while True:
         documents = bisections.documents(folder)
         known = bisected.evidence(found, documents)
-        _require_ends(found, bisected.unusable(found, documents))
+        require_ends(found, bisected.unusable(found, documents))
         answer = bisected.answer(found, documents)
         left_s = question.plan.profile.sampling.budget_s - answer.spent_s
         if answer.kind != "open" or (documents and left_s < _least_s(question)):
@@ -103,7 +105,7 @@ def bisect(question: Question, results: Path, observe: Observe) -> Answer:
             said = len(known.starts)
             observe(Progress(stage="note", detail=_so_far(answer)))
         batch = _batch(question, found, known)
-        built = _build(question, folder, found, batch, observe)
+        built = build(question, folder, found, batch.revisions, observe)
         if built != found:  # perhaps some failed, or are the same files as others
             found = built
             continue
@@ -112,8 +114,8 @@ def bisect(question: Question, results: Path, observe: Observe) -> Answer:
         campaign.measure(planned, folder, observe)
 
 
-def _begun(question: Question, results: Path, observe: Observe) -> tuple[Path, Bisection]:
-    """The bisection to go on with, or a new one."""
+def begun(question: Question, results: Path, observe: Observe) -> tuple[Path, Bisection]:
+    """The bisection to go on with, or a new one, and its folder."""
     if question.plan.resume:
         for folder in reversed(bisections.find(results, lambda reason: None)):
             found = bisections.read(folder)
@@ -130,7 +132,8 @@ def _begun(question: Question, results: Path, observe: Observe) -> tuple[Path, B
     return folder, found
 
 
-def _require_ends(found: Bisection, reasons: dict[str, str]) -> None:
+def require_ends(found: Bisection, reasons: dict[str, str]) -> None:
+    """Raise MeasureError if the first or the last revision is among those that cannot be measured."""
     for end in (found.revisions[0], found.revisions[-1]):
         if end.label in reasons:
             raise MeasureError(
@@ -161,10 +164,12 @@ def _batch(question: Question, found: Bisection, known: bisection.Evidence) -> B
     )
 
 
-def _build(question: Question, folder: Path, found: Bisection, batch: Batch, observe: Observe) -> Bisection:
-    """The bisection with the batch's builds, each written when it ends."""
+def build(
+    question: Question, folder: Path, found: Bisection, numbers: Sequence[int], observe: Observe
+) -> Bisection:
+    """The bisection with the builds of these revisions, each written when it ends."""
     builds = dict(found.builds)
-    for number in batch.revisions:
+    for number in numbers:
         revision = found.revisions[number]
         if question.build is not None and revision.label not in builds:
             observe(Progress(stage="prepare", detail=f"{revision.label}: building"))

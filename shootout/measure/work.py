@@ -87,7 +87,7 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
     Call this from the main thread. Raises InputError and MeasureError; a server that fails is a result.
     """
     valgrind = check(plan)
-    started = datetime.now(UTC)
+    started, began_s = datetime.now(UTC), time.monotonic()
     every = {name: units(name, bound) for name, bound in plan.workloads.items()}
     with (
         interrupting(signal.SIGTERM, signal.SIGHUP),
@@ -103,7 +103,9 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
                 names = ", ".join(bench.server.label for bench in together)
                 observe(Progress(stage="start", detail=names, start=start))
                 _one_start(together, start, observe)
-    return documents.write(results, _document(plan, started, valgrind, every, benches))
+    document = _document(plan, started, valgrind, every, benches)
+    elapsed_s = round(time.monotonic() - began_s, 3)
+    return documents.write(results, msgspec.structs.replace(document, elapsed_s=elapsed_s))
 
 
 def _servers(plan: Plan, held: ExitStack, observe: Observe) -> Iterator[ManagedServer]:

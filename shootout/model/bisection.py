@@ -10,6 +10,8 @@ from shootout.model.value import Threads, Value
 from shootout.model.verdict import Interval
 
 FORMAT: Final = 1
+Kind = Literal["step", "none", "several", "open"]  # of an answer
+Instrument = Literal["time", "work"]
 
 
 class Revision(Value):
@@ -48,6 +50,11 @@ class Bisection(Value):
     link: str = ""  # address of a commit, with {commit} in it
     builds: dict[str, BuildRecord] = field(default_factory=dict)  # by label
     finished: bool = False
+    instrument: Instrument = "time"  # what is compared: throughput, or instructions
+
+    def is_worse(self, ratio: Interval) -> bool:
+        """Whether a ratio to the base's is a loss, as a whole."""
+        return ratio.low > 1 if self.instrument == "work" else ratio.high < 1
 
 
 class RevisionFinding(Value):
@@ -56,7 +63,7 @@ class RevisionFinding(Value):
     revision: Revision
     probability: float  # of one step at it
     starts: int
-    ratio: Interval | None = None  # throughput to the base's; None: the base, or not measured
+    ratio: Interval | None = None  # to the base's throughput or instructions; None: the base, or not measured
     step: Interval | None = None  # to that of the measured revision before it
     reason: str = ""  # why it cannot be measured
 
@@ -65,11 +72,11 @@ class Answer(Value):
     """What a bisection says so far."""
 
     bisection: Bisection
-    kind: Literal["step", "none", "several", "open"]
+    kind: Kind
     probability: float  # of the answer; of the likeliest one, if it is open
     first: str  # labels of the run of revisions that has the step most likely: first and last
     last: str
-    size: Interval  # throughput after the step to that before it, if there is one
+    size: Interval  # throughput, or instructions, after the step to that before it, if there is one
     none: float  # probability
     several: float
     noise: float  # standard deviation of one server's start, as a logarithm

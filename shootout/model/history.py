@@ -73,6 +73,7 @@ class HistoryPoint(Value):
     low: float  # this and the next: the interval of `ratio`
     high: float
     tps: float
+    commit: str = ""  # that the server was built from; empty: not known
 
     @property
     def interval(self) -> Interval:
@@ -88,6 +89,14 @@ class ChangePoint(Value):
     before: float  # this and the next: median ratio of each level
     after: float
     confirmed: bool  # enough runs at the new level; otherwise the change is only suspected
+    good_commit: str = ""  # of the server in the run `last_good`; this and the next: empty: not known
+    bad_commit: str = ""
+
+    @property
+    def commits(self) -> str:
+        """The range as git writes it; empty if both runs had the same commit, or none is known."""
+        both = self.good_commit, self.bad_commit
+        return "..".join(each[:12] for each in both) if all(both) and len({*both}) == 2 else ""
 
 
 class SeriesKey(Value, order=True):

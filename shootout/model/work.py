@@ -82,6 +82,7 @@ class WorkDocument(Value):
     functions: tuple[str, ...]
     profiles: tuple[WorkFunctions, ...]
     failures: tuple[WorkFailure, ...] = ()
+    elapsed_s: Quantity | None = None  # for everything; None: joined, or not recorded
 
 
 class WorkFigure(Value):

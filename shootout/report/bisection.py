@@ -8,24 +8,29 @@ from collections.abc import Iterator
 from shootout import numbers
 from shootout.model.bisection import Answer, Revision, RevisionFinding
 from shootout.model.verdict import Interval
-from shootout.report import wording
+from shootout.report import commands, wording
 from shootout.report.github.markdown import escaped
 
 COLUMNS = ("revision", "probability", "to the base", "to the one before", "starts", "what")
+_WORDS = {"time": ("slower", "faster"), "work": ("fewer instructions", "more instructions")}
 PROBABLE = 0.001  # revisions that are less likely, and were not measured, are left out of tables
 
 
 def headline(answer: Answer) -> str:
     """The answer in a sentence or two."""
     subject = f"{answer.bisection.workload}, {wording.threads(answer.bisection.threads)}"
-    chance = chance_text(answer.probability)
+    exact = answer.bisection.instrument == "work"
+    chance = "" if exact else f" ({chance_text(answer.probability)})"
     match answer.kind:
         case "none":
-            return f"{subject}: no step of 0.5 % or more between {_ends(answer)} ({chance})."
+            least = "beyond the margin" if exact else "of 0.5 % or more"
+            return f"{subject}: no step {least} between {_ends(answer)}{chance}."
         case "several":
-            return f"{subject}: more than one step, or a drift, between {_ends(answer)} ({chance})."
+            return f"{subject}: more than one step, or a drift, between {_ends(answer)}{chance}."
         case "step":
-            return f"{subject}: {_change(answer.size)} since {_place(answer)} ({chance})."
+            return f"{subject}: {_change(answer, answer.size)} since {_place(answer)}{chance}."
+    if exact:
+        return f"{subject}: not decided; {_change(answer, answer.size)} somewhere in {_place(answer)}."
     return (
         f"{subject}: not decided. One step {chance_text(_step(answer))}, likeliest at {_place(answer)} "
         f"({chance_text(_there(answer))}); none {chance_text(answer.none)}; "
@@ -39,7 +44,7 @@ def steps(answer: Answer) -> tuple[str, ...]:
         return ()
     measured = [each for each in answer.findings if each.ratio or each == answer.findings[0]]
     return tuple(
-        f"{found.revision.label} beside {before.revision.label}: {_change(found.step)}"
+        f"{found.revision.label} beside {before.revision.label}: {_change(answer, found.step)}"
         for before, found in itertools.pairwise(measured)
         if found.step and not found.step.low <= 1 <= found.step.high
     )
@@ -55,6 +60,13 @@ def notes(answer: Answer) -> Iterator[str]:
             f"{last.label} is a merge. Bisect its branch: "
             f"--good $(git merge-base {last.commit}^1 {last.commit}^2) --bad {last.commit}^2"
         )
+    if answer.kind == "step":
+        names = [each.revision.label for each in answer.findings]
+        measured = [each.revision for each in answer.findings if each.starts and not each.reason]
+        before = next(
+            each for each in reversed(measured) if names.index(each.label) < names.index(answer.first)
+        )
+        yield f"Why: {commands.why(answer.bisection, before, last)}"
     failed = [each for each in answer.findings if each.reason]
     if failed:
         yield f"{len(failed)} of {len(answer.findings)} revisions cannot be measured."
@@ -103,6 +115,7 @@ def value(answer: Answer) -> dict[str, object]:
     return {
         "bisection": answer.bisection.id,
         "workload": answer.bisection.workload,
+        "instrument": answer.bisection.instrument,
         "threads": answer.bisection.threads,
         "answer": answer.kind,
         "probability": answer.probability,
@@ -162,9 +175,10 @@ def _place(answer: Answer) -> str:
     return answer.last if answer.first == answer.last else f"{answer.first} to {answer.last}"
 
 
-def _change(ratio: Interval) -> str:
+def _change(answer: Answer, ratio: Interval) -> str:
     """A ratio in words, with its interval."""
-    word = "slower" if ratio.estimate < 1 else "faster"
+    less, more = _WORDS[answer.bisection.instrument]
+    word = less if ratio.estimate < 1 else more
     return f"{numbers.percents(abs(ratio.estimate - 1))} {word} ({wording.change_range(ratio)})"
 
 

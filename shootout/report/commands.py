@@ -6,11 +6,13 @@ import shlex
 from collections.abc import Mapping
 
 from shootout.document import journal
+from shootout.model.bisection import Bisection, Revision
 from shootout.model.plan import Cell
 from shootout.model.run import RunHeader
 
 OF_THE_RUN = ("--budget", "--shard")  # wrong or pointless for a single cell
 OF_THE_MACHINE = ("--port", "--data")
+OF_THE_BUILD = ("--build", "--tree")
 
 
 def measure_again(header: RunHeader, base: str, cell: Cell) -> str:
@@ -50,6 +52,15 @@ def go_on(given: Mapping[str, str]) -> str:
 def judge_with_base(header: RunHeader, base: str) -> str:
     """Judges a run's servers against another base, in the folder of its results."""
     return _command("compare", {"--base": base}, journal.new_name(header.run))
+
+
+def why(found: Bisection, before: Revision, after: Revision) -> str:
+    """Asks what two neighbours of a history differ in: functions, plans, settings."""
+    compared = {"--servers": f"{before.server},{after.server}", "--workloads": found.workload}
+    given = {flag: text for flag, text in found.given.items() if flag in OF_THE_BUILD}
+    if found.instrument == "work":
+        return _command("work", compared | given)
+    return _command("run", compared | {"--threads": str(found.threads), "--explain": "5"} | given)
 
 
 def _command(name: str, options: Mapping[str, str], *arguments: str) -> str:

@@ -263,6 +263,7 @@ def _change_point(change: ChangePoint) -> Text:
     size = wording.percent(change.after / change.before)
     state = "confirmed" if change.confirmed else "suspected"
     where = f"last good {change.last_good}, first {'bad' if worse else 'better'} {change.first_bad}"
+    where += f"; commits {change.commits}" if change.commits else ""
     verdict = Verdict.REGRESSED if worse else Verdict.IMPROVED
     return Text(f"{wording.SYMBOLS[verdict]} {size}, {state}: {where}", style=STYLES[verdict])
 

@@ -30,6 +30,7 @@ UNNAMED = "(unnamed)"
 _PREFIX = "callgrind.out"
 _CALLGRIND = (
     "--tool=callgrind", "--separate-threads=yes", "--instr-atstart=no", "--collect-systime=yes",
+    "--trace-children=yes",  # a script that starts the server
 )  # fmt: skip
 _NAME = re.compile(r"\((\d+)\)(?: (.*))?")
 _POSITIONS = frozenset("0123456789+-*")  # what a line of costs begins with

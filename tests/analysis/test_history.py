@@ -38,6 +38,18 @@ def test_a_change_names_the_last_good_and_the_first_bad_run() -> None:
     assert change.after == pytest.approx(math.exp(-0.12), abs=0.005)
 
 
+def test_a_change_has_the_commits_around_it() -> None:
+    def built(run: Comparison, commit: str) -> Comparison:
+        servers = tuple(structs.replace(each, commit=commit) for each in run.header.servers)
+        return structs.replace(run, header=structs.replace(run.header, servers=servers))
+
+    found = runs(*[-5] * 8, *[-12] * 5)
+    (change,) = only([built(run, f"{number:x}" * 40) for number, run in enumerate(found)]).changes
+    assert change.commits == f"{'7' * 12}..{'8' * 12}"
+    (change,) = only([built(run, "a" * 40) for run in found]).changes
+    assert change.commits == ""
+
+
 def test_the_newest_runs_are_suspected_before_they_are_a_level() -> None:
     for count in (1, 2):
         (change,) = only(runs(*[-5] * 10, *[-12] * count)).changes

@@ -79,3 +79,22 @@ def test_ends_that_do_not_build_are_named(lab: Lab, tmp_path: Path) -> None:
     assert done.returncode == 3
     assert f"{history[2][:10]}, an end of the history, cannot be measured" in done.stderr
     assert "error: #error not finished" in done.stderr
+
+
+def test_instructions_find_a_commit_that_time_would_not(lab: Lab, tmp_path: Path) -> None:
+    """A thousand instructions of some 60 000, which are a few microseconds of a statement."""
+    history = commits.repository(tmp_path / "repository", (0, None, 500), differing=True)
+    profile, out = tmp_path / "short.toml", tmp_path / "out"
+    profile.write_text(SHORT + "starts_min = 2\n\n[policy]\nmargin = 0.005\n", "utf-8")
+    done = lab.run(
+        *(SHOOTOUT, "bisect", "--work", "--repo", str(tmp_path / "repository"), "--good", history[0]),
+        *("--bad", "main", "--build", commits.BUILD, "--tree", commits.TREE, "--profile", str(profile)),
+        *("--out", str(out), "--json"),
+    )
+    assert done.returncode == 1, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["answer"], found["instrument"]) == ("step", "work")
+    assert (found["first"], found["last"]) == (history[1][:10], history[2][:10])
+    assert found["size"]["estimate"] > 1.005
+    assert "instructions" in Path(found["page"]).read_text("utf-8")
+    assert lab.left() == ([], [])

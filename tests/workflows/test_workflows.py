@@ -1025,6 +1025,7 @@ def stub(tmp_path: Path) -> dict[str, str]:
     )
     script.chmod(0o755)
     inputs = "BASE HEAD SERVERS PROFILE WORKLOADS THREADS BUDGET POLICY SHARD OPTIONS ACKNOWLEDGED CALIBRATE"
+    inputs += " GOOD BAD BUILD BUILT REPO"
     environment = dict.fromkeys([*inputs.split(), "LIMIT", "LEDGER"], "") | {
         "SHOOTOUT": str(script),
         "CODE": "0",
@@ -1059,6 +1060,16 @@ def test_inputs_become_options(stub: dict[str, str]) -> None:
     assert lines[1:8] == [
         "gate", "--base=a b", "--head=$(id)", "--budget=5", "--resume", "--engine=MyISAM", "--reconnect",
     ]  # fmt: skip
+
+
+def test_a_history_is_bisected(stub: dict[str, str]) -> None:
+    commits = {"GOOD": "v1", "BAD": "main", "BUILD": "make -j2", "BUILT": "out", "REPO": "history"}
+    lines = measured(stub, **commits, PROFILE="bisect", OPTIONS="--work", RESUME="true").stdout.splitlines()
+    assert lines[1:7] == [
+        "bisect", "--repo=history", "--good=v1", "--bad=main", "--build=make -j2", "--tree=out",
+    ]  # fmt: skip
+    assert lines[7:10] == ["--profile=bisect", "--resume", "--work"]
+    assert not any(line.startswith("--junit-xml") for line in lines)
 
 
 def test_nothing_that_is_printed_is_a_command_to_the_runner(stub: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""The pages of bisections: where a step is likely, and how throughput went along the history."""
+"""The pages of bisections: where a step is likely, and how the servers went along the history."""
 
 from __future__ import annotations
 
@@ -85,18 +85,23 @@ class BisectionPage(Page):
         return self._along(line, Axis(title="probability, %", from_zero=True), lambda y: f"{y:.1f}")
 
     @property
+    def measure(self) -> str:
+        """What is compared."""
+        return "instructions" if self.answer.bisection.instrument == "work" else "throughput"
+
+    @property
     def ratios(self) -> Chart | None:
-        """Throughput of measured revisions to the base's; None before two starts."""
+        """What measured revisions have to the base's; None before two starts."""
         measured = [(n, each.ratio) for n, each in enumerate(self.answer.findings) if each.ratio]
         if not measured:
             return None
         line = Line(
-            Series("throughput", 1),
+            Series(self.measure, 1),
             ((0.0, 1.0), *((float(n), ratio.estimate) for n, ratio in measured)),
             intervals=((1.0, 1.0), *((ratio.low, ratio.high) for _, ratio in measured)),
             dashed=False,
         )
-        title = f"throughput, {self.answer.findings[0].revision.label} = 1"
+        title = f"{self.measure}, {self.answer.findings[0].revision.label} = 1"
         return self._along(line, Axis(title=title), lambda y: numbers.number(y, 3))
 
     def _along(self, line: Line, y: Axis, text: Callable[[float], str]) -> Chart:

@@ -21,11 +21,11 @@ from shootout.report.site.page import Page, Render
 
 HISTORY_COLUMNS = (
     "runner", "workload", "dataset", "threads", "server", "anchor", "run", "started", "ratio",
-    "ratio_low", "ratio_high", "tps",
+    "ratio_low", "ratio_high", "tps", "commit",
 )  # fmt: skip
 CHANGE_COLUMNS = (
     "runner", "workload", "dataset", "threads", "server", "anchor", "last_good", "first_bad", "started",
-    "before", "after", "confirmed", "acknowledged", "page",
+    "before", "after", "confirmed", "commits", "acknowledged", "page",
 )  # fmt: skip
 CHANGES_MAX = 200  # changes on the page, the newest
 MARKED_MAX = 60  # runs; in charts of more, markers and whiskers would overlap
@@ -66,7 +66,7 @@ class Change:
         return (
             series.runner, series.workload, series.dataset, series.threads, series.server, series.anchor,
             point.last_good, point.first_bad, self.started, point.before, point.after, point.confirmed,
-            self.acknowledged is not None, self.page,
+            point.commits, self.acknowledged is not None, self.page,
         )  # fmt: skip
 
 

@@ -57,8 +57,8 @@ def build(
 ) -> Path:
     """Write the site; returns the path of its index, the newest run's overview.
 
-    Without runs it has the pages of counted work alone. Raises InputError if there is neither, if a run
-    occurs twice, or if `out` cannot be written.
+    Without runs it has the pages of counted work and of bisections alone. Raises InputError if there is
+    neither, if a run occurs twice, or if `out` cannot be written.
     """
     if not runs and not counted:
         raise InputError("no run document for the site; create one with `shootout run`")
@@ -69,7 +69,7 @@ def build(
     site = _Site(tuple(newest_first), tuple(acknowledged), tuple(counted), tuple(bisected))
     try:
         with judgement_cache.gc_disabled():
-            output.write(out, site.parts if runs else site.work_alone)
+            output.write(out, site.parts if runs else site.beside_runs)
     except OSError as error:
         raise InputError(f"{out}: cannot write the site: {error.strerror or error}") from error
     return out / output.LAST
@@ -113,10 +113,10 @@ class _Site:
             yield from self._of_run(run)
         yield from self._published(published.newest(self.runs))
         yield from self._parts(RunsPage(self._listed), *self._runners, ReadingPage())
-        yield from self._parts(*bisection.pages(self.bisected))
-        yield from self.work_alone()
+        yield from self.beside_runs()
 
-    def work_alone(self) -> Iterator[Part]:
+    def beside_runs(self) -> Iterator[Part]:
+        yield from self._parts(*bisection.pages(self.bisected))
         yield from self._parts(*work.pages(self.counted, [run.comparison for run in self.runs]))
         yield [(f"assets/{name}", (TEMPLATES / name).read_bytes()) for name in ASSETS]
 

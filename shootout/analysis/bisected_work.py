@@ -1,0 +1,166 @@
+"""A bisection of instructions: counts are exact, so each one says on which side of a step it lies. Pure.
+
+A workload counts as the sum of its kinds, or else as its whole transaction. Two revisions differ if `work`
+says so: beyond the bar, with an interval that excludes no change.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from shootout.analysis import bisected, work
+from shootout.analysis.bisection import Evidence
+from shootout.model.bisection import Answer, Bisection, Kind, RevisionFinding
+from shootout.model.verdict import Interval, Verdict
+from shootout.model.work import MIX, WorkChange, WorkDocument
+
+Documents = Mapping[str, WorkDocument]  # by file name
+Pair = tuple[int, int]  # two revisions, the older first
+_DIFFERS = (Verdict.REGRESSED, Verdict.IMPROVED)
+_SAME = Interval(estimate=0.0, low=0.0, high=0.0)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What has been counted."""
+
+    usable: tuple[int, ...]
+    runs: tuple[Pair, ...]  # places that can be told apart, first and last revision
+    counted: Mapping[int, WorkChange]  # by revision, to the base
+    bar: float
+
+    @property
+    def neighbours(self) -> list[Pair]:
+        return [*itertools.pairwise(sorted({0, *self.counted}))]
+
+    def to_base(self, number: int) -> Interval:
+        """A revision's instructions to the base's, as a logarithm."""
+        ratio = self.counted[number].ratio if number else None
+        return _SAME if ratio is None else _logarithm(ratio)
+
+    def step(self, pair: Pair) -> Interval:
+        """Instructions of the newer to those of the older."""
+        older, newer = map(self.to_base, pair)
+        reach = math.hypot(older.high - older.estimate, newer.high - newer.estimate)
+        middle = newer.estimate - older.estimate
+        return bisected.exponential(Interval(estimate=middle, low=middle - reach, high=middle + reach))
+
+    def differ(self, pair: Pair) -> bool:
+        return work.verdict(self.step(pair), self.bar) in _DIFFERS
+
+    @property
+    def changed(self) -> list[Pair]:
+        """Counted neighbours that differ, the largest step first."""
+        found = filter(self.differ, self.neighbours)
+        return sorted(found, key=lambda pair: -abs(math.log(self.step(pair).estimate)))
+
+    def between(self, pair: Pair) -> list[int]:
+        """What could still be counted between two revisions."""
+        return [number for number in self.usable if pair[0] < number < pair[1]]
+
+
+def reasons(found: Bisection, documents: Documents) -> dict[str, str]:
+    """Why revisions cannot be counted, by label: their builds failed, or their servers did."""
+    failed = {label: build.reason for label, build in found.builds.items() if build.reason}
+    for document in documents.values():
+        for failure in document.failures:
+            failed.setdefault(failure.server, failure.reason)
+    return failed
+
+
+def next_revisions(found: Bisection, documents: Documents) -> tuple[int, ...]:
+    """What to count beside the base: the newest, then the middle of the largest step; empty: nothing."""
+    known = _known(found, documents)
+    if not known.counted:
+        return known.usable[-1:]
+    between = known.between(known.changed[0]) if known.changed else []
+    return (between[len(between) // 2],) if between else ()
+
+
+def answer(found: Bisection, documents: Documents) -> Answer:
+    """The answer so far."""
+    known = _known(found, documents)
+    failed = reasons(found, documents)
+    pair = known.changed[0] if known.changed else (0, len(found.revisions) - 1)
+    place = (pair[0] + 1, pair[1])
+    possible = [run for run in known.runs if place[0] <= run[0] and run[1] <= place[1]]
+    kind = _kind(known)
+    steps = {newer: known.step((older, newer)) for older, newer in known.neighbours}
+    starts = {number: change.head.starts for number, change in known.counted.items() if change.head}
+    base = next((change.base.starts for change in known.counted.values() if change.base), 0)
+    at = {run[1]: 1 / len(possible) for run in possible} if known.changed else {}
+    return Answer(
+        bisection=found,
+        kind=kind,
+        probability=float(kind != "open"),
+        first=found.revisions[place[0]].label,
+        last=found.revisions[place[1]].label,
+        size=known.step(pair) if known.counted else bisected.exponential(_SAME),
+        none=float(kind == "none"),
+        several=float(kind == "several"),
+        noise=max((change.spread or 0.0 for change in known.counted.values()), default=0.0),
+        starts=base + sum(starts.values()),
+        spent_s=spent_s(found, documents),
+        findings=tuple(
+            RevisionFinding(
+                revision=revision,
+                probability=at.get(number, 0.0),
+                starts=starts.get(number, 0 if number else base),
+                ratio=bisected.exponential(known.to_base(number)) if number in known.counted else None,
+                step=steps.get(number),
+                reason=failed.get(revision.label, ""),
+            )
+            for number, revision in enumerate(found.revisions)
+        ),
+        documents=tuple(documents),
+    )
+
+
+def spent_s(found: Bisection, documents: Documents) -> float:
+    """Time for builds and counts."""
+    counting = sum(document.elapsed_s or 0.0 for document in documents.values())
+    return counting + sum(build.seconds for build in found.builds.values())
+
+
+def _kind(known: _Known) -> Kind:
+    last = known.usable[-1]
+    if last not in known.counted:
+        return "open"
+    if not known.changed:
+        if known.differ((0, last)):
+            return "several"  # steps below the bar, which add up
+        return "none" if known.counted[last].verdict == Verdict.EQUIVALENT else "open"
+    if known.between(known.changed[0]):
+        return "open"
+    return "step" if len(known.changed) == 1 else "several"
+
+
+def _known(found: Bisection, documents: Documents) -> _Known:
+    numbers = {revision.label: number for number, revision in enumerate(found.revisions)}
+    counted = {
+        numbers[change.server]: change
+        for document in documents.values()
+        for change in work.compare(document, found.revisions[0].label).changes
+        if change.kind == _whole(document) and change.ratio is not None and change.server in numbers
+    }
+    evidence = Evidence(
+        last=len(numbers) - 1,
+        starts=(),
+        unusable=[numbers[label] for label in reasons(found, documents)],
+        equal=bisected.equal(found),
+    )
+    bar = max((document.bar for document in documents.values()), default=0.0)
+    return _Known(evidence.usable, evidence.runs, counted, bar)
+
+
+def _whole(document: WorkDocument) -> str:
+    """The kind that stands for the workload."""
+    names = [kind.name for kind in document.kinds]
+    return MIX if MIX in names else names[-1]
+
+
+def _logarithm(ratio: Interval) -> Interval:
+    return Interval(estimate=math.log(ratio.estimate), low=math.log(ratio.low), high=math.log(ratio.high))

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from shootout.analysis import bisected, bisected_work
+from shootout.model.bisection import Answer, BuildRecord
+from shootout.model.work import FRAME, WorkDocument, WorkFailure
+from tests import work
+from tests.bisections import a_bisection
+
+BROKEN = BuildRecord(seconds=3.0, reason="make: *** no")
+
+
+def counted(per_select: Mapping[str, int], failures: tuple[WorkFailure, ...] = ()) -> WorkDocument:
+    """A document with the base, at 10 000 instructions for a select, and these."""
+    servers = {"a": 10_000, **per_select}
+    counts = {
+        label: {"select": [each, each + 2], "update": [20_000, 20_010], FRAME: [25_000, 25_010]}
+        for label, each in servers.items()
+    }
+    return work.document(counts, failures, workload="reads")
+
+
+def bisect(
+    levels: Mapping[str, int], builds: Mapping[str, BuildRecord] | None = None
+) -> tuple[Answer, list[str]]:
+    """The answer, and the revisions counted on the way."""
+    found = a_bisection(builds=builds, instrument="work")
+    labels = [revision.label for revision in found.revisions]
+    documents: dict[str, WorkDocument] = {}
+    order: list[str] = []
+    while numbers := bisected_work.next_revisions(found, documents):
+        named = [labels[number] for number in numbers]
+        order += named
+        documents[str(len(documents))] = counted({label: levels[label] for label in named})
+    return bisected_work.answer(found, documents), order
+
+
+def since(first: str, level: int = 10_100) -> dict[str, int]:
+    return {label: level if label >= first else 10_000 for label in "abcdefgh"}
+
+
+@pytest.mark.parametrize("first", "bcdefgh")
+def test_a_step_of_less_than_a_percent_is_found_wherever_it_is(first: str) -> None:
+    answer, order = bisect(since(first))
+    assert (answer.kind, answer.first, answer.last) == ("step", first, first)
+    assert answer.size.low < 1.008 < answer.size.high
+    assert len(order) <= 1 + 3  # the end, and three halves of seven
+    assert bisected.exit_code(answer) == 1
+
+
+def test_fewer_instructions_are_no_loss() -> None:
+    answer, _ = bisect(since("d", 9_000))
+    assert (answer.kind, answer.last, bisected.exit_code(answer)) == ("step", "d", 0)
+
+
+def test_equal_ends_need_no_more_counts() -> None:
+    answer, order = bisect(since("i"))
+    assert (answer.kind, order, bisected.exit_code(answer)) == ("none", ["h"], 0)
+
+
+def test_two_steps_are_several() -> None:
+    answer, _ = bisect(since("c") | dict.fromkeys("fgh", 10500))
+    assert (answer.kind, answer.last) == ("several", "f")
+    assert bisected.exit_code(answer) == 1
+
+
+def test_steps_below_the_bar_may_add_up() -> None:
+    levels = {label: 10_000 + 20 * number for number, label in enumerate("abcdefgh")}
+    answer, _ = bisect(levels)
+    assert answer.kind in ("several", "open")
+
+
+def test_what_does_not_build_cannot_be_told_from_its_neighbour() -> None:
+    answer, order = bisect(since("d"), builds={"c": BROKEN, "d": BROKEN})
+    assert (answer.kind, answer.first, answer.last) == ("step", "c", "e")
+    assert not {"c", "d"} & {*order}
+
+
+def test_a_server_that_fails_is_left_out() -> None:
+    found = a_bisection(instrument="work")
+    failure = WorkFailure(server="e", workload="", reason="mysqld died")
+    documents = {"0": counted({"h": 10_100}), "1": counted({}, (failure,))}
+    assert bisected_work.reasons(found, documents) == {"e": "mysqld died"}
+    assert bisected_work.next_revisions(found, documents) == (3,)
+
+
+def test_nothing_is_said_before_the_end_is_counted() -> None:
+    found = a_bisection(instrument="work")
+    answer = bisected_work.answer(found, {})
+    assert (answer.kind, bisected.exit_code(answer)) == ("open", 4)
+    assert bisected_work.next_revisions(found, {}) == (7,)
