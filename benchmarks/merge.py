@@ -61,7 +61,7 @@ def main() -> int:
 def generate(folder: Path) -> None:
     """Write one document per shard."""
     planned = Planned(
-        workloads=dict.fromkeys(WORKLOADS, "sbtest-4x25000-innodb-seed1"),
+        workloads=dict.fromkeys(WORKLOADS, "sbtest-4x25000-innodb"),
         threads=THREADS,
         servers=(builders.BASE, builders.HEAD),
     )

@@ -202,7 +202,7 @@ def _header(week: int) -> RunHeader:
     newest = documents[-1].header
     started = FIRST + timedelta(weeks=week)
     blocks = tuple(
-        Block(workload=workload, dataset="sbtest-4x25000-innodb-seed1", threads=threads, servers=SERVERS)
+        Block(workload=workload, dataset="sbtest-4x25000-innodb", threads=threads, servers=SERVERS)
         for workload in WORKLOADS
         for threads in THREADS
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -64,6 +65,7 @@ from shootout.servers.fetch.packages import no_progress
 from shootout.servers.native import Tree
 
 SUSPECTS = ""  # in place of a setting to try
+LOADS = 5  # of a calibration, which are loaded in turn: templates of more would fill the cache
 EXPLAIN_MIN = 1.5  # minutes for a cell at least: three starts of two servers
 
 Skip = Callable[[str], None]  # receives the reason why a document was left out
@@ -464,13 +466,19 @@ def examine(out: Path, data: Path, profile: str) -> Report:
 
 
 def calibrate_noise(request: Request, measure: Callable[[Request], int]) -> int:
-    """Measure A/A cells, run after run, until the budget is spent.
+    """Measure A/A cells, run after run, each on rows of its own, until the budget is spent.
 
     `measure` runs one request and returns its exit code; this function returns the last one.
     """
     budget_s = request.plan.profile.sampling.budget_s
     each_max_s = _within(request, None).plan.profile.sampling.budget_s
-    return repeated(lambda left_s: measure(_within(request, left_s)), budget_s, each_max_s)
+    seeds = itertools.cycle(range(1, LOADS + 1))
+
+    def run(left_s: float) -> int:
+        once = _within(request, left_s)
+        return measure(replace(once, selection=once.selection.loaded_anew(next(seeds))))
+
+    return repeated(run, budget_s, each_max_s)
 
 
 def repeated(run: Callable[[float], int], budget_s: float, each_max_s: float) -> int:

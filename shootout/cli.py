@@ -54,6 +54,7 @@ COUNTING = (
         "workloads",
         "tables",
         "table_size",
+        "rows_seed",
         "warehouses",
         "engine",
         "option",

@@ -68,6 +68,9 @@ class DatasetOptions:
     tables: Annotated[int | None, Option("number of sbtest tables", "N", Count)] = None
     table_size: Annotated[int | None, Option("rows per sbtest table", "N", Count)] = None
     warehouses: Annotated[int | None, Option("number of TPC-C warehouses", "N", Count)] = None
+    rows_seed: Annotated[
+        int | None, Option("other rows of the same kind, loaded anew: any number (default: 1)", "N", Count)
+    ] = None
     engine: Annotated[
         str | None,
         Option("storage engine of the tables; default: each server's default", "NAME", texts.name),
@@ -285,6 +288,10 @@ class Selection:
     def within(self, budget_min: float | None) -> Self:
         """The same with a budget of so many minutes, or the profile's."""
         return replace(self, sampling=replace(self.sampling, budget=budget_min))
+
+    def loaded_anew(self, seed: int) -> Self:
+        """The same with other rows."""
+        return replace(self, dataset=replace(self.dataset, rows_seed=seed))
 
 
 def _declared(part: type) -> dict[str, tuple[Option, ...]]:

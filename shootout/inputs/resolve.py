@@ -55,6 +55,7 @@ def _dataset(size: DatasetSize, options: DatasetOptions) -> DatasetSize:
         tables=options.tables,
         rows=options.table_size,
         warehouses=options.warehouses,
+        seed=options.rows_seed,
         engine=options.engine,
     )
 

@@ -117,7 +117,7 @@ def verify(instance: Running, dataset: Dataset) -> str:
 
     Raises ChangedError with the first table that differs.
     """
-    digest = hashlib.sha256(dataset.key.encode())
+    digest = hashlib.sha256(f"{dataset.key} {dataset.seed}".encode())
     for number, (table, columns) in enumerate(tables(dataset)):
         name = f"{schema_of(instance, dataset)}.{table}"
         (row,) = instance.query(
@@ -274,7 +274,7 @@ def template(
     Options that do not affect data files share a template, which stays until `held` is closed.
     """
     every = tuple(sorted(set(datasets), key=lambda dataset: dataset.key))
-    made_of = [(dataset.key, _statements(dataset)) for dataset in every]
+    made_of = [(dataset.key, dataset.seed, _statements(dataset)) for dataset in every]
     facts = (FORMAT, program.digest, sorted(profiles.in_files(options).items()), made_of)
     key = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
     directory = cache_dir / "templates" / key

@@ -50,7 +50,7 @@ HEADER = (
     '"settings":[],"checksum":"","load_s":null,"warnings":[],"image":"","commit":""},'
     '{"label":"b","reference":"b","family":"mysql","version":"8.0.12","comment":"","build":"","settings_name":"s",'
     '"settings":[],"checksum":"","load_s":null,"warnings":[],"image":"","commit":""}],'
-    '"blocks":[{"workload":"reads","dataset":"sbtest-4x25000-innodb-seed1","threads":4,"servers":["a","b"]}],'
+    '"blocks":[{"workload":"reads","dataset":"sbtest-4x25000-innodb","threads":4,"servers":["a","b"]}],'
     '"workloads":[],"given":{},"digests":{},"planned":null,"parts":[]}\n'
 )
 START = (
@@ -61,7 +61,7 @@ START = (
     '"counters":{"Handler_read_key":239.0}}],"confirming":false,"twin":null,"spent_s":2.5}\n'
 )
 FAILURE = (
-    '{"record":"failure","cell":{"workload":"reads","dataset":"sbtest-4x25000-innodb-seed1","server":"b",'
+    '{"record":"failure","cell":{"workload":"reads","dataset":"sbtest-4x25000-innodb","server":"b",'
     '"threads":4},"start":1,"reason":"it died: [ERROR] out of memory"}\n'
 )
 INTERRUPTION = (
@@ -83,7 +83,7 @@ def sealed(text: str) -> str:
 
 GOLDEN = sealed(HEADER + RECORDS)
 
-BLOCK = Block(workload="reads", dataset="sbtest-4x25000-innodb-seed1", threads=4, servers=("a", "b"))
+BLOCK = Block(workload="reads", dataset="sbtest-4x25000-innodb", threads=4, servers=("a", "b"))
 
 
 def a_header(run: str = RUN) -> RunHeader:

@@ -28,7 +28,7 @@ from tests.measure.test_campaign import a_sample
 BASE, HEAD = builders.BASE, builders.HEAD
 WORKLOADS, THREADS = ("oltp_point_select", "oltp_read_write"), (1, 2, 4)
 PLANNED = Planned(
-    workloads=dict.fromkeys(WORKLOADS, "sbtest-4x25000-innodb-seed1"), threads=THREADS, servers=(BASE, HEAD)
+    workloads=dict.fromkeys(WORKLOADS, "sbtest-4x25000-innodb"), threads=THREADS, servers=(BASE, HEAD)
 )
 BLOCKS = PLANNED.blocks
 

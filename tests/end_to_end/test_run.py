@@ -66,7 +66,7 @@ def test_a_run_is_documented(finished: Finished) -> None:
     assert [server.version for server in header.servers] == ["5.7.22", "8.0.12"]
     one, two = (server.checksum for server in header.servers)
     assert one == two != ""
-    dataset = "sbtest-2x500-innodb-seed1"
+    dataset = "sbtest-2x500-innodb"
     assert header.blocks == tuple(
         Block(workload=workload, dataset=dataset, threads=threads, servers=(BASE, HEAD))
         for workload in ("oltp_point_select", "oltp_read_write")
@@ -174,10 +174,7 @@ def test_rows_that_differ_are_not_measured(lab: Lab, tmp_path: Path) -> None:
     (failure,) = found.failures
     assert failure.cell.server == f"{HEAD}@padding.cnf"
     assert failure.start == 0  # before the first
-    assert (
-        "table shootout.sbtest1 of sbtest-2x500-innodb-seed1 differs from what was generated"
-        in failure.reason
-    )
+    assert "table shootout.sbtest1 of sbtest-2x500-innodb differs from what was generated" in failure.reason
     assert "differs from what was generated" in done.stdout
     assert found.starts == ()  # the base would be alone
 
@@ -207,7 +204,7 @@ def test_a_run_makes_room_in_the_cache_and_keeps_what_it_uses(lab: Lab, tmp_path
     listed = json.loads(here.run(SHOOTOUT, "cache", "list", "--json").stdout)
     template = next(entry for entry in listed["entries"] if entry["kind"] == "template")
     assert (template["server"], template["state"]) == ("mysql 5.7.22", "ready")
-    assert template["datasets"] == ["sbtest-2x500-innodb-seed1"]
+    assert template["datasets"] == ["sbtest-2x500-innodb"]
     assert listed["total_bytes"] > 10**7
 
     assert here.run(*command).returncode == 0
@@ -224,7 +221,7 @@ def test_a_storage_engine_is_asked_for_by_name(lab: Lab, tmp_path: Path) -> None
         done[engine] = lab.run(*a_run(lab, tmp_path / engine, "--profile", str(profile), *POINT))
     assert done["myisam"].returncode in (0, 1), done["myisam"].stderr
     found = journal.read(document_in(tmp_path / "myisam"))
-    assert {block.dataset for block in found.header.blocks} == {"sbtest-2x500-myisam-seed1"}
+    assert {block.dataset for block in found.header.blocks} == {"sbtest-2x500-myisam"}
     assert found.failures == ()
     assert done["Aria"].returncode == 3
     assert "has no storage engine Aria to load a dataset into; it has InnoDB, MyISAM" in done["Aria"].stdout
@@ -293,7 +290,7 @@ def test_a_server_that_dies_fails_its_cell_only(lab: Lab, tmp_path: Path) -> Non
     (failure,) = found.failures
     assert failure.cell == Cell(
         workload="oltp_point_select",
-        dataset="sbtest-2x500-innodb-seed1",
+        dataset="sbtest-2x500-innodb",
         server=HEAD,
         threads=int(hit.removeprefix("oltp_point_select-t")),
     )

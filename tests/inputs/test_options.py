@@ -26,5 +26,5 @@ def test_a_budget_leaves_the_rest_as_it_was() -> None:
 
 
 def test_every_option_of_a_selection_has_its_help() -> None:
-    assert len({option.name for option in MEASURING}) == len(MEASURING) == 29
+    assert len({option.name for option in MEASURING}) == len(MEASURING) == 30
     assert all(option.help for option in MEASURING)

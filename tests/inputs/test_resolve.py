@@ -15,7 +15,7 @@ from shootout.model.workload import Gaussian, Special
 from tests.builders import HEAD
 from tests.plans import planned, slots
 
-DATASET = "sbtest-4x25000-innodb-seed1"
+DATASET = "sbtest-4x25000-innodb"
 
 
 def test_options_win_over_the_profile() -> None:
@@ -66,7 +66,7 @@ def test_the_load_and_the_scale_win_over_the_profile_too(tmp_path: Path) -> None
         )
     )
     assert made.profile.load == Load(protocol="prepared", think="exponential", think_s=0.25, reconnect=True)
-    assert made.workloads["oltp_read_only"].dataset.key == "sbtest-3x7-myisam-seed1"
+    assert made.workloads["oltp_read_only"].dataset.key == "sbtest-3x7-myisam"
     (record,) = made.records
     assert (record.name, record.written, record.protocol) == ("oltp_read_only",) * 2 + ("prepared",)
     assert (record.options["range_size"], record.options["point_selects"]) == (5, 2)

@@ -82,7 +82,7 @@ def test_one_template_holds_all_datasets_of_a_run(cache_dir: Path, tmp_path: Pat
     manifest = cache.manifest(found.directory)
     assert manifest is not None
     assert manifest.server == "mysql 5.7.22"
-    assert manifest.datasets == ("own-innodb", DATASET.key, "tpcc-1w-innodb-seed1")
+    assert manifest.datasets == ("own-innodb", DATASET.key, "tpcc-1w-innodb")
     found.copy_to(tmp_path / "instance")
     with instances.start(tree, tmp_path / "instance", SMALL) as instance:
         schemas = instance.query("SHOW DATABASES LIKE 'shootout%'")

@@ -99,6 +99,7 @@ def test_calibrating_fills_the_ledger_with_runs_no_longer_than_the_profiles(lab:
     assert done.returncode == 0, done.stderr
     documents = [journal.read(path) for path in journal.find(tmp_path / "results")]
     assert documents[0].header.profile.sampling.budget_s == 4.0
+    assert [each.header.profile.dataset.seed for each in documents] == [*range(1, len(documents) + 1)]
     runs = [noise["runs"] for noise in json.loads(done.stdout)["noise"]]
     starts = [start for document in documents for start in document.starts]
     measured = [each for start in starts for each in (*start.samples, start.aa_control) if each]

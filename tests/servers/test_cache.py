@@ -45,7 +45,7 @@ def filled(directory: Path, mib: int) -> None:
     (directory / "data" / "ibdata1").write_bytes(b"x" * mib * MIB)
     manifest = Manifest(
         server="mysql 8.0.12",
-        datasets=("sbtest-1x10-innodb-seed1", "tpcc-1w-innodb-seed1"),
+        datasets=("sbtest-1x10-innodb", "tpcc-1w-innodb"),
         checksum="c",
         load_s=1.0,
         files=cache.sizes(directory / "data"),
@@ -163,7 +163,7 @@ def test_the_list_says_what_there_is(cache_dir: Path, capsys: pytest.CaptureFixt
         "ready",
     )
     assert (template["kind"], template["server"], template["state"]) == ("template", "mysql 8.0.12", "ready")
-    assert template["datasets"] == ["sbtest-1x10-innodb-seed1", "tpcc-1w-innodb-seed1"]
+    assert template["datasets"] == ["sbtest-1x10-innodb", "tpcc-1w-innodb"]
     assert template["used"] < server["used"]
     assert 2 * MIB <= template["size_bytes"] < 2.1 * MIB
     assert MIB <= server["size_bytes"] < 1.1 * MIB
@@ -173,7 +173,7 @@ def test_the_list_says_what_there_is(cache_dir: Path, capsys: pytest.CaptureFixt
     assert cli.main(["cache", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "mysql-8.0.12-0e9263926cc7" in lines[1]
-    assert "mysql 8.0.12: sbtest-1x10-innodb-seed1, tpcc-1w-innodb-seed1  2.10" in lines[2]
+    assert "mysql 8.0.12: sbtest-1x10-innodb, tpcc-1w-innodb  2.10" in lines[2]
     assert lines[3].endswith(" of 20.0\N{NARROW NO-BREAK SPACE}GB")
 
 
@@ -226,7 +226,7 @@ def test_clearing_keeps_what_is_in_use_and_says_so(
         assert cli.main(["cache", "clear"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert set(said[:-1]) == {
-        "in use, not removed: template mysql 8.0.12: sbtest-1x10-innodb-seed1, tpcc-1w-innodb-seed1",
+        "in use, not removed: template mysql 8.0.12: sbtest-1x10-innodb, tpcc-1w-innodb",
         "in use, not removed: server mysql-x",
     }
     assert said[-1] == "removed 1 entry, 2.10\N{NARROW NO-BREAK SPACE}MB freed"
