@@ -6,6 +6,9 @@ step, and as many starts for each as its answers need to be right as often; with
 of 3 % needs.
 Measures nothing. Prints Markdown.
 
+With --bayesect, git-bayesect (PyPI, not among the requirements) searches the same histories, too. Its tests
+are starts of the base and one revision, which fail beyond half of the true step.
+
 With --real: bisects a repository of 40 commits, of which three do not compile, with a step and without; a
 step is a server that works longer for each command. Takes up to forty minutes of an idle machine.
 """
@@ -13,6 +16,7 @@ step is a server that works longer for each command. Takes up to forty minutes o
 from __future__ import annotations
 
 import argparse
+import importlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -40,6 +44,7 @@ REAL, REAL_AT, REAL_BROKEN = 40, 22, (7, 21, 30)  # commits
 LENGTHS, STEPS = (40, 339, 1024), (0.03, 0.0, 0.1, 0.01)
 ASSUMED = 0.03  # without a step: what a gate looks for
 REPEATS = (2, 4, 8, 16, 32, 64)
+BAYESECT_STARTS_MAX = 4000
 CERTAIN = 3.0  # standard errors by which a gate tells both ends of a history apart
 
 
@@ -81,6 +86,7 @@ def main() -> None:
     parser.add_argument(
         "--own", type=float, default=0.0, help="spread of what revisions differ by themselves"
     )
+    parser.add_argument("--bayesect", action="store_true", help="search with git-bayesect, too")
     parser.add_argument("--real", type=Path, metavar="DIR", help="build and measure in this folder instead")
     parser.add_argument("--pairs", type=int, default=1200, help="pairs of instructions that the step adds")
     args = parser.parse_args()
@@ -91,6 +97,7 @@ def main() -> None:
     titles = (
         *("commits", "step", "right", "no answer", "claims of 0.9 right", "builds", "starts"),
         *("git bisect: right", "starts of a gate", "builds", "starts"),
+        *(("git-bayesect: right", "builds", "starts") if args.bayesect else ()),
     )
     print(f"| {' | '.join(titles)} |\n|{'---|' * len(titles)}")
     began_s = time.monotonic()
@@ -101,6 +108,10 @@ def main() -> None:
             choice = REPEATS if step else (repeats,)
             histories = partial(history, last, step, noises=noises, own=args.own)
             line, needed = row(step, histories, args.histories, choice)
+            if args.bayesect:
+                theirs = [bayesect(histories(seed)) for seed in range(args.histories)]
+                right = sum(each.right for each in theirs)
+                line += f" {right} of {args.histories} | {' | '.join(_cost(theirs))} |"
             repeats = needed if step == ASSUMED else repeats
             print(line, flush=True)
     print(f"\n{len(noises)} recorded A/A cells; {time.monotonic() - began_s:.0f} s")
@@ -201,6 +212,30 @@ def gates(given: History, repeats: int) -> Found:
         else:
             bad = middle
     return Found("step", given.at is not None and good < given.at <= bad, len(tried), 2 * repeats * gated)
+
+
+def bayesect(given: History) -> Found:
+    """Bisect with git-bayesect until one place has a probability of 0.95; it knows no "none"."""
+    search = importlib.import_module("git_bayesect").Bisector(
+        np.ones(given.last)
+    )  # the newest revision first
+    bar = given.size / 2 if given.size else np.log1p(-ASSUMED) / 2
+    tried: set[int] = {0}
+    starts = 0
+    while starts < BAYESECT_STARTS_MAX and max(search.distribution) < bisection_batches.ENOUGH:
+        revision = given.last - search.select()
+        tried.add(revision)
+        if revision in given.broken:
+            search.record(given.last - revision, None)
+            continue
+        start = given.start((0, revision))
+        starts += 2
+        search.record(given.last - revision, bool(start[revision] - start[0] < bar))
+    found = given.last - int(np.argmax(search.distribution))
+    certain = max(search.distribution) >= bisection_batches.ENOUGH
+    usable = [each for each in range(1, given.last + 1) if each not in given.broken]
+    first = next((each for each in usable if given.at is not None and each >= given.at), None)
+    return Found("step" if certain else "", certain and found == first, len(tried), starts)
 
 
 def row(

@@ -438,6 +438,8 @@ def print_verdicts(console: Console, comparison: Comparison) -> None:
         _say(console, f"unjudged: {why}", "dim")
     for cell in wording.worst_first(comparison.cells):
         _print_causes(console, cell)
+    if more := wording.remaining(comparison):
+        _say(console, more)
     if standing := wording.standing(comparison):
         _say(console, standing, "yellow")
     _print_failures(console, comparison)

@@ -14,6 +14,8 @@ from functools import lru_cache
 from msgspec import structs
 
 from shootout.analysis import gate, ledger, metrics
+from shootout.analysis import remaining as remaining_
+from shootout.analysis.remaining import TIMES_MAX
 from shootout.model.plan import THROUGHPUT, Dataset, Load, Policy
 from shootout.model.run import RunHeader, ServerRecord
 from shootout.model.verdict import (
@@ -321,6 +323,23 @@ def setup(comparison: Comparison) -> str:
         _range(min(starts), max(starts), "start") if starts else "",
     ]
     return ", ".join(filter(None, parts))
+
+
+def remaining(comparison: Comparison) -> str:
+    """How many more minutes would tell the undecided cells; empty if there are none."""
+    found = remaining_.remaining(comparison)
+    if found is None:
+        return ""
+    undecided = f"the {found.cells} undecided cells" if found.cells > 1 else "the undecided cell"
+    if not found.told:
+        return f"More time alone would hardly tell {undecided}: more than {TIMES_MAX:g} times as many starts"
+    minutes = counted(max(1, math.ceil(found.minutes)), "more minute")
+    if found.told == found.cells:
+        return f"About {minutes} would tell {undecided}"
+    return (
+        f"About {minutes} would tell {found.told} of {undecided}; "
+        f"the others want more than {TIMES_MAX:g} times as many starts"
+    )
 
 
 def _range(low: int, high: int, noun: str) -> str:

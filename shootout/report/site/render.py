@@ -56,6 +56,7 @@ def renderer() -> Render:
         "tone": _tone,
         "setting_differences": wording.setting_differences,
         "setup": wording.setup,
+        "remaining": wording.remaining,
         "change": wording.change,
         "change_range": wording.change_range,
         "comment": wording.comment,

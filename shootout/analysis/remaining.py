@@ -1,0 +1,63 @@
+"""How much longer a run would have to be to tell its undecided cells. An estimate: noise stays as it was."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from shootout.analysis import stats
+from shootout.model.plan import THROUGHPUT
+from shootout.model.verdict import CellComparison, Comparison, Verdict
+
+TIMES_MAX = 4.0  # a cell that needs more starts than so many times what it has is not worth waiting for
+BEYOND_ONE = 1.5  # Student's interval of one cell, widened for the correction among all cells
+
+
+class Remaining(NamedTuple):
+    """What more starts would tell."""
+
+    cells: int  # undecided
+    told: int  # of them, by the minutes
+    minutes: float
+
+
+def remaining(comparison: Comparison) -> Remaining | None:
+    """None if every cell is decided, or how long a start takes is not known."""
+    blocks: defaultdict[tuple[str, int], list[CellComparison]] = defaultdict(list)
+    for cell in comparison.cells:
+        blocks[cell.cell.workload, cell.cell.threads].append(cell)
+    undecided = [cell for cell in comparison.cells if cell.verdict is Verdict.INCONCLUSIVE]
+    done = sum(_starts(block) * len(block) for block in blocks.values())
+    if not undecided or not done or comparison.end is None:
+        return None
+    start_s = comparison.end.elapsed_s / done
+    told, seconds = 0, 0.0
+    for block in blocks.values():
+        wanting = [*_wanting(comparison, block)]
+        told += len(wanting)
+        seconds += max(wanting, default=0) * len(block) * start_s
+    return Remaining(len(undecided), told, seconds / 60)
+
+
+def _starts(block: list[CellComparison]) -> int:
+    return max(len(cell.per_start) for cell in block)
+
+
+def _wanting(comparison: Comparison, block: list[CellComparison]) -> Iterator[int]:
+    """How many more starts each undecided cell wants, of those that are worth waiting for."""
+    for cell in block:
+        starts = len(cell.per_start)
+        if cell.verdict is not Verdict.INCONCLUSIVE or cell.ratio is None or starts < 2:
+            continue
+        margin = comparison.policy.margin_of(THROUGHPUT, cell.cell.workload)
+        away = abs(math.log(cell.ratio.estimate)) - math.log1p(margin)
+        # Beyond the margin, the interval must exclude no change; within it, lie within it.
+        wanted = (away + math.log1p(margin)) / BEYOND_ONE if away > 0 else -away
+        half = math.log(cell.ratio.high / cell.ratio.low) / 2
+        confidence = comparison.policy.confidence
+        spread = half / stats.half_width(1.0, starts, confidence)
+        needed = max(stats.starts_for(max(wanted, 1e-6), spread, confidence), starts + 1)
+        if needed <= TIMES_MAX * starts:
+            yield needed - starts
