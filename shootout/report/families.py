@@ -63,12 +63,12 @@ def _lines(cells: Sequence[CellComparison], comparison: Comparison) -> Iterator[
                 if families[c.cell.server] == family and (c.cell.workload in writing) == (kind == "writes")
             ]
             if of:
-                found = ", ".join(_parts(of, share(comparison.policy.margin))) or "undecided"
+                found = ", ".join(parts(of, share(comparison.policy.margin))) or "undecided"
                 yield f"{TITLES.get(family, family)} {kind} {found}"
 
 
-def _parts(cells: Sequence[CellComparison], margin: str) -> Iterator[str]:
-    """What was found, and in how many of these cells; nothing if all are undecided."""
+def parts(cells: Sequence[CellComparison], margin: str) -> Iterator[str]:
+    """What was found, `+3 to +9 %`, and in how many of these cells; nothing if all are undecided."""
     changed = [(size(of, verdict), of, _named(of, cells)) for verdict in SIDES if (of := _of(cells, verdict))]
     likely = [
         (f"likely {side}", of, "")

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import get_args
 
 from msgspec import structs
 
+from shootout.analysis import lineage
 from shootout.analysis.explained import Explained
 from shootout.model.history import ChangePoint
 from shootout.model.plan import THROUGHPUT, Block, Cell, Dataset
 from shootout.model.run import FailureRecord, RunDocument, Runner, Samples, ServerRecord, Warning
 from shootout.model.value import DatasetKind
 from shootout.model.verdict import CellComparison, Comparison, Interval, ScalingLaw, Verdict
+from shootout.numbers import share
 from shootout.report import families, wording
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import charts, names
@@ -66,6 +68,43 @@ class Run:
     @cached_property
     def headlines(self) -> tuple[wording.Headline, ...]:
         return wording.headlines(self.comparison)
+
+    @cached_property
+    def lineage(self) -> tuple[tuple[lineage.Step, tuple[str, ...]], ...]:
+        """Each server that follows another of its family, and what its workloads show beside that."""
+        margin = share(self.comparison.policy.margin)
+
+        def words(step: lineage.Step, workload: str) -> str:
+            cells = [each for each in step.cells if each.cell.workload == workload]
+            return ", ".join(families.parts(cells, margin)) or ("undecided" if cells else "")
+
+        steps = lineage.steps(self.document, self.comparison.policy)
+        return tuple((step, tuple(words(step, each) for each in self.workloads)) for step in steps)
+
+    @property
+    def fastest(self) -> tuple[str, ...]:
+        """For each workload, the servers with the highest throughput, and where."""
+        return tuple("; ".join(self._fastest(each)) for each in self.workloads)
+
+    def _fastest(self, workload: str) -> Iterator[str]:
+        best: dict[str, list[int]] = {}
+        for threads in self.threads:
+            here = [
+                (c.figures.tps.estimate, c.cell.server)
+                for c in self.comparison.cells
+                if (c.cell.workload, c.cell.threads) == (workload, threads) and c.figures
+            ]
+            if here:
+                best.setdefault(max(here)[1], []).append(threads)
+        every = sum(map(len, best.values()))
+        for server, where in sorted(best.items(), key=lambda each: -len(each[1])):
+            named = ", ".join(map(str, where)) + (" thread" if where == [1] else " threads")
+            yield server if len(where) == every else f"{server} at {named}"
+
+    @cached_property
+    def workloads(self) -> tuple[str, ...]:
+        """Names, in the order of blocks."""
+        return tuple(dict.fromkeys(block.workload for block in self.document.header.blocks))
 
     @property
     def complete(self) -> bool:

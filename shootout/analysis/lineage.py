@@ -1,0 +1,67 @@
+"""Each server of a run beside the one before it in its family, in the order in which the run names them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from shootout.analysis import decisions, verdicts
+from shootout.model.history import LedgerEntry
+from shootout.model.plan import Policy
+from shootout.model.run import RunDocument
+from shootout.model.verdict import CellComparison
+
+
+class Step(NamedTuple):
+    """A server and its predecessor."""
+
+    server: str
+    before: str
+    cells: tuple[CellComparison, ...]  # throughput alone, without figures
+
+
+def steps(
+    document: RunDocument, policy: Policy, ledger_entries: Iterable[LedgerEntry] = ()
+) -> tuple[Step, ...]:
+    """The servers whose predecessor is not the run's base, with which it compares them anyway.
+
+    The cells of a step are judged among all those that have its predecessor as base.
+    """
+    families: defaultdict[str, list[str]] = defaultdict(list)
+    for record in document.header.servers:
+        if not record.absent:
+            families[record.family].append(record.label)
+    known = list(ledger_entries)
+    base = document.header.servers[0].label
+    return tuple(
+        Step(server, before, _cells(document, policy, server, before, known))
+        for labels in families.values()
+        for before, server in itertools.pairwise(labels)
+        if before != base
+    )
+
+
+def _cells(
+    document: RunDocument, policy: Policy, server: str, before: str, known: list[LedgerEntry]
+) -> tuple[CellComparison, ...]:
+    decided, _ = decisions.of_run(document, policy, before, known)
+    return tuple(
+        CellComparison(
+            cell=pair.cell,
+            base=pair.base,
+            verdict=decision.verdict,
+            figures=None,
+            ratio=pair.throughput and pair.throughput.ratio,
+            p_value=decision.metrics[0].p_value if decision.metrics else None,
+            per_start=() if pair.throughput is None else tuple(map(math.exp, pair.throughput.per_start)),
+            reason=decision.reason,
+            warnings=(),
+            judged=decision.metrics,
+            leaning=verdicts.leaning(pair, decision, policy),
+        )
+        for pair, decision in decided
+        if pair.cell.server == server and pair.base.server == before
+    )
