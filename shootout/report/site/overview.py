@@ -10,6 +10,7 @@ from typing import Any
 from shootout.model.verdict import Verdict
 from shootout.report.site.downloads import fingerprints
 from shootout.report.site.findings import Findings
+from shootout.report.site.history import Change
 from shootout.report.site.page import CellsPage, Page
 from shootout.report.site.run import Run
 
@@ -20,6 +21,7 @@ RUN_COLUMNS = ("run", "started", "runners", "page", *Verdict, "says")
 class OverviewPage(CellsPage):
     run: Run
     runs: Sequence[Run] = ()  # to list, newest first
+    changes: Sequence[Change] = ()  # of level, newest first
     template = "run"
 
     @property
@@ -31,12 +33,13 @@ class OverviewPage(CellsPage):
         return Findings(self.run)
 
     @cached_property
-    def open(self) -> tuple[Run, ...]:
-        """The newest run of each other profile, if it has regressions that nobody has acknowledged."""
+    def others(self) -> tuple[Run, ...]:
+        """The newest run of each other profile, those with most open regressions first."""
         newest: dict[str, Run] = {}
         for run in self.runs:
             newest.setdefault(run.document.header.profile_name, run)
-        return tuple(run for run in newest.values() if run.id != self.run.id and run.open_regressions)
+        others = [run for run in newest.values() if run.id != self.run.id]
+        return tuple(sorted(others, key=lambda run: -run.open_regressions))
 
 
 @dataclass(frozen=True)

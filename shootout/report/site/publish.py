@@ -146,7 +146,7 @@ class _Site:
             badge="badge.svg",
             published=f"{published.FOLDER}/index.json",
         )
-        yield from self._parts(FrontPage(run, self._listed, index))
+        yield from self._parts(FrontPage(run, self._listed, self._changes, index))
         yield [self._badge("badge.svg", run)]
         yield [self._badge(f"badge-{file_stem(server)}.svg", run, server) for server in run.heads]
 
