@@ -82,7 +82,7 @@ def main() -> None:
         "--own", type=float, default=0.0, help="spread of what revisions differ by themselves"
     )
     parser.add_argument("--real", type=Path, metavar="DIR", help="build and measure in this folder instead")
-    parser.add_argument("--pairs", type=int, default=1200, help="pairs of instructions that the step adds")
+    parser.add_argument("--pairs", type=int, default=2400, help="pairs of instructions that the step adds")
     args = parser.parse_args()
     if args.real:
         for pairs_ in (args.pairs, 0):
