@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from shootout.analysis import bisection, bisection_batches, pairs, stats
 from shootout.analysis.bisection import Evidence
-from shootout.model.bisection import Answer, Bisection, RevisionFinding
+from shootout.model.bisection import Answer, Bisection, Kind, RevisionFinding
 from shootout.model.plan import Policy
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Interval
@@ -66,12 +66,16 @@ def answer(found: Bisection, documents: Documents) -> Answer:
     ]
     step = max(known.runs, key=posterior.within, default=(0, 0))
     possible = [number for number in range(step[0], step[1] + 1) if posterior.at[number] > 0]
-    chances = {"step": posterior.within(step), "none": posterior.none, "several": posterior.several}
-    kind = max(chances, key=lambda name: chances[name])
+    chances: dict[Kind, float] = {
+        "step": posterior.within(step),
+        "none": posterior.none,
+        "several": posterior.several,
+    }
+    likeliest = max(chances, key=lambda kind: chances[kind])
     return Answer(
         bisection=found,
-        kind=kind if bisection_batches.answered(known, posterior) else "open",  # type: ignore[arg-type]
-        probability=chances[kind],
+        kind=likeliest if bisection_batches.answered(known, posterior) else "open",
+        probability=chances[likeliest],
         first=found.revisions[min(possible, default=step[1])].label,
         last=found.revisions[step[1]].label,
         size=_ratio(posterior.size),

@@ -10,6 +10,7 @@ from shootout.model.value import Threads, Value
 from shootout.model.verdict import Interval
 
 FORMAT: Final = 1
+Kind = Literal["step", "none", "several", "open"]  # of answer
 
 
 class Revision(Value):
@@ -65,7 +66,7 @@ class Answer(Value):
     """What a bisection says so far."""
 
     bisection: Bisection
-    kind: Literal["step", "none", "several", "open"]
+    kind: Kind
     probability: float  # of the answer; of the likeliest one, if it is open
     first: str  # labels of the run of revisions that has the step most likely: first and last
     last: str
