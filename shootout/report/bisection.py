@@ -9,7 +9,7 @@ from shootout import numbers
 from shootout.model.bisection import Answer, Revision, RevisionFinding
 from shootout.model.verdict import Interval
 from shootout.report import wording
-from shootout.report.github.markdown import escaped
+from shootout.report.wording import escaped
 
 COLUMNS = ("revision", "probability", "to the base", "to the one before", "starts", "what")
 PROBABLE = 0.001  # revisions that are less likely, and were not measured, are left out of tables

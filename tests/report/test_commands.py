@@ -70,3 +70,24 @@ def test_a_run_is_repeated_on_any_machine(header: RunHeader) -> None:
 def test_a_run_is_judged_with_another_base(header: RunHeader) -> None:
     found = parsed(commands.judge_with_base(header, "a b"))
     assert (found.documents, found.base) == ([Path(f"{header.run}.jsonl")], "a b")
+
+
+def test_what_a_cell_did_is_counted_with_its_statements_and_settings(header: RunHeader) -> None:
+    sent = builders.a_record(READS, options={"range_size": 10}, protocol="prepared")
+    header = replace(header, workloads=(sent,))
+    found = parsed(commands.count(header) or "")
+    assert (found.base, found.head, found.workloads) == (builders.BASE, builders.HEAD, READS)
+    assert found.protocol == "prepared"
+    profile = replace(header.profile, settings="production", options={"range_size": 10, "other": 1})
+    other = replace(header.servers[1], reference=f"{builders.HEAD}@sync_binlog=0")
+    changed = replace(header, profile=profile, servers=(header.servers[0], other))
+    found = parsed(commands.count(changed) or "")
+    assert (found.base, found.head, found.option) == (
+        f"{builders.BASE}@production", f"{builders.HEAD}@production+sync_binlog=0", "range_size=10",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("reference", ["image:mysql:8.0", "dsn:mysql://u@localhost"])
+def test_what_is_no_program_here_is_not_counted(reference: str, header: RunHeader) -> None:
+    server = replace(header.servers[0], reference=reference)
+    assert commands.count(replace(header, servers=(server, *header.servers[1:]))) is None
