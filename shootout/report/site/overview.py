@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
-from operator import attrgetter
 from typing import Any
 
-from shootout.model.verdict import CellComparison, Verdict
+from shootout.model.verdict import Verdict
 from shootout.report.site.downloads import fingerprints
 from shootout.report.site.findings import Findings
 from shootout.report.site.page import CellsPage, Page
 from shootout.report.site.run import Run
 
-TO_LOOK_AT = (Verdict.REGRESSED, Verdict.FAILED)
 RUN_COLUMNS = ("run", "started", "runners", "page", *Verdict, "says")
 
 
@@ -65,19 +62,6 @@ class AllCellsPage(Page):
     @property
     def path(self) -> str:
         return f"{self.run.folder}/cells.html"
-
-    @property
-    def groups(self) -> tuple[tuple[Verdict, tuple[CellComparison, ...]], ...]:
-        """The cells of each verdict, the worst first."""
-        return tuple(
-            (verdict, tuple(cells)) for verdict, cells in groupby(self.run.judged, attrgetter("verdict"))
-        )
-
-    @property
-    def open(self) -> tuple[Verdict, ...]:
-        """The verdicts whose cells are shown at once: those that somebody must look at, or the worst."""
-        found = tuple(verdict for verdict, _ in self.groups)
-        return tuple(verdict for verdict in found if verdict in TO_LOOK_AT) or found[:1]
 
 
 @dataclass(frozen=True)
