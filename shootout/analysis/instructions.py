@@ -112,9 +112,10 @@ class Instructions:
 def find(documents: Iterable[WorkDocument], header: RunHeader) -> Instructions | None:
     """From the first of these documents that has a run's workload, and the first two of its servers."""
     for document in documents:
+        engines = {dataset.engine.lower() for dataset in document.datasets}
         pair = _pair(document, header.servers[:2])
         workload = _workload(document, header)
-        if pair and workload:
+        if pair and workload and engines == {header.profile.dataset.engine.lower()}:
             return of(work.compare(document, pair[0]), workload, pair)
     return None
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from shootout.document import journal
 from shootout.inputs import matrix
-from shootout.model.plan import Cell
+from shootout.model.plan import Cell, DatasetSize
 from shootout.model.run import RunHeader
 
 OF_THE_RUN = ("--budget", "--shard")  # wrong or pointless for a single cell
@@ -52,8 +52,14 @@ def count(header: RunHeader) -> str | None:
     chosen = {"--base": servers[0], "--head": servers[1], "--workloads": sent.written}
     if options := {name: value for name, value in profile.options.items() if name in sent.options}:
         chosen["--option"] = ",".join(f"{name}={value}" for name, value in options.items())
+    if profile.distribution is not None:
+        chosen["--rand-type"] = str(type(profile.distribution).__struct_config__.tag)
     if sent.protocol != "text":
         chosen["--protocol"] = sent.protocol
+    if profile.dataset.engine != DatasetSize().engine:
+        chosen["--engine"] = profile.dataset.engine
+    if profile.build and any(text.startswith("git:") for text in servers):
+        chosen |= {"--build": profile.build.command, "--tree": profile.build.tree}
     return _command("work", chosen)
 
 

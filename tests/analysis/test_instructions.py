@@ -7,6 +7,7 @@ from msgspec import structs
 
 from shootout.analysis import instructions, work
 from shootout.analysis.instructions import Instructions
+from shootout.model.plan import DatasetSize
 from shootout.model.run import RunHeader
 from shootout.model.work import TRANSACTION, WorkDocument, WorkFunctions
 from tests import builders
@@ -100,6 +101,8 @@ def test_the_servers_of_a_cell_are_known_by_build_and_settings() -> None:
     assert instructions.find([other, made, structs.replace(made, run="older")], header()) == found(made)
     assert instructions.find([made], header(settings_name="durable")) is None
     assert instructions.find([made], header(build="another")) is None
+    other = structs.replace(made, datasets=(DatasetSize(engine="MyISAM").of("sbtest"),))
+    assert instructions.find([other], header()) is None
     assert instructions.find([], header()) is None
 
 

@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from shootout import cli
 from shootout.inputs.options import Selection
-from shootout.model.plan import Cell
+from shootout.model.plan import Build, Cell, DatasetSize
 from shootout.model.run import RunHeader
+from shootout.model.workload import Uniform
 from shootout.report import commands
 from tests import builders
 
@@ -78,13 +79,19 @@ def test_what_a_cell_did_is_counted_with_its_statements_and_settings(header: Run
     found = parsed(commands.count(header) or "")
     assert (found.base, found.head, found.workloads) == (builders.BASE, builders.HEAD, READS)
     assert found.protocol == "prepared"
-    profile = replace(header.profile, settings="production", options={"range_size": 10, "other": 1})
-    other = replace(header.servers[1], reference=f"{builders.HEAD}@sync_binlog=0")
+    profile = replace(
+        header.profile, settings="production", options={"range_size": 10, "other": 1},
+        distribution=Uniform(), dataset=DatasetSize(engine="MyISAM"), build=Build(command="make", tree="out"),
+    )  # fmt: skip
+    other = replace(header.servers[1], reference="git:/src#main@sync_binlog=0")
     changed = replace(header, profile=profile, servers=(header.servers[0], other))
     found = parsed(commands.count(changed) or "")
-    assert (found.base, found.head, found.option) == (
-        f"{builders.BASE}@production", f"{builders.HEAD}@production+sync_binlog=0", "range_size=10",
-    )  # fmt: skip
+    assert (found.base, found.head) == (
+        f"{builders.BASE}@production",
+        "git:/src#main@production+sync_binlog=0",
+    )
+    assert (found.option, found.rand_type, found.engine) == ("range_size=10", "uniform", "MyISAM")
+    assert (found.build, found.tree) == ("make", "out")
 
 
 @pytest.mark.parametrize("reference", ["image:mysql:8.0", "dsn:mysql://u@localhost"])
