@@ -135,9 +135,9 @@ class Size(NamedTuple):
 def pairs(seconds: float, server: Path) -> int:
     """The pairs of instructions that take about so long in the server of `tree`.
 
-    Each takes one tick of the clock, or two if the CPU's other thread works.
+    Each takes one tick of the clock, or a half more where another program has the rest of the core.
     """
-    return round(seconds * _ticks_per_s(server / "lib" / LIBRARY) / 1.5)
+    return round(seconds * _ticks_per_s(server / "lib" / LIBRARY))
 
 
 def _ticks_per_s(library: Path) -> float:

@@ -62,7 +62,7 @@ class Explained:
     @property
     def named(self) -> tuple[Change, ...]:
         """The functions that certainly changed, those that explain most first."""
-        return tuple(each for each in self.functions if each.p_value < 1 - self.confidence)
+        return tuple(each for each in self.functions if each.certain)
 
 
 def read(file: Path) -> Explained:
@@ -117,7 +117,7 @@ def evaluate(
         parts=tuple(functions.parts(paths, policy.confidence)) if profiled else (),
         functions=tuple(functions.changes(paths, policy.confidence)) if profiled else (),
         inclusive=tuple(inclusive),
-        narrowed=tuple(functions.narrowed(paths, inclusive, cpu, 1 - policy.confidence)) if cpu else (),
+        narrowed=tuple(functions.narrowed(paths, inclusive, cpu)) if cpu else (),
         plans=tuple(plan_changes.compared(explanation.plans, base, head)),
         variables=tuple(differences.differences(variables.get(base, {}), variables.get(head, {}), requested)),
         counted=counted,
