@@ -79,12 +79,10 @@ CASES = {
         ("SET GLOBAL innodb_stats_method = 'nulls_equal'", f"ANALYZE TABLE {SCHEMA}.sparse"),
     ),
     "a histogram": Case(
-        "SELECT COUNT(*) FROM big JOIN sparse ON sparse.id = big.id WHERE f = 0 AND c > 'x'",
-        (
-            f"ANALYZE TABLE {SCHEMA}.sparse UPDATE HISTOGRAM ON f",
-            f"ANALYZE TABLE {BIG} UPDATE HISTOGRAM ON c",
-        ),
-        (f"ANALYZE TABLE {SCHEMA}.sparse DROP HISTOGRAM ON f", f"ANALYZE TABLE {BIG} DROP HISTOGRAM ON c"),
+        "SELECT COUNT(*) FROM big JOIN sparse ON sparse.id = big.id"
+        " WHERE f = 1 AND c BETWEEN 'x' AND 'z' AND c > 'a'",
+        (f"ANALYZE TABLE {SCHEMA}.sparse UPDATE HISTOGRAM ON f",),
+        (f"ANALYZE TABLE {SCHEMA}.sparse DROP HISTOGRAM ON f",),
         since=(8, 0),
     ),
     "larger rows": Case(
