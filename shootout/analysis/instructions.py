@@ -64,16 +64,19 @@ class Statement:
     def explaining(self) -> tuple[Count, ...]:
         """The functions that explain most of a certain change, by their own instructions."""
         sign = {Verdict.REGRESSED: 1, Verdict.IMPROVED: -1}.get(self.change.verdict, 0)
-        alike = (each.own for each in self.functions if sign * each.own.difference >= self._least)
+        alike = (
+            each.own
+            for each in self.functions
+            if sign * each.own.difference >= self._least and not each.own.name.startswith("[")
+        )
         return tuple(sorted(alike, key=lambda each: -sign * each.difference))
 
     @property
-    def unnamed(self) -> float:
-        """The share of instructions in functions without a name."""
-        counts = [each.own for each in self.functions]
-        whole = sum(each.base + each.head for each in counts)
-        nameless = sum(each.base + each.head for each in counts if each.name.startswith("["))
-        return nameless / whole if whole else 0.0
+    def unnamed(self) -> Count:
+        """All functions without a name: one that a version strips of its symbol seems gone."""
+        nameless = [each.own for each in self.functions if each.own.name.startswith("[")]
+        base, head = sum(each.base for each in nameless), sum(each.head for each in nameless)
+        return Count("functions without a name", base, head)
 
     @property
     def parts(self) -> tuple[Count, ...]:

@@ -132,8 +132,12 @@ def instructions(found: Explained) -> Iterator[Point]:
         yield Point(
             "By part of the server:", tuple(_of_whole(each, whole) for each in whole.parts[:NAMED_MAX])
         )
-    if whole.unnamed >= UNNAMED_MIN:
-        yield Point(f"{whole.unnamed:.0%} of the instructions are in functions without a name.")
+    unnamed, sizes = whole.unnamed, (whole.change.base, whole.change.head)
+    if any(
+        size and of >= UNNAMED_MIN * size.mean
+        for size, of in zip(sizes, (unnamed.base, unnamed.head), strict=True)
+    ):
+        yield Point(f"Of them, {_of_whole(unnamed, whole)}.")
 
 
 def statement(each: Statement) -> str:
