@@ -88,7 +88,7 @@ def main() -> None:
     )
     parser.add_argument("--bayesect", action="store_true", help="search with git-bayesect, too")
     parser.add_argument("--real", type=Path, metavar="DIR", help="build and measure in this folder instead")
-    parser.add_argument("--pairs", type=int, default=1200, help="pairs of instructions that the step adds")
+    parser.add_argument("--pairs", type=int, default=2400, help="pairs of instructions that the step adds")
     args = parser.parse_args()
     if args.real:
         for pairs_ in (args.pairs, 0):

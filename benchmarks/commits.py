@@ -10,37 +10,14 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from shootout.servers import installations, reference
-from shootout.servers.native import Tree
+from benchmarks import preload
 
 BUILD, TREE = "make", "out"
-_SOURCE = r"""
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <sys/socket.h>
-#include "pairs.h"
-
-ssize_t recv(int socket, void *buffer, size_t length, int flags) {
-    static ssize_t (*real)(int, void *, size_t, int);
-    if (!real)
-        real = (ssize_t(*)(int, void *, size_t, int))dlsym(RTLD_NEXT, "recv");
-    ssize_t got = real(socket, buffer, length, flags);
-    long left = PAIRS;
-    if (got > 0 && left > 0)
-        __asm__ volatile("1: dec %0\n jnz 1b" : "+r"(left) : : "cc"); /* two instructions each time */
-    return got;
-}
-"""
 _MAKEFILE = """all:
 \tmkdir -p out/bin out/lib
-\t$(CC) -O2 -shared -fPIC -o out/lib/extra.so extra.c -ldl
+\t$(CC) -include pairs.h {options} out/lib/{library} extra.c -ldl
 \tcp mysqld out/bin/
 \tln -sfn {share} out/share
-"""
-_SERVER = """#!/bin/sh
-{variables}
-export LD_PRELOAD="$(dirname "$0")/../lib/extra.so"
-exec {program} "$@"
 """
 
 
@@ -52,15 +29,13 @@ def repository(
     `differing`: the files of all builds differ, though they do the same. Returns the commits, the oldest
     first.
     """
-    program = installations.find(reference.parse(server))
-    assert isinstance(program, Tree)
     folder.mkdir(parents=True)
-    variables = "\n".join(f"export {name}='{text}'" for name, text in program.launch.variables.items())
-    before = " ".join((*program.launch.before, program.name))
-    (folder / "mysqld").write_text(_SERVER.format(variables=variables, program=before), "utf-8")
+    program, share = preload.program(server)
+    (folder / "mysqld").write_text(program, "utf-8")
     (folder / "mysqld").chmod(0o755)
-    (folder / "extra.c").write_text(_SOURCE, "utf-8")
-    (folder / "Makefile").write_text(_MAKEFILE.format(share=program.files.share), "utf-8")
+    (folder / "extra.c").write_text(preload.SOURCE, "utf-8")
+    makefile = _MAKEFILE.format(share=share, options=" ".join(preload.COMPILE), library=preload.LIBRARY)
+    (folder / "Makefile").write_text(makefile, "utf-8")
     _git(folder, "init", "--quiet", "--initial-branch=main")
     commits = []
     for number, each in enumerate(pairs):

@@ -8,24 +8,20 @@ from __future__ import annotations
 
 import argparse
 import os
-import struct
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
+from benchmarks import preload
+from benchmarks.preload import Burn
 from shootout import app
 from shootout.inputs.options import Selection
 from shootout.measure import work
 from shootout.measure.work_units import Unit
 from shootout.model.work import WorkComparison
 from shootout.report.work import count, interval, percent, spread
-from shootout.servers import callgrind
-from shootout.servers.installation import Installation
-from shootout.servers.instances import Instance
-from shootout.servers.native import Tree
 
 SERVERS = "mysql-5.7.22,mysql-8.0.33,mysql-9.7,mariadb-10.11,mariadb-11.8"
 WORKLOADS = (
@@ -34,40 +30,6 @@ WORKLOADS = (
 )
 INJECTED = "oltp_read_write,oltp_update_index"
 BUSY = "while True: pass"
-LIBRARY = """
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-
-static ssize_t (*real)(int, void *, size_t, int);
-static volatile long *pairs;
-static __thread ssize_t rest; /* of the command, whose header and body come apart or at once */
-
-__attribute__((constructor)) static void begin(void) {
-    real = (ssize_t(*)(int, void *, size_t, int))dlsym(RTLD_NEXT, "recv");
-    pairs = mmap(0, sizeof(long), PROT_READ, MAP_SHARED, open(getenv("SHOOTOUT_BURN"), O_RDONLY), 0);
-}
-
-ssize_t recv(int socket, void *buffer, size_t length, int flags) {
-    ssize_t got = real(socket, buffer, length, flags);
-    if (got <= 0)
-        return got;
-    if (rest <= 0 && got >= 4) {
-        unsigned char *header = buffer;
-        long left = *pairs;
-        rest = 4 + header[0] + (header[1] << 8) + (header[2] << 16);
-        if (left > 0)
-            __asm__ volatile("1: dec %0\\n jnz 1b" : "+r"(left) : : "cc"); /* two instructions each time */
-    }
-    rest -= got;
-    return got;
-}
-"""
-
-Burn = Callable[[Unit], float]  # instructions for each command
 
 
 def main() -> None:
@@ -83,7 +45,7 @@ def main() -> None:
     parser.add_argument("--busy", type=int, default=2, help="busy loops beside it")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    library = _compiled(args.out)
+    library = preload.compiled(args.out)
     with _busy(args.busy):
         _head("server", "kind", "instructions", "A/A", "interval", "spread", "verdict")
         for server in filter(None, args.servers.split(",")):
@@ -127,41 +89,11 @@ def _counted(
     """The server as the base, and once for each head with what is added to it."""
     names = ",".join([server, *(f"{head}={server}" for head in heads)])
     chosen = Selection.read(profile="work", servers=names, workloads=workloads, option=args.option)
-    plan = app.plan(chosen)
-    with _burning(library, list(heads.values())):
-        path = work.measure(plan, args.out, lambda progress: print(progress.detail, file=sys.stderr))
+    extra = work.Watcher() if library is None else preload.Counted(library, heads)
+    path = work.measure(
+        app.plan(chosen), args.out, lambda progress: print(progress.detail, file=sys.stderr), extra
+    )
     return app.judge_work(path)
-
-
-@contextmanager
-def _burning(library: Path | None, burns: Sequence[Burn | None]) -> Iterator[None]:
-    """Start heads with the library, and tell it before each kind how much to add."""
-    plain, connected = callgrind.under, work._Bench._connected
-
-    def under(program: Installation, home: Path) -> Tree:
-        tree = plain(program, home)
-        if library is None or not int(home.name):
-            return tree
-        (home / "burn").write_bytes(bytes(8))
-        added = {"LD_PRELOAD": str(library), "SHOOTOUT_BURN": str(home / "burn")}
-        return replace(tree, launch=replace(tree.launch, variables={**tree.launch.variables, **added}))
-
-    @contextmanager
-    def telling(
-        bench: work._Bench, instance: Instance, schema: str, unit: Unit, seed: str
-    ) -> Iterator[Callable[[int], None]]:
-        burn = burns[number - 1] if (number := int(bench.home.name)) else None
-        if burn is not None:
-            with (bench.home / "burn").open("r+b") as file:
-                file.write(struct.pack("q", round(burn(unit) / 2)))
-        with connected(bench, instance, schema, unit, seed) as send:
-            yield send
-
-    callgrind.under, work._Bench._connected = under, telling  # type: ignore[method-assign,assignment]
-    try:
-        yield
-    finally:
-        callgrind.under, work._Bench._connected = plain, connected  # type: ignore[method-assign]
 
 
 def _head(*names: str) -> None:
@@ -179,13 +111,6 @@ def _print(server: str, compared: WorkComparison, added: Sequence[str] = ()) -> 
             percent(change.ratio), interval(change.ratio), spread(change), str(change.verdict),
         )  # fmt: skip
         print(f"| {' | '.join(cells)} |", flush=True)
-
-
-def _compiled(folder: Path) -> Path:
-    source, library = folder / "burn.c", folder.absolute() / "burn.so"
-    source.write_text(LIBRARY, "utf-8")
-    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
-    return library
 
 
 @contextmanager

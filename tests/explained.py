@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+from msgspec import structs
+
 from shootout.document import explanations, journal
 from shootout.model.explanation import CallTree, Explanation, PlanStep, Profile, StatementPlan
 from shootout.model.plan import Cell
@@ -63,9 +65,12 @@ def an_explanation(run: str = "20261120T024100Z-7f3a", cell: Cell = CELL, text: 
                 ),
             ),
             text=f"-> {access} {text}",
-            handlers={"Handler_read_key": 1.0},
+            handlers={handler: rows},
         )
-        for server, access, key in (("base", "const", "PRIMARY"), ("head", "ALL", ""))
+        for server, access, key, handler, rows in (
+            ("base", "const", "PRIMARY", "Handler_read_key", 1.0),
+            ("head", "ALL", "", "Handler_read_rnd_next", 10_000.0),
+        )
     ]  # fmt: skip
     same = {"port": "3306", "innodb_buffer_pool_size": "67108864", "performance_schema": "ON"}
     return Explanation(
@@ -81,6 +86,7 @@ def an_explanation(run: str = "20261120T024100Z-7f3a", cell: Cell = CELL, text: 
 def profiled() -> RunDocument:
     """The profiled starts' run document."""
     header = builders.a_header(["base", "head"], ["oltp_read_write"], [8], run="20261121T024100Z-7f3a")
+    header = structs.replace(header, workloads=(builders.a_record("oltp_read_write"),))
     return builders.a_run(header, failing=False)
 
 

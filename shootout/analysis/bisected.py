@@ -67,13 +67,15 @@ def answer(found: Bisection, documents: Documents) -> Answer:
     step = max(known.runs, key=posterior.within, default=(0, 0))
     possible = [number for number in range(step[0], step[1] + 1) if posterior.at[number] > 0]
     chances: dict[Kind, float] = {
-        "step": posterior.within(step), "none": posterior.none, "several": posterior.several
-    }  # fmt: skip
-    kind = max(chances, key=lambda name: chances[name])
+        "step": posterior.within(step),
+        "none": posterior.none,
+        "several": posterior.several,
+    }
+    likeliest = max(chances, key=lambda kind: chances[kind])
     return Answer(
         bisection=found,
-        kind=kind if bisection_batches.answered(known, posterior) else "open",
-        probability=chances[kind],
+        kind=likeliest if bisection_batches.answered(known, posterior) else "open",
+        probability=chances[likeliest],
         first=found.revisions[min(possible, default=step[1])].label,
         last=found.revisions[step[1]].label,
         size=exponential(posterior.size),

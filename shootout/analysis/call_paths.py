@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shootout.analysis import function_names
 from shootout.model.explanation import CallTree, Profile
 
 Values = NDArray[np.floating[Any]]
 
 BASE, HEAD = 0, 1  # index of servers
-CLASS_MIN = 3  # members of a renamed class
 COMMON_MIN = 0.01  # a function is common if each server has at least this share of the other's time in it
 
 Nodes = dict[tuple[int, int], int]  # of a growing tree, by parent and function
@@ -77,42 +76,12 @@ def _unit(profile: Profile) -> float:
 
 
 def _renamed(paths: CallPaths) -> dict[int, int]:
-    """Functions of the base alone, by what the head alone calls them.
-
-    A renamed class shares at least CLASS_MIN members (st_select_lex::prepare, Query_block::prepare). A
-    function that moved to another class shares the last part of its name, and no third one that only one
-    server has does.
-    """
+    """Functions of the base alone, by what the head alone calls them."""
+    names = paths.tree.functions
     seen = paths.by_function(inclusive=True).sum(axis=0) > 0
-    names = [
-        (of_class, last) for of_class, _, last in (name.rpartition("::") for name in paths.tree.functions)
-    ]
-    alone = [_by_name(names, np.flatnonzero(seen[of] & ~seen[1 - of]).tolist()) for of in (BASE, HEAD)]
-    shared = alone[BASE].keys() & alone[HEAD].keys()
-    classes = Counter(
-        (theirs, own) for last in shared for theirs in alone[BASE][last] for own in alone[HEAD][last]
-    )
-    renamed: dict[str, str] = {}
-    for (theirs, own), members in classes.most_common():
-        if members >= CLASS_MIN:
-            renamed.setdefault(theirs, own)
-    found: dict[int, int] = {}
-    for last in shared:
-        before, after = alone[BASE][last], alone[HEAD][last]
-        alike = {theirs: renamed.get(theirs, "") for theirs in before}
-        if len(before) == len(after) == 1:
-            alike = dict(zip(before, after, strict=True))
-        found |= {before[theirs]: after[own] for theirs, own in alike.items() if own in after}
-    return found
-
-
-def _by_name(names: Sequence[tuple[str, str]], functions: Sequence[int]) -> dict[str, dict[str, int]]:
-    """Functions by the last part of their name, then by its class."""
-    found: dict[str, dict[str, int]] = {}
-    for function in functions:
-        of_class, last = names[function]
-        found.setdefault(last, {})[of_class] = function
-    return found
+    alone = ([names[each] for each in np.flatnonzero(seen[of] & ~seen[1 - of])] for of in (BASE, HEAD))
+    index = {name: number for number, name in enumerate(names)}
+    return {index[before]: index[after] for before, after in function_names.renamed(*alone).items()}
 
 
 def aligned(paths: CallPaths) -> CallPaths:

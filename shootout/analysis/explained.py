@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from shootout.analysis import call_paths, compare, functions, plan_changes, wall_clock
+from shootout.analysis import call_paths, compare, functions, instructions, plan_changes, wall_clock
 from shootout.analysis.call_paths import CallPaths
 from shootout.analysis.functions import Change
+from shootout.analysis.instructions import Instructions
 from shootout.analysis.plan_changes import PlanChange
 from shootout.document import explanations, journal
+from shootout.document import work as work_documents
 from shootout.errors import InputError
 from shootout.model.explanation import Explanation
-from shootout.model.run import RunDocument
+from shootout.model.run import RunDocument, RunHeader
 from shootout.model.verdict import Interval
+from shootout.model.work import WorkDocument
 from shootout.settings import differences
 from shootout.settings.differences import VariableDifference
 
@@ -36,7 +41,8 @@ class Explained:
     narrowed: tuple[Change, ...]  # of these, those that locate the whole change
     plans: tuple[PlanChange, ...]  # changed ones first
     variables: tuple[VariableDifference, ...]  # notable ones first
-
+    counted: Instructions | None  # from the newest document of work that has these servers and this workload
+    header: RunHeader  # of the profiled starts
     confidence: float
 
     @property
@@ -56,12 +62,21 @@ class Explained:
     @property
     def named(self) -> tuple[Change, ...]:
         """The functions that certainly changed, those that explain most first."""
-        return tuple(each for each in self.functions if each.p_value < 1 - self.confidence)
+        return tuple(each for each in self.functions if each.certain)
 
 
 def read(file: Path) -> Explained:
-    """Evaluate the explanation in a file. Raises InputError."""
-    return evaluate(*documents(file))
+    """Evaluate the explanation in a file, with what work documents say of it. Raises InputError."""
+    explanation, document = documents(file)
+    counted = instructions.find(_newest_work(explanations.results_of(file)), document.header)
+    return evaluate(explanation, document, counted)
+
+
+def _newest_work(results: Path) -> Iterator[WorkDocument]:
+    """The documents of work in a folder that can be read, the newest first."""
+    for path in reversed(work_documents.find(results)):
+        with suppress(InputError):
+            yield work_documents.read(path)
 
 
 def documents(file: Path) -> tuple[Explanation, RunDocument]:
@@ -73,7 +88,9 @@ def documents(file: Path) -> tuple[Explanation, RunDocument]:
     return explanation, document
 
 
-def evaluate(explanation: Explanation, document: RunDocument) -> Explained:
+def evaluate(
+    explanation: Explanation, document: RunDocument, counted: Instructions | None = None
+) -> Explained:
     """Evaluate an explanation; `document`: its profiled starts."""
     base, head = (server.label for server in document.header.servers[:2])
     policy = document.header.profile.policy
@@ -100,8 +117,10 @@ def evaluate(explanation: Explanation, document: RunDocument) -> Explained:
         parts=tuple(functions.parts(paths, policy.confidence)) if profiled else (),
         functions=tuple(functions.changes(paths, policy.confidence)) if profiled else (),
         inclusive=tuple(inclusive),
-        narrowed=tuple(functions.narrowed(paths, inclusive, cpu, 1 - policy.confidence)) if cpu else (),
+        narrowed=tuple(functions.narrowed(paths, inclusive, cpu)) if cpu else (),
         plans=tuple(plan_changes.compared(explanation.plans, base, head)),
         variables=tuple(differences.differences(variables.get(base, {}), variables.get(head, {}), requested)),
+        counted=counted,
+        header=document.header,
         confidence=policy.confidence,
     )

@@ -26,6 +26,9 @@ COUNT_MIN = (
 SHARE_MIN = 0.001  # the same, as a share of all samples
 FITTED_MIN = 5.0  # mean samples in a start of a function whose variance informs the others'
 STARTS_MIN = 2
+ERROR_MAX = (
+    0.01  # chance that an explanation names a function without a change: readers follow names for hours
+)
 PRIOR_DF_MAX = 1e6
 PASSED_ON = 0.7  # share of a change in one callee that makes the callee the better name for it
 MATTERS = 0.05  # share of the whole change that a function must have to be named for its callees
@@ -40,6 +43,11 @@ class Change:
     head: float
     difference: Interval  # head - base
     p_value: float  # null hypothesis: no difference; Hommel-adjusted over all functions
+
+    @property
+    def certain(self) -> bool:
+        """Whether it may be named."""
+        return self.p_value < ERROR_MAX
 
 
 @dataclass(frozen=True)
@@ -98,7 +106,7 @@ def _changes(names: Sequence[str], counts: Values, units: Values, confidence: fl
     return sorted(listed, key=lambda each: -abs(each.difference.estimate))
 
 
-def narrowed(paths: CallPaths, inclusive: Sequence[Change], total: Change, alpha: float) -> list[Change]:
+def narrowed(paths: CallPaths, inclusive: Sequence[Change], total: Change) -> list[Change]:
     """The functions that, with what they call, best locate the whole change; largest first.
 
     A function is left out if one of its callees has most of its change. So is one that a server lacks: what
@@ -108,7 +116,7 @@ def narrowed(paths: CallPaths, inclusive: Sequence[Change], total: Change, alpha
     certain = [
         each
         for each in inclusive
-        if each.p_value < alpha
+        if each.certain
         and each.base
         and each.head
         and not each.name.startswith("[")

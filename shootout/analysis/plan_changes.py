@@ -26,6 +26,12 @@ class PlanChange:
     unsteady: bool  # a server had several plans
 
 
+def rows_read(plan: StatementPlan) -> float | None:
+    """How often one execution asked a storage engine for a row; None: it was not executed."""
+    found = [count for name, count in plan.handlers.items() if name.startswith("Handler_read_")]
+    return sum(found) if plan.handlers else None
+
+
 def shape(plan: StatementPlan) -> Shape:
     """What of a plan is decided, without estimates, drawn values and numbers of tables."""
     if not plan.steps:

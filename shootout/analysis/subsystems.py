@@ -15,7 +15,7 @@ _BEGINNINGS = {
     MEMORY: r"""malloc calloc realloc free\b cfree _int_ my_malloc my_realloc my_free \w*alloc_root free_root
         reset_root multi_alloc MEM_ROOT Mem_root mem_(heap|alloc|area|strdup) ut_allocator operator\ new
         operator\ delete je_ tc_""",
-    "the parser": r"MYSQLparse MYSQLlex MARIADB lex_ Lex_ parse_ yy PT_ find_keyword",
+    "the parser": r"MYSQLparse my_sql_parser_ MYSQLlex MARIADB lex_ Lex_ parse_ yy PT_ find_keyword",
     "locks on tables": r"MDL_ mdl_ thr_lock thr_multi mysql_(un)?lock lock_(tables|external)",
     "the binary log": r"MYSQL_BIN_LOG \w*[Bb]inlog THD::binlog Log_event \w+_log_event Gtid gtid rpl_",
     "InnoDB": r"""(row|btr|buf|lock|trx|mtr|log|page|rec|cmp|dict|fil|fsp|fseg|ibuf|os|que|read|ut|sync)_

@@ -24,6 +24,11 @@ def folder_of(results: Path, run: str) -> Path:
     return results / FOLDER / file_stem(run)
 
 
+def results_of(file: Path) -> Path:
+    """The folder of run documents that an explanation's file belongs to."""
+    return file.parents[2]
+
+
 def write(results: Path, explanation: Explanation) -> Path:
     """Write an explanation whole, in place of an earlier one of this cell; returns its file.
 

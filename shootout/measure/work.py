@@ -49,6 +49,7 @@ from shootout.servers import callgrind, instances
 from shootout.servers.callgrind import Counter, Dump
 from shootout.servers.instances import Instance
 from shootout.servers.leftovers import working_directory
+from shootout.servers.native import Tree
 
 PRIMING = 10  # repetitions of each kind before Callgrind begins to count
 WARM_UP = 3  # repetitions of each kind after that, for what another kind left
@@ -62,6 +63,17 @@ READ_VIEW = (
 ANSWER_TIMEOUT_S = 120.0
 CLOSING_S = 60.0  # for a connection's rollback
 NAMED_MIN = 0.001  # functions with a smaller share of a kind's instructions are left out
+
+
+class Watcher:
+    """What looks at the servers while they are counted, and may change what they execute."""
+
+    def starting(self, server: str, tree: Tree, home: Path) -> Tree:
+        """What is started in place of a server's program, which already runs under Callgrind."""
+        return tree
+
+    def sending(self, server: str, unit: Unit, home: Path) -> None:
+        """A server is about to get the statements of a kind."""
 
 
 @dataclass
@@ -81,7 +93,7 @@ def check(plan: Plan) -> str:
     return callgrind.version()
 
 
-def measure(plan: Plan, results: Path, observe: Observe) -> Path:
+def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None = None) -> Path:
     """Count the plan's workloads on its servers; returns the document's file.
 
     Call this from the main thread. Raises InputError and MeasureError; a server that fails is a result.
@@ -95,7 +107,7 @@ def measure(plan: Plan, results: Path, observe: Observe) -> Path:
         ExitStack() as held,
     ):
         benches = [
-            _Bench(plan, every, server, directory / str(number), server.load(held))
+            _Bench(plan, every, server, directory / str(number), server.load(held), watcher or Watcher())
             for number, server in enumerate(_servers(plan, held, observe))
         ]
         for start in range(1, plan.profile.sampling.starts_min + 1):
@@ -123,6 +135,7 @@ class _Bench:
     server: ManagedServer
     home: Path
     template: Template
+    watcher: Watcher
     found: Counted = field(init=False)
 
     def __post_init__(self) -> None:
@@ -131,8 +144,9 @@ class _Bench:
     def begin(self) -> Instance:
         """Start the server under Callgrind, without waiting for it. Raises MeasureError."""
         self.template.copy_to(self.home)
+        tree = callgrind.under(self.server.program, self.home)
         return instances.begin(
-            callgrind.under(self.server.program, self.home),
+            self.watcher.starting(self.server.label, tree, self.home),
             self.home,
             {**self.server.compiled.options, **callgrind.OPTIONS},
             start_timeout_s=callgrind.START_TIMEOUT_S,
@@ -191,6 +205,7 @@ class _Bench:
         named = f"{self.plan.seed}/{seed}/{unit.kind.workload}/{unit.kind.name}"
         engines = [Engine(msgspec.json.encode(unit.program), random.Random(named).getrandbits(64), 1)]
         before = _connections(instance)
+        self.watcher.sending(self.server.label, unit, self.home)
         if unit.open:
             instance.query("SET GLOBAL autocommit = 0")
         try:

@@ -13,7 +13,7 @@ from msgspec import structs
 
 from shootout.measure.plan import BoundWorkload
 from shootout.model.program import Program, ProgramStatement, ProgramStep, ProgramTransaction
-from shootout.model.work import FRAME, MIX, TRANSACTION, WorkKind
+from shootout.model.work import FRAME, JOINT, MIX, TRANSACTION, WorkKind
 from shootout.model.workload import Result
 
 STATEMENTS = 50  # in a repetition, about
@@ -63,7 +63,7 @@ def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> l
         alone = ProgramTransaction(weight=1, begin=False, steps=(structs.replace(step, repeat=1),))
         kind = WorkKind(
             workload=name,
-            name=" + ".join(dict.fromkeys(program.kinds[each.kind].name for each in step.statements)),
+            name=JOINT.join(dict.fromkeys(program.kinds[each.kind].name for each in step.statements)),
             per_transaction=step.repeat,
             units=max(TRANSACTIONS_MIN, STATEMENTS // len(step.statements)),
         )

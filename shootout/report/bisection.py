@@ -9,7 +9,7 @@ from shootout import numbers
 from shootout.model.bisection import Answer, Revision, RevisionFinding
 from shootout.model.verdict import Interval
 from shootout.report import commands, wording
-from shootout.report.github.markdown import escaped
+from shootout.report.wording import escaped
 
 COLUMNS = ("revision", "probability", "to the base", "to the one before", "starts", "what")
 _WORDS = {"time": ("slower", "faster"), "work": ("fewer instructions", "more instructions")}

@@ -6,13 +6,15 @@ import shlex
 from collections.abc import Mapping
 
 from shootout.document import journal
+from shootout.inputs import matrix
 from shootout.model.bisection import Bisection, Revision
-from shootout.model.plan import Cell
+from shootout.model.plan import Cell, DatasetSize
 from shootout.model.run import RunHeader
 
 OF_THE_RUN = ("--budget", "--shard")  # wrong or pointless for a single cell
 OF_THE_MACHINE = ("--port", "--data")
 OF_THE_BUILD = ("--build", "--tree")
+NOT_COUNTED = ("image:", "dsn:")  # sources of servers that are no programs on this machine
 
 
 def measure_again(header: RunHeader, base: str, cell: Cell) -> str:
@@ -35,6 +37,38 @@ def measure_again(header: RunHeader, base: str, cell: Cell) -> str:
         if not given["--option"]:
             del given["--option"]
     return _command("run", chosen | given)
+
+
+def count(header: RunHeader) -> str | None:
+    """Counts the instructions of what a run's first two servers did; None if they cannot be counted.
+
+    Under the run's settings and with its statements, on the tables of the profile `work`.
+    """
+    profile, records = header.profile, header.workloads
+    servers = [record.reference for record in header.servers[:2]]
+    if not records or any(text.startswith(NOT_COUNTED) for text in servers):
+        return None
+    if profile.settings != matrix.load_profile("work").settings:
+        servers = [_with_settings(text, profile.settings) for text in servers]
+    sent = records[0]
+    chosen = {"--base": servers[0], "--head": servers[1], "--workloads": sent.written}
+    if options := {name: value for name, value in profile.options.items() if name in sent.options}:
+        chosen["--option"] = ",".join(f"{name}={value}" for name, value in options.items())
+    if profile.distribution is not None:
+        chosen["--rand-type"] = str(type(profile.distribution).__struct_config__.tag)
+    if sent.protocol != "text":
+        chosen["--protocol"] = sent.protocol
+    if profile.dataset.engine != DatasetSize().engine:
+        chosen["--engine"] = profile.dataset.engine
+    if profile.build and any(text.startswith("git:") for text in servers):
+        chosen |= {"--build": profile.build.command, "--tree": profile.build.tree}
+    return _command("work", chosen)
+
+
+def _with_settings(server: str, settings: str) -> str:
+    """A server under the settings of a run; its own add to them, or replace them."""
+    program, _, own = server.partition("@")
+    return f"{program}@{'+'.join(filter(None, (settings, own)))}"
 
 
 def repeat(header: RunHeader) -> str:

@@ -6,13 +6,15 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from shootout.analysis import plan_changes
 from shootout.analysis.explained import Explained
 from shootout.analysis.functions import Change
+from shootout.analysis.instructions import Count, Statement
 from shootout.analysis.plan_changes import PlanChange
 from shootout.model.explanation import Explanation, PlanStep, StatementPlan
 from shootout.model.verdict import Interval
-from shootout.numbers import SPACE
-from shootout.report import wording
+from shootout.numbers import SPACE, number
+from shootout.report import commands, wording, work
 from shootout.settings.differences import VariableDifference
 
 NAMED_MAX = 5  # functions in a list; the page lists all
@@ -45,6 +47,7 @@ def value(found: Explained) -> dict[str, object]:
         "server_cpu": found.cpu,
         "functions": found.functions,
         "functions_with_callees": found.inclusive,
+        "instructions": found.counted,
         "plans": found.plans,
         "variables": found.variables,
     }
@@ -58,6 +61,7 @@ def points(found: Explained) -> Iterator[Point]:
         yield Point(f"With {trial} on the head: {_change(ratio) if ratio else 'no steady start'}.")
     yield from _wall_clock(found)
     yield from functions(found)
+    yield from instructions(found)
     changed = tuple(plan(each) for each in found.plans if each.changed)
     if changed:
         yield Point("These plans changed:", changed)
@@ -109,6 +113,47 @@ def functions(found: Explained) -> Iterator[Point]:
             yield Point(f"{text}{more}:", tuple(function(each, explanation) for each in changes[:NAMED_MAX]))
 
 
+def instructions(found: Explained) -> Iterator[Point]:
+    """What statements execute more or less, and which functions do; or the command that counts it."""
+    if found.counted is None:
+        command = commands.count(found.header)
+        if command is not None:
+            yield Point("Instructions of each statement are not counted yet; this counts them:", (command,))
+        return
+    whole = found.counted.whole
+    yield Point(
+        f"Instructions, counted in {found.counted.run}:", tuple(map(statement, found.counted.statements))
+    )
+    if whole.explaining:
+        yield Point(
+            "Functions that explain most of it, without what they call:",
+            tuple(_of_whole(each, whole) for each in whole.explaining[:NAMED_MAX]),
+        )
+        yield Point(
+            "By part of the server:", tuple(_of_whole(each, whole) for each in whole.parts[:NAMED_MAX])
+        )
+    unnamed, sizes = whole.unnamed, (whole.change.base, whole.change.head)
+    if any(
+        size and of >= UNNAMED_MIN * size.mean
+        for size, of in zip(sizes, (unnamed.base, unnamed.head), strict=True)
+    ):
+        yield Point(f"Of them, {_of_whole(unnamed, whole)}.")
+
+
+def statement(each: Statement) -> str:
+    """A kind of statement: its instructions on head and base."""
+    change = each.change
+    if change.ratio is None:
+        return f"{change.kind}: {change.reason}"
+    by = f"{work.percent(change.ratio)} ({work.interval(change.ratio)})"
+    return f"{change.kind}: {work.count(change.head)} instead of {work.count(change.base)}, {by}"
+
+
+def _of_whole(each: Count, whole: Statement) -> str:
+    part, total = (wording.rounded(value) for value in (each.difference, whole.difference or 0.0))
+    return f"{part} of {total} instructions: {each.name}"
+
+
 def _instead(what: str, each: Change) -> str:
     head, base = wording.amount(each.head, "s"), wording.amount(each.base, "s")
     return f"{what} per transaction: {head} instead of {base}, {difference(each.difference)}"
@@ -130,7 +175,9 @@ def difference(seconds: Interval) -> str:
 
 
 def plan(each: PlanChange) -> str:
-    return f"{each.kind}: {_access(each.base)} → {_access(each.head)}"
+    read = [plan_changes.rows_read(of) for of in (each.base, each.head)]
+    rows = "" if None in read else f"; rows read: {' → '.join(number(count or 0.0, 0) for count in read)}"
+    return f"{each.kind}: {_access(each.base)} → {_access(each.head)}{rows}"
 
 
 def variables(found: Explained) -> Point:

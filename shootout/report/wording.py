@@ -78,6 +78,8 @@ _VISIBLE = (
     | dict.fromkeys((0xFFFE, 0xFFFF), "\N{REPLACEMENT CHARACTER}")  # not characters, and not allowed in XML
 )
 _CONTROL = re.compile(f"[{''.join(re.escape(chr(code)) for code in _VISIBLE)}]")
+# Characters that could start markup, a mention or an issue reference, and the bar of tables.
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#!|~@&:$^])")
 TEXT_MAX = 20_000  # characters; quoted ends of server logs are shorter
 
 
@@ -88,6 +90,12 @@ def visible(text: str) -> str:
     if text.isprintable():  # fast path: most texts are
         return text
     return text.translate(_VISIBLE) if _CONTROL.search(text) else text
+
+
+def escaped(text: str) -> str:
+    """Any text on one line, escaped so that it cannot form markup, links or mentions."""
+    one_line = " ".join(visible(text).split())
+    return _MARKUP.sub(lambda found: f"&#{ord(found[1])};", one_line)
 
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -145,6 +153,11 @@ def detectable(cell: CellComparison) -> str:
 def signed(value: float) -> str:
     """A difference with its sign, to three significant digits."""
     return number(value) if value <= 0 else f"+{number(value)}"
+
+
+def rounded(value: float) -> str:
+    """A difference with its sign, without decimals."""
+    return _signed(value, 0)
 
 
 def verdict(cell: CellComparison) -> str:

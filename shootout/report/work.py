@@ -8,7 +8,7 @@ from shootout.model.verdict import Interval, Verdict
 from shootout.model.work import WorkChange, WorkComparison, WorkFigure, WorkPoint
 from shootout.numbers import SPACE, grouped
 from shootout.report import wording
-from shootout.report.github.markdown import escaped
+from shootout.report.wording import escaped
 
 COLUMNS = ("workload", "kind", "server", "base", "instructions", "change", "interval", "spread", "verdict")
 HEADS_MAX = 2  # with a sentence of their own

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from shootout.analysis import function_names
+from shootout.analysis.function_names import plain
 from shootout.errors import MeasureError
 from shootout.model.explanation import PROGRAMS
 
@@ -33,13 +35,6 @@ _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 _HARDWARE = Path("/sys/bus/event_source/devices/cpu")  # absent in most virtual machines
 _PROCESS = re.compile(r"\s*([0-9]{1,10})\s*")
 _FRAME = re.compile(r"\s+(?P<address>[0-9a-f]+) (?P<symbol>.*) \((?P<module>.*)\)\s*")
-
-_VERSION = re.compile(r"(?:-[0-9.]+)?\.so[0-9.]*$")  # libc-2.31.so, libstdc++.so.6.0.28
-_SUFFIX = re.compile(
-    r"(?: \[clone [^\]]*\]|@@?[A-Za-z_0-9.]+"
-    r"|\.(?:part|isra|constprop|cold|lto_priv|localalias|llvm)(?:\.[0-9]+)*)+$"
-)
-_OPERATOR = re.compile(r"\boperator(?:\(\)|<=>|<<=?|>>=?|->\*?|[<>]=?)|->")
 
 Stack = tuple[str, ...]  # function names, the outermost first
 
@@ -169,31 +164,10 @@ def _name(symbol: str, module: str) -> str:
     """A function's name, with its module unless that is the server's program."""
     if module.startswith("[") and module not in ("[vdso]", UNKNOWN):
         return KERNEL if symbol == UNKNOWN else f"{plain(symbol)} {KERNEL}"
-    library = _VERSION.sub("", module.rpartition("/")[2])
+    library = function_names.library(module).strip("[]")
     if symbol == UNKNOWN:
-        return f"[{library.strip('[]')}]"
-    return plain(symbol) if library in PROGRAMS else f"{plain(symbol)} [{library.strip('[]')}]"
-
-
-def plain(symbol: str) -> str:
-    """A demangled name without parameters, template arguments, return type and compiler suffixes.
-
-    These differ between versions of one function, and between compilers.
-    """
-    symbol = _SUFFIX.sub("", symbol).replace("(anonymous namespace)", "{anonymous}")
-    kept, depth, at = [], 0, 0
-    while at < len(symbol):
-        operator = _OPERATOR.match(symbol, at)
-        piece = operator[0] if operator else symbol[at]
-        at += len(piece)
-        if operator is None and piece in "<(":
-            depth += 1
-        elif operator is None and piece in ">)":
-            depth = max(0, depth - 1)
-        elif depth == 0:
-            kept.append(piece)
-    name = "".join(kept).removesuffix(" const").strip()
-    return (name if "operator" in name else name.rpartition(" ")[2]) or symbol
+        return f"[{library}]"
+    return plain(symbol) if library in PROGRAMS else f"{plain(symbol)} [{library}]"
 
 
 def _last_line(words: bytes) -> str:

@@ -259,30 +259,30 @@ def _chunks(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
 
 def _git(directory: Path, *arguments: str) -> str | None:
     """What git says; None if it fails. Raises InputError without git."""
+    found = _run_git(directory, *arguments, timeout_s=_GIT_TIMEOUT_S)
+    return found.stdout if found.returncode == 0 else None
+
+
+def _must(directory: Path, *arguments: str) -> None:
+    """Raises MeasureError with git's last words if it fails, and InputError without git."""
+    found = _run_git(directory, *arguments)
+    if found.returncode != 0:
+        said = (found.stderr.strip().splitlines() or [f"exit code {found.returncode}"])[-1]
+        raise MeasureError(f"git {arguments[0]}: {said}")
+
+
+def _run_git(
+    directory: Path, *arguments: str, timeout_s: float | None = None
+) -> subprocess.CompletedProcess[str]:
     try:
-        found = subprocess.run(
+        return subprocess.run(
             ["git", "-C", str(directory), *arguments],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             errors="surrogateescape",
-            timeout=_GIT_TIMEOUT_S,
+            timeout=timeout_s,
             check=False,
         )
     except OSError as error:
         raise InputError(f"git cannot be run: {error.strerror}") from None
-    return found.stdout if found.returncode == 0 else None
-
-
-def _must(directory: Path, *arguments: str) -> None:
-    found = subprocess.run(
-        ["git", "-C", str(directory), *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    if found.returncode != 0:
-        said = (found.stderr.strip().splitlines() or [f"exit code {found.returncode}"])[-1]
-        raise MeasureError(f"git {arguments[0]}: {said}")

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from shootout.errors import InputError, MeasureError
 from shootout.model.plan import ServerReference
+from shootout.model.work import UNNAMED
 from shootout.servers.installation import Installation
 from shootout.servers.native import Tree
 
@@ -25,7 +26,6 @@ OPTIONS = {
 }
 START_TIMEOUT_S = 300.0  # 3 to 12 s on an idle machine
 ANSWER_TIMEOUT_S = 60.0  # for a command to Callgrind
-UNNAMED = "(unnamed)"
 
 _PREFIX = "callgrind.out"
 _CALLGRIND = (

@@ -6,11 +6,13 @@ import ipaddress
 import os
 import re
 import socket
+import stat
 import struct
 import time
 from pathlib import Path
 
 NAMES = re.compile(r"(mysqld|mariadbd)\b")
+PID_FILE_MAX = 64  # bytes
 AGE_TOLERANCE_S = 5.0  # between the uptime that the server reports and the kernel's
 
 _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid: socket(7), SO_PEERCRED
@@ -33,13 +35,22 @@ def loopback_pid(link: socket.socket, hostname: str, pid_file: Path, uptime_s: f
     if not address.is_loopback or hostname != socket.gethostname():
         return None
     try:
-        pid = int(pid_file.read_text("ascii"))
+        pid = int(_beginning(pid_file))
     except (OSError, ValueError):
         return None
     age_s = _age_s(pid)
     if age_s is None or abs(age_s - uptime_s) > AGE_TOLERANCE_S or not _is_server(pid):
         return None
     return pid
+
+
+def _beginning(file: Path) -> bytes:
+    """Of a regular file: a server may name any, such as a pipe or a device without an end."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        return os.read(descriptor, PID_FILE_MAX) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+    finally:
+        os.close(descriptor)
 
 
 def is_local(link: socket.socket) -> bool:

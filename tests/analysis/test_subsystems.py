@@ -13,6 +13,7 @@ from shootout.analysis import subsystems
         ("row_search_mvcc", "InnoDB"),
         ("ha_innobase::index_read", "InnoDB"),
         ("MYSQLparse", "the parser"),
+        ("my_sql_parser_parse", "the parser"),
         ("PT_select_stmt::make_cmd", "the parser"),
         ("JOIN::optimize", "the optimiser"),
         ("Item_func_eq::val_int", "the executor"),

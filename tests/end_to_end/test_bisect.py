@@ -28,7 +28,7 @@ rows = 1_000
 measure_s = 0.3
 budget_s = 500.0
 """
-DEAR = 150_000  # pairs of instructions: a statement takes about twice as long
+DEAR = 300_000  # pairs of instructions: a statement takes about twice as long
 HISTORY = (0, 0, None, 0, DEAR, None, DEAR)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import pytest
 
+from benchmarks import provoked
+from benchmarks.provoked import BIG, OPTIONS, SCHEMA
 from shootout.analysis import plan_changes
 from shootout.analysis.plan_changes import PlanChange
 from shootout.measure import plans
@@ -18,74 +19,7 @@ from tests.runs import HEAD, a_tree
 pytest_plugins = ["tests.runs"]
 pytestmark = pytest.mark.real
 
-SCHEMA = "planned"
-OPTIONS = {"innodb-buffer-pool-size": "64M", "innodb-log-file-size": "16M", "performance-schema": "OFF"}
-BIG = f"{SCHEMA}.big"
-DIGITS = " UNION ALL ".join(f"SELECT {digit} AS d" for digit in range(10))
-TABLES = (
-    f"CREATE DATABASE {SCHEMA}",
-    f"CREATE TABLE {BIG} (id INT PRIMARY KEY, k INT, j INT, c CHAR(60), KEY k (k), KEY j (j))",
-    f"CREATE TABLE {SCHEMA}.small (id INT PRIMARY KEY, big_id INT, v INT, KEY big_id (big_id))",
-    f"INSERT INTO {BIG} SELECT id, id % 500, id % 700, 'x'"
-    " FROM (SELECT a.d + 10 * b.d + 100 * c.d + 1000 * e.d AS id"
-    f" FROM ({DIGITS}) a, ({DIGITS}) b, ({DIGITS}) c, ({DIGITS}) e) numbers",
-    f"INSERT INTO {SCHEMA}.small SELECT id, id * 7, id % 20 FROM {BIG} WHERE id < 200",
-)
-LONG_LIST = ", ".join(map(str, range(0, 400, 2)))
-
-
-@dataclass(frozen=True)
-class Case:
-    """A statement, and what changes its plan."""
-
-    sql: str
-    change: str
-    undo: str
-
-
-def switched(sql: str, switch: str, value: str = "off") -> Case:
-    back = "on" if value == "off" else "off"
-    return Case(
-        sql,
-        f"SET GLOBAL optimizer_switch='{switch}={value}'",
-        f"SET GLOBAL optimizer_switch='{switch}={back}'",
-    )
-
-
-CASES = {
-    "an index dropped": Case(
-        "SELECT c FROM big WHERE k = 77",
-        f"ALTER TABLE {BIG} DROP INDEX k",
-        f"ALTER TABLE {BIG} ADD INDEX k (k)",
-    ),
-    "an index invisible": Case(
-        "SELECT c FROM big WHERE j = 77",
-        f"ALTER TABLE {BIG} ALTER INDEX j INVISIBLE",
-        f"ALTER TABLE {BIG} ALTER INDEX j VISIBLE",
-    ),
-    "a covering index": Case(
-        "SELECT c FROM big WHERE k = 78",
-        f"ALTER TABLE {BIG} ADD INDEX kc (k, c)",
-        f"ALTER TABLE {BIG} DROP INDEX kc",
-    ),
-    "a list too long for the range optimizer": Case(
-        f"SELECT c FROM big WHERE id IN ({LONG_LIST})",
-        "SET GLOBAL range_optimizer_max_mem_size = 1000",
-        "SET GLOBAL range_optimizer_max_mem_size = DEFAULT",
-    ),
-    "index condition pushdown": switched(
-        "SELECT c FROM big WHERE k BETWEEN 5 AND 9 AND k % 2 = 1", "index_condition_pushdown"
-    ),
-    "multi-range read": switched("SELECT c FROM big WHERE j BETWEEN 5 AND 9", "mrr_cost_based"),
-    "index merge": switched("SELECT c FROM big WHERE k = 5 OR j = 6", "index_merge"),
-    "derived merge": switched("SELECT * FROM (SELECT id, v FROM small) d WHERE v = 3", "derived_merge"),
-    "semijoin": switched("SELECT c FROM big WHERE id IN (SELECT big_id FROM small)", "semijoin"),
-    "materialization": switched("SELECT c FROM big WHERE k NOT IN (SELECT v FROM small)", "materialization"),
-    "join buffers": switched("SELECT COUNT(*) FROM small a JOIN small b ON a.v = b.v", "block_nested_loop"),
-    "clustered order of an index": switched(
-        "SELECT id FROM big WHERE k = 5 AND id BETWEEN 5 AND 900", "use_index_extensions"
-    ),
-}
+CASES = provoked.of((8, 0))
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +27,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     tree, home = a_tree(HEAD), tmp_path_factory.mktemp("planned") / "instance"
     instances.initialise(tree, home, OPTIONS)
     with instances.start(tree, home, OPTIONS) as running:
-        for sql in TABLES:
+        for sql in provoked.TABLES:
             running.query(sql)
         yield running
 
@@ -110,11 +44,13 @@ def changes(found: list[StatementPlan]) -> list[PlanChange]:
 def test_a_changed_plan_is_found(name: str, server: Instance) -> None:
     case = CASES[name]
     before = explained(server, {name: case.sql}, "base")
-    server.query(case.change)
     try:
+        for sql in case.change:
+            server.query(sql)
         after = explained(server, {name: case.sql}, "head")
     finally:
-        server.query(case.undo)
+        for sql in case.undo:
+            server.query(sql)
     assert not [each.error for each in before + after if each.error]
     assert [each.kind for each in changes(before + after)] == [name], (before[0].steps, after[0].steps)
     assert changes(before + explained(server, {name: case.sql}, "head")) == []

@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from shootout import cli
 from shootout.inputs.options import Selection
-from shootout.model.plan import Cell
+from shootout.model.plan import Build, Cell, DatasetSize
 from shootout.model.run import RunHeader
+from shootout.model.workload import Uniform
 from shootout.report import commands
 from tests import builders
 
@@ -70,3 +71,30 @@ def test_a_run_is_repeated_on_any_machine(header: RunHeader) -> None:
 def test_a_run_is_judged_with_another_base(header: RunHeader) -> None:
     found = parsed(commands.judge_with_base(header, "a b"))
     assert (found.documents, found.base) == ([Path(f"{header.run}.jsonl")], "a b")
+
+
+def test_what_a_cell_did_is_counted_with_its_statements_and_settings(header: RunHeader) -> None:
+    sent = builders.a_record(READS, options={"range_size": 10}, protocol="prepared")
+    header = replace(header, workloads=(sent,))
+    found = parsed(commands.count(header) or "")
+    assert (found.base, found.head, found.workloads) == (builders.BASE, builders.HEAD, READS)
+    assert found.protocol == "prepared"
+    profile = replace(
+        header.profile, settings="production", options={"range_size": 10, "other": 1},
+        distribution=Uniform(), dataset=DatasetSize(engine="MyISAM"), build=Build(command="make", tree="out"),
+    )  # fmt: skip
+    other = replace(header.servers[1], reference="git:/src#main@sync_binlog=0")
+    changed = replace(header, profile=profile, servers=(header.servers[0], other))
+    found = parsed(commands.count(changed) or "")
+    assert (found.base, found.head) == (
+        f"{builders.BASE}@production",
+        "git:/src#main@production+sync_binlog=0",
+    )
+    assert (found.option, found.rand_type, found.engine) == ("range_size=10", "uniform", "MyISAM")
+    assert (found.build, found.tree) == ("make", "out")
+
+
+@pytest.mark.parametrize("reference", ["image:mysql:8.0", "dsn:mysql://u@localhost"])
+def test_what_is_no_program_here_is_not_counted(reference: str, header: RunHeader) -> None:
+    server = replace(header.servers[0], reference=reference)
+    assert commands.count(replace(header, servers=(server, *header.servers[1:]))) is None

@@ -8,11 +8,12 @@ from msgspec import structs
 from rich.console import Console
 
 from shootout import numbers
-from shootout.analysis import explained
+from shootout.analysis import explained, instructions
 from shootout.model.explanation import Explanation
 from shootout.report import explanation, terminal
 from shootout.report.github import markdown
 from tests import builders
+from tests.analysis import test_instructions
 from tests.explained import an_explanation, profiled
 
 SAID = """\
@@ -33,8 +34,10 @@ Functions that changed most, without what they call:
   old_only -11.8 µs (-13.3 to -10.2), only in mysql-5.7.22
 Functions that locate the change, with what they call (these overlap):
   row_search_mvcc +116 µs (+105 to +127)
+Instructions of each statement are not counted yet; this counts them:
+  shootout work --base base --head head --workloads oltp_read_write
 These plans changed:
-  SELECT: const access to sbtest1 by PRIMARY → ALL access to sbtest1
+  SELECT: const access to sbtest1 by PRIMARY → ALL access to sbtest1; rows read: 1 → 10 000
 Settings: 4 variables differ, 3 of them known to matter:
   back_log: 80 → 151
   performance_schema: ON → OFF
@@ -56,6 +59,23 @@ def lines(found: Explanation) -> list[str]:
 def test_the_terminal_says_what_explains_the_change() -> None:
     plain = [line.replace(numbers.SPACE, " ").replace(numbers.MINUS, "-") for line in lines(an_explanation())]
     assert plain == SAID.splitlines()
+
+
+def test_counted_instructions_say_which_functions_execute_more() -> None:
+    counted = instructions.find([test_instructions.of_run(test_instructions.counted())], profiled().header)
+    found = explained.evaluate(an_explanation(), profiled(), counted)
+    said = [
+        f"{point.text} {item}".replace(numbers.SPACE, " ").replace(numbers.MINUS, "-")
+        for point in explanation.instructions(found)
+        for item in point.items or ("",)
+    ]
+    for words in (
+        "Instructions, counted in 20261124T100000Z-000001: select: 1 100 instead of 1 000, +10.00 % ",
+        "Functions that explain most of it, without what they call: +1 600 of +900 instructions: new_only",
+        "By part of the server: +1 300 of +900 instructions: elsewhere in the server",
+        "Of them, +600 of +900 instructions: functions without a name.",
+    ):
+        assert any(each.startswith(words) for each in said), said
 
 
 def test_a_server_without_a_profile_says_why() -> None:

@@ -104,7 +104,7 @@ def _remaining(each: Regression) -> float:
 
 
 def _body(cells: Sequence[Regression], worst: Regression, link: str | None) -> Iterator[str]:
-    escaped = markdown.escaped
+    escaped = wording.escaped
     names = [escaped(name) for name in (worst.server, worst.workload, worst.anchor)]
     yield "**{} has become slower in {}, relative to {}.**".format(*names)
     yield ""
@@ -140,5 +140,5 @@ def _causes(cells: Sequence[Regression]) -> Iterator[str]:
     for change in changes:
         of = [str(each.threads) for each in cells if change in each.changed]
         where = "" if len(of) == len(cells) else f" (threads: {', '.join(of)})"
-        yield f"- {markdown.escaped(change)}{where}"
+        yield f"- {wording.escaped(change)}{where}"
     yield ""

@@ -10,20 +10,12 @@ from shootout.analysis import gate
 from shootout.analysis.explained import Explained
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.report import explanation, wording
-
-# Characters that could start markup, a mention or an issue reference, and the bar of tables.
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#!|~@&:$^])")
+from shootout.report.wording import escaped
 
 MARKER = "<!-- shootout: verdicts -->"  # starts the one comment of a pull request
 COMMENT_MAX = 60_000  # characters; GitHub takes 65 536
 ANNOTATIONS_MAX = 10  # per step: GitHub shows no more
 _ANNOTATED = (Verdict.REGRESSED, Verdict.FAILED)
-
-
-def escaped(text: str) -> str:
-    """Any text on one line, escaped so that it cannot form markup, links or mentions."""
-    one_line = " ".join(wording.visible(text).split())
-    return _MARKUP.sub(lambda found: f"&#{ord(found[1])};", one_line)
 
 
 def summary(comparison: Comparison, explained: Sequence[Explained] = ()) -> str:

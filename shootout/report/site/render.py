@@ -79,6 +79,7 @@ def renderer() -> Render:
         "p_value": wording.p_value,
         "percent": wording.percent,
         "sentence": wording.sentence,
+        "rounded": wording.rounded,
         "setting": wording.setting,
         "percents": numbers.percents,
         "repeat": commands.repeat,

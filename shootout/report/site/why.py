@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 
 from markupsafe import Markup
 
-from shootout.analysis import call_paths
+from shootout.analysis import call_paths, plan_changes
 from shootout.analysis.explained import Explained
 from shootout.analysis.functions import Change
 from shootout.analysis.plan_changes import PlanChange
+from shootout.model.work import JOINT, WorkKind
 from shootout.report import explanation
 from shootout.report.explanation import Point
-from shootout.report.site import flame
+from shootout.report.site import flame, work
 
 
 @dataclass(frozen=True)
@@ -50,3 +52,19 @@ class Why:
     def handlers(self, change: PlanChange) -> tuple[tuple[str, float, float], ...]:
         base, head = change.base.handlers, change.head.handlers
         return tuple((name, base.get(name, 0.0), head.get(name, 0.0)) for name in {**base, **head})
+
+    @property
+    def work_page(self) -> str | None:
+        """The page of the count that has the servers' instructions, from the site's root."""
+        return work.path_of(self.found.counted.run) if self.found.counted else None
+
+    def rows(self, kind: WorkKind) -> tuple[float | None, float | None]:
+        """The rows that one execution of a statement reads on base and head; None: not known."""
+        plans = {each.kind: each for each in self.found.plans}
+        changes = [plans.get(name) for name in kind.name.split(JOINT)]
+        read = [
+            [None if each is None else plan_changes.rows_read(of(each)) for each in changes]
+            for of in (attrgetter("base"), attrgetter("head"))
+        ]
+        base, head = (None if None in each else sum(count or 0.0 for count in each) for each in read)
+        return base, head

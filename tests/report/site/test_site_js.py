@@ -122,6 +122,19 @@ def test_a_table_is_filtered_by_words(built: Path, chromium: Browser) -> None:
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize(("width", "scrolls"), [(390, True), (1440, False)])
+def test_all_cells_are_a_short_page_on_a_phone(
+    built: Path, chromium: Browser, width: int, scrolls: bool
+) -> None:
+    tab, faults = opened(chromium, a_page(built, "cells"), width, before=MAKE_LONG.replace("9", "90"))
+    region = tab.locator(".scroll:has(table.worst)")
+    assert region.evaluate("region => region.scrollHeight > 2 * region.clientHeight") is scrolls
+    assert region.locator("tbody tr").count() == 99
+    assert faults == []
+    tab.close()
+
+
+@pytest.mark.browser
 def test_a_filtered_table_stays_beside_its_neighbour(built: Path, chromium: Browser) -> None:
     tab, faults = opened(chromium, a_page(built, "oltp_read_write-t1-mysql-8"), before=MAKE_LONG)
     tables = tab.locator(".pair.even table")

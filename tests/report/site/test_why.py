@@ -11,9 +11,10 @@ import pytest
 from playwright.sync_api import Browser
 
 from shootout import cli
-from shootout.document import journal
+from shootout.document import journal, work
 from shootout.report.site import flame
 from tests import builders
+from tests.analysis.test_instructions import counted, of_run
 from tests.explained import an_explanation, written
 from tests.report.site.pages import Document, a_page, opened, serious
 from tests.report.site.test_hostile import HOSTILE
@@ -24,6 +25,7 @@ def a_site(folder: Path, text: str = "") -> Path:
     (folder / "results").mkdir()
     (folder / "results" / "run.jsonl").write_bytes(journal.encoded(builders.a_run()))
     written(folder / "results", an_explanation(text=text))
+    work.write(folder / "results", of_run(counted(text=text)))
     command = ["site", "--results", str(folder / "results"), "--out", str(folder / "site"), "--json"]
     assert cli.main(command) == 0
     return a_page(folder / "site" / "index.html", "oltp_read_write-t8-mysql-8")
@@ -42,6 +44,7 @@ def test_everything_is_there_without_a_script(page: Path) -> None:
         "row_search_mvcc +114", "Server CPU time per transaction", "elsewhere: client, network",
         "SELECT: changed", "SELECT c FROM sbtest1 WHERE id = 7", "-> ALL", "Handler_read_key",
         "sync_binlog", "not visible on head, whose performance_schema is off", "tcp_sendmsg [kernel]",
+        "of +900 instructions: new_only", "Query_block::prepare",
     ):  # fmt: skip
         assert words in document.text, words
 

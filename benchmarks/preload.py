@@ -1,0 +1,170 @@
+"""A library that lets a server work longer for each command it receives: a change of known size."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from shootout.measure import work
+from shootout.measure.work_units import Unit
+from shootout.servers import installations, reference
+from shootout.servers.native import Tree
+
+FUNCTION = "extra_work [extra]"  # as profiles name it
+LIBRARY = "extra.so"
+Burn = Callable[[Unit], float]  # instructions for each command
+
+SIZE = "SHOOTOUT_EXTRA"  # names the file that says how much, unless that is compiled in
+SOURCE = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+struct extra { long pairs, calls, ticks; };
+
+#ifdef PAIRS
+static struct extra own = {PAIRS, 0, 0}, *volatile extra = &own;
+#else
+static struct extra *volatile extra;
+#endif
+static ssize_t (*real)(int, void *, size_t, int);
+static __thread ssize_t rest; /* of the command, whose header and body come apart or at once */
+
+__attribute__((constructor)) static void begin(void) {
+    real = (ssize_t(*)(int, void *, size_t, int))dlsym(RTLD_NEXT, "recv");
+#ifndef PAIRS
+    int file = open(getenv("SHOOTOUT_EXTRA"), O_RDWR);
+    extra = mmap(0, sizeof *extra, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+#endif
+}
+
+long ticks(void) { return __builtin_ia32_rdtsc(); }
+
+__attribute__((noinline)) void extra_work(long pairs) {
+    long left = pairs, began = ticks();
+    __asm__ volatile("1: dec %0\n jnz 1b" : "+r"(left) : : "cc"); /* two instructions each time */
+    long spent = ticks() - began;
+    if (spent < 20 * pairs) { /* else another thread had the CPU meanwhile */
+        __atomic_fetch_add(&extra->calls, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&extra->ticks, spent, __ATOMIC_RELAXED);
+    }
+}
+
+ssize_t recv(int socket, void *buffer, size_t length, int flags) {
+    ssize_t got = real(socket, buffer, length, flags);
+    if (got <= 0)
+        return got;
+    if (rest <= 0 && got >= 4) {
+        unsigned char *header = buffer;
+        rest = 4 + header[0] + (header[1] << 8) + (header[2] << 16);
+        if (extra->pairs > 0)
+            extra_work(extra->pairs);
+    }
+    rest -= got;
+    return got;
+}
+"""
+COMPILE = ("-O2", "-fno-omit-frame-pointer", "-shared", "-fPIC", "-o")
+_PROGRAM = """#!/bin/sh
+{variables}
+export LD_PRELOAD="$(dirname "$0")/../lib/{library}"
+exec {program} "$@"
+"""
+
+
+def compiled(folder: Path) -> Path:
+    """The library, which reads the size from a file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    source, library = folder / "extra.c", folder.absolute() / LIBRARY
+    source.write_text(SOURCE, "utf-8")
+    subprocess.run(["cc", *COMPILE, library, source, "-ldl"], check=True)
+    return library
+
+
+def program(server: str, variables: Mapping[str, str] | None = None) -> tuple[str, Path]:
+    """A `bin/mysqld` that starts a catalogue's server with `../lib/extra.so`, and the server's `share`."""
+    found = installations.find(reference.parse(server))
+    assert isinstance(found, Tree)
+    exported = (
+        f"export {name}='{text}'" for name, text in {**found.launch.variables, **(variables or {})}.items()
+    )
+    whole = " ".join((*found.launch.before, found.name))
+    return _PROGRAM.format(variables="\n".join(exported), program=whole, library=LIBRARY), found.files.share
+
+
+def tree(folder: Path, server: str) -> Size:
+    """A server for `path:FOLDER`; returns how much longer it works, which is nothing at first."""
+    size = Size(folder.absolute() / "size")
+    (folder / "bin").mkdir(parents=True, exist_ok=True)
+    compiled(folder / "lib")
+    size.write(0)
+    text, share = program(server, {SIZE: str(size.file)})
+    (folder / "bin" / "mysqld").write_text(text, "utf-8")
+    (folder / "bin" / "mysqld").chmod(0o755)
+    if not (folder / "share").exists():
+        (folder / "share").symlink_to(share)
+    return size
+
+
+class Size(NamedTuple):
+    """The file with the pairs of instructions for each command, and what they have taken."""
+
+    file: Path
+
+    def write(self, pairs: int) -> None:
+        """Set the pairs, in running servers, too, and forget what they have taken."""
+        text = b"".join(each.to_bytes(8, "little") for each in (pairs, 0, 0))
+        with self.file.open("r+b" if self.file.exists() else "wb") as file:
+            file.write(text)
+
+    @property
+    def taken_s(self) -> float:
+        """For each command so far."""
+        _, calls, ticks = (int.from_bytes(self.file.read_bytes()[at : at + 8], "little") for at in (0, 8, 16))
+        return ticks / calls / _ticks_per_s(self.file.parent / "lib" / LIBRARY)
+
+
+def pairs(seconds: float, server: Path) -> int:
+    """The pairs of instructions that take about so long in the server of `tree`.
+
+    Each takes one tick of the clock, or a half more where another program has the rest of the core.
+    """
+    return round(seconds * _ticks_per_s(server / "lib" / LIBRARY))
+
+
+def _ticks_per_s(library: Path) -> float:
+    clock = ctypes.CDLL(str(library)).ticks
+    clock.restype = ctypes.c_long
+    began, began_s = clock(), time.monotonic()
+    time.sleep(0.2)
+    return float((clock() - began) / (time.monotonic() - began_s))
+
+
+@dataclass(frozen=True)
+class Counted(work.Watcher):
+    """Starts heads of `shootout work` with the library, and tells it before each kind how much to add."""
+
+    library: Path
+    heads: Mapping[str, Burn | None]
+
+    def starting(self, server: str, tree: Tree, home: Path) -> Tree:
+        """With the library, unless nothing is added to it."""
+        if self.heads.get(server) is None:
+            return tree
+        size = Size(home / "extra")
+        size.write(0)
+        added = {"LD_PRELOAD": str(self.library), SIZE: str(size.file)}
+        return replace(tree, launch=replace(tree.launch, variables={**tree.launch.variables, **added}))
+
+    def sending(self, server: str, unit: Unit, home: Path) -> None:
+        """Add what the kind needs."""
+        if (burn := self.heads.get(server)) is not None:
+            Size(home / "extra").write(round(burn(unit) / 2))

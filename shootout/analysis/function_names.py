@@ -1,0 +1,89 @@
+"""Names of functions as versions share them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from shootout.model.explanation import PROGRAMS
+from shootout.model.work import UNNAMED
+
+CLASS_MIN = 3  # members of a renamed class
+
+_OF_LIBRARY = re.compile(r"(.*) \[([^\]]*\.so[^\]]*)\]", re.DOTALL)
+_VERSION = re.compile(r"(?:-[0-9.]+)?\.so[0-9.]*$")  # libc-2.31.so, libstdc++.so.6.0.28
+_SUFFIX = re.compile(
+    r"(?: \[clone [^\]]*\]|@@?[A-Za-z_0-9.]+"
+    r"|\.(?:part|isra|constprop|cold|lto_priv|localalias|llvm)(?:\.[0-9]+)*)+$"
+)
+_OPERATOR = re.compile(r"\boperator(?:\(\)|<=>|<<=?|>>=?|->\*?|[<>]=?)|->")
+
+
+def plain(symbol: str) -> str:
+    """A demangled name without parameters, template arguments, return type and compiler suffixes.
+
+    These differ between versions of one function, and between compilers.
+    """
+    symbol = _SUFFIX.sub("", symbol).replace("(anonymous namespace)", "{anonymous}")
+    kept, depth, at = [], 0, 0
+    while at < len(symbol):
+        operator = _OPERATOR.match(symbol, at)
+        piece = operator[0] if operator else symbol[at]
+        at += len(piece)
+        if operator is None and piece in "<(":
+            depth += 1
+        elif operator is None and piece in ">)":
+            depth = max(0, depth - 1)
+        elif depth == 0:
+            kept.append(piece)
+    name = "".join(kept).removesuffix(" const").strip()
+    return (name if "operator" in name else name.rpartition(" ")[2]) or symbol
+
+
+def library(file: str) -> str:
+    """What a library is called: `libc-2.31.so` and `/lib/libc.so.6` are `libc`."""
+    return _VERSION.sub("", file.rpartition("/")[2])
+
+
+def counted(title: str) -> str:
+    """The name of a function as profiles have it; `title`: as in a document of work, `free [libc.so.6]`."""
+    match = _OF_LIBRARY.fullmatch(title)
+    symbol, file = match.groups() if match else (title, "")
+    if symbol == UNNAMED:
+        return f"[{library(file) or PROGRAMS[0]}]"
+    return f"{plain(symbol)} [{library(file)}]" if file else plain(symbol)
+
+
+def renamed(base: Iterable[str], head: Iterable[str]) -> dict[str, str]:
+    """Functions that the base alone has, by name, and what the head alone calls them.
+
+    A renamed class shares at least CLASS_MIN members (st_select_lex::prepare, Query_block::prepare). A
+    function that moved to another class shares the last part of its name, and no third one that only one
+    server has does.
+    """
+    theirs, own = _by_last(base), _by_last(head)
+    shared = theirs.keys() & own.keys()
+    pairs = Counter((before, after) for last in shared for before in theirs[last] for after in own[last])
+    classes: dict[str, str] = {}
+    for (before, after), members in pairs.most_common():
+        if members >= CLASS_MIN:
+            classes.setdefault(before, after)
+    found: dict[str, str] = {}
+    for last in shared:
+        alike = {before: classes.get(before, "") for before in theirs[last]}
+        if len(theirs[last]) == len(own[last]) == 1:
+            alike = dict(zip(theirs[last], own[last], strict=True))
+        found |= {
+            theirs[last][before]: own[last][after] for before, after in alike.items() if after in own[last]
+        }
+    return found
+
+
+def _by_last(names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Names by their last part, then by the class before it."""
+    found: dict[str, dict[str, str]] = {}
+    for name in names:
+        of_class, _, last = name.rpartition("::")
+        found.setdefault(last, {})[of_class] = name
+    return found

@@ -1,0 +1,46 @@
+"""Names of functions, which versions and compilers write in different ways."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shootout.analysis import function_names
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("row_search_mvcc(unsigned char*, page_cur_mode_t, row_prebuilt_t*)", "row_search_mvcc"),
+        ("void std::sort<int*, (anonymous namespace)::Less>(int*, int*)", "std::sort"),
+        ("MYSQLparse(THD*) [clone .cold]", "MYSQLparse"),
+        ("pthread_getspecific@@GLIBC_2.34", "pthread_getspecific"),
+        ("btr_cur_search.part.12", "btr_cur_search"),
+        ("rw_lock_s_lock_func.isra.0.constprop.3", "rw_lock_s_lock_func"),
+        ("Item::operator()(int) const", "Item::operator()"),
+        ("operator new(unsigned long)", "operator new"),
+        ("std::operator<< <char>(std::ostream&)", "std::operator<<"),
+    ],
+)
+def test_names_are_plain(symbol: str, name: str) -> None:
+    assert function_names.plain(symbol) == name
+
+
+@given(st.text(min_size=1))
+def test_a_plain_name_is_never_empty(symbol: str) -> None:
+    assert function_names.plain(symbol)
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("do_command(THD*)", "do_command"),
+        ("memcpy@@GLIBC_2.14 [libc-2.31.so]", "memcpy [libc]"),
+        ("(unnamed) [libc.so.6]", "[libc]"),
+        ("(unnamed)", "[mysqld]"),
+        ("operator new[](unsigned long)", "operator new[]"),
+    ],
+)
+def test_counted_functions_have_the_names_of_profiled_ones(title: str, name: str) -> None:
+    assert function_names.counted(title) == name
