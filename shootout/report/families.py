@@ -46,7 +46,7 @@ def _claim(cells: Sequence[CellComparison], heads: int) -> str:
         return f"No proven difference between {both}"
     if all(len(c.per_start) < 2 for c in cells):
         return f"No verdict on {both}: too few starts"
-    if wording.hidden_loss(cells) > wording.NOISY:
+    if wording.noisy(cells):
         return f"Too noisy to compare {both}"
     return f"No significant difference between {both}"
 

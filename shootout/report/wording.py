@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -532,16 +531,17 @@ def _undecided(head: str, base: str, cells: Sequence[CellComparison], counts: st
         return f"{head} is likely {likely} of {counted(len(cells), 'cell')} than {base}, unproven", counts
     if all(c.verdict is Verdict.INCONCLUSIVE and len(c.per_start) < 2 for c in cells):
         return f"No verdict on {head} and {base}: too few starts", counts
-    if (loss := hidden_loss(cells)) > NOISY:
-        return f"Too noisy to compare {head} with {base}", f"{counts}, and most could hide {share(loss)}"
+    if hiding := noisy(cells):
+        return f"Too noisy to compare {head} with {base}", f"{counts}; {hiding} could hide {share(NOISY)}"
     return f"No significant difference between {head} and {base}", counts
 
 
-def hidden_loss(cells: Sequence[CellComparison]) -> float:
-    """The loss that the intervals of half of the compared cells do not rule out, to a percent."""
+def noisy(cells: Sequence[CellComparison]) -> int:
+    """How many cells do not rule out a loss of NOISY; 0 unless they are half of those compared or more."""
     found = [each for c in cells if (each := decisive(c)) is not None]
     losses = [max(worsening(metric, end) for end in (ratio.low, ratio.high)) for metric, ratio in found]
-    return round(statistics.median_low(losses), 2) if losses else 0.0
+    hiding = sum(loss > NOISY for loss in losses)
+    return hiding if 2 * hiding >= len(losses) else 0
 
 
 def _counts(by_verdict: Mapping[Verdict, Sequence[CellComparison]], total: str) -> str:
