@@ -114,17 +114,20 @@ def _provoked(tree: Tree, home: Path) -> dict[str, object]:
         with instances.start(tree, home, provoked.OPTIONS) as server:
             if not restart:
                 _each(server, provoked.TABLES)
+            _each(server, provoked.WARM)
             restarts.append(_plans(server, statements, "base"))
     with instances.start(tree, home, provoked.OPTIONS) as server:
-        after = {}
+        _each(server, provoked.WARM)
+        changes = {}
         for name, case in cases.items():
+            before = _plans(server, {name: case.sql}, "base")
             _each(server, case.change)
-            after[name] = _plans(server, {name: case.sql}, "head")
+            changes[name] = name in _changed(before, _plans(server, {name: case.sql}, "head"))
             _each(server, case.undo)
     return {
         "plans": sum(map(len, restarts)),
         "false": [kind for pair in pairwise(restarts) for kind in _changed(pair[0], pair[1])],
-        "changes": {name: name in _changed(restarts[-1], plans_) for name, plans_ in after.items()},
+        "changes": changes,
     }
 
 

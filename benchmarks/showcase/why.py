@@ -48,7 +48,7 @@ class Example:
 EXAMPLES = {
     "point-select": Example(
         "mysql-5.7.22", "mysql-8.0.12", "oltp_point_select", ("performance_schema=OFF",),
-        "why-versions.png", "flame", 620,
+        "why-versions.png", "instructions", 620,
     ),
     "point-select-9": Example("mysql-8.0.33", "mysql-9.7", "oltp_point_select"),
     "join": Example(
