@@ -21,6 +21,11 @@ TABLES = (
     f"ALTER TABLE {BIG} FORCE",  # as large as after a change that is undone
     f"CREATE VIEW {SCHEMA}.seen AS SELECT k, j, c FROM {BIG}",
 )
+# Since 8.0 a plan depends on how much of a table is in memory, where a workload would have brought it.
+WARM = tuple(
+    f"SELECT SUM({column}) FROM {SCHEMA}.{table}"
+    for table, column in (("big", "LENGTH(c)"), ("sparse", "f"), ("small", "v"))
+)
 _PADS = [f"pad{number}" for number in range(6)]
 _ADDED = ", ".join(f"ADD COLUMN {pad} CHAR(250) NOT NULL DEFAULT 'x'" for pad in _PADS)
 _REMOVED = ", ".join(f"DROP COLUMN {pad}" for pad in _PADS)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -22,18 +23,22 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from benchmarks import preload, provoked
+from benchmarks.showcase import screenshot
 from shootout import app
 from shootout.analysis import explained, instructions, plan_changes, work
 from shootout.analysis.explained import Explained
 from shootout.document import journal
 from shootout.document import work as documents
-from shootout.inputs.options import Selection
+from shootout.inputs.options import ACKNOWLEDGED, Selection
 from shootout.measure import campaign, explain, plans
 from shootout.measure import work as counting
 from shootout.model.explanation import StatementPlan
 from shootout.model.run import Progress
 from shootout.numbers import number
+from shootout.paths import ROOT
+from shootout.report.site.names import cell_stem, run_folder
 from shootout.servers import installations, instances, reference
+from shootout.servers.fetch.packages import no_progress
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
 
@@ -45,6 +50,7 @@ THREADS = 2
 SHARE = 0.03  # of a transaction's CPU time
 BUDGET_S = 60.0  # for an explanation
 COUNTED = "oltp_point_select"
+PICTURE_HEIGHT = 590  # CSS pixels
 ADDED = 2_000  # instructions: 3 % of a point select's
 PROFILE = """\
 description = "Cells to explain"
@@ -68,7 +74,11 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=10, help="of each kind in time and counts")
     parser.add_argument("--minutes", type=float, default=20.0, help="begin nothing after so many")
     parser.add_argument("--out", type=Path, default=Path("reports/bench-why"))
+    parser.add_argument("--picture", type=int, metavar="RUN", help="of this run of time, for docs/why.md")
     args = parser.parse_args()
+    if args.picture:
+        print(picture(args.out.absolute() / "time", args.picture))
+        return
     args.out.mkdir(parents=True, exist_ok=True)
     ends_s = time.monotonic() + 60 * args.minutes
     for part in args.parts.split(","):
@@ -104,17 +114,20 @@ def _provoked(tree: Tree, home: Path) -> dict[str, object]:
         with instances.start(tree, home, provoked.OPTIONS) as server:
             if not restart:
                 _each(server, provoked.TABLES)
+            _each(server, provoked.WARM)
             restarts.append(_plans(server, statements, "base"))
     with instances.start(tree, home, provoked.OPTIONS) as server:
-        after = {}
+        _each(server, provoked.WARM)
+        changes = {}
         for name, case in cases.items():
+            before = _plans(server, {name: case.sql}, "base")
             _each(server, case.change)
-            after[name] = _plans(server, {name: case.sql}, "head")
+            changes[name] = name in _changed(before, _plans(server, {name: case.sql}, "head"))
             _each(server, case.undo)
     return {
         "plans": sum(map(len, restarts)),
         "false": [kind for pair in pairwise(restarts) for kind in _changed(pair[0], pair[1])],
-        "changes": {name: name in _changed(restarts[-1], plans_) for name, plans_ in after.items()},
+        "changes": changes,
     }
 
 
@@ -206,6 +219,17 @@ def show_time(out: Path, runs: int) -> None:
             "yes" if by and by.low <= injected.truth_s <= by.high else "no",
             ", ".join(each.name for each in (*again.found.named, *again.found.narrowed)) or "nothing",
         )  # fmt: skip
+
+
+def picture(out: Path, run: int) -> Path:
+    """The flame graph of a run with a function more, from the page of its cell."""
+    results = out / f"injected-{run}"
+    (document,) = journal.find(out)
+    shutil.copy(document, results)
+    app.publish(results, results / "site", ACKNOWLEDGED.default, no_progress)
+    cell = explained.read(_explanation(results)).explanation.cell
+    page = results / "site" / run_folder(journal.read(document).header.run) / f"{cell_stem(cell)}.html"
+    return screenshot.shoot(page, ROOT / "docs" / "why-functions.png", PICTURE_HEIGHT, "flame")
 
 
 def _workload(run: int) -> str:

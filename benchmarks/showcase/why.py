@@ -1,18 +1,26 @@
-"""Measure, count and explain the examples of docs/why.md, and take its pictures.
+"""Measure, count and explain versions that are known to differ, and take pictures for docs/why.md.
 
 Usage: `python -m benchmarks.showcase.why [EXAMPLE …]`; what is in reports/bench-showcase-why is not repeated.
+`python -m benchmarks.showcase.why counted` prints what the recorded count says of them instead.
 """
 
 from __future__ import annotations
 
+import gzip
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.showcase import screenshot
+from benchmarks.showcase import record, screenshot
 from shootout import cli
+from shootout.analysis import instructions
+from shootout.analysis import work as verdicts
 from shootout.document import explanations, journal, work
+from shootout.model.value import decoded
+from shootout.model.work import WorkDocument
 from shootout.paths import REPORTS, ROOT
+from shootout.report import explanation
 from shootout.report.site.names import cell_stem, run_folder
 
 OUT = REPORTS / "bench-showcase-why"
@@ -40,7 +48,7 @@ class Example:
 EXAMPLES = {
     "point-select": Example(
         "mysql-5.7.22", "mysql-8.0.12", "oltp_point_select", ("performance_schema=OFF",),
-        "why-functions.png", "flame", 620,
+        "why-versions.png", "instructions", 620,
     ),
     "point-select-9": Example("mysql-8.0.33", "mysql-9.7", "oltp_point_select"),
     "join": Example(
@@ -52,6 +60,9 @@ EXAMPLES = {
 
 def main() -> None:
     """Make what is missing of the examples, and their pictures."""
+    if sys.argv[1:] == ["counted"]:
+        print("\n".join(counted()))
+        return
     for name in sys.argv[1:] or EXAMPLES:
         example, out = EXAMPLES[name], OUT / name
         results = out / "results"
@@ -72,6 +83,23 @@ def main() -> None:
             )
             page = out / "site" / run_folder(header.run) / f"{cell_stem(cell)}.html"
             print(screenshot.shoot(page, ROOT / "docs" / example.picture, example.height, example.section))
+
+
+def counted() -> Iterator[str]:
+    """What a point select executes more on the examples' heads, by the recorded count."""
+    (packed,) = (record.SHOWCASE / work.FOLDER).glob(f"*{work.SUFFIX}.gz")
+    document = decoded(gzip.decompress(packed.read_bytes()), WorkDocument)
+    labels = {server.label for server in document.servers}
+    for example in EXAMPLES.values():
+        pair = example.base, example.head
+        if example.workload == "oltp_point_select" and labels.issuperset(pair):
+            found = instructions.of(verdicts.compare(document, pair[0]), "oltp_read_write", pair)
+            (point,) = (each for each in found.statements if each.kind.name == "point_select")
+            yield f"{' -> '.join(pair)}: {explanation.statement(point)}"
+            yield f"  {point.unnamed}"
+            for each in point.changed:
+                own, whole = each.own, each.inclusive
+                yield f"  {own.base:8.0f} {own.head:8.0f} {whole.base:8.0f} {whole.head:8.0f}  {own.name}"
 
 
 def _shootout(*command: str) -> None:

@@ -12,7 +12,7 @@ from shootout.report.site.downloads import fingerprints
 from shootout.report.site.findings import Findings
 from shootout.report.site.history import Change
 from shootout.report.site.page import CellsPage, Page
-from shootout.report.site.run import Run
+from shootout.report.site.run import Run, WarningEntry
 
 RUN_COLUMNS = ("run", "started", "runners", "page", *Verdict, "says")
 
@@ -65,6 +65,14 @@ class AllCellsPage(Page):
     @property
     def path(self) -> str:
         return f"{self.run.folder}/cells.html"
+
+    @cached_property
+    def warnings(self) -> dict[str, list[WarningEntry]]:
+        """The cells' own warnings, by code."""
+        found: dict[str, list[WarningEntry]] = {}
+        for entry in self.run.warnings_of(self.run.comparison.cells):
+            found.setdefault(entry.warning.code, []).append(entry)
+        return found
 
 
 @dataclass(frozen=True)
