@@ -195,10 +195,10 @@ def test_a_workload_says_which_dataset_it_runs_on(tmp_path: Path) -> None:
     )
     made = planned(profile=str(profile))
     keys = {
-        "on_tpcc": "tpcc-3w-myisam-seed4",
+        "on_tpcc": "tpcc-3w-myisam",
         "on_own": "own-myisam",
-        "oltp_point_select": "sbtest-2x9-myisam-seed4",
-        "oltp_read_only": "sbtest-2x9-myisam-seed4",
+        "oltp_point_select": "sbtest-2x9-myisam",
+        "oltp_read_only": "sbtest-2x9-myisam",
     }
     assert {name: bound.dataset.key for name, bound in made.workloads.items()} == keys
     assert {cell.workload: cell.dataset for cell in made.cells} == keys
