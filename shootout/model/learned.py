@@ -1,0 +1,77 @@
+"""What a log of statements says: templates, their parameters' values, and transactions. It holds literals."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from shootout.model.value import Count, Quantity, Value
+
+Literals = tuple[tuple[bytes, Count], ...]  # a value as its text, unescaped and without quotes; how often
+
+
+class Slot(Value):
+    """One literal of a template, over all executions."""
+
+    kind: Literal["number", "text", "bytes", "null"]  # of most of its values; bytes: hexadecimal, b'…', _binary
+    distinct: Count  # estimated
+    top: Literals  # the most frequent values, exact while the slot has few
+    sample: tuple[bytes, ...]  # a uniform sample of the executions' values, the frequent ones too
+    nulls: Count  # executions with NULL here
+    sizes: tuple[tuple[Count, Count], ...] = ()  # of a list of values, IN (…) or VALUES (…), (…): length, how often
+
+
+class Template(Value):
+    """A kind of statement: its text with each literal replaced by `?`, and each list of literals by `?+`."""
+
+    sql: str  # of one execution, apart from literals, comments and white space
+    schema: str  # the default schema; empty: not known
+    count: Count
+    seconds: Quantity | None  # of all executions; None: the log has no times
+    rows_examined: Count | None
+    rows_sent: Count | None
+    slots: tuple[Slot, ...]  # in the order of the `?` in `sql`
+
+
+class Link(Value):
+    """A slot that repeats a value of the same transaction, as often as `share` says."""
+
+    statement: Count  # position in the transaction
+    slot: Count
+    of_statement: Count  # an earlier position, or the same with an earlier slot
+    of_slot: Count
+    difference: int  # a number's distance; 0: the same value
+    share: Quantity  # of the transactions in which both are there
+
+
+class Sequence(Value):
+    """A kind of transaction: the same templates in the same order."""
+
+    statements: tuple[Count, ...]  # indexes into templates
+    count: Count  # of the log's transactions, those that the sample stands for included
+    explicit: bool  # between BEGIN and `end`; otherwise a statement that commits by itself
+    end: Literal["commit", "rollback"] = "commit"
+    links: tuple[Link, ...] = ()
+
+
+class LeftOut(Value):
+    """What no template has, and why."""
+
+    reason: str
+    statements: Count
+    example: str  # its template: without literals
+
+
+class Log(Value):
+    """A whole log. Memory is bounded: rare templates and sequences beyond the bounds are in `left_out`."""
+
+    kind: Literal["slow", "general", "digests"]
+    templates: tuple[Template, ...]
+    sequences: tuple[Sequence, ...]  # those of digests have one statement each
+    left_out: tuple[LeftOut, ...]
+    statements: Count
+    transactions: Count
+    connections: Count  # at once, at most
+    span_s: Quantity  # from the first statement to the last; 0: not known
+    think_s: Quantity  # mean time between two statements of a transaction, the client's; 0: not known
+    seconds: Quantity  # in the server
+    ordered: bool  # whether connections' statements are in the order in which they ran
