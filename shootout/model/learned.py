@@ -12,12 +12,12 @@ Literals = tuple[tuple[bytes, Count], ...]  # a value as its text, unescaped and
 class Slot(Value):
     """One literal of a template, over all executions."""
 
-    kind: Literal["number", "text", "bytes", "null"]  # of most of its values; bytes: hexadecimal, b'…', _binary
+    kind: Literal["number", "text", "bytes", "null"]  # bytes: hexadecimal, _binary
     distinct: Count  # estimated
     top: Literals  # the most frequent values, exact while the slot has few
     sample: tuple[bytes, ...]  # a uniform sample of the executions' values, the frequent ones too
     nulls: Count  # executions with NULL here
-    sizes: tuple[tuple[Count, Count], ...] = ()  # of a list of values, IN (…) or VALUES (…), (…): length, how often
+    sizes: tuple[tuple[Count, Count], ...] = ()  # of a list, IN (…): length, how often
 
 
 class Template(Value):
