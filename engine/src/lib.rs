@@ -11,6 +11,7 @@ pub mod dataset;
 pub mod engine;
 pub mod histogram;
 pub mod lane;
+pub mod learned;
 pub mod levels;
 pub mod load;
 pub mod login;
