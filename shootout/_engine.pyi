@@ -72,6 +72,26 @@ class Engine:
         refused. Raises as `slice` does.
         """
 
+class LogReader:
+    """Reads a slow or general query log, in memory that does not grow with it; tells the kind by its lines."""
+
+    def __init__(self, families: list[str] = [], *, ansi_quotes: bool = False) -> None:
+        """`families`: stems of numbered tables, such as sbtest; `ansi_quotes`: the servers' sql_mode has it."""
+    def feed(self, bytes: bytes) -> None:
+        """Read the next piece, of any size. Releases the GIL."""
+    def digested(
+        self,
+        schema: str,
+        text: bytes,
+        count: int,
+        seconds: float,
+        rows_examined: int,
+        rows_sent: int,
+    ) -> None:
+        """Count executions of a kind of statement instead, of which `text` is one or the digest."""
+    def finish(self) -> bytes:
+        """The JSON of a Log; its kind is "digests" if no line told. The reader is then empty."""
+
 def load_rows(
     address: str,
     user: str,

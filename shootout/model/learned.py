@@ -10,21 +10,26 @@ Literals = tuple[tuple[bytes, Count], ...]  # a value as its text, unescaped and
 
 
 class Slot(Value):
-    """One literal of a template, over all executions."""
+    """One literal or list of a template, over all executions."""
 
-    kind: Literal["number", "text", "bytes", "null"]  # bytes: hexadecimal, _binary
+    kind: Literal["number", "text", "bytes", "null"]  # bytes: hexadecimal, _binary; null: no value
     distinct: Count  # estimated
     top: Literals  # the most frequent values, exact while the slot has few
     sample: tuple[bytes, ...]  # a uniform sample of the executions' values, the frequent ones too
-    nulls: Count  # executions with NULL here
-    sizes: tuple[tuple[Count, Count], ...] = ()  # of a list, IN (…): length, how often
+    nulls: Count  # values that are NULL
+    sizes: tuple[tuple[Count, Count], ...] = ()  # of a list: length, how often
+    table: bool = False  # the digits that end the name of a table: `FROM sbtest?`
 
 
 class Template(Value):
-    """A kind of statement: its text with each literal replaced by `?`, and each list of literals by `?+`."""
+    """A kind of statement: its text with each literal replaced by `?`, and each list of literals by `?+`.
+
+    `IN (?+)` is one list, of any length. `VALUES (?+, NOW(), ?+)` has many rows: each slot a list, as long as
+    there are rows. One row is `VALUES (?, NOW(), ?)`.
+    """
 
     sql: str  # of one execution, apart from literals, comments and white space
-    schema: str  # the default schema; empty: not known
+    schema: str  # the default schema; empty: none, or not known
     count: Count
     seconds: Quantity | None  # of all executions; None: the log has no times
     rows_examined: Count | None
@@ -68,10 +73,12 @@ class Log(Value):
     templates: tuple[Template, ...]
     sequences: tuple[Sequence, ...]  # those of digests have one statement each
     left_out: tuple[LeftOut, ...]
-    statements: Count
-    transactions: Count
+    statements: Count  # of templates and left_out; BEGIN, COMMIT, SET autocommit, … are not among them
+    transactions: Count  # of sequences; each statement that commits by itself is one
     connections: Count  # at once, at most
     span_s: Quantity  # from the first statement to the last; 0: not known
     think_s: Quantity  # mean time between two statements of a transaction, the client's; 0: not known
-    seconds: Quantity  # in the server
-    ordered: bool  # whether connections' statements are in the order in which they ran
+    seconds: Quantity  # in the server, COMMIT and the like included
+    ordered: bool  # connections' statements are in the order in which they ran; else each is its own sequence
+    abandoned: Count = 0  # transactions without an end: retried after a deadlock, or cut off
+    fastest_s: Quantity = 0.0  # of a statement; well above a millisecond: long_query_time hid the faster ones
