@@ -73,10 +73,10 @@ class Engine:
         """
 
 class LogReader:
-    """Reads a slow or general query log, in memory that does not grow with it; tells the kind by its lines."""
+    """Reads a slow or general query log in bounded memory; tells the kind by its lines."""
 
     def __init__(self, families: list[str] = [], *, ansi_quotes: bool = False) -> None:
-        """`families`: stems of numbered tables, such as sbtest; `ansi_quotes`: the servers' sql_mode has it."""
+        """`families`: stems of numbered tables (sbtest); `ansi_quotes`: the server's sql_mode."""
     def feed(self, bytes: bytes) -> None:
         """Read the next piece, of any size. Releases the GIL."""
     def digested(

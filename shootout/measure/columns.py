@@ -34,7 +34,7 @@ def filled(program: Program, schema: str, base: Running) -> Program:
     return replace(
         program,
         columns=tuple(
-            column if column.values is not None else _read(column, schema, base) for column in program.columns
+            column if column.values is not None else read(column, schema, base) for column in program.columns
         ),
     )
 
@@ -73,7 +73,8 @@ def is_bytes(type: str) -> bool:
     return type in _BYTES
 
 
-def _read(column: ProgramColumn, schema: str, base: Running) -> ProgramColumn:
+def read(column: ProgramColumn, schema: str, base: Running) -> ProgramColumn:
+    """A column with its values. Raises MeasureError if it is not there."""
     type = data_type(base, schema, column.name)
     source, name = _named(schema, column.name)
     if type not in INTEGERS:

@@ -1,0 +1,216 @@
+"""Which column each literal of a template is compared with or written to."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from shootout.learn.schema import Column, Schema
+from shootout.model.learned import Slot, Template
+
+Use = Literal["equal", "range", "like", "insert", "set", "limit", "table", "other"]
+
+_MARK = re.compile(r"`(?:[^`]|``)*`|(?P<slot>\?\+?)")
+_SLOT = re.compile(r"slot_(\d+)_")
+_NUMBER = 7_770_000_000  # of the first slot; no number of a statement without literals is like it
+_WRAPPERS = (exp.Paren, exp.Neg, exp.Introducer, exp.Cast, exp.Collate)
+_RANGES = (exp.GT, exp.GTE, exp.LT, exp.LTE)
+_EQUALS = (exp.EQ, exp.NullSafeEQ, exp.NEQ)
+_SCOPES = (exp.Select, exp.Update, exp.Delete, exp.Insert)
+
+logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what it cannot parse is reported by us
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Where a slot's values go."""
+
+    use: Use
+    column: Column | None = None  # None: to no column that is known
+
+
+UNBOUND = Binding("other")
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A template with a binding for each slot."""
+
+    slots: tuple[Binding, ...]
+    tables: tuple[str, ...]  # that it names, as far as it could be parsed
+    problem: str = ""  # why it could not be parsed
+
+
+def pieces(sql: str) -> Iterator[str]:
+    """A template's text, split at its slots: text, slot, text, …, text."""
+    end = 0
+    for match in _MARK.finditer(sql):
+        if match["slot"]:
+            yield sql[end : match.start()]
+            yield match["slot"]
+            end = match.end()
+    yield sql[end:]
+
+
+def bind(template: Template, schema: Schema) -> Bound:
+    """Parse a template and follow each slot to its column."""
+    try:
+        tree = sqlglot.parse_one(_marked(template, schema), dialect="mysql")
+    except SqlglotError as error:
+        return Bound(_unparsed(template.slots), (), _first_line(error))
+    if isinstance(tree, exp.Command):
+        return Bound(_unparsed(template.slots), (), "not a statement that sqlglot reads")
+    found: dict[int, Binding] = {}
+    for node in tree.find_all(exp.Literal, exp.HexString):
+        number = _slot_of(node)
+        if number is not None:
+            found[number] = _binding(node, schema)
+    names = dict.fromkeys(table.name for table in tree.find_all(exp.Table) if table.name in schema.tables)
+    slots = enumerate(template.slots)
+    return Bound(
+        tuple(Binding("table") if slot.table else found.get(number, UNBOUND) for number, slot in slots),
+        tuple(names),
+    )
+
+
+def _unparsed(slots: Sequence[Slot]) -> tuple[Binding, ...]:
+    return tuple(Binding("table") if slot.table else UNBOUND for slot in slots)
+
+
+def _first_line(error: Exception) -> str:
+    return re.sub(r"\x1b\[\d+m", "", str(error)).splitlines()[0].partition(" Line ")[0].strip()
+
+
+def _marked(template: Template, schema: Schema) -> str:
+    """The template with a literal for each slot that tells its number; a table gets one of its family."""
+    families = schema.families
+    texts: list[str] = []
+    number = 0
+    for piece in pieces(template.sql):
+        if piece not in ("?", "?+"):
+            texts.append(piece)
+            continue
+        slot = template.slots[number]
+        if slot.table:
+            stem = re.split(r"[^\w$]", texts[-1])[-1]
+            texts.append(str(families.get(stem, (1,))[0]))
+        elif slot.kind == "number":
+            texts.append(str(_NUMBER + number))
+        else:
+            texts.append(f"'slot_{number}_'")
+        number += 1
+    return re.sub(r"^\s*REPLACE\b", "INSERT", "".join(texts), flags=re.IGNORECASE)
+
+
+def _slot_of(node: exp.Expression) -> int | None:
+    if node.is_string and not node.this.isdecimal():
+        marked = _SLOT.fullmatch(node.this)
+        return int(marked[1]) if marked else None
+    number = int(node.this) - _NUMBER if str(node.this).isdecimal() else -1
+    return number if 0 <= number < 100_000 else None
+
+
+def _binding(node: exp.Expression, schema: Schema) -> Binding:
+    while isinstance(node.parent, _WRAPPERS):
+        node = node.parent
+    parent = node.parent
+    if isinstance(parent, exp.Limit | exp.Offset):
+        return Binding("limit")
+    if isinstance(parent, exp.Between):
+        return _compared(parent.this, "range", schema)
+    if isinstance(parent, exp.In):
+        return _compared(parent.this, "equal", schema)
+    if isinstance(parent, exp.Like):
+        return _compared(parent.this, "like", schema)
+    if isinstance(parent, _RANGES):
+        return _compared(_other(parent, node), "range", schema)
+    if isinstance(parent, _EQUALS):
+        return _compared(_other(parent, node), "set" if _assigns(parent) else "equal", schema)
+    if isinstance(parent, exp.Tuple):
+        return _of_tuple(parent, parent.expressions.index(node), schema)
+    return UNBOUND
+
+
+def _other(parent: exp.Expression, node: exp.Expression) -> exp.Expression:
+    found: exp.Expression = parent.expression if parent.this is node else parent.this
+    return found
+
+
+def _assigns(equal: exp.Expression) -> bool:
+    return isinstance(equal.parent, exp.Update | exp.OnConflict) and equal.arg_key == "expressions"
+
+
+def _of_tuple(row: exp.Tuple, index: int, schema: Schema) -> Binding:
+    """A value in a row: of an INSERT, or compared with another row."""
+    parent = row.parent
+    if isinstance(parent, exp.Values) and isinstance(parent.parent, exp.Insert):
+        into = parent.parent.this
+        table = into.this if isinstance(into, exp.Schema) else into
+        columns = schema.tables.get(table.name, {})
+        names = (
+            [each.name.lower() for each in into.expressions]
+            if isinstance(into, exp.Schema)
+            else list(columns)
+        )
+        column = columns.get(names[index]) if index < len(names) else None
+        return Binding("insert", column) if column else UNBOUND
+    if isinstance(parent, exp.Tuple | exp.Paren):  # a list of rows
+        return _of_tuple(parent, index, schema) if isinstance(parent, exp.Tuple) else UNBOUND
+    if isinstance(parent, exp.In):
+        other = parent.this
+    elif isinstance(parent, _EQUALS):
+        other = _other(parent, row)
+    else:
+        return UNBOUND
+    if isinstance(other, exp.Tuple) and index < len(other.expressions):
+        return _compared(other.expressions[index], "equal", schema)
+    return UNBOUND
+
+
+def _compared(node: exp.Expression, use: Use, schema: Schema) -> Binding:
+    while isinstance(node, exp.Paren | exp.Collate):
+        node = node.this
+    column = _resolved(node, schema) if isinstance(node, exp.Column) else None
+    return Binding(use, column) if column else UNBOUND
+
+
+def _resolved(column: exp.Column, schema: Schema) -> Column | None:
+    """The table's column that a name means, through aliases, derived tables and outer queries."""
+    scope: exp.Expression | None = column.find_ancestor(*_SCOPES)
+    while scope is not None:
+        sources = _sources(scope)
+        for name, source in sources.items():
+            if column.table and column.table != name:
+                continue
+            if found := _within(source, column.name, schema):
+                return found
+        scope = scope.find_ancestor(*_SCOPES)
+    return None
+
+
+def _sources(scope: exp.Expression) -> Mapping[str, exp.Expression]:
+    """What a query reads, by the names that it gives."""
+    found = scope.find_all(exp.Table, exp.Subquery)
+    own = (each for each in found if each.find_ancestor(*_SCOPES) is scope and each.alias_or_name)
+    return {each.alias_or_name: each for each in own}
+
+
+def _within(source: exp.Expression, name: str, schema: Schema) -> Column | None:
+    if isinstance(source, exp.Table):
+        if known := schema.tables.get(source.name):
+            return known.get(name.lower())
+        commons = (each for each in source.root().find_all(exp.CTE) if each.alias == source.name)
+        source = next(commons, source)
+    query = source.this
+    for selected in query.selects if isinstance(query, exp.Query) else ():
+        inner = selected.unalias()
+        if selected.alias_or_name == name and isinstance(inner, exp.Column):
+            return _resolved(inner, schema)
+    return None
