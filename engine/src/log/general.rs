@@ -51,6 +51,8 @@ const COMMANDS: [&[u8]; 40] = [
 
 #[derive(Default)]
 pub struct General {
+    /// A line that is no command belongs to the one before.
+    begun: bool,
     /// The connection whose statement is in the body.
     connection: Option<u64>,
     body: Body,
@@ -89,14 +91,16 @@ impl General {
 
     pub fn line(&mut self, line: &[u8], learner: &mut Learner) {
         let Some(head) = Head::of(line) else {
-            if self.connection.is_some() {
-                self.body.push(line);
-            } else {
-                learner.unreadable(OUTSIDE);
+            match self.connection {
+                Some(_) => self.body.push(line),
+                // A PREPARE has lines, too.
+                None if self.begun => {}
+                None => learner.unreadable(OUTSIDE),
             }
             return;
         };
         self.flush(learner);
+        self.begun = true;
         if let Some(us) = head.time_us {
             self.times = Some(Times { start_us: us, end_us: us });
         }

@@ -30,6 +30,8 @@ pub struct Learner {
     statement: Statement,
     connections: Connections,
     books: Books,
+    /// The log does not tell connections apart.
+    pub mixed: bool,
 }
 
 /// What the statements of all connections amount to, beside transactions.
@@ -70,6 +72,7 @@ impl Learner {
                 seconds: 0.0,
                 fastest_s: None,
             },
+            mixed: false,
         }
     }
 
@@ -145,10 +148,11 @@ impl Learner {
         let (tally, connections) = self.connections.finish();
         let (templates, books) = (&self.books.templates.all, &self.books);
         // Digests have no transactions.
-        let ordered = tally.ordered() && kind != "digests";
+        let ordered = tally.ordered() && !self.mixed && kind != "digests";
         let (span_s, think_s, abandoned) = (tally.span_s(), tally.think_s(), tally.abandoned);
         let sequences: Vec<_> = if ordered {
-            let sorted = tally.sequences.sorted(|shape| inner_links(shape, templates));
+            let inner: Vec<_> = templates.iter().map(Template::links).collect();
+            let sorted = tally.sequences.sorted(|shape| inner_links(shape, templates, &inner));
             let sequence = |(shape, count, links): &(Shape, _, Vec<_>)| {
                 learned::Sequence::of(shape, *count, links, templates)
             };
@@ -188,14 +192,13 @@ impl Learner {
 }
 
 /// Links within the statements of a transaction, as far as the statements' own samples show.
-fn inner_links(shape: &Shape, templates: &[Template]) -> Vec<Link> {
+fn inner_links(shape: &Shape, templates: &[Template], inner: &[Vec<Link>]) -> Vec<Link> {
     let mut first = 0;
     let mut links = Vec::new();
     for &id in &shape.statements {
-        let template = &templates[id as usize];
-        let moved = |link: Link| Link { slot: link.slot + first, of: link.of + first, ..link };
-        links.extend(template.links().into_iter().map(moved));
-        first += template.slots.len();
+        let moved = |link: &Link| Link { slot: link.slot + first, of: link.of + first, ..*link };
+        links.extend(inner[id as usize].iter().map(moved));
+        first += templates[id as usize].slots.len();
     }
     links
 }

@@ -9,7 +9,8 @@ use super::{Body, CUT, OUTSIDE};
 /// The header of an entry, as far as it was read.
 #[derive(Default)]
 struct Head {
-    connection: u64,
+    /// MySQL before 5.6 does not tell.
+    connection: Option<u64>,
     /// From its own line; empty: none. Only some servers write it.
     schema: Option<Box<[u8]>>,
     cost: Cost,
@@ -95,7 +96,7 @@ impl Slow {
             }
             let number = || digits(word).map_or(0, |(number, _)| number);
             match std::mem::take(&mut key) {
-                b"Id" | b"Thread_id" => head.connection = number(),
+                b"Id" | b"Thread_id" => head.connection = Some(number()),
                 b"Schema" => head.schema = Some(word.into()),
                 b"Query_time" => {
                     let seconds = parsed(word).filter(|seconds| (0.0..1e9).contains(seconds));
@@ -121,8 +122,8 @@ impl Slow {
             return learner.unreadable(CUT);
         };
         if let Some(command) = text.strip_prefix(b"# administrator command: ") {
-            if command == b"Quit" {
-                learner.disconnected(head.connection);
+            if let Some(connection) = head.connection.filter(|_| command == b"Quit") {
+                learner.disconnected(connection);
             }
             return;
         }
@@ -133,8 +134,11 @@ impl Slow {
                 began_us.or(self.written_us).map(|start_us| Times { start_us, end_us: start_us + took_us })
             }
         };
+        if head.connection.is_none() {
+            learner.mixed = true;
+        }
         learner.ran(&Entry {
-            connection: head.connection,
+            connection: head.connection.unwrap_or(0),
             times,
             schema: Some(head.schema.as_ref().unwrap_or(&self.schema)),
             text,

@@ -620,3 +620,220 @@ fn is_word(byte: u8) -> bool {
 pub fn one_of(word: &[u8], words: &[&[u8]]) -> bool {
     words.iter().any(|other| word.eq_ignore_ascii_case(other))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The template and its values; a list's values are joined by `|`, a NULL is `NULL`.
+    fn read(text: &[u8], options: &Options) -> (String, Vec<String>) {
+        let mut statement = Statement::default();
+        statement.read(text, options).unwrap();
+        let mut values = vec![Vec::new(); statement.marks.len()];
+        for literal in &statement.literals {
+            values[literal.slot as usize].push(match literal.kind {
+                Kind::Null => "NULL".into(),
+                _ => String::from_utf8_lossy(statement.value(literal)).into_owned(),
+            });
+        }
+        for mark in &statement.marks {
+            assert_eq!(statement.template[mark.at as usize], b'?');
+            assert_eq!(statement.template.get(mark.at as usize + 1) == Some(&b'+'), mark.list);
+        }
+        let template = String::from_utf8_lossy(&statement.template).into_owned();
+        (template, values.iter().map(|values| values.join("|")).collect())
+    }
+
+    #[track_caller]
+    fn reads(text: &str, template: &str, values: &[&str]) {
+        let (found, literals) = read(text.as_bytes(), &Options::default());
+        assert_eq!((&*found, literals), (template, values.iter().map(|&value| value.into()).collect()));
+    }
+
+    #[test]
+    fn literals_become_slots() {
+        reads("SELECT c FROM t WHERE id = 5", "SELECT c FROM t WHERE id = ?", &["5"]);
+        reads(
+            "SELECT 1.5, .5, 1e3, 1.5E-3, 0x4142, x'41', b'01000001'",
+            "SELECT ?, ?, ?, ?, ?, ?, ?",
+            &["1.5", ".5", "1e3", "1.5E-3", "AB", "A", "A"],
+        );
+        reads(
+            "SELECT 'a''b', 'c\\'d\\n\\%', \"e\"\"f\", 'g' 'h'",
+            "SELECT ?, ?, ?, ?",
+            &["a'b", "c'd\n\\%", "e\"f", "gh"],
+        );
+        reads(
+            "SELECT _utf8mb4'a', _binary \"b\", _latin1 x'41', N'n', _id",
+            "SELECT ?, ?, ?, ?, _id",
+            &["a", "b", "A", "n"],
+        );
+        reads("SELECT * FROM t LIMIT 10, 20", "SELECT * FROM t LIMIT ?, ?", &["10", "20"]);
+        reads(
+            "WHERE d > DATE '2026-01-01' - INTERVAL 1 DAY",
+            "WHERE d > DATE ? - INTERVAL ? DAY",
+            &["2026-01-01", "1"],
+        );
+    }
+
+    #[test]
+    fn a_sign_belongs_to_a_number_if_nothing_is_subtracted_from() {
+        reads("WHERE a=-5 AND b BETWEEN -1 AND -.5", "WHERE a=? AND b BETWEEN ? AND ?", &["-5", "-1", "-.5"]);
+        reads(
+            "SET a=a-5, b=(a)-5, c=`a`-5, d=1-5",
+            "SET a=a-?, b=(a)-?, c=`a`-?, d=?-?",
+            &["5", "5", "5", "1", "5"],
+        );
+        reads("SELECT -5, a * -5 FROM t", "SELECT ?, a * ? FROM t", &["-5", "-5"]);
+    }
+
+    #[test]
+    fn names_keep_their_digits() {
+        reads("SELECT t1.c2, `3`, d.4t, 5a, 6e FROM t1", "SELECT t1.c2, `3`, d.4t, 5a, 6e FROM t1", &[]);
+        reads("SELECT t.1e5, @a1, @@max1", "SELECT t.1e5, @a1, @@max1", &[]);
+    }
+
+    #[test]
+    fn null_is_a_value_where_it_stands_for_one() {
+        reads("UPDATE t SET a = NULL WHERE b IS NULL", "UPDATE t SET a = ? WHERE b IS NULL", &["NULL"]);
+        reads(
+            "INSERT INTO t VALUES (NULL, 1, NULL)",
+            "INSERT INTO t VALUES (?, ?, ?)",
+            &["NULL", "1", "NULL"],
+        );
+        reads("a INT NOT NULL DEFAULT NULL", "a INT NOT NULL DEFAULT NULL", &[]);
+        reads("CASE WHEN a THEN NULL ELSE null END", "CASE WHEN a THEN ? ELSE ? END", &["NULL", "NULL"]);
+    }
+
+    #[test]
+    fn a_list_of_literals_is_one_slot() {
+        reads("a IN (1,2 , -3) AND b = 4", "a IN (?+) AND b = ?", &["1|2|-3", "4"]);
+        reads("a NOT IN ('x')", "a NOT IN (?+)", &["x"]);
+        reads("a IN (1, b, 2)", "a IN (?, b, ?)", &["1", "2"]);
+        reads("a IN (SELECT b FROM t WHERE c = 1)", "a IN (SELECT b FROM t WHERE c = ?)", &["1"]);
+        reads("f(1, 2)", "f(?, ?)", &["1", "2"]);
+    }
+
+    #[test]
+    fn equal_rows_are_one_row_of_lists() {
+        reads("INSERT INTO t (a,b) VALUES (1,'x')", "INSERT INTO t (a, b) VALUES (?, ?)", &["1", "x"]);
+        reads(
+            "INSERT INTO t (a,b) VALUES (1,NOW(),'x'),(2, NOW(),'y') , (3,NOW(),NULL) ON DUPLICATE KEY UPDATE a=VALUES(a), b=4",
+            "INSERT INTO t (a, b) VALUES (?+, NOW(), ?+) ON DUPLICATE KEY UPDATE a=VALUES(a), b=?",
+            &["1|2|3", "x|y|NULL", "4"],
+        );
+        reads("VALUES (1), (DEFAULT), (2)", "VALUES (?), (DEFAULT), (?)", &["1", "2"]);
+        reads("VALUES (1), (2), (DEFAULT)", "VALUES (?+), (DEFAULT)", &["1|2"]);
+        reads("(a, b) IN ((1, 2), (3, 4)) AND c = 5", "(a, b) IN ((?+, ?+)) AND c = ?", &["1|3", "2|4", "5"]);
+        reads("SELECT (1), (2)", "SELECT (?), (?)", &["1", "2"]);
+    }
+
+    #[test]
+    fn comments_and_white_space_are_alike() {
+        reads("/* a 1 */ SELECT\n\t1 -- b 'c\n, # d\n 2 --3", "SELECT ?, ? -?", &["1", "2", "-3"]);
+        reads("SELECT ( 1 ) , f ( a )", "SELECT (?), f (a)", &["1"]);
+        reads("SELECT /*!40001 SQL_NO_CACHE */ 1", "SELECT /*!40001 SQL_NO_CACHE */ ?", &["1"]);
+        reads("/*M!100100 SET a = 'x' */", "/*M!100100 SET a = ? */", &["x"]);
+        reads("SELECT /*+ MAX_EXECUTION_TIME(9) */ a", "SELECT /*+ MAX_EXECUTION_TIME(?) */ a", &["9"]);
+    }
+
+    #[test]
+    fn digests_are_read_as_templates() {
+        reads(
+            "SELECT * FROM `t` WHERE `a` = ? AND `b` IN (...)",
+            "SELECT * FROM `t` WHERE `a` = ? AND `b` IN (?+)",
+            &["", ""],
+        );
+        reads("INSERT INTO `t` VALUES (...) /* , ... */", "INSERT INTO `t` VALUES (?+)", &[""]);
+    }
+
+    #[test]
+    fn the_numbers_of_a_family_are_literals() {
+        let families = HashSet::from([b"sbtest".to_vec()]);
+        let options = Options { families, ..Options::default() };
+        let text = b"SELECT a1 FROM sbtest12, `sbtest3` AS t1 WHERE sbtest12.id IN (4)";
+        let (template, values) = read(text, &options);
+        assert_eq!(template, "SELECT a1 FROM sbtest?, `sbtest?` AS t1 WHERE sbtest?.id IN (?+)");
+        assert_eq!(values, ["12", "3", "12", "4"]);
+    }
+
+    #[test]
+    fn quotes_mean_what_the_sql_mode_says() {
+        let options = Options { ansi_quotes: true, ..Options::default() };
+        assert_eq!(read(b"SELECT \"a\" = 'b'", &options), ("SELECT \"a\" = ?".into(), vec!["b".into()]));
+    }
+
+    #[test]
+    fn statements_end_at_semicolons_except_in_bodies() {
+        let mut statement = Statement::default();
+        let text = b"SELECT ';'; SELECT 2;";
+        assert_eq!(statement.read(text, &Options::default()), Ok(11));
+        assert_eq!(statement.template, b"SELECT ?");
+        let text = b"/*!50003 CREATE*/ PROCEDURE p() BEGIN SELECT 1; SELECT 2; END;";
+        assert_eq!(statement.read(text, &Options::default()), Ok(text.len()));
+        assert!(statement.template.ends_with(b"BEGIN SELECT ?; SELECT ?; END"));
+    }
+
+    #[test]
+    fn what_has_no_end_is_a_fault() {
+        for text in [
+            "SELECT 'a",
+            "SELECT 'a\\'",
+            "SELECT `a",
+            "SELECT /* a",
+            "SELECT \"a",
+            "SELECT x'4",
+            "SELECT 'a\\",
+        ] {
+            let found = Statement::default().read(text.as_bytes(), &Options::default());
+            assert_eq!(found, Err(Fault::Unended), "{text}");
+        }
+        let deep = [b'('; NESTED_MAX + 1];
+        assert_eq!(Statement::default().read(&deep, &Options::default()), Err(Fault::Nested));
+    }
+
+    fn planted() -> impl Strategy<Value = (String, String)> {
+        let string = ".{0,20}";
+        prop_oneof![
+            string
+                .prop_map(|value| (format!("'{}'", value.replace('\\', "\\\\").replace('\'', "''")), value)),
+            string.prop_map(|value| (
+                format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"")),
+                value
+            )),
+            any::<i64>().prop_map(|value| (value.to_string(), value.to_string())),
+            (0u32.., 0u32..).prop_map(|(whole, part)| (format!("{whole}.{part}"), format!("{whole}.{part}"))),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn no_literal_stays_and_each_is_found(literals in prop::collection::vec(planted(), 1..8), which in 0usize..4) {
+            let texts: Vec<_> = literals.iter().map(|(text, _)| &**text).collect();
+            let (text, template) = match which {
+                0 => (format!("SELECT f({}) FROM t", texts.join(" , ")), format!("SELECT f({}) FROM t", vec!["?"; texts.len()].join(", "))),
+                1 => (format!("WHERE a IN ({})", texts.join(",")), "WHERE a IN (?+)".into()),
+                2 => (format!("WHERE a = {}", texts.join("/* or */OR a = ")), format!("WHERE a = {}", vec!["?"; texts.len()].join(" OR a = "))),
+                _ => (format!("INSERT t VALUES ({})", texts.join("),(")), format!("INSERT t VALUES ({})", if texts.len() > 1 { "?+" } else { "?" })),
+            };
+            let (found, values) = read(text.as_bytes(), &Options::default());
+            prop_assert_eq!(found, template);
+            let joined: Vec<_> = literals.iter().map(|(_, value)| &**value).collect();
+            prop_assert_eq!(values.join("|"), joined.join("|"));
+        }
+
+        #[test]
+        fn any_bytes_are_read_to_their_end(text in prop::collection::vec(any::<u8>(), 0..200)) {
+            let mut statement = Statement::default();
+            let mut rest = &text[..];
+            while let Ok(read) = statement.read(rest, &Options::default()) {
+                prop_assert!(statement.literals.iter().all(|literal| (literal.slot as usize) < statement.marks.len()));
+                rest = &rest[read..];
+                if rest.is_empty() {
+                    break;
+                }
+            }
+        }
+    }
+}
