@@ -118,7 +118,7 @@ def learn(
     learner = Learner(values, grown, keep)
     statements = _statements(log.templates, bound, learner)
     reasons = {number: why for number, each in enumerate(log.templates) if (why := _unsent(each))}
-    builder = Builder(statements)
+    builder = Builder(statements, learner)
     sequences, rare = _sequences(log, reasons)
     if not sequences:
         raise InputError("the log has no statement that a workload can send")
@@ -178,7 +178,7 @@ def _statements(templates: Sequence[Template], bound: Sequence[Bound], learner: 
             for slot, binding in zip(template.slots, one.slots, strict=True)
         )
         labels = tuple(map(_label, template.slots, one.slots))
-        found.append(Statement(named[number], template, shapes, labels))
+        found.append(Statement(named[number], template, shapes, one.slots, labels))
     return found
 
 
@@ -216,11 +216,14 @@ def _sequences(log: Log, reasons: Mapping[int, str]) -> tuple[list[LogSequence],
             if link.statement in moved and link.of_statement in moved
         )
         statements = tuple(sequence.statements[place] for place in kept)
+        constants = tuple(
+            (moved[place], slot, number) for place, slot, number in sequence.constants if place in moved
+        )
         key = (statements, sequence.explicit, sequence.end)
         if key in found:
             found[key] = replace(found[key], count=found[key].count + sequence.count)
         else:
-            found[key] = replace(sequence, statements=statements, links=links)
+            found[key] = replace(sequence, statements=statements, links=links, constants=constants)
     ordered = sorted(found.values(), key=lambda sequence: -sequence.count)
     rest = ordered[SEQUENCES_MAX:]
     rare = sum(sequence.count * len(sequence.statements) for sequence in rest)

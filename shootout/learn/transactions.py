@@ -8,14 +8,23 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from shootout.learn.binding import pieces
-from shootout.learn.shapes import Shape
+from shootout.learn.binding import Binding, pieces
+from shootout.learn.shapes import STRUCTURAL_MAX, Learner, Shape
 from shootout.model.learned import Link, Template
 from shootout.model.learned import Sequence as LogSequence
-from shootout.model.workload import Group, Learned, Parameter, Step, Transaction, WorkloadStatement
+from shootout.model.workload import (
+    Group,
+    Learned,
+    Parameter,
+    Repetition,
+    Step,
+    Transaction,
+    WorkloadStatement,
+)
 
 LINKED_MIN = 0.5  # share of transactions in which a value must repeat another to be derived from it
 SAME_MIN = 0.995  # from this share on, it is the same parameter
+SURE = 1000  # values of a sample that leaves no doubt
 _BLOCK_MAX = 16  # statements in a repetition
 
 Place = tuple[int, int]  # statement and slot
@@ -28,6 +37,7 @@ class Statement:
     name: str
     template: Template
     shapes: tuple[Shape, ...]
+    bindings: tuple[Binding, ...]
     labels: tuple[str, ...]  # of parameters: the slots' columns or kinds
 
 
@@ -46,6 +56,7 @@ class Builder:
     """Makes transactions; equal parameters of different transactions share a name."""
 
     statements: Sequence[Statement]  # by index of the template
+    learner: Learner
     parameters: dict[str, Parameter] = field(default_factory=dict)
     _names: dict[tuple[str, bytes], list[str]] = field(default_factory=dict)
 
@@ -150,6 +161,7 @@ class _Writer:
 
     def transaction(self, weight: int) -> Transaction:
         self.steps = self._steps()
+        self.constants = {(statement, slot): number for statement, slot, number in self.sequence.constants}
         steps = tuple(
             Step(
                 statements=tuple(self._statement(statement) for statement in statements),
@@ -190,7 +202,7 @@ class _Writer:
             if piece not in ("?", "?+"):
                 texts.append(piece.replace("{", "{{").replace("}", "}}"))
                 continue
-            shape = statement.shapes[slot]
+            shape = self._shape((number, slot))
             kept = shape.text.replace("{", "{{").replace("}", "}}")
             texts.append(kept if shape.parameter is None else f"{{{self._name((number, slot))}}}")
             slot += 1
@@ -242,9 +254,11 @@ class _Writer:
         if root in self._chosen:
             return self._chosen[root]
         statement = self._of(root[0])
-        shape = statement.shapes[root[1]]
+        shape = self._shape(root)
         assert isinstance(shape.parameter, Learned)
         parameter = shape.parameter
+        if (first := self._counter(root)) is not None:
+            return self._repetition(first, parameter)
         link = self.links.get(root)
         if link is not None:
             source = self._of(link.of_statement).shapes[link.of_slot]
@@ -269,6 +283,38 @@ class _Writer:
         self._taken.setdefault(-1 if whole else step, set()).add(name)
         self._chosen[root] = name
         return name
+
+    def _shape(self, place: Place) -> Shape:
+        """The shape of a slot; of one that has the same number in all transactions, of this number."""
+        statement, (number, slot) = self._of(place[0]), place
+        template = statement.template
+        known, constant = template.slots[slot], self.constants.get(place)
+        if constant is None or known.distinct <= 1 or place in self.links or self._counter(place) is not None:
+            return statement.shapes[slot]
+        literal = str(constant).encode()
+        only = replace(known, distinct=1, top=((literal, 1),), sample=(literal,) * SURE, nulls=0, sizes=())
+        return self.builder.learner.shape(only, statement.bindings[slot], 1)
+
+    def _counter(self, place: Place) -> int | None:
+        """The number in the first repetition, if a slot counts repetitions."""
+        block = next(
+            (block for block in self.blocks if block.first <= place[0] < block.first + block.length), None
+        )
+        if block is None or block.repeat == 1 or self._of(place[0]).template.slots[place[1]].kind != "number":
+            return None
+        found = [self.constants.get((place[0] + n * block.length, place[1])) for n in range(block.repeat)]
+        first = found[0]
+        if first is None or abs(first) >= STRUCTURAL_MAX or found != list(range(first, first + block.repeat)):
+            return None
+        return first
+
+    def _repetition(self, first: int, parameter: Learned) -> str:
+        """The name of a parameter that counts repetitions from `first`."""
+        counter = self.builder.name("repetition", Repetition(), set())
+        if first == 1:
+            return counter
+        plain = Learned(column=parameter.column, min=parameter.min, max=parameter.max)
+        return self.builder.name(f"{counter}_from", replace(plain, of=counter, difference=first - 1), set())
 
     def _is_shared(self, root: Place) -> bool:
         """Whether statements of several steps or repetitions use a value, or what is derived from it."""

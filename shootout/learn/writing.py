@@ -8,7 +8,7 @@ from itertools import groupby
 
 import msgspec
 
-from shootout.model.workload import Dump, Group, Learned, Parameter, Transaction, Workload
+from shootout.model.workload import Dump, Group, Learned, Parameter, Repetition, Transaction, Workload
 
 
 def text(workload: Workload, head: Sequence[str], notes: Sequence[str]) -> str:
@@ -46,7 +46,7 @@ def _transaction(transaction: Transaction) -> Iterable[str]:
 
 
 def _parameter(name: str, parameter: Parameter) -> str:
-    assert isinstance(parameter, Learned | Group)
+    assert isinstance(parameter, Learned | Group | Repetition)
     fields = msgspec.to_builtins(parameter)
     plain = {field.name: field.default for field in msgspec.structs.fields(parameter)}
     said = {key: value for key, value in fields.items() if _builtin(value) != _builtin(plain.get(key))}

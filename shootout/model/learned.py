@@ -56,6 +56,9 @@ class Sequence(Value):
     explicit: bool  # between BEGIN and `end`; otherwise a statement that commits by itself
     end: Literal["commit", "rollback"] = "commit"
     links: tuple[Link, ...] = ()
+    constants: tuple[
+        tuple[Count, Count, int], ...
+    ] = ()  # statement, slot, and its number in every transaction
 
 
 class LeftOut(Value):

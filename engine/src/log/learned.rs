@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
-use super::sequences::{self, Shape};
+use super::sequences::{self, Kind};
 use super::templates;
 
 /// The largest number of a document.
@@ -56,6 +56,8 @@ pub struct Sequence {
     explicit: bool,
     end: &'static str,
     links: Vec<Link>,
+    /// Statement, slot and number.
+    constants: Vec<(usize, usize, i64)>,
 }
 
 #[derive(Serialize)]
@@ -105,7 +107,8 @@ impl<'a> Template<'a> {
 }
 
 impl Sequence {
-    pub fn of(shape: &Shape, count: u64, links: &[sequences::Link], all: &[templates::Template]) -> Self {
+    pub fn of(kind: &Kind, all: &[templates::Template]) -> Self {
+        let Kind { shape, count, links, constants } = kind;
         let slots = |&id: &u32| all[id as usize].slots.len();
         // For each slot of the transaction, its statement and its place there.
         let places: Vec<_> = (0..)
@@ -119,10 +122,14 @@ impl Sequence {
         };
         Self {
             statements: shape.statements.to_vec(),
-            count,
+            count: *count,
             explicit: shape.explicit,
             end: if shape.rollback { "rollback" } else { "commit" },
             links: links.iter().map(link).collect(),
+            constants: constants
+                .iter()
+                .map(|&(slot, number)| (places[slot].0, places[slot].1, number))
+                .collect(),
         }
     }
 }

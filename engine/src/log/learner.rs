@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::connections::{Connection, Connections, Tally, Times};
 use super::control::{Act, last_word};
 use super::learned::{self, LeftOut, Log, quantity};
-use super::sequences::{Link, Shape};
+use super::sequences::{Kind, Link, Shape};
 use super::statement::{Fault, Options, Statement};
 use super::templates::{Cost, Template, Templates};
 use crate::random::Stream;
@@ -153,14 +153,12 @@ impl Learner {
         let sequences: Vec<_> = if ordered {
             let inner: Vec<_> = templates.iter().map(Template::links).collect();
             let sorted = tally.sequences.sorted(|shape| inner_links(shape, templates, &inner));
-            let sequence = |(shape, count, links): &(Shape, _, Vec<_>)| {
-                learned::Sequence::of(shape, *count, links, templates)
-            };
-            sorted.iter().map(sequence).collect()
+            sorted.iter().map(|kind| learned::Sequence::of(kind, templates)).collect()
         } else {
             let alone = |(id, template): (u32, &Template)| {
                 let shape = Shape { statements: [id].into(), explicit: false, rollback: false };
-                learned::Sequence::of(&shape, template.count, &template.links(), templates)
+                let (count, links) = (template.count, template.links());
+                learned::Sequence::of(&Kind { shape, count, links, constants: Vec::new() }, templates)
             };
             (0..).zip(templates).map(alone).collect()
         };

@@ -65,6 +65,15 @@ pub struct Link {
     pub share: f64,
 }
 
+/// A kind of transaction.
+pub struct Kind {
+    pub shape: Shape,
+    pub count: u64,
+    pub links: Vec<Link>,
+    /// Slots that have one number in all transactions.
+    pub constants: Vec<(usize, i64)>,
+}
+
 /// All transactions, in bounded memory.
 pub struct Sequences {
     places: HashMap<Shape, usize>,
@@ -103,13 +112,13 @@ impl Sequences {
 
     /// Each kind with its count and links, the most frequent first; of sampled ones, `inner` has the links within
     /// statements, and the count is what the sample stands for.
-    pub fn sorted(self, inner: impl Fn(&Shape) -> Vec<Link>) -> Vec<(Shape, u64, Vec<Link>)> {
+    pub fn sorted(self, inner: impl Fn(&Shape) -> Vec<Link>) -> Vec<Kind> {
         let mut all: Vec<_> = self
             .kinds
             .into_iter()
             .map(|(shape, sample)| {
                 let links = if sample.kept.len() < LINK_MIN { inner(&shape) } else { links(&sample.kept) };
-                (shape, sample.seen, links)
+                Kind { shape, count: sample.seen, links, constants: constants(&sample.kept) }
             })
             .collect();
         let mut sampled: HashMap<Shape, u64> = HashMap::new();
@@ -120,11 +129,23 @@ impl Sequences {
         }
         all.extend(sampled.into_iter().map(|(shape, count)| {
             let links = inner(&shape);
-            (shape, count, links)
+            Kind { shape, count, links, constants: Vec::new() }
         }));
-        all.sort_by(|(shape, count, _), (other, others, _)| others.cmp(count).then(shape.cmp(other)));
+        all.sort_by(|one, other| other.count.cmp(&one.count).then(one.shape.cmp(&other.shape)));
         all
     }
+}
+
+/// The slots that have one number in all of the transactions, if these are enough to tell.
+fn constants(transactions: &[Box<[Value]>]) -> Vec<(usize, i64)> {
+    let Some((first, others)) = transactions.split_first().filter(|_| transactions.len() >= LINK_MIN) else {
+        return Vec::new();
+    };
+    let constant = |(slot, &value): (usize, &Value)| match value {
+        Value::Number(number) if others.iter().all(|values| values[slot] == value) => Some((slot, number)),
+        _ => None,
+    };
+    first.iter().enumerate().filter_map(constant).collect()
 }
 
 /// Which slots of equal transactions repeat an earlier one, or keep a distance from it.
