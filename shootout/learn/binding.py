@@ -45,6 +45,7 @@ class Bound:
 
     slots: tuple[Binding, ...]
     tables: tuple[str, ...]  # that it names, as far as it could be parsed
+    outputs: tuple[Column | None, ...] = ()  # of a SELECT: the columns that it returns; None: anything else
     problem: str = ""  # why it could not be parsed
 
 
@@ -64,9 +65,9 @@ def bind(template: Template, schema: Schema) -> Bound:
     try:
         tree = sqlglot.parse_one(_marked(template, schema), dialect="mysql")
     except SqlglotError as error:
-        return Bound(_unparsed(template.slots), (), _first_line(error))
+        return Bound(_unparsed(template.slots), (), problem=_first_line(error))
     if isinstance(tree, exp.Command):
-        return Bound(_unparsed(template.slots), (), "not a statement that sqlglot reads")
+        return Bound(_unparsed(template.slots), (), problem="not a statement that sqlglot reads")
     found: dict[int, Binding] = {}
     for node in tree.find_all(exp.Literal, exp.HexString):
         number = _slot_of(node)
@@ -74,9 +75,11 @@ def bind(template: Template, schema: Schema) -> Bound:
             found[number] = _binding(node, schema)
     names = dict.fromkeys(table.name for table in tree.find_all(exp.Table) if table.name in schema.tables)
     slots = enumerate(template.slots)
+    selected = tree.selects if isinstance(tree, exp.Select) and not tree.is_star else []
     return Bound(
         tuple(Binding("table") if slot.table else found.get(number, UNBOUND) for number, slot in slots),
         tuple(names),
+        tuple(_resolved(each.unalias(), schema) for each in selected),
     )
 
 
@@ -109,7 +112,7 @@ def _marked(template: Template, schema: Schema) -> str:
     return re.sub(r"^\s*REPLACE\b", "INSERT", "".join(texts), flags=re.IGNORECASE)
 
 
-def _slot_of(node: exp.Expression) -> int | None:
+def _slot_of(node: exp.Expr) -> int | None:
     if node.is_string and not node.this.isdecimal():
         marked = _SLOT.fullmatch(node.this)
         return int(marked[1]) if marked else None
@@ -117,10 +120,11 @@ def _slot_of(node: exp.Expression) -> int | None:
     return number if 0 <= number < 100_000 else None
 
 
-def _binding(node: exp.Expression, schema: Schema) -> Binding:
-    while isinstance(node.parent, _WRAPPERS):
-        node = node.parent
+def _binding(node: exp.Expr, schema: Schema) -> Binding:
     parent = node.parent
+    while isinstance(parent, _WRAPPERS) or _is_start(node):
+        assert parent is not None
+        node, parent = parent, parent.parent
     if isinstance(parent, exp.Limit | exp.Offset):
         return Binding("limit")
     if isinstance(parent, exp.Between):
@@ -138,12 +142,18 @@ def _binding(node: exp.Expression, schema: Schema) -> Binding:
     return UNBOUND
 
 
-def _other(parent: exp.Expression, node: exp.Expression) -> exp.Expression:
-    found: exp.Expression = parent.expression if parent.this is node else parent.this
+def _is_start(node: exp.Expr) -> bool:
+    """Whether a literal is a place to count from: `? - 20`."""
+    parent = node.parent
+    return isinstance(parent, exp.Add | exp.Sub) and parent.this is node and not parent.find(exp.Column)
+
+
+def _other(parent: exp.Expr, node: exp.Expr) -> exp.Expr:
+    found: exp.Expr = parent.expression if parent.this is node else parent.this
     return found
 
 
-def _assigns(equal: exp.Expression) -> bool:
+def _assigns(equal: exp.Expr) -> bool:
     return isinstance(equal.parent, exp.Update | exp.OnConflict) and equal.arg_key == "expressions"
 
 
@@ -174,16 +184,18 @@ def _of_tuple(row: exp.Tuple, index: int, schema: Schema) -> Binding:
     return UNBOUND
 
 
-def _compared(node: exp.Expression, use: Use, schema: Schema) -> Binding:
+def _compared(node: exp.Expr, use: Use, schema: Schema) -> Binding:
     while isinstance(node, exp.Paren | exp.Collate):
         node = node.this
-    column = _resolved(node, schema) if isinstance(node, exp.Column) else None
+    column = _resolved(node, schema)
     return Binding(use, column) if column else UNBOUND
 
 
-def _resolved(column: exp.Column, schema: Schema) -> Column | None:
+def _resolved(column: exp.Expr, schema: Schema) -> Column | None:
     """The table's column that a name means, through aliases, derived tables and outer queries."""
-    scope: exp.Expression | None = column.find_ancestor(*_SCOPES)
+    if not isinstance(column, exp.Column):
+        return None
+    scope: exp.Expr | None = column.find_ancestor(*_SCOPES)
     while scope is not None:
         sources = _sources(scope)
         for name, source in sources.items():
@@ -195,14 +207,14 @@ def _resolved(column: exp.Column, schema: Schema) -> Column | None:
     return None
 
 
-def _sources(scope: exp.Expression) -> Mapping[str, exp.Expression]:
+def _sources(scope: exp.Expr) -> Mapping[str, exp.Expr]:
     """What a query reads, by the names that it gives."""
     found = scope.find_all(exp.Table, exp.Subquery)
     own = (each for each in found if each.find_ancestor(*_SCOPES) is scope and each.alias_or_name)
     return {each.alias_or_name: each for each in own}
 
 
-def _within(source: exp.Expression, name: str, schema: Schema) -> Column | None:
+def _within(source: exp.Expr, name: str, schema: Schema) -> Column | None:
     if isinstance(source, exp.Table):
         if known := schema.tables.get(source.name):
             return known.get(name.lower())
@@ -211,6 +223,6 @@ def _within(source: exp.Expression, name: str, schema: Schema) -> Column | None:
     query = source.this
     for selected in query.selects if isinstance(query, exp.Query) else ():
         inner = selected.unalias()
-        if selected.alias_or_name == name and isinstance(inner, exp.Column):
+        if selected.alias_or_name == name:
             return _resolved(inner, schema)
     return None

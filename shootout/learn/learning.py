@@ -22,7 +22,7 @@ from shootout.model.learned import LeftOut, Log, Slot, Template
 from shootout.model.learned import Sequence as LogSequence
 from shootout.model.program import ProgramColumn
 from shootout.model.value import Count, Quantity, Value, decoded
-from shootout.model.workload import Dump, Learned, Workload
+from shootout.model.workload import Dump, Group, Learned, Parameter, Transaction, Workload
 from shootout.servers.running import Running
 
 CHUNK_BYTES = 1 << 20
@@ -34,8 +34,9 @@ WEIGHTS = 100_000  # of all transactions together
 _UNSENT = {
     "changes tables": "CREATE DROP ALTER TRUNCATE RENAME ANALYZE OPTIMIZE REPAIR CHECK",
     "reads a file": "LOAD",
-    "belongs to a session or to the server": "SET USE KILL FLUSH RESET GRANT REVOKE LOCK UNLOCK PREPARE EXECUTE "
-    "DEALLOCATE CHANGE START STOP INSTALL UNINSTALL SHUTDOWN PURGE XA HANDLER SAVEPOINT RELEASE ROLLBACK",
+    "belongs to a session or to the server": "SET USE KILL FLUSH RESET GRANT REVOKE LOCK UNLOCK PREPARE "
+    "EXECUTE DEALLOCATE CHANGE START STOP INSTALL UNINSTALL SHUTDOWN PURGE XA HANDLER SAVEPOINT RELEASE "
+    "ROLLBACK",
 }
 _STEM = re.compile(r"[a-z0-9_]+")
 
@@ -133,7 +134,7 @@ def learn(
             for each in step.statements
         ]
         notes.append(f"{100 * sequence.count / whole:.3g} % of transactions: {writing.summary(sent)}")
-    used = builder.parameters
+    used = _used(builder.parameters, transactions)
     only_text = any(
         (isinstance(each, Learned) and each.counts) or name.startswith(TABLE_NUMBER)
         for name, each in used.items()
@@ -178,7 +179,7 @@ def _statements(templates: Sequence[Template], bound: Sequence[Bound], learner: 
             for slot, binding in zip(template.slots, one.slots, strict=True)
         )
         labels = tuple(map(_label, template.slots, one.slots))
-        found.append(Statement(named[number], template, shapes, one.slots, labels))
+        found.append(Statement(named[number], template, shapes, one.slots, one.outputs, labels))
     return found
 
 
@@ -237,6 +238,21 @@ def _left_out(log: Log, reasons: Mapping[int, str]) -> list[LeftOut]:
         for number, why in reasons.items()
     ]
     return [*log.left_out, *own]
+
+
+def _used(parameters: Mapping[str, Parameter], transactions: Sequence[Transaction]) -> dict[str, Parameter]:
+    """The parameters that statements need, or that other parameters are made of."""
+    sent = [each for transaction in transactions for step in transaction.steps for each in step.statements]
+    texts = [each.sql for each in sent]
+    needed = {name for each in sent for name in each.into}
+    for name, parameter in reversed(list(parameters.items())):
+        if name in needed or any(f"{{{name}}}" in text for text in texts):
+            needed.add(name)
+            if isinstance(parameter, Group):
+                texts.append(parameter.sql)
+            elif isinstance(parameter, Learned) and parameter.of is not None:
+                needed.add(parameter.of)
+    return {name: parameter for name, parameter in parameters.items() if name in needed}
 
 
 def mean_statements(sequences: Sequence[LogSequence]) -> float:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from shootout.learn.binding import Binding, pieces
+from shootout.learn.schema import Column
 from shootout.learn.shapes import STRUCTURAL_MAX, Learner, Shape
 from shootout.model.learned import Link, Template
 from shootout.model.learned import Sequence as LogSequence
@@ -17,6 +18,7 @@ from shootout.model.workload import (
     Learned,
     Parameter,
     Repetition,
+    Result,
     Step,
     Transaction,
     WorkloadStatement,
@@ -24,6 +26,7 @@ from shootout.model.workload import (
 
 LINKED_MIN = 0.5  # share of transactions in which a value must repeat another to be derived from it
 SAME_MIN = 0.995  # from this share on, it is the same parameter
+UNUSED = "unused"  # takes columns that no statement needs
 SURE = 1000  # values of a sample that leaves no doubt
 _BLOCK_MAX = 16  # statements in a repetition
 
@@ -38,6 +41,7 @@ class Statement:
     template: Template
     shapes: tuple[Shape, ...]
     bindings: tuple[Binding, ...]
+    outputs: tuple[Column | None, ...]  # the columns that it returns
     labels: tuple[str, ...]  # of parameters: the slots' columns or kinds
 
 
@@ -158,13 +162,17 @@ class _Writer:
     blocks: Sequence[Block]
     _taken: dict[int, set[str]] = field(default_factory=dict)  # names by step; -1: in the whole transaction
     _chosen: dict[Place, str] = field(default_factory=dict)
+    _into: dict[int, list[str]] = field(default_factory=dict)  # results by statement
 
     def transaction(self, weight: int) -> Transaction:
         self.steps = self._steps()
         self.constants = {(statement, slot): number for statement, slot, number in self.sequence.constants}
+        texts = {number: self._statement(number) for statements, _ in self.steps for number in statements}
         steps = tuple(
             Step(
-                statements=tuple(self._statement(statement) for statement in statements),
+                statements=tuple(
+                    replace(texts[number], into=tuple(self._into.get(number, ()))) for number in statements
+                ),
                 repeat=repeat,
             )
             for statements, repeat in self.steps
@@ -259,10 +267,14 @@ class _Writer:
         parameter = shape.parameter
         if (first := self._counter(root)) is not None:
             return self._repetition(first, parameter)
+        if (origin := self._origin(root)) is not None:
+            name = self._chosen[root] = self._result(*origin, parameter)
+            return name
         link = self.links.get(root)
         if link is not None:
             source = self._of(link.of_statement).shapes[link.of_slot]
-            if shape.numeric and source.numeric:
+            from_result = self._origin(self._root((link.of_statement, link.of_slot))) is not None
+            if shape.numeric and source.numeric and not from_result:
                 of = self._name((link.of_statement, link.of_slot))
                 parameter = replace(
                     parameter,
@@ -286,7 +298,7 @@ class _Writer:
 
     def _shape(self, place: Place) -> Shape:
         """The shape of a slot; of one that has the same number in all transactions, of this number."""
-        statement, (number, slot) = self._of(place[0]), place
+        statement, slot = self._of(place[0]), place[1]
         template = statement.template
         known, constant = template.slots[slot], self.constants.get(place)
         if constant is None or known.distinct <= 1 or place in self.links or self._counter(place) is not None:
@@ -307,6 +319,44 @@ class _Writer:
         if first is None or abs(first) >= STRUCTURAL_MAX or found != list(range(first, first + block.repeat)):
             return None
         return first
+
+    def _origin(self, place: Place) -> tuple[int, int] | None:
+        """The statement and its column that a value comes from, as far as the log can show.
+
+        An earlier SELECT of one row has read the column that the value is compared with.
+        """
+        binding, column = self._of(place[0]).bindings[place[1]], self._of(place[0]).bindings[place[1]].column
+        known = place in self.links or place in self.constants
+        if binding.use != "equal" or column is None or not column.key or known:
+            return None
+        step = self._step_of(place[0])
+        for number in sorted((each for statements, _ in self.steps for each in statements), reverse=True):
+            if number >= place[0] or (
+                self.steps[self._step_of(number)][1] > 1 and self._step_of(number) != step
+            ):
+                continue
+            template, outputs = self._of(number).template, self._of(number).outputs
+            varied = any(
+                slot.distinct > 1
+                for slot, to in zip(template.slots, self._of(number).bindings, strict=True)
+                if to.use == "limit"
+            )
+            if column in outputs and template.rows_sent == template.count and not varied:
+                return number, outputs.index(column)
+        return None
+
+    def _result(self, statement: int, column: int, parameter: Learned) -> str:
+        """The name of a parameter that takes a column of a statement's row."""
+        into = self._into.setdefault(statement, [])
+        while len(into) <= column:
+            into.append(UNUSED)
+        if into[column] == UNUSED:
+            label = re.sub(r"\W", "_", f"read_{(parameter.column or '').partition('.')[2].lower()}")
+            taken = {name for names in self._into.values() for name in names}
+            into[column] = self.builder.name(label, Result(number=parameter.form == "number"), taken)
+        if UNUSED in into:
+            self.builder.parameters[UNUSED] = Result()
+        return into[column]
 
     def _repetition(self, first: int, parameter: Learned) -> str:
         """The name of a parameter that counts repetitions from `first`."""

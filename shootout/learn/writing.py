@@ -8,7 +8,7 @@ from itertools import groupby
 
 import msgspec
 
-from shootout.model.workload import Dump, Group, Learned, Parameter, Repetition, Transaction, Workload
+from shootout.model.workload import Dump, Group, Learned, Parameter, Repetition, Result, Transaction, Workload
 
 
 def text(workload: Workload, head: Sequence[str], notes: Sequence[str]) -> str:
@@ -39,14 +39,14 @@ def _transaction(transaction: Transaction) -> Iterable[str]:
         if step.repeat != 1:
             yield f"repeat = {step.repeat}"
         yield "statements = ["
-        yield from (
-            f"    {{ name = {_string(each.name)}, sql = {_string(each.sql)} }}," for each in step.statements
-        )
+        for each in step.statements:
+            into = f"into = {_value(each.into)}, " if each.into else ""
+            yield f"    {{ name = {_string(each.name)}, {into}sql = {_string(each.sql)} }},"
         yield "]"
 
 
 def _parameter(name: str, parameter: Parameter) -> str:
-    assert isinstance(parameter, Learned | Group | Repetition)
+    assert isinstance(parameter, Learned | Group | Repetition | Result)
     fields = msgspec.to_builtins(parameter)
     plain = {field.name: field.default for field in msgspec.structs.fields(parameter)}
     said = {key: value for key, value in fields.items() if _builtin(value) != _builtin(plain.get(key))}
