@@ -109,7 +109,11 @@ def dataset_of(workload: Workload, size: DatasetSize, name_or_file: str) -> Data
     """What the workload of this name or file runs on. Raises InputError if its dump cannot be read."""
     if not isinstance(workload.dataset, Dump):
         return size.of(workload.dataset)
-    path = find(name_or_file).parent / workload.dataset.dump
+    return dump_dataset(find(name_or_file).parent / workload.dataset.dump, size)
+
+
+def dump_dataset(path: Path, size: DatasetSize) -> Dataset:
+    """What a dump holds. Raises InputError if it cannot be read."""
     try:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]

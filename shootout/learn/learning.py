@@ -98,8 +98,8 @@ def learn(
     dump: str,
     logs: Sequence[str],
     keep: bool = False,
-) -> tuple[Workload, str, LearningReport]:
-    """The workload, its file's text, and the report, from a log and the dump that `instance` has loaded.
+) -> tuple[str, LearningReport]:
+    """The workload file's text and the report, from a log and the dump that `instance` has loaded.
 
     Raises InputError if the log has nothing to send, MeasureError if the server fails.
     """
@@ -161,7 +161,7 @@ def learn(
         ordered=log.ordered,
         kept_values=keep,
     )
-    return workload, writing.text(workload, _head(report), notes), report
+    return writing.text(workload, _head(report), notes), report
 
 
 def _statements(templates: Sequence[Template], bound: Sequence[Bound], learner: Learner) -> list[Statement]:
