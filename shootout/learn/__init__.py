@@ -1,0 +1,1 @@
+"""Learns a workload from what a server ran: its logs, as values."""
