@@ -73,10 +73,10 @@ class Engine:
         """
 
 class LogReader:
-    """Reads a slow or general query log in bounded memory; tells the kind by its lines."""
+    """Reads a slow or general query log, which it tells apart, in memory that does not grow with the log."""
 
     def __init__(self, families: list[str] = [], *, ansi_quotes: bool = False) -> None:
-        """`families`: stems of numbered tables (sbtest); `ansi_quotes`: the server's sql_mode."""
+        """`families`: stems of numbered tables, such as sbtest; `ansi_quotes`: the server's sql_mode."""
     def feed(self, bytes: bytes) -> None:
         """Read the next piece, of any size. Releases the GIL."""
     def digested(
@@ -88,7 +88,12 @@ class LogReader:
         rows_examined: int,
         rows_sent: int,
     ) -> None:
-        """Count executions of a kind of statement instead, of which `text` is one or the digest."""
+        """Count executions of a kind of statement instead.
+
+        `text` is one of them, or their digest; empty: not known.
+        """
+    def end_file(self) -> None:
+        """What is fed next begins a statement."""
     def finish(self) -> bytes:
         """The JSON of a Log; its kind is "digests" if no line told. The reader is then empty."""
 

@@ -295,6 +295,10 @@ impl LogReader {
         self.0.digested(schema.as_bytes(), text, count, cost);
     }
 
+    fn end_file(&mut self) {
+        self.0.end_file();
+    }
+
     fn finish(&mut self, py: Python<'_>) -> Py<PyBytes> {
         let reader = std::mem::replace(&mut self.0, log::Reader::new(Options::default()));
         PyBytes::new(py, &py.detach(|| reader.finish())).unbind()

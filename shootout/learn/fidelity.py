@@ -9,7 +9,8 @@ import msgspec
 
 from shootout._engine import Engine, LoadError
 from shootout.errors import MeasureError
-from shootout.learn.learning import mean_statements, read_log
+from shootout.learn import logs
+from shootout.learn.learning import mean_statements
 from shootout.measure import columns, managed
 from shootout.measure.dataset import schema_of
 from shootout.model.learned import Log, Template
@@ -79,7 +80,7 @@ def measured(
     finally:
         if instance.alive():
             instance.query("SET GLOBAL slow_query_log = 0")
-    sent = read_log([file], families)
+    sent = logs.read([file], families=families)
     file.unlink()
     return compared(
         log, sent, names, tps=taken.completed / taken.window_s, connections=connections, errors=taken.errors

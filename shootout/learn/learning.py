@@ -6,11 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
 
 from msgspec.structs import replace
 
-from shootout._engine import LogReader
 from shootout.errors import InputError
 from shootout.learn import writing
 from shootout.learn.binding import Binding, Bound, bind
@@ -21,11 +19,10 @@ from shootout.measure import columns
 from shootout.model.learned import LeftOut, Log, Slot, Template
 from shootout.model.learned import Sequence as LogSequence
 from shootout.model.program import ProgramColumn
-from shootout.model.value import Count, Quantity, Value, decoded
+from shootout.model.value import Count, Quantity, Value
 from shootout.model.workload import Dump, Group, Learned, Parameter, Transaction, Workload
 from shootout.servers.running import Running
 
-CHUNK_BYTES = 1 << 20
 SEQUENCES_MAX = 200  # kinds of transactions in a workload; rarer ones are left out
 TABLE_NUMBER = "table_number"  # the parameter for it
 WEIGHTS = 100_000  # of all transactions together
@@ -71,22 +68,6 @@ class LearningReport(Value):
     ordered: bool
     kept_values: bool
     synthetic: bool = False
-
-
-def read_log(files: Sequence[Path], families: Sequence[str]) -> Log:
-    """The logs' statistics; `families` are the stems of numbered tables. Raises InputError."""
-    reader = LogReader(list(families))
-    for file in files:
-        try:
-            with file.open("rb") as source:
-                while chunk := source.read(CHUNK_BYTES):
-                    reader.feed(chunk)
-        except OSError as error:
-            raise InputError(f"{file}: cannot be read: {error.strerror}") from None
-    log = decoded(reader.finish(), Log)
-    if not log.templates:
-        raise InputError(f"{files[0]}: no statements in it; expected a slow or a general query log")
-    return log
 
 
 def learn(

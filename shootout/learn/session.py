@@ -13,7 +13,7 @@ import msgspec
 
 from shootout.errors import InputError
 from shootout.inputs import workload as workloads
-from shootout.learn import fidelity, learning
+from shootout.learn import fidelity, learning, logs
 from shootout.learn import schema as schemas
 from shootout.learn.fidelity import Fidelity
 from shootout.learn.learning import LearningReport
@@ -73,7 +73,7 @@ def learn(
         with instances.start(program, home, options) as instance:
             known = schemas.read(instance, dataset.schema_of(instance, loaded))
             observe("reading the log")
-            log = learning.read_log(queries, tuple(known.families))
+            log = logs.read(queries, families=known.families)
             observe("learning")
             text, report = learning.learn(
                 log,

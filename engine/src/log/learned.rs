@@ -8,7 +8,7 @@ use super::sequences::{self, Kind};
 use super::templates;
 
 /// The largest number of a document.
-const COUNT_MAX: u64 = 1_000_000_000_000_000;
+pub const COUNT_MAX: u64 = 1_000_000_000_000_000;
 
 #[derive(Serialize)]
 pub struct Log<'a> {
@@ -97,7 +97,7 @@ impl<'a> Template<'a> {
         Self {
             sql: &template.sql,
             schema: &template.schema,
-            count: template.count,
+            count: template.count.min(COUNT_MAX),
             seconds: cost.map(|cost| quantity(cost.seconds)),
             rows_examined: cost.map(|cost| cost.rows_examined.min(COUNT_MAX)),
             rows_sent: cost.map(|cost| cost.rows_sent.min(COUNT_MAX)),
@@ -122,7 +122,7 @@ impl Sequence {
         };
         Self {
             statements: shape.statements.to_vec(),
-            count: *count,
+            count: (*count).min(COUNT_MAX),
             explicit: shape.explicit,
             end: if shape.rollback { "rollback" } else { "commit" },
             links: links.iter().map(link).collect(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::connections::{Connection, Connections, Tally, Times};
 use super::control::{Act, last_word};
-use super::learned::{self, LeftOut, Log, quantity};
+use super::learned::{self, COUNT_MAX, LeftOut, Log, quantity};
 use super::sequences::{Kind, Link, Shape};
 use super::statement::{Fault, Options, Statement};
 use super::templates::{Cost, Template, Templates};
@@ -46,7 +46,8 @@ struct Books {
 impl Books {
     fn leave_out(&mut self, reason: &'static str, statements: u64, example: &[u8]) {
         let example = || String::from_utf8_lossy(example).into_owned();
-        self.left_out.entry(reason).or_insert_with(|| (0, example())).0 += statements;
+        let left = self.left_out.entry(reason).or_insert_with(|| (0, example()));
+        left.0 = left.0.saturating_add(statements);
     }
 
     /// Counts a statement, whose values are then in `templates.values`.
@@ -133,8 +134,10 @@ impl Learner {
     pub fn digested(&mut self, schema: &[u8], text: &[u8], count: u64, cost: Cost) {
         self.books.seconds += cost.seconds;
         match self.statement.read(text, &self.options) {
+            Ok(_) if self.statement.template.is_empty() => {
+                self.books.leave_out("digests without a whole text", count, b"");
+            }
             Err(_) => self.books.leave_out("cut off within a string, name or comment", count, b""),
-            Ok(_) if self.statement.template.is_empty() => {}
             Ok(_) => {
                 if matches!(Act::of(&self.statement), Act::Plain | Act::Definition) {
                     self.books.count(&self.statement, schema, count, Some(cost));
@@ -164,15 +167,15 @@ impl Learner {
         };
         let left_out = books.left_out.iter().map(|(&reason, (statements, example))| LeftOut {
             reason,
-            statements: *statements,
+            statements: (*statements).min(COUNT_MAX),
             example: example.clone(),
         });
         let left_out: Vec<_> = left_out.collect();
         let counts = templates.iter().map(|template| template.count);
         let log = Log {
             kind,
-            statements: counts.chain(left_out.iter().map(|left| left.statements)).sum(),
-            transactions: sequences.iter().map(|sequence| sequence.count).sum(),
+            statements: counts.chain(left_out.iter().map(|left| left.statements)).sum::<u64>().min(COUNT_MAX),
+            transactions: sequences.iter().map(|sequence| sequence.count).sum::<u64>().min(COUNT_MAX),
             templates: templates.iter().map(learned::Template::of).collect(),
             sequences,
             left_out,

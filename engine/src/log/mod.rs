@@ -143,23 +143,26 @@ impl Reader {
         self.learner.digested(schema, text, count, cost);
     }
 
-    /// The JSON of a `Log`.
-    pub fn finish(mut self) -> Vec<u8> {
+    /// What is fed next begins a line and a statement.
+    pub fn end_file(&mut self) {
         if !self.line.is_empty() {
             let line = std::mem::take(&mut self.line);
             self.read(&line);
         }
-        let kind = match &mut self.format {
+        match &mut self.format {
+            Format::Unknown => {}
+            Format::Slow(slow) => slow.flush(&mut self.learner),
+            Format::General(general) => general.flush(&mut self.learner),
+        }
+    }
+
+    /// The JSON of a `Log`.
+    pub fn finish(mut self) -> Vec<u8> {
+        self.end_file();
+        self.learner.finish(match self.format {
             Format::Unknown => "digests",
-            Format::Slow(slow) => {
-                slow.flush(&mut self.learner);
-                "slow"
-            }
-            Format::General(general) => {
-                general.flush(&mut self.learner);
-                "general"
-            }
-        };
-        self.learner.finish(kind)
+            Format::Slow(_) => "slow",
+            Format::General(_) => "general",
+        })
     }
 }

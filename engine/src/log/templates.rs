@@ -110,7 +110,7 @@ impl Templates {
             None => self.add(statement, schema)?,
         };
         let template = &mut self.all[id as usize];
-        template.count += count;
+        template.count = template.count.saturating_add(count);
         if let Some(cost) = cost {
             let total = template.cost.get_or_insert_default();
             total.seconds += cost.seconds;
