@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import sqlglot
+from msgspec.structs import replace
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from shootout.learn.schema import Column, Schema
-from shootout.model.learned import Slot, Template
+from shootout.model.learned import Log, Slot, Template
 
 Use = Literal["equal", "range", "like", "insert", "set", "limit", "table", "other"]
 
@@ -46,6 +47,8 @@ class Bound:
     slots: tuple[Binding, ...]
     tables: tuple[str, ...]  # that it names, as far as it could be parsed
     outputs: tuple[Column | None, ...] = ()  # of a SELECT: the columns that it returns; None: anything else
+    missing: tuple[str, ...] = ()  # tables that the dump does not have
+    databases: tuple[str, ...] = ()  # that names of the dump's tables are qualified with
     problem: str = ""  # why it could not be parsed
 
 
@@ -73,14 +76,31 @@ def bind(template: Template, schema: Schema) -> Bound:
         number = _slot_of(node)
         if number is not None:
             found[number] = _binding(node, schema)
-    names = dict.fromkeys(table.name for table in tree.find_all(exp.Table) if table.name in schema.tables)
+    tables = [table for table in tree.find_all(exp.Table) if table.name]
+    known = {*schema.tables, *schema.views, *(each.alias for each in tree.find_all(exp.CTE)), "dual"}
+    names = dict.fromkeys(table.name for table in tables if table.name in schema.tables)
     slots = enumerate(template.slots)
     selected = tree.selects if isinstance(tree, exp.Select) and not tree.is_star else []
     return Bound(
         tuple(Binding("table") if slot.table else found.get(number, UNBOUND) for number, slot in slots),
         tuple(names),
         tuple(_resolved(each.unalias(), schema) for each in selected),
+        tuple(dict.fromkeys(table.name for table in tables if table.name not in known)),
+        tuple(dict.fromkeys(table.db for table in tables if table.db and table.name in known)),
     )
+
+
+def unqualified(log: Log, schema: Schema) -> Log:
+    """The log without databases before the dump's tables, which are loaded into another one."""
+    names = "|".join(re.escape(name) for name in (*schema.tables, *schema.views))
+
+    def plain(template: Template) -> Template:
+        sql = template.sql
+        for database in bind(template, schema).databases if "." in sql else ():
+            sql = re.sub(rf"(?<![\w$`.])`?{re.escape(database)}`?\s*\.\s*(?=`?(?:{names})\b)", "", sql)
+        return replace(template, sql=sql)
+
+    return replace(log, templates=tuple(map(plain, log.templates)))
 
 
 def _unparsed(slots: Sequence[Slot]) -> tuple[Binding, ...]:

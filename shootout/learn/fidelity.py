@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -24,6 +25,15 @@ CONNECTIONS_MAX = 16
 TIMEOUT_S = 60.0
 NEAR = 0.05  # of a statement's rows, or one row: as in the log
 _SEED = 1
+_STATEMENT = re.compile(r"statement `(?P<name>[^`]+)`: .*", re.DOTALL)
+
+
+class RefusedError(MeasureError):
+    """The server refused a statement of the workload."""
+
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(f"the learned workload failed: statement `{name}`: {message}")
+        self.name, self.message = name, message
 
 
 class Same(Value):
@@ -64,7 +74,7 @@ def measured(
     """Send the workload to the server that has the dump loaded, with its slow log on, and compare.
 
     `names` are those of the log's templates, `families` the stems of numbered tables. The rows change.
-    Raises MeasureError.
+    Raises RefusedError and MeasureError.
     """
     schema = schema_of(instance, dataset)
     program = columns.continued(columns.filled(program, schema, instance), dataset, [instance])
@@ -76,7 +86,10 @@ def measured(
         managed.connect(engine, instance, schema, connections)
         taken = engine.slice(0, 0.0, SENT_S, TIMEOUT_S)
     except LoadError as error:
-        raise MeasureError(f"the learned workload failed: {error.args[2]}{instance.post_mortem()}") from None
+        _, code, message = error.args
+        if code and (statement := _STATEMENT.fullmatch(message)):
+            raise RefusedError(statement["name"], f"error {code}") from None
+        raise MeasureError(f"the learned workload failed: {message}{instance.post_mortem()}") from None
     finally:
         if instance.alive():
             instance.query("SET GLOBAL slow_query_log = 0")

@@ -79,8 +79,11 @@ def learn(
     dump: str,
     logs: Sequence[str],
     keep: bool = False,
+    refused: Mapping[str, str] | None = None,
 ) -> tuple[str, LearningReport]:
     """The workload file's text and the report, from a log and the dump that `instance` has loaded.
+
+    `refused`: templates to leave out, with the reason.
 
     Raises InputError if the log has nothing to send, MeasureError if the server fails.
     """
@@ -99,7 +102,11 @@ def learn(
 
     learner = Learner(values, grown, keep)
     statements = _statements(log.templates, bound, learner)
-    reasons = {number: why for number, each in enumerate(log.templates) if (why := _unsent(each))}
+    reasons = {
+        number: why
+        for number, (template, one) in enumerate(zip(log.templates, bound, strict=True))
+        if (why := _unsent(template, one) or (refused or {}).get(template.sql, ""))
+    }
     builder = Builder(statements, learner)
     sequences, rare = _sequences(log, reasons)
     if not sequences:
@@ -178,7 +185,10 @@ def _label(slot: Slot, binding: Binding) -> str:
     return {"table": TABLE_NUMBER, "limit": "limit"}.get(binding.use, slot.kind)
 
 
-def _unsent(template: Template) -> str:
+def _unsent(template: Template, bound: Bound) -> str:
+    """Why a workload cannot have this statement; empty: it can."""
+    if bound.missing:
+        return f"needs {bound.missing[0]}, which the dump does not have"
     word = re.match(r"[\s(]*(\w*)", template.sql)
     assert word is not None  # matches anything
     return next((why for why, words in _UNSENT.items() if word[1].upper() in words.split()), "")

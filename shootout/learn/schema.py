@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from shootout.measure.dataset import SCAN_TIMEOUT_S, quoted
 from shootout.servers.external import MARK
@@ -28,14 +29,15 @@ class Column:
         return f"{self.table}.{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Schema:
     """All tables, each with its columns by lower-case name, in order."""
 
     tables: Mapping[str, Mapping[str, Column]]
     rows: Mapping[str, int]
+    views: frozenset[str] = frozenset()
 
-    @property
+    @cached_property
     def families(self) -> dict[str, tuple[int, ...]]:
         """The numbers of tables whose names differ only in the number at the end, and have equal columns."""
         found: dict[tuple[str, tuple[str, ...]], list[int]] = {}
@@ -67,4 +69,8 @@ def read(instance: Running, schema: str) -> Schema:
         table: int(instance.query(f"SELECT COUNT(*) FROM {schema}.{quoted(table)}", SCAN_TIMEOUT_S)[0][0])
         for table in tables
     }
-    return Schema(tables, rows)
+    views = instance.query(
+        "SELECT table_name FROM information_schema.tables "
+        f"WHERE table_schema = '{schema}' AND table_type = 'VIEW'"
+    )
+    return Schema(tables, rows, frozenset(str(name) for (name,) in views))

@@ -6,7 +6,7 @@ from typing import Literal
 
 from shootout.learn.binding import Bound, bind, pieces
 from shootout.learn.schema import Column, Schema
-from shootout.model.learned import Slot, Template
+from shootout.model.learned import Log, Sequence, Slot, Template
 
 
 def a_schema() -> Schema:
@@ -67,3 +67,24 @@ def targets(sql: str, *slots: Slot) -> list[str]:
         f"{each.use} {each.column.full_name}" if each.column else each.use
         for each in bound(sql, *slots).slots
     ]
+
+
+def a_log(*templates: Template, sequences: tuple[Sequence, ...] | None = None) -> Log:
+    """A log of these templates, each by itself unless there are sequences."""
+    alone = (
+        Sequence(statements=(at,), count=each.count, explicit=False) for at, each in enumerate(templates)
+    )
+    every = tuple(alone) if sequences is None else sequences
+    return Log(
+        kind="slow",
+        templates=templates,
+        sequences=every,
+        left_out=(),
+        statements=sum(each.count for each in templates),
+        transactions=sum(each.count for each in every),
+        connections=1,
+        span_s=10.0,
+        think_s=0.0,
+        seconds=1.0,
+        ordered=True,
+    )

@@ -1,7 +1,7 @@
 import pytest
 
-from shootout.learn.binding import pieces
-from tests.learn.builders import a_slot, bound, targets
+from shootout.learn.binding import pieces, unqualified
+from tests.learn.builders import a_log, a_schema, a_slot, a_template, bound, targets
 
 
 @pytest.mark.parametrize(
@@ -98,3 +98,19 @@ def test_pieces_are_the_text_and_its_slots() -> None:
         "?",
         "",
     ]
+
+
+def test_tables_that_the_dump_lacks_are_named() -> None:
+    assert bound("SELECT 1 FROM orders JOIN elsewhere e ON e.id = orders.id").missing == ("elsewhere",)
+    assert bound("WITH c AS (SELECT 1) SELECT 1 FROM c, dual, orders").missing == ()
+
+
+def test_the_dumps_tables_lose_their_database() -> None:
+    texts = {
+        "SELECT 1 FROM shop.orders o WHERE o.id = ?": "SELECT 1 FROM orders o WHERE o.id = ?",
+        "UPDATE `shop`.`orders` SET total = ?": "UPDATE `orders` SET total = ?",
+        "SELECT orders.id FROM orders": "SELECT orders.id FROM orders",
+        "SELECT 1 FROM other.elsewhere": "SELECT 1 FROM other.elsewhere",
+    }
+    log = a_log(*map(a_template, texts))
+    assert [each.sql for each in unqualified(log, a_schema()).templates] == list(texts.values())

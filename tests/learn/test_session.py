@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import msgspec
@@ -73,6 +75,16 @@ def test_read_write_is_learned_back(tmp_path: Path) -> None:
     assert msgspec.json.decode((tmp_path / "out" / REPORT).read_bytes(), type=LearnedWorkload) == found
 
 
+def general(statements: Iterable[str]) -> str:
+    """A general log of one connection."""
+    head = "/usr/sbin/mysqld, Version: 5.7.22-log (MySQL Community Server (GPL)). started with:\n"
+    head += "Tcp port: 3306  Unix socket: /tmp/mysql.sock\nTime                 Id Command    Argument\n"
+    times = (f"2026-01-01T00:{at // 60_000:02d}:{at // 1000 % 60:02d}.{at % 1000:03d}000Z" for at in count())
+    return head + "".join(
+        f"{time}\t    7 Query\t{text}\n" for time, text in zip(times, statements, strict=False)
+    )
+
+
 def planted(generator: random.Random, folder: Path) -> tuple[Logged, list[str]]:
     """A log full of literals that nothing else has: words and numbers, some of them in the dump."""
     words = [f"{generator.choice('qxz')}{generator.getrandbits(60):x}w" for _ in range(PLANTED // 2)]
@@ -95,13 +107,7 @@ def planted(generator: random.Random, folder: Path) -> tuple[Logged, list[str]]:
             f"INSERT INTO person (id, name, code) VALUES ({number + 7}, '{word}', X'{code}')",
         ]
     log = folder / "general.log"
-    head = "/usr/sbin/mysqld, Version: 5.7.22-log (MySQL Community Server (GPL)). started with:\n"
-    head += "Tcp port: 3306  Unix socket: /tmp/mysql.sock\nTime                 Id Command    Argument\n"
-    lines = [
-        f"2026-01-01T00:00:00.{at % 1000000:06d}Z\t    7 Query\t{text}\n"
-        for at, text in enumerate(statements)
-    ]
-    log.write_text(head + "".join(lines))
+    log.write_text(general(statements))
     return Logged(dump, log), [*words, *map(str, numbers)]
 
 
@@ -127,3 +133,32 @@ def test_kept_values_are_in_the_file(tmp_path: Path) -> None:
 def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nothing\.sql: no such file"):
         learned(tmp_path / "nothing.sql", tmp_path / "log", tmp_path / "out")
+
+
+SHOP = """CREATE TABLE parent (id INT PRIMARY KEY);
+INSERT INTO parent VALUES (1), (2), (3);
+CREATE TABLE child (id INT AUTO_INCREMENT PRIMARY KEY, parent_id INT NOT NULL REFERENCES parent (id));
+CREATE TRIGGER never BEFORE DELETE ON parent FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'never';
+"""
+RAN = (
+    "SELECT id FROM parent WHERE id = 2",
+    "INSERT INTO child (parent_id) VALUES (17)",
+    "DELETE FROM parent WHERE id = 3",
+    "SELECT 1 FROM missing WHERE id = 4",
+    "OPTIMIZE TABLE child",
+)
+
+
+def test_what_the_server_refuses_is_left_out_and_named(tmp_path: Path) -> None:
+    (tmp_path / "dump.sql").write_text(SHOP)
+    log = tmp_path / "general.log"
+    log.write_text(general(RAN * 20))
+    found = learned(tmp_path / "dump.sql", log, tmp_path / "out")
+    assert {each.example: each.reason for each in found.learned.left_out} == {
+        "DELETE FROM parent WHERE id = ?": "the server refused it: error 1644",
+        "SELECT ? FROM missing WHERE id = ?": "needs missing, which the dump does not have",
+        "OPTIMIZE TABLE child": "changes tables",
+    }
+    sent = {each.name: each.sent_share for each in found.fidelity.statements}
+    assert sent["select_parent"] == pytest.approx(0.5, abs=0.05)
+    assert sent["delete_parent"] == 0
