@@ -14,7 +14,7 @@ test-bare: NEEDS = mmdebstrap git
 test: NEEDS = mvn npm chromium sysbench fio go perf valgrind git curl jq openssl
 
 .PHONY: bench check clean demo-site setup fuzz lint test test-bare test-servers tools wheel
-.PHONY: bench-bisect bench-engine bench-gate bench-merge bench-method bench-site bench-storm bench-verdict bench-work
+.PHONY: bench-bisect bench-engine bench-gate bench-learn bench-merge bench-method bench-site bench-storm bench-verdict bench-work
 
 # Exit code 1 means that something regressed: here a result, not an error.
 bench: $(INSTALLED)
@@ -113,6 +113,10 @@ bench-gate: $(INSTALLED)
 # Merge a hundred generated shards of a hundred cells each: time and memory.
 bench-merge: $(INSTALLED)
 	@$(BIN)/python -m benchmarks.merge
+
+# Learn built-in workloads back from slow logs of four servers: shares, rows examined, the client's CPU.
+bench-learn: $(INSTALLED)
+	@$(BIN)/python -m benchmarks.learn $(ARGS)
 
 # Compare a run that is killed and resumed twenty times with an undisturbed one. Takes eight minutes.
 bench-storm: $(INSTALLED)
