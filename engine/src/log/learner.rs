@@ -10,7 +10,7 @@ use super::statement::{Fault, Options, Statement};
 use super::templates::{Cost, Template, Templates};
 use crate::random::Stream;
 
-const DEADLOCK: u32 = 1213;
+pub const DEADLOCK: u32 = 1213;
 const SEED: u64 = 43;
 
 /// A statement of a log, or a packet of several.
