@@ -92,6 +92,12 @@ fn a_slow_log_of_mariadb_is_read() {
 #[test]
 fn errors_and_quits_are_read_where_the_log_has_them() {
     let log = "\
+# Time: 2026-11-25T01:59:59.000000Z
+# User@Host: a[a] @ localhost []  Id:     8
+# Schema: d  Last_errno: 1592  Killed: 0
+# Query_time: 0.1  Lock_time: 0.0  Rows_sent: 0  Rows_examined: 0  Rows_affected: 0
+SET timestamp=1795574149;
+SELECT 1;
 # Time: 2026-11-25T02:00:00.000000Z
 # User@Host: a[a] @ localhost []  Id:     8
 # Schema: d  Last_errno: 1213  Killed: 0
@@ -111,7 +117,7 @@ SET timestamp=1795574149;
 ";
     let log = learned(log.as_bytes());
     assert_eq!(left_out(&log), [("failed with an error", 2)]);
-    assert_eq!((counts(&log), &log["connections"]), (vec![], &json!(1)));
+    assert_eq!((counts(&log), &log["connections"]), (vec![("SELECT ?", 1)], &json!(1)));
 }
 
 #[test]
@@ -328,8 +334,8 @@ fn what_cannot_be_read_is_counted() {
     assert_eq!(log["left_out"][0]["example"], "SELECT");
     let tail = &whole[whole.find("SELECT 1").unwrap()..];
     assert_eq!(left_out(&learned(tail.as_bytes())), [("a line outside of any statement", 1)]);
-    let long = format!("SELECT '{}'", "x".repeat(5 << 20));
-    let log = learned(slow(alone(&[&long, "SELECT 2"])).as_bytes());
+    let huge = format!("SELECT '{}'", "x".repeat(5 << 20));
+    let log = learned(slow(alone(&[&huge, "SELECT 2"])).as_bytes());
     assert_eq!((counts(&log), left_out(&log)), (vec![("SELECT ?", 1)], vec![("longer than 4 MiB", 1)]));
     let many: Vec<_> = (0..4_100).map(|number| format!("SELECT a{number}")).collect();
     let log = learned(slow(many.iter().map(|text| (7, &**text))).as_bytes());
@@ -340,7 +346,9 @@ fn what_cannot_be_read_is_counted() {
         .iter()
         .map(|&byte| if byte == b'~' { 0xE4 } else { byte })
         .collect::<Vec<_>>();
-    assert_eq!(left_out(&learned(&latin)), [("not UTF-8 outside of strings", 1)]);
+    let log = learned(&latin);
+    assert_eq!(left_out(&log), [("not UTF-8 outside of strings", 1)]);
+    assert_eq!(log["left_out"][0]["example"], "SELECT");
 }
 
 #[test]

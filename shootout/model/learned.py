@@ -66,7 +66,7 @@ class LeftOut(Value):
 
     reason: str
     statements: Count
-    example: str  # its template: without literals
+    example: str  # its template, or its first word: without literals
 
 
 class Log(Value):

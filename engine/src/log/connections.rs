@@ -34,7 +34,7 @@ pub struct Tally {
     /// Transactions without an end, or too long to keep.
     pub abandoned: u64,
     commits: u64,
-    /// COMMITs that end nothing.
+    /// COMMITs after statements that had none to wait for.
     orphans: u64,
     heard: u64,
     /// Statements that began before their connection's last one.
@@ -80,6 +80,8 @@ pub struct Connection {
     /// By BEGIN.
     open: bool,
     mode: Mode,
+    /// A statement committed by itself since the last transaction.
+    single: bool,
     too_long: bool,
     /// Of the open transaction, or not yet known to be one: templates, and how many values they have.
     statements: Vec<(u32, usize)>,
@@ -131,7 +133,7 @@ impl Connection {
             self.alone(tally);
             self.mode = Mode::Autocommit;
         }
-        self.open = true;
+        (self.open, self.single) = (true, false);
     }
 
     pub fn ended(&mut self, tally: &mut Tally, rollback: bool, chain: bool) {
@@ -142,12 +144,12 @@ impl Connection {
         if self.in_transaction() {
             self.end(tally, rollback);
         } else if self.mode == Mode::Autocommit {
-            tally.orphans += u64::from(!rollback);
+            tally.orphans += u64::from(self.single && !rollback);
         } else {
             self.abandon(tally);
             self.mode = Mode::Doubtful;
         }
-        self.open = chain;
+        (self.open, self.single) = (chain, false);
     }
 
     pub fn set_autocommit(&mut self, tally: &mut Tally, on: bool) {
@@ -203,6 +205,7 @@ impl Connection {
 
     /// Each statement so far committed by itself.
     fn alone(&mut self, tally: &mut Tally) {
+        self.single |= !self.statements.is_empty();
         let mut values = &self.values[..];
         for &(id, count) in &self.statements {
             let (own, rest) = values.split_at(count);

@@ -25,22 +25,8 @@ pub enum Act {
 }
 
 /// Commit implicitly (the manual's section 15.3.3), if they are not about temporary tables.
-const DEFINITIONS: [&[u8]; 14] = [
-    b"alter",
-    b"create",
-    b"drop",
-    b"rename",
-    b"truncate",
-    b"grant",
-    b"revoke",
-    b"lock",
-    b"analyze",
-    b"optimize",
-    b"repair",
-    b"flush",
-    b"install",
-    b"uninstall",
-];
+const DEFINITIONS: &str = "alter|create|drop|rename|truncate|grant|revoke|lock|analyze|optimize|repair|flush|install|\
+    uninstall";
 
 impl Act {
     pub fn of(statement: &Statement) -> Self {
@@ -68,7 +54,7 @@ impl Act {
             Some(b'e') if is(first, b"execute") => Self::Prepared,
             Some(b'd') if is(first, b"deallocate") => Self::Prepared,
             Some(b'd') if is(first, b"drop") && is(second(), b"prepare") => Self::Prepared,
-            Some(_) if one_of(first, &DEFINITIONS) && !is(second(), b"temporary") => Self::Definition,
+            Some(_) if one_of(first, DEFINITIONS) && !is(second(), b"temporary") => Self::Definition,
             _ => Self::Plain,
         }
     }
@@ -102,8 +88,8 @@ fn autocommit(statement: &Statement) -> Option<bool> {
     if value.starts_with(b"?") {
         let slot = template[..at].iter().filter(|&&byte| byte == b'?').count();
         let literal = statement.literals.iter().find(|literal| literal.slot as usize == slot)?;
-        return Some(!one_of(statement.value(literal), &[b"0", b"off", b"false"]));
+        return Some(!one_of(statement.value(literal), "0|off|false"));
     }
     let end = value.iter().position(|byte| !byte.is_ascii_alphabetic()).unwrap_or(value.len());
-    Some(!one_of(&value[..end], &[b"off", b"false"]))
+    Some(!one_of(&value[..end], "off|false"))
 }

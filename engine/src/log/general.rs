@@ -2,52 +2,16 @@
 
 use super::connections::Times;
 use super::learner::{Entry, Learner};
+use super::statement::one_of;
 use super::text::{digits, time_us};
 use super::{Body, OUTSIDE};
 
 /// What the servers write as commands; another word in its place is a statement's further line.
-const COMMANDS: [&[u8]; 40] = [
-    b"Sleep",
-    b"Quit",
-    b"Init DB",
-    b"Query",
-    b"Field List",
-    b"Create DB",
-    b"Drop DB",
-    b"Refresh",
-    b"Shutdown",
-    b"Statistics",
-    b"Processlist",
-    b"Connect",
-    b"Kill",
-    b"Debug",
-    b"Ping",
-    b"Time",
-    b"Delayed insert",
-    b"Change user",
-    b"Binlog Dump",
-    b"Table Dump",
-    b"Connect Out",
-    b"Register Slave",
-    b"Register Replica",
-    b"Prepare",
-    b"Execute",
-    b"Long Data",
-    b"Close stmt",
-    b"Reset stmt",
-    b"Set option",
-    b"Fetch",
-    b"Daemon",
-    b"Binlog Dump GTID",
-    b"Reset Connection",
-    b"Reset connection",
-    b"clone",
-    b"Subscribe Group Replication Stream",
-    b"Error",
-    b"Bulk_execute",
-    b"Slave_worker",
-    b"Slave_IO",
-];
+const COMMANDS: &str = "Sleep|Quit|Init DB|Query|Field List|Create DB|Drop DB|Refresh|Shutdown|Statistics|Processlist|\
+    Connect|Kill|Debug|Ping|Time|Delayed insert|Change user|Binlog Dump|Table Dump|Connect Out|\
+    Register Slave|Register Replica|Prepare|Execute|Long Data|Close stmt|Reset stmt|Set option|\
+    Fetch|Daemon|Binlog Dump GTID|Reset Connection|Reset connection|clone|\
+    Subscribe Group Replication Stream|Error|Bulk_execute|Slave_worker|Slave_IO";
 
 #[derive(Default)]
 pub struct General {
@@ -80,7 +44,7 @@ impl<'a> Head<'a> {
         let end = rest.iter().position(|&byte| byte == b'\t').unwrap_or(rest.len());
         let command = rest[..end].trim_ascii_end();
         let argument = rest.get(end + 1..).unwrap_or_default();
-        COMMANDS.contains(&command).then_some(Self { time_us, connection, command, argument })
+        one_of(command, COMMANDS).then_some(Self { time_us, connection, command, argument })
     }
 }
 

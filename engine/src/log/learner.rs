@@ -10,7 +10,7 @@ use super::statement::{Fault, Options, Statement};
 use super::templates::{Cost, Template, Templates};
 use crate::random::Stream;
 
-const DEADLOCK: u32 = 1213;
+pub const DEADLOCK: u32 = 1213;
 const SEED: u64 = 43;
 
 /// A statement of a log, or a packet of several.
@@ -57,7 +57,7 @@ impl Books {
             self.fastest_s = Some(self.fastest_s.map_or(each_s, |fastest_s| fastest_s.min(each_s)));
         }
         let id = self.templates.count(statement, schema, count, cost);
-        id.inspect_err(|reason| self.leave_out(reason, count, &statement.template)).ok()
+        id.inspect_err(|reason| self.leave_out(reason, count, first_word(statement))).ok()
     }
 }
 
@@ -114,9 +114,7 @@ impl Learner {
                         Fault::Unended => "cut off within a string, name or comment",
                         Fault::Nested => "nested too deep",
                     };
-                    // What looks like a name here can be the content of a string.
-                    let word = self.statement.template.split(|&byte| byte == b' ').next();
-                    return self.books.leave_out(reason, 1, word.unwrap_or_default());
+                    return self.books.leave_out(reason, 1, first_word(&self.statement));
                 }
             }
             if self.statement.template.is_empty() {
@@ -202,6 +200,12 @@ fn inner_links(shape: &Shape, templates: &[Template], inner: &[Vec<Link>]) -> Ve
         first += templates[id as usize].slots.len();
     }
     links
+}
+
+/// All that is safe to show of a text that may be torn or in another character set: what looks like a name further on
+/// can be the content of a string.
+fn first_word(statement: &Statement) -> &[u8] {
+    statement.template.split(|byte| !byte.is_ascii_alphabetic()).next().unwrap_or_default()
 }
 
 /// Does to the connection's transaction what the statement did.

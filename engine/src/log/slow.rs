@@ -1,7 +1,7 @@
 //! The slow query log of MySQL, MariaDB and Percona Server.
 
 use super::connections::Times;
-use super::learner::{Entry, Learner};
+use super::learner::{DEADLOCK, Entry, Learner};
 use super::templates::Cost;
 use super::text::{digits, parsed, seconds_us, time_us, unquoted};
 use super::{Body, CUT, OUTSIDE};
@@ -105,7 +105,9 @@ impl Slow {
                 }
                 b"Rows_sent" => head.cost.rows_sent = number(),
                 b"Rows_examined" => head.cost.rows_examined = number(),
-                b"Errno" | b"Last_errno" => head.error = u32::try_from(number()).unwrap_or(0),
+                b"Errno" => head.error = u32::try_from(number()).unwrap_or(0),
+                // Percona Server's can be a warning's.
+                b"Last_errno" if number() == u64::from(DEADLOCK) => head.error = DEADLOCK,
                 _ => {}
             }
         }

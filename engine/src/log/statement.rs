@@ -4,50 +4,11 @@ use std::collections::HashSet;
 
 /// Deeper parentheses are refused; no server takes them either.
 const NESTED_MAX: usize = 1000;
-const CHARSETS: [&[u8]; 14] = [
-    b"_binary",
-    b"_utf8mb4",
-    b"_utf8",
-    b"_utf8mb3",
-    b"_latin1",
-    b"_ascii",
-    b"_ucs2",
-    b"_utf16",
-    b"_utf32",
-    b"_latin2",
-    b"_cp1252",
-    b"_cp1251",
-    b"_gbk",
-    b"_sjis",
-];
+const CHARSETS: &str = "_binary|_utf8mb4|_utf8|_utf8mb3|_latin1|_ascii|_ucs2|_utf16|_utf32|_latin2|_cp1252|_cp1251|\
+    _gbk|_sjis";
 /// After these words `-1` is a number; after any other it is a subtraction.
-const BEFORE_VALUE: [&[u8]; 25] = [
-    b"select",
-    b"where",
-    b"and",
-    b"or",
-    b"xor",
-    b"not",
-    b"between",
-    b"in",
-    b"like",
-    b"then",
-    b"else",
-    b"when",
-    b"case",
-    b"by",
-    b"set",
-    b"values",
-    b"value",
-    b"limit",
-    b"offset",
-    b"having",
-    b"on",
-    b"interval",
-    b"div",
-    b"mod",
-    b"return",
-];
+const BEFORE_VALUE: &str = "select|where|and|or|xor|not|between|in|like|then|else|when|case|by|set|values|value|limit|\
+    offset|having|on|interval|div|mod|return";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -204,10 +165,7 @@ impl Statement {
                 _ if is_word(byte) => {
                     reader.word()?;
                     // The bodies of procedures and the like have `;` in them.
-                    compound.get_or_insert_with(|| {
-                        matches!(reader.last, Last::Word(begin, end)
-                            if one_of(&text[begin..end], &[b"create", b"alter"]))
-                    });
+                    compound.get_or_insert_with(|| reader.after("create|alter"));
                 }
                 _ => reader.token(begin + 1, Last::Other),
             }
@@ -463,13 +421,13 @@ impl Reader<'_> {
                 self.at = end;
                 return self.text(b'\'', Kind::Text);
             }
-            [b'_', ..] if one_of(word, &CHARSETS) && self.introduces(end) => {
+            [b'_', ..] if one_of(word, CHARSETS) && self.introduces(end) => {
                 return self.introduced(word, end);
             }
             _ => {}
         }
-        let value = matches!(self.last, Last::Assignment | Last::Open | Last::Comma)
-            || matches!(self.last, Last::Word(begin, end) if one_of(&self.text[begin..end], &[b"then", b"else"]));
+        let value =
+            matches!(self.last, Last::Assignment | Last::Open | Last::Comma) || self.after("then|else");
         if value && word.eq_ignore_ascii_case(b"null") {
             let start = self.statement.values.len();
             self.put_number(Kind::Null, start, end);
@@ -507,10 +465,15 @@ impl Reader<'_> {
         self.text[..self.at].last().is_some_and(|&byte| is_word(byte) || byte == b'`' || byte == b'"')
     }
 
+    /// Whether the last token is one of these words.
+    fn after(&self, words: &str) -> bool {
+        matches!(self.last, Last::Word(begin, end) if one_of(&self.text[begin..end], words))
+    }
+
     /// Whether a sign here belongs to a number.
     fn before_value(&self) -> bool {
         match self.last {
-            Last::Word(begin, end) => one_of(&self.text[begin..end], &BEFORE_VALUE),
+            Last::Word(..) => self.after(BEFORE_VALUE),
             Last::Operand | Last::Literal | Last::Text => false,
             _ => true,
         }
@@ -521,10 +484,9 @@ impl Reader<'_> {
         if depth == NESTED_MAX {
             return Err(Fault::Nested);
         }
-        let named = |names: &[&[u8]]| matches!(self.last, Last::Word(begin, end) if one_of(&self.text[begin..end], names));
-        let (list, values) = (named(&[b"in"]), named(&[b"values", b"value"]));
-        let of_rows =
-            values || self.last == Last::Open && self.statement.groups.last().is_some_and(|group| group.rows);
+        let list = self.after("in");
+        let of_rows = self.after("values|value")
+            || self.last == Last::Open && self.statement.groups.last().is_some_and(|group| group.rows);
         let further =
             self.last == Last::Comma && self.statement.rows.as_ref().is_some_and(|rows| rows.depth == depth);
         if !further {
@@ -617,8 +579,9 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
 }
 
-pub fn one_of(word: &[u8], words: &[&[u8]]) -> bool {
-    words.iter().any(|other| word.eq_ignore_ascii_case(other))
+/// Whether a word is one of several, in any case.
+pub fn one_of(word: &[u8], words: &str) -> bool {
+    words.split('|').any(|other| word.eq_ignore_ascii_case(other.as_bytes()))
 }
 
 #[cfg(test)]
