@@ -328,10 +328,19 @@ class Scope:
                 raise FieldError(
                     where, f"{{{name}}} is inside quotes, where a prepared statement takes no parameter"
                 )
+            if self.prepared and (why := self._unprepared(name, sql[: span.start])):
+                raise FieldError(where, f"{{{name}}} is {why}, where a prepared statement takes no parameter")
             self._used.add(name)
             yield from find(name)
 
         return _split(where, sql, filled)
+
+    def _unprepared(self, name: str, before: str) -> str:
+        """Why a prepared statement cannot have a parameter there; empty: it can."""
+        parameter = self.workload.parameters[name]
+        if isinstance(parameter, Learned) and parameter.counts:
+            return "a list"
+        return "part of a name" if re.search(r"[\w$]\Z", before) else ""
 
     def _is_text(self, name: str) -> bool:
         match self.workload.parameters[name]:
