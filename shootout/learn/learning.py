@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 
 from msgspec.structs import replace
 
@@ -18,7 +18,7 @@ from shootout.learn.transactions import Builder, Statement
 from shootout.measure import columns
 from shootout.model.learned import LeftOut, Log, Slot, Template
 from shootout.model.learned import Sequence as LogSequence
-from shootout.model.program import ProgramColumn
+from shootout.model.program import Numbers, ProgramColumn
 from shootout.model.value import Count, Quantity, Value
 from shootout.model.workload import Dump, Group, Learned, Parameter, Transaction, Workload
 from shootout.servers.running import Running
@@ -98,7 +98,9 @@ def learn(
     @cache
     def values(name: str) -> Values:
         read = columns.read(ProgramColumn(name=name), schema, instance)
-        return Values(read, columns.data_type(instance, schema, name))
+        type = columns.data_type(instance, schema, name)
+        whole = isinstance(read.values, Numbers) or len(read.values or ()) <= columns.VALUES_MAX // 2
+        return Values(read, type, None if whole else partial(columns.present, name, schema, instance))
 
     learner = Learner(values, grown, keep)
     statements = _statements(log.templates, bound, learner)

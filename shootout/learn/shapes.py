@@ -40,6 +40,7 @@ class Values:
 
     column: ProgramColumn
     type: str
+    present: Callable[[Sequence[bytes]], Iterable[str]] | None = None  # asks the column, if there are more
 
     @property
     def count(self) -> int:
@@ -64,8 +65,15 @@ class Values:
     def _ordered(self) -> list[Any]:
         return sorted(self._keys)
 
+    def held(self, literals: Sequence[bytes]) -> frozenset[bytes]:
+        """Those of the literals that the column has beyond the values here."""
+        if self.present is None:
+            return frozenset()
+        known = {self._key(value) for value in self.present(literals)}
+        return frozenset(literal for literal in literals if self._key(literal) in known)
+
     def rank(self, literal: bytes) -> int | None:
-        """The index of a literal; None if the column does not have it."""
+        """The index of a literal; None if it is none of the values here."""
         key = self._key(literal)
         if isinstance(self.column.values, Numbers):
             low, high = self.column.values.min, self.column.values.max
@@ -163,8 +171,11 @@ class Learner:
             return _pattern(column.full_name, weighed)
         places: list[tuple[int, float]] = []
         absent: list[tuple[bytes, float]] = []
+        held = values.held([literal for literal, _ in weighed])
         for literal, weight in weighed:
             place = self._place(values, binding, literal)
+            if place is None and literal in held and not (binding.use == "insert" and column.unique):
+                place = values.nearest(literal)
             if place is None:
                 absent.append((literal, weight))
             else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from typing import Any, TypeVar
 
@@ -19,6 +19,7 @@ from shootout.servers.running import Running, wait_for
 T = TypeVar("T", int, str)
 
 VALUES_MAX = 65_536  # of a column; of more, every so manieth
+_ASKED = 500  # literals at once
 _DENSE = 0.98  # share of the numbers in a range that must be there to draw from all of them
 
 INTEGERS = ("tinyint", "smallint", "mediumint", "int", "bigint", "year")
@@ -66,6 +67,18 @@ def data_type(instance: Running, schema: str, name: str) -> str:
     if not found:
         raise MeasureError(f"the dataset has no column {name}")
     return str(found[0][0])
+
+
+def present(name: str, schema: str, instance: Running, literals: Sequence[bytes]) -> list[str]:
+    """Those of the literals that TABLE.COLUMN has, as the column has them; bytes in hexadecimal."""
+    source, column = _named(schema, name)
+    read = f"HEX({column})" if is_bytes(data_type(instance, schema, name)) else f"CAST({column} AS CHAR)"
+    found: list[str] = []
+    for first in range(0, len(literals), _ASKED):
+        wanted = ", ".join(f"X'{each.hex()}'" for each in literals[first : first + _ASKED])
+        sql = f"SELECT DISTINCT {read} FROM {source} WHERE CAST({column} AS BINARY) IN ({wanted})"
+        found += (str(value) for (value,) in instance.query(sql, SCAN_TIMEOUT_S))
+    return found
 
 
 def is_bytes(type: str) -> bool:

@@ -1,5 +1,6 @@
 import math
 import random
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -60,6 +61,19 @@ def test_values_that_are_not_there_have_a_share() -> None:
     assert learned(SPARSE, "range", 10, 999).absent == 0
     assert learned(AMOUNTS, "equal", "2.5", "7").absent == 0  # the next amount is as good
     assert learned(DAYS, "equal", "2020-01-01 00:00:00", "2021-01-01").absent == 0
+
+
+def test_of_a_column_with_very_many_values_the_server_is_asked() -> None:
+    asked: list[bytes] = []
+
+    def present(literals: Sequence[bytes]) -> list[str]:
+        asked.extend(literals)
+        return ["Cid"]
+
+    many = replace(NAMES.column, values=("ann", "eve"))
+    found = learned(Values(many, "varchar", present), "equal", "ann", "cid", "zoe", "eve")
+    assert found.absent == 0.25
+    assert set(asked) == {b"ann", b"cid", b"zoe", b"eve"}
 
 
 def test_a_log_later_than_its_dump_reads_the_newest_rows() -> None:

@@ -66,6 +66,14 @@ def test_of_many_values_an_even_part_is_read(
     assert found.values == (-5, 70)
 
 
+def test_the_server_says_which_values_are_there(loaded: tuple[Instance, Dataset]) -> None:
+    server, made = loaded
+    schema = dataset.schema_of(server, made)
+    assert sorted(columns.present("t.name", schema, server, [b"b", b"a", b"zoe"])) == ["a", "b"]
+    assert columns.present("t.code", schema, server, [b"\x00\xff", b"x"]) == ["00FF"]
+    assert columns.present("t.sparse", schema, server, [b"70", b"71"]) == ["70"]
+
+
 def a_program(*made: ProgramColumn) -> Program:
     compiled = workload.compile_program("oltp_point_select", workload.load("oltp_point_select"), Dataset())
     return replace(compiled, columns=made)
