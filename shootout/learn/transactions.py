@@ -221,16 +221,16 @@ class _Writer:
         found = re.search(r"\bVALUES?\s*(?P<row>\(.*\{.*\))", sql, re.IGNORECASE | re.DOTALL)
         if found is None or not re.search(r"\bVALUES?\s*\([^()]*\?\+", statement.template.sql, re.IGNORECASE):
             return sql
-        row = _balanced(found["row"])
+        rows = row = _balanced(found["row"])
         sizes = next((slot.sizes for slot in statement.template.slots if slot.sizes), ((1, 1),))
         mean = sum(size * count for size, count in sizes) / sum(count for _, count in sizes)
         for name in re.findall(r"(?<!\{)\{(\w+)\}(?!\})", row):
             parameter = self.builder.parameters[name]
             if isinstance(parameter, Learned) and parameter.counts:
-                self.builder.parameters[name] = replace(parameter, counts=())
+                own = self.builder.name(name, replace(parameter, counts=()), set(re.findall(r"\w+", row)))
+                row = row.replace(f"{{{name}}}", f"{{{own}}}")
         group = Group(sql=row, count=max(1, round(mean)))
-        name = self.builder.name("rows", group, set())
-        return sql.replace(row, f"{{{name}}}", 1)
+        return sql.replace(rows, f"{{{self.builder.name('rows', group, set())}}}", 1)
 
     def _of(self, number: int) -> Statement:
         return self.builder.statements[self.sequence.statements[number]]
@@ -263,8 +263,8 @@ class _Writer:
             return self._chosen[root]
         statement = self._of(root[0])
         shape = self._shape(root)
-        assert isinstance(shape.parameter, Learned)
-        parameter = shape.parameter
+        parameter = shape.parameter or statement.shapes[root[1]].parameter
+        assert isinstance(parameter, Learned)
         if (first := self._counter(root)) is not None:
             return self._repetition(first, parameter)
         if (origin := self._origin(root)) is not None:

@@ -145,7 +145,9 @@ def test_many_rows_are_a_group() -> None:
     assert texts(made) == [(1, ["INSERT INTO line (order_id, number) VALUES {rows}"])]
     group = builder.parameters["rows"]
     assert getattr(group, "count", None) == 3
-    assert getattr(group, "sql", None) == "({order_id}, {number})"
+    of_rows, of_list = builder.parameters["order_id_2"], builder.parameters["order_id"]
+    assert (getattr(of_rows, "counts", None), getattr(of_list, "counts", None)) == ((), (3.0,))
+    assert getattr(group, "sql", None) == "({order_id_2}, {number_2})"
 
 
 def test_braces_stay_braces() -> None:
