@@ -81,6 +81,7 @@ def measured(
     connections = max(1, min(log.connections, CONNECTIONS_MAX))
     file = instance.directory / "learned.log"
     engine = Engine(msgspec.json.encode(program), _SEED, 1)
+    file.unlink(missing_ok=True)  # of an attempt that was refused
     _logging(instance, file)
     try:
         managed.connect(engine, instance, schema, connections)
@@ -94,7 +95,6 @@ def measured(
         if instance.alive():
             instance.query("SET GLOBAL slow_query_log = 0")
     sent = logs.read([file], families=families)
-    file.unlink()
     return compared(
         log, sent, names, tps=taken.completed / taken.window_s, connections=connections, errors=taken.errors
     )
