@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
-ENGINE := $(wildcard engine/src/*) engine/Cargo.toml engine/Cargo.lock
+ENGINE := $(wildcard engine/src/* engine/src/*/*) engine/Cargo.toml engine/Cargo.lock
 
 # What a target needs beside Python and Rust; checked at once, before anything is built.
 bench bench-gate bench-storm test-servers: NEEDS = mvn
@@ -14,7 +14,8 @@ test-bare: NEEDS = mmdebstrap git
 test: NEEDS = mvn npm chromium sysbench fio go perf valgrind git curl jq openssl
 
 .PHONY: bench check clean demo-site setup fuzz lint test test-bare test-servers tools wheel
-.PHONY: bench-bisect bench-engine bench-gate bench-merge bench-method bench-site bench-storm bench-verdict bench-why bench-work
+.PHONY: bench-bisect bench-engine bench-gate bench-learn bench-logs bench-merge bench-method bench-site bench-storm
+.PHONY: bench-verdict bench-why bench-work
 
 # Exit code 1 means that something regressed: here a result, not an error.
 bench: $(INSTALLED)
@@ -118,6 +119,13 @@ bench-gate: $(INSTALLED)
 # Merge a hundred generated shards of a hundred cells each: time and memory.
 bench-merge: $(INSTALLED)
 	@$(BIN)/python -m benchmarks.merge
+
+# Learn built-in workloads back from slow logs of four servers: shares, rows examined, the client's CPU.
+bench-learn: $(INSTALLED)
+	@$(BIN)/python -m benchmarks.learn $(ARGS)
+# Read generated slow query logs of 10 and 500 MB: speed beside a loop over their lines, and memory.
+bench-logs: $(INSTALLED)
+	@$(BIN)/python -m benchmarks.logs
 
 # Compare a run that is killed and resumed twenty times with an undisturbed one. Takes eight minutes.
 bench-storm: $(INSTALLED)

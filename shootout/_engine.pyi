@@ -72,6 +72,31 @@ class Engine:
         refused. Raises as `slice` does.
         """
 
+class LogReader:
+    """Reads a slow or general query log, which it tells apart, in memory that does not grow with the log."""
+
+    def __init__(self, families: list[str] = [], *, ansi_quotes: bool = False) -> None:
+        """`families`: stems of numbered tables, such as sbtest; `ansi_quotes`: the server's sql_mode."""
+    def feed(self, bytes: bytes) -> None:
+        """Read the next piece, of any size. Releases the GIL."""
+    def digested(
+        self,
+        schema: str,
+        text: bytes,
+        count: int,
+        seconds: float,
+        rows_examined: int,
+        rows_sent: int,
+    ) -> None:
+        """Count executions of a kind of statement instead.
+
+        `text` is one of them, or their digest; empty: not known.
+        """
+    def end_file(self) -> None:
+        """What is fed next begins a statement."""
+    def finish(self) -> bytes:
+        """The JSON of a Log; its kind is "digests" if no line told. The reader is then empty."""
+
 def load_rows(
     address: str,
     user: str,

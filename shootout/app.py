@@ -34,6 +34,8 @@ from shootout.inputs.acknowledgements import load as load_acknowledged
 from shootout.inputs.options import ACKNOWLEDGED, Selection
 from shootout.inputs.resolve import resolve
 from shootout.inputs.scaled import Capacity
+from shootout.learn import session as learning
+from shootout.learn.session import LearnedWorkload
 from shootout.measure import bisect as bisect_
 from shootout.measure import campaign
 from shootout.measure import explain as explain_
@@ -55,10 +57,13 @@ from shootout.report import work as work_report
 from shootout.report.github import markdown, regressions
 from shootout.report.judge import Judge
 from shootout.report.judgement_cache import JudgedRun
+from shootout.report.site import single
 from shootout.report.site import work as work_pages
+from shootout.report.site.fidelity import FidelityPage
+from shootout.report.site.render import renderer
 from shootout.runner import doctor
 from shootout.runner.doctor import Report
-from shootout.servers import installations
+from shootout.servers import installations, reference
 from shootout.servers.builds import Commit
 from shootout.servers.catalogue import Fetched
 from shootout.servers.fetch.packages import no_progress
@@ -512,6 +517,22 @@ def _runs(
         which = f" with the server {base!r}" if base else ""
         raise InputError(f"{results}: no run document{which} found; `shootout run` makes one")
     return runs
+
+
+def learn(
+    dump: Path,
+    queries: Sequence[Path],
+    out: Path,
+    server: str,
+    *,
+    keep: bool,
+    observe: Callable[[str], None],
+) -> tuple[LearnedWorkload, Path]:
+    """Learn a workload from logs and a dump; writes it, a document and a page to `out`, returned last."""
+    outcome = learning.learn(dump, queries, out, reference.parse(server), keep=keep, observe=observe)
+    page = out / "fidelity.html"
+    _write(page, single.of(FidelityPage(outcome), renderer()))
+    return outcome, page.resolve()
 
 
 def _write(file: Path, text: str) -> None:

@@ -178,6 +178,19 @@ def _bisect(args: argparse.Namespace) -> int:
     return bisected.exit_code(answer)
 
 
+def _learn(args: argparse.Namespace) -> int:
+    with redirect_stdout(sys.stderr), terminal.fetching(Console(stderr=True)) as report:
+        outcome, page = app.learn(
+            args.schema, args.queries, args.out, args.server, keep=args.keep_values, observe=report
+        )
+    if args.json:
+        print(msgspec.json.encode(outcome).decode())
+    else:
+        terminal.print_learned(_console(), outcome)
+        terminal.print_report(_console(), page)
+    return 0
+
+
 def _doctor(args: argparse.Namespace) -> int:
     if args.calibrate is not None:
         with redirect_stdout(sys.stderr):
@@ -501,10 +514,25 @@ def _add_measuring(commands: Commands[_Parser]) -> None:
     _add_options(bisect, (each for each in MEASURING if each.name not in ("servers", "shard")), type=str)
     bisect.set_defaults(profile="bisect", explain=None, acknowledged=ACKNOWLEDGED.default)
     _add_options(bisect, (OUT, MARKDOWN))
+    _add_learn(commands)
     _add_options(run, (EXPLAIN,))
     _add_options(gate, (EXPLAIN,))
     for each in (run, gate, doctor):
         _add_options(each, (ACKNOWLEDGED, OUT, MARKDOWN, JUNIT_XML))
+
+
+def _add_learn(commands: Commands[_Parser]) -> None:
+    learn = _command(commands, "learn", _learn, "make a workload of what a server ran")
+    schema = "a dump of its database, as mysqldump writes it"
+    learn.add_argument("--schema", metavar="DUMP.sql", type=Path, required=True, help=schema)
+    queries = "slow query logs (long_query_time = 0) or general query logs"
+    learn.add_argument("--queries", metavar="LOG", type=Path, nargs="+", required=True, help=queries)
+    out = "the folder for workload.toml, learned.json and fidelity.html"
+    learn.add_argument("--out", metavar="DIR", type=Path, required=True, help=out)
+    server = "the server that loads the dump and runs what was learned (default: mysql-8.0.33)"
+    learn.add_argument("--server", metavar="REF", default="mysql-8.0.33", help=server)
+    keep = "keep the log's values in the file; by default it has none of them"
+    learn.add_argument("--keep-values", action="store_true", help=keep)
 
 
 def _add_judging(commands: Commands[_Parser]) -> None:

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::learned::{self, Form, Learned};
 use crate::random::{Rows, Stream};
 use crate::tpcc::last_name;
 
@@ -28,7 +29,7 @@ pub struct Parameter {
     pub source: Source,
 }
 
-#[derive(Debug, Deserialize, PartialEq, Eq)]
+#[derive(Debug, Deserialize, PartialEq)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Source {
     RowId {
@@ -74,21 +75,23 @@ pub enum Source {
     Result {
         number: bool,
     },
+    Learned(Learned),
 }
 
 impl Source {
     pub fn of(&self) -> Option<usize> {
         match *self {
             Self::RangeEnd { of, .. } | Self::Remote { of, .. } | Self::LastName { of } => Some(of),
+            Self::Learned(ref learned) => learned.of,
             _ => None,
         }
     }
 
-    /// Draws a number; None for a result. `values` holds the parameters that it depends on.
-    pub fn draw(&self, repetition: u32, rows: &Rows, draws: &mut Draws, values: &Values) -> Option<i64> {
+    /// Draws a value; None for a result. `values` holds the parameters that it depends on.
+    pub fn draw(&self, repetition: u32, rows: &Rows, draws: &mut Draws, values: &Values) -> Option<Value> {
         let number = |of: usize| if let Value::Number(number) = values[of] { number } else { 0 };
         let stream = &mut draws.stream;
-        Some(match *self {
+        Some(Value::Number(match *self {
             Self::RowId { own_share: false } => rows.draw(stream),
             Self::RowId { own_share: true } => {
                 let (rows, before) = draws.share.as_ref()?;
@@ -120,17 +123,21 @@ impl Source {
             Self::Thread => draws.number as i64 + 1,
             Self::Repetition => i64::from(repetition) + 1,
             Self::Result { .. } => return None,
-        })
+            Self::Learned(ref learned) => return Some(learned.draw(learned.of.map(|of| &values[of]), draws)),
+        }))
     }
 
     /// Appends a value as SQL text.
     pub fn write_text(&self, value: &Value, escapes: Escapes, out: &mut Vec<u8>) {
         match value {
-            Value::Null => out.extend_from_slice(b"NULL"),
             Value::Number(number) if self.is_number() => {
                 out.extend_from_slice(itoa::Buffer::new().format(*number).as_bytes());
             }
+            Value::Null => out.extend_from_slice(b"NULL"),
             Value::Number(number) => {
+                if let Self::Learned(learned) = self {
+                    return learned.write_text(*number, escapes, out);
+                }
                 out.push(b'\'');
                 generate(self, *number, out);
                 out.push(b'\'');
@@ -161,13 +168,18 @@ impl Source {
             (Self::Result { number: true }, Value::Bytes(bytes)) if integer(bytes).is_none() => NEWDECIMAL,
             (Self::Result { number: true }, _) => LONGLONG,
             _ if self.is_number() => LONGLONG,
+            (Self::Learned(learned), _) if learned.form == Form::Number => NEWDECIMAL,
             _ => VAR_STRING,
         }
     }
 
     /// Whether the server gets a number; otherwise a text generated from one.
     fn is_number(&self) -> bool {
-        !matches!(self, Self::LastName { .. } | Self::Text { .. } | Self::Result { .. })
+        match self {
+            Self::LastName { .. } | Self::Text { .. } | Self::Result { .. } => false,
+            Self::Learned(learned) => learned.is_number(),
+            _ => true,
+        }
     }
 }
 
@@ -188,12 +200,15 @@ pub struct Draws {
     pub stream: Stream,
     pub number: u64,
     pub sequence: i64,
+    /// How many new numbers it has drawn, and how many connections draw them.
+    pub fresh: i64,
+    pub connections: u64,
     /// Its own share of a table, and the number of rows before it.
     pub share: Option<(Rows, i64)>,
 }
 
 /// Whether SQL reads these bytes as one number: a server may send anything as one.
-fn is_literal(bytes: &[u8]) -> bool {
+pub fn is_literal(bytes: &[u8]) -> bool {
     let plain = |byte: &u8| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'+' | b'-'); // neither inf nor nan
     bytes.iter().all(plain) && std::str::from_utf8(bytes).is_ok_and(|text| text.parse::<f64>().is_ok())
 }
@@ -211,6 +226,12 @@ fn generate(source: &Source, number: i64, out: &mut Vec<u8>) {
             }
         }
         Source::Text { pattern } => Stream::new(number as u64, 0).fill(pattern.as_bytes(), out),
+        Source::Learned(learned) if learned.form == Form::Bytes => {
+            let mut digits = Vec::new();
+            learned.write_value(number, &mut digits);
+            learned::unhex(&digits, out);
+        }
+        Source::Learned(learned) => learned.write_value(number, out),
         _ => {}
     }
 }
@@ -282,6 +303,9 @@ pub fn check(parameters: &[Parameter]) -> Result<(), String> {
                 return Err(format!("parameter {index} depends on one that is not a number"));
             }
         }
+        if let Source::Learned(learned) = &parameter.source {
+            learned.check().map_err(|what| format!("parameter {index}: {what}"))?;
+        }
         if let Source::RangeEnd { size: ..=0, .. } = parameter.source {
             return Err(format!("parameter {index}: size is not positive"));
         }
@@ -307,14 +331,19 @@ mod tests {
     use proptest::prelude::*;
 
     fn draws(number: u64) -> Draws {
-        Draws { stream: Stream::new(3, number), number, sequence: 0, share: None }
+        Draws { stream: Stream::new(3, number), number, sequence: 0, fresh: 0, connections: 1, share: None }
+    }
+
+    #[allow(clippy::needless_pass_by_value)]
+    fn number(value: Option<Value>) -> i64 {
+        if let Some(Value::Number(number)) = value { number } else { panic!("{value:?}") }
     }
 
     /// `times` draws that depend on these values.
     fn drawn(source: &Source, times: usize, values: &[i64]) -> Vec<i64> {
         let (rows, mut draws) = (Distribution::Uniform.over(10), draws(4));
         let values: Values = values.iter().map(|&number| Value::Number(number)).collect();
-        (0..times).map(|_| source.draw(0, &rows, &mut draws, &values).unwrap()).collect()
+        (0..times).map(|_| number(source.draw(0, &rows, &mut draws, &values))).collect()
     }
 
     fn share(numbers: &[i64], hit: impl Fn(i64) -> bool) -> f64 {
@@ -480,8 +509,8 @@ mod tests {
         assert_eq!(drawn(&Source::Sequence, 3, &[]), [1, 2, 3]);
         assert_eq!(drawn(&Source::Thread, 2, &[]), [5, 5]);
         let (rows, mut draws) = (Distribution::Uniform.over(1), draws(0));
-        let repetition = |number| Source::Repetition.draw(number, &rows, &mut draws, &Values::new());
-        assert_eq!([0, 1, u32::MAX].map(repetition), [Some(1), Some(2), Some(1 << 32)]);
+        let repetition = |at| number(Source::Repetition.draw(at, &rows, &mut draws, &Values::new()));
+        assert_eq!([0, 1, u32::MAX].map(repetition), [1, 2, 1 << 32]);
     }
 
     #[test]
@@ -490,7 +519,7 @@ mod tests {
         let rows = Distribution::Uniform.over(100);
         let source = Source::RowId { own_share: true };
         let numbers: Vec<i64> =
-            (0..2000).map(|_| source.draw(0, &rows, &mut draws, &Values::new()).unwrap()).collect();
+            (0..2000).map(|_| number(source.draw(0, &rows, &mut draws, &Values::new()))).collect();
         assert_eq!((numbers.iter().min(), numbers.iter().max()), (Some(&25), Some(&50)));
     }
 

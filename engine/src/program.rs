@@ -1,7 +1,10 @@
 //! The workload program: parsed from JSON, laid out for execution.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 
+use crate::learned::Column;
 use crate::pace::Pace;
 use crate::parameter::{self, Draws, Escapes, Parameter, Per, Source, Value, Values};
 use crate::random::{Distribution, Rows, Stream};
@@ -72,6 +75,8 @@ struct RawProgram {
     reconnect: bool,
     kinds: Vec<Kind>,
     parameters: Vec<Parameter>,
+    #[serde(default)]
+    columns: Vec<Column>,
     transactions: Vec<RawTransaction>,
 }
 
@@ -166,11 +171,17 @@ pub struct Program {
 
 impl Program {
     pub fn parse(json: &[u8]) -> Result<Self, Error> {
-        let raw: RawProgram = serde_json::from_slice(json).map_err(|error| error.to_string())?;
+        let mut raw: RawProgram = serde_json::from_slice(json).map_err(|error| error.to_string())?;
         if raw.tables == 0 || raw.rows == 0 || raw.transactions.is_empty() {
             return Err("tables, rows or transactions: expected at least one".into());
         }
         parameter::check(&raw.parameters)?;
+        let columns: Vec<Arc<Column>> = std::mem::take(&mut raw.columns).into_iter().map(Arc::new).collect();
+        for parameter in &mut raw.parameters {
+            if let Source::Learned(learned) = &mut parameter.source {
+                learned.bind(&columns)?;
+            }
+        }
         raw.pace.check()?;
         check_distribution(&raw.distribution)?;
         let mut layout = Layout { raw: &raw, handles: 0 };
@@ -213,7 +224,7 @@ impl Program {
             let (first, last) = (cut(number), cut(number + 1));
             (self.distribution.over(last - first + 1), first as i64 - 1)
         });
-        Draws { stream: Stream::new(seed, number), number, sequence: 0, share }
+        Draws { stream: Stream::new(seed, number), number, sequence: 0, fresh: 0, connections, share }
     }
 
     /// Draws the index of the next transaction.
@@ -278,8 +289,8 @@ impl Program {
     fn draw(&self, indexes: &[usize], repetition: u32, draws: &mut Draws, values: &mut Values) {
         for &index in indexes {
             let source = &self.parameters[index].source;
-            if let Some(number) = source.draw(repetition, &self.drawn_rows, draws, values) {
-                values[index] = Value::Number(number);
+            if let Some(value) = source.draw(repetition, &self.drawn_rows, draws, values) {
+                values[index] = value;
             }
         }
     }
@@ -612,7 +623,10 @@ pub mod tests {
         for (number, first, last) in [(0, 0, 33), (1, 33, 66), (2, 66, 100)] {
             let (mut draws, source) = (program.draws(1, number, 3), &program.parameters[0].source);
             let rows = Distribution::Uniform.over(100);
-            let row = |_| source.draw(0, &rows, &mut draws, &program.values()).unwrap();
+            let row = |_| match source.draw(0, &rows, &mut draws, &program.values()) {
+                Some(Value::Number(row)) => row,
+                other => panic!("{other:?}"),
+            };
             let found: BTreeSet<i64> = (0..5000).map(row).collect();
             assert_eq!((found.first(), found.last()), (Some(&first), Some(&last)));
             assert_eq!(found.len() as i64, last - first + 1);
@@ -620,7 +634,7 @@ pub mod tests {
         // More connections than rows: each still has a share.
         let mut draws = program.draws(1, 299, 300);
         let row = program.parameters[0].source.draw(0, &program.drawn_rows, &mut draws, &program.values());
-        assert!((99..=100).contains(&row.unwrap()), "{row:?}");
+        assert!(matches!(row, Some(Value::Number(99..=100))), "{row:?}");
     }
 
     #[test]

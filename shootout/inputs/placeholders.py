@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -12,8 +13,11 @@ from msgspec.structs import replace
 from shootout.inputs import toml
 from shootout.model.plan import Dataset
 from shootout.model.program import (
+    Numbers,
+    ProgramColumn,
     ProgramInteger,
     ProgramLastName,
+    ProgramLearned,
     ProgramNuRand,
     ProgramParameter,
     ProgramRangeEnd,
@@ -25,6 +29,7 @@ from shootout.model.workload import (
     Group,
     Integer,
     LastName,
+    Learned,
     NuRand,
     Parameter,
     RangeEnd,
@@ -46,12 +51,13 @@ NUMBERS = range(-(2**63), 2**63)
 NATURAL = range(2**31)
 POSITIVE = range(1, 2**31)
 
-_SIZES = {"sbtest": ("tables", "rows"), "tpcc": ("warehouses",), "own": ()}
+_SIZES = {"sbtest": ("tables", "rows"), "tpcc": ("warehouses",), "own": (), "dump": ()}
 _TABLE_NUMBER = -1
 _COPIES = range(1, 100_001)
 _PERCENT = range(101)
 _LAST_NAMES = range(1_000)
 _DERIVED = RangeEnd | Remote | LastName
+_LIKE = {"prefix": ("", "%"), "suffix": ("%", ""), "part": ("%", "%")}
 _NUMBERED = (RowId, Integer, NuRand, Sequence, Thread, Repetition)
 
 _PIECE = re.compile(r"(?P<escaped>\{\{|\}\})|\{(?P<name>[^{}]*)\}|(?P<stray>[{}])")
@@ -76,6 +82,7 @@ class Scope:
     dataset: Dataset
     prepared: bool = False
     parameters: list[ProgramParameter] = field(default_factory=list)
+    columns: list[ProgramColumn] = field(default_factory=list)
     _indexes: dict[str, int] = field(default_factory=dict)  # into parameters, by name
     _groups: dict[str, tuple[Piece, ...]] = field(default_factory=dict)
     _used: set[str] = field(default_factory=set)
@@ -85,7 +92,7 @@ class Scope:
         declared = self.workload.parameters
         plain = {name: each for name, each in declared.items() if not isinstance(each, Group)}
         # The engine draws in this order: a derived parameter comes after its source.
-        for name in sorted(plain, key=lambda name: isinstance(plain[name], _DERIVED)):
+        for name in sorted(plain, key=lambda name: self._depth(name, plain)):
             self._indexes[name] = self._add(self._compiled(f"parameters.{name}", plain[name]))
 
     @property
@@ -158,18 +165,29 @@ class Scope:
 
     # --- parameters -------------------------------------------------------------------------------
 
+    def _depth(self, name: str, plain: Mapping[str, Parameter]) -> int:
+        """The number of parameters that one depends on, each on the next."""
+        depth, seen = 0, {name}
+        while isinstance(parameter := plain.get(name), _DERIVED | Learned) and parameter.of is not None:
+            name = parameter.of
+            if name in seen and isinstance(parameter, Learned):
+                raise FieldError(f"parameters.{name}.of", "depends on itself")
+            if name in seen:
+                break  # its type cannot be a source
+            seen.add(name)
+            depth += 1
+        return depth
+
     def _add(self, parameter: ProgramParameter) -> int:
         self.parameters.append(parameter)
         return len(self.parameters) - 1
 
     def _compiled(self, where: str, parameter: Parameter) -> ProgramParameter:
         match parameter:
-            case RowId():
-                if self.dataset.kind != "sbtest":
-                    raise FieldError(
-                        where, f"row_id needs sbtest, the dataset is {self.dataset.kind}; use an integer"
-                    )
-                return parameter
+            case RowId() if self.dataset.kind != "sbtest":
+                raise FieldError(
+                    where, f"row_id needs sbtest, the dataset is {self.dataset.kind}; use an integer"
+                )
             case RangeEnd():
                 return self._range_end(where, parameter)
             case Integer():
@@ -186,21 +204,71 @@ class Scope:
                 percent = self.amount(f"{where}.percent", parameter.percent, _PERCENT)
                 return ProgramRemote(of=of, min=low, max=high, percent=percent, per=parameter.per)
             case LastName():
-                of = self._source(where, parameter, (Integer, NuRand), "cannot select a last name")
-                source = self.parameters[of]
-                assert isinstance(source, ProgramInteger | ProgramNuRand)
-                if source.min not in _LAST_NAMES or source.max not in _LAST_NAMES:
-                    raise FieldError(f"{where}.of", f"expected numbers from 0 to 999, found {parameter.of!r}")
-                return ProgramLastName(of=of, per=parameter.per)
-            case Text(pattern=pattern):
-                # Escaping these would depend on the server's sql_mode.
-                if wrong := set(pattern) & {"'", "\\", "\0"}:
-                    raise FieldError(f"{where}.pattern", f"must not contain {min(wrong)!r}")
-                return parameter
+                return self._last_name(where, parameter)
+            case Learned():
+                return self._learned(where, parameter)
+            # Escaping these would depend on the server's sql_mode.
+            case Text(pattern=pattern) if wrong := set(pattern) & {"'", "\\", "\0"}:
+                raise FieldError(f"{where}.pattern", f"must not contain {min(wrong)!r}")
             case Group():
                 raise AssertionError(where)
             case _:
                 return parameter
+
+    def _last_name(self, where: str, parameter: LastName) -> ProgramLastName:
+        of = self._source(where, parameter, (Integer, NuRand), "cannot select a last name")
+        source = self.parameters[of]
+        assert isinstance(source, ProgramInteger | ProgramNuRand)
+        if source.min not in _LAST_NAMES or source.max not in _LAST_NAMES:
+            raise FieldError(f"{where}.of", f"expected numbers from 0 to 999, found {parameter.of!r}")
+        return ProgramLastName(of=of, per=parameter.per)
+
+    def _learned(self, where: str, parameter: Learned) -> ProgramLearned:
+        of = None
+        if parameter.of is not None:
+            of = self._source(where, parameter, (*_NUMBERED, Learned), "is not a number")
+        hot = tuple(itertools.accumulate((share for _, share in parameter.hot), initial=0.0))[1:]
+        if hot and hot[-1] > 1 + 1e-9:
+            raise FieldError(f"{where}.hot", f"expected shares of at most 1 in all, found {hot[-1]:g}")
+        return ProgramLearned(
+            per=parameter.per,
+            column=self._column(where, parameter),
+            form=parameter.form,
+            positions=parameter.positions,
+            hot=tuple((place, min(up_to, 1.0)) for (place, _), up_to in zip(parameter.hot, hot, strict=True)),
+            absent=parameter.absent,
+            nulls=parameter.nulls,
+            fresh=parameter.fresh,
+            of=of,
+            share=parameter.share,
+            difference=parameter.difference,
+            lengths=parameter.lengths,
+            counts=parameter.counts,
+            around=None if parameter.like is None else _LIKE[parameter.like],
+        )
+
+    def _column(self, where: str, parameter: Learned) -> int:
+        """The index of the column that a parameter's values come from; those of the dataset are shared."""
+        column, low, high = parameter.column, parameter.min, parameter.max
+        if (column is not None) + (low is not None or high is not None) + bool(parameter.values) > 1:
+            raise FieldError(where, "expected one of column, min and max, or values")
+        if column is not None:
+            if self.dataset.kind != "dump":
+                raise FieldError(f"{where}.column", f"needs a dump, the dataset is {self.dataset.kind}")
+            if column.count(".") != 1:
+                raise FieldError(f"{where}.column", f"expected TABLE.COLUMN, found {column!r}")
+            for index, known in enumerate(self.columns):
+                if known.name == column:
+                    self.columns[index] = replace(known, fresh=known.fresh or parameter.fresh)
+                    return index
+            self.columns.append(ProgramColumn(name=column, fresh=parameter.fresh))
+        elif low is not None and high is not None and low <= high:
+            self.columns.append(ProgramColumn(values=Numbers(min=low, max=high), next=high + 1))
+        elif low is not None or high is not None:
+            raise FieldError(where, "expected min and max, in order")
+        else:
+            self.columns.append(ProgramColumn(values=parameter.values))
+        return len(self.columns) - 1
 
     def _range_end(self, where: str, parameter: RangeEnd) -> ProgramRangeEnd:
         of = self._source(where, parameter, _NUMBERED, "cannot start a range")
@@ -225,11 +293,12 @@ class Scope:
     def _source(
         self,
         where: str,
-        parameter: RangeEnd | Remote | LastName,
+        parameter: RangeEnd | Remote | LastName | Learned,
         types: tuple[type[Parameter], ...],
         what: str,
     ) -> int:
         """The index of the parameter that another is derived from, which must not be redrawn more often."""
+        assert parameter.of is not None
         of = self.index(f"{where}.of", parameter.of, types, what)
         source = self.workload.parameters[parameter.of]
         changes = isinstance(source, Repetition) or (isinstance(source, Drawn) and source.per == "repetition")
@@ -259,14 +328,23 @@ class Scope:
                 raise FieldError(
                     where, f"{{{name}}} is inside quotes, where a prepared statement takes no parameter"
                 )
+            if self.prepared and (why := self._unprepared(name, sql[: span.start])):
+                raise FieldError(where, f"{{{name}}} is {why}, where a prepared statement takes no parameter")
             self._used.add(name)
             yield from find(name)
 
         return _split(where, sql, filled)
 
+    def _unprepared(self, name: str, before: str) -> str:
+        """Why a prepared statement cannot have a parameter there; empty: it can."""
+        parameter = self.workload.parameters[name]
+        if isinstance(parameter, Learned) and parameter.counts:
+            return "a list"
+        return "part of a name" if re.search(r"[\w$]\Z", before) else ""
+
     def _is_text(self, name: str) -> bool:
         match self.workload.parameters[name]:
-            case Text() | LastName() | Result(number=False):
+            case Text() | LastName() | Result(number=False) | Learned(form="text" | "bytes"):
                 return True
             case _:
                 return False
@@ -300,9 +378,10 @@ class Scope:
             return shared
         if name not in own:
             copy = self.parameters[shared]
-            if isinstance(copy, ProgramRangeEnd | ProgramRemote | ProgramLastName):
-                assert isinstance(declared, _DERIVED)
-                copy = replace(copy, of=self._own(declared.of, own))
+            if isinstance(copy, ProgramRangeEnd | ProgramRemote | ProgramLastName | ProgramLearned):
+                assert isinstance(declared, _DERIVED | Learned)
+                if declared.of is not None:
+                    copy = replace(copy, of=self._own(declared.of, own))
             own[name] = self._add(copy)
         return own[name]
 

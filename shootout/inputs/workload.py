@@ -5,6 +5,7 @@ docs/workloads.md describes the file format.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 from shootout.errors import InputError
 from shootout.inputs import toml
 from shootout.inputs.placeholders import NATURAL, THREAD, FieldError, Scope
-from shootout.model.plan import Dataset, Load
+from shootout.model.plan import Dataset, DatasetSize, Load
 from shootout.model.program import (
     Closed,
     Open,
@@ -31,6 +32,7 @@ from shootout.model.value import Protocol
 from shootout.model.workload import (
     Check,
     Distribution,
+    Dump,
     Integer,
     NuRand,
     Result,
@@ -101,6 +103,23 @@ def with_options(
     """The workload with new values for the options that it has, and with the distribution if given."""
     own = {name: options.get(name, value) for name, value in workload.options.items()}
     return replace(workload, options=own, distribution=distribution or workload.distribution)
+
+
+def dataset_of(workload: Workload, size: DatasetSize, name_or_file: str) -> Dataset:
+    """What the workload of this name or file runs on. Raises InputError if its dump cannot be read."""
+    if not isinstance(workload.dataset, Dump):
+        return size.of(workload.dataset)
+    return dump_dataset(find(name_or_file).parent / workload.dataset.dump, size)
+
+
+def dump_dataset(path: Path, size: DatasetSize) -> Dataset:
+    """What a dump holds. Raises InputError if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    return replace(size.of("dump"), dump=str(path.resolve()), digest=digest)
 
 
 def compile_program(name: str, workload: Workload, dataset: Dataset, load: Load = CLOSED_LOOP) -> Program:
@@ -177,6 +196,7 @@ def _program(workload: Workload, dataset: Dataset, load: Load) -> Program:
         kinds=tuple(ProgramKind(name=name, effect=effect) for name, effect in kinds.items()),
         parameters=tuple(scope.parameters),
         transactions=transactions,
+        columns=tuple(scope.columns),
     )
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import msgspec
 
 from shootout._engine import Engine
 from shootout.errors import MeasureError
+from shootout.measure import columns
+from shootout.measure.dataset import schema_of
 from shootout.measure.hooks import Hooks
 from shootout.measure.managed import connect, handle
 from shootout.measure.participants import Participant
@@ -19,6 +21,7 @@ from shootout.measure.plan import Plan
 from shootout.measure.recorder import Recorder
 from shootout.measure.rounds import OnRound, measure_block
 from shootout.model.plan import Block
+from shootout.model.program import Program
 from shootout.model.run import Runner, StartRecord
 from shootout.runner import machine
 from shootout.servers.running import Running
@@ -51,6 +54,7 @@ class Bench:
     runner: Runner
     recorder: Recorder
     watcher: Watcher | None = None
+    _filled: dict[str, Program] = field(default_factory=dict, init=False, repr=False)
 
     def start(self, participant: Participant) -> Running:
         """Start a server on its CPUs. Raises MeasureError."""
@@ -65,6 +69,13 @@ class Bench:
         """
         program = self.plan.workloads[block.workload].program
         client, cpus = self.runner.placement.of(block.threads, writes=program.writes)
+        if program.columns:
+            try:
+                program = self._with_values(block, instances)
+            except MeasureError as error:
+                for participant in instances:
+                    self._fail(block, participant, start, str(error))
+                return None
         engine = Engine(msgspec.json.encode(program), generator.getrandbits(64), min(LANES_MAX, len(client)))
         connected: dict[Participant, Running] = {}
         for participant, instance in instances.items():
@@ -102,6 +113,14 @@ class Bench:
         for participant, reason in zip(connected, measured.failures, strict=True):
             self._check(block, participant, connected[participant], start, reason)
         return measured.record
+
+    def _with_values(self, block: Block, instances: Instances) -> Program:
+        """The block's program with the base's values, the same for all servers and starts."""
+        bound, (base, *_) = self.plan.workloads[block.workload], tuple(instances.values())
+        if block.workload not in self._filled:
+            schema = schema_of(base, bound.dataset)
+            self._filled[block.workload] = columns.filled(bound.program, schema, base)
+        return columns.continued(self._filled[block.workload], bound.dataset, instances.values())
 
     def _check(
         self, block: Block, participant: Participant, instance: Running, start: int, reason: str | None

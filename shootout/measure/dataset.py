@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import msgspec
 import pymysql
+from pymysql.cursors import Cursor
 
 from shootout import _engine
 from shootout._engine import LoadError
 from shootout.errors import MeasureError
+from shootout.measure import dump
 from shootout.measure.rounds import reason
 from shootout.model.plan import Dataset
 from shootout.model.value import DatasetKind, Family
 from shootout.paths import FIXTURES
 from shootout.servers import cache, instances
+from shootout.servers.external import MARK
 from shootout.servers.installation import Installation
 from shootout.servers.locking import build_once
 from shootout.servers.running import Running, wait_for
@@ -34,6 +38,7 @@ SCHEMAS: Mapping[DatasetKind, str] = {
     "sbtest": "shootout",
     "tpcc": "shootout_tpcc",
     "own": "shootout_own",
+    "dump": "shootout_dump",
 }
 # While loading, when a crash just discards the data: streams into one table do not wait for each other's ids,
 # and no page is written twice.
@@ -59,9 +64,14 @@ def load(instance: Running, dataset: Dataset) -> None:
     Raises MeasureError with the server's message if it refuses.
     """
     schema = schema_of(instance, dataset)
+    _execute(instance, dataset, instance.creating(schema), None)
+    if dataset.kind == "dump":
+        with _cursor(instance, dataset, schema) as cursor:
+            dump.load(Path(dataset.dump), cursor)
+        _analyze(instance, dataset)
+        return
     engine = _storage_engine(instance, dataset.engine)
     creates, indexes = _statements(dataset)
-    _execute(instance, dataset, instance.creating(schema), None)
     _execute(instance, dataset, [f"{statement} ENGINE = {engine}" for statement in creates], schema)
     _fill(instance, dataset)
     # InnoDB builds an index on loaded rows in a third less time than one that grows with them (400 000 rows:
@@ -69,8 +79,7 @@ def load(instance: Running, dataset: Dataset) -> None:
     with ThreadPoolExecutor(_workers()) as pool:
         for _ in pool.map(lambda statement: _execute(instance, dataset, [statement], schema), indexes):
             pass
-    names = [table for table, _ in tables(dataset)]
-    _execute(instance, dataset, [f"ANALYZE NO_WRITE_TO_BINLOG TABLE {name}" for name in names], schema)
+    _analyze(instance, dataset)
 
 
 def unload(instance: Running, dataset: Dataset) -> None:
@@ -80,7 +89,7 @@ def unload(instance: Running, dataset: Dataset) -> None:
 
 def schema_of(instance: Running, dataset: Dataset) -> str:
     """The dataset's schema on that server."""
-    return SCHEMAS[dataset.kind] + instance.suffix
+    return f"{SCHEMAS[dataset.kind]}{dataset.digest and '_' + dataset.digest}{instance.suffix}"
 
 
 def with_engines(options: Mapping[str, str], family: Family, datasets: Iterable[Dataset]) -> dict[str, str]:
@@ -98,8 +107,27 @@ def with_engines(options: Mapping[str, str], family: Family, datasets: Iterable[
 
 
 def tables(dataset: Dataset) -> list[tuple[str, list[str]]]:
-    """The dataset's tables, each with its columns in row order."""
+    """A generated dataset's tables, each with its columns in row order."""
     return _engine.tables(msgspec.json.encode(dataset))
+
+
+def tables_on(instance: Running, dataset: Dataset) -> list[tuple[str, list[str]]]:
+    """The dataset's tables on that server, each with its columns in row order; a dump's names are quoted."""
+    if dataset.kind != "dump":
+        return tables(dataset)
+    found: dict[str, list[str]] = {}
+    for table, column in instance.query(
+        "SELECT table_name, column_name FROM information_schema.columns JOIN information_schema.tables "
+        f"USING (table_schema, table_name) WHERE table_schema = '{schema_of(instance, dataset)}' "
+        f"AND table_type = 'BASE TABLE' AND table_name <> '{MARK}' ORDER BY table_name, ordinal_position"
+    ):
+        found.setdefault(quoted(table), []).append(quoted(column))
+    return list(found.items())
+
+
+def quoted(name: str) -> str:
+    """A name as SQL has it."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 class ChangedError(MeasureError):
@@ -115,16 +143,24 @@ def verify_all(instance: Running, datasets: Iterable[Dataset]) -> str:
 def verify(instance: Running, dataset: Dataset) -> str:
     """Checksum every row and compare with what was generated; returns one checksum for all tables.
 
-    Raises ChangedError with the first table that differs.
+    A dump's rows have only other servers' to be compared with. Raises ChangedError with the first table that
+    differs.
     """
     digest = hashlib.sha256(f"{dataset.key} {dataset.seed}".encode())
-    for number, (table, columns) in enumerate(tables(dataset)):
+    for number, (table, columns) in enumerate(tables_on(instance, dataset)):
         name = f"{schema_of(instance, dataset)}.{table}"
+        if dataset.kind == "dump":
+            unlike = _documents(instance, dataset, table)
+            # Texts of different collations cannot be joined.
+            columns = [f"CAST({column} AS BINARY)" for column in columns if column not in unlike] or ["1"]  # noqa: PLW2901
         (row,) = instance.query(
             f"SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('#', {', '.join(columns)}))), 0) FROM {name}",
             SCAN_TIMEOUT_S,
         )
         found = (int(row[0]), int(row[1]))
+        if dataset.kind == "dump":
+            digest.update(repr((table, found)).encode())
+            continue
         expected = _engine.checksum(msgspec.json.encode(dataset), number)
         if found != expected:
             raise ChangedError(
@@ -137,15 +173,20 @@ def verify(instance: Running, dataset: Dataset) -> str:
 
 def warm(instance: Running, dataset: Dataset) -> None:
     """Read every row of each table and every page of its indexes once."""
-    for table, columns in tables(dataset):
+    for table, columns in tables_on(instance, dataset):
         name = f"{schema_of(instance, dataset)}.{table}"
-        # No index covers the last column.
-        instance.query(f"SELECT SUM(LENGTH({columns[-1]})) FROM {name}", SCAN_TIMEOUT_S)
-        first_columns = {row[2]: row[4] for row in instance.query(f"SHOW INDEX FROM {name}") if row[3] == 1}
+        # No index covers a generated table's last column.
+        lengths = (f"SUM(LENGTH({each}))" for each in (columns if dataset.kind == "dump" else columns[-1:]))
+        instance.query(f"SELECT {', '.join(lengths)} FROM {name}", SCAN_TIMEOUT_S)
+        first_columns = {
+            row[2]: quoted(row[4])
+            for row in instance.query(f"SHOW INDEX FROM {name}")
+            if row[3] == 1 and row[10] == "BTREE" and row[4] is not None
+        }
         if dataset.engine.lower() in _CLUSTERED:
             first_columns.pop("PRIMARY", None)
         for index, column in first_columns.items():
-            scan = f"SELECT SUM(LENGTH({column})) FROM {name} FORCE INDEX ({index})"
+            scan = f"SELECT SUM(LENGTH({column})) FROM {name} FORCE INDEX ({quoted(index)})"
             instance.query(scan, SCAN_TIMEOUT_S)
 
 
@@ -200,15 +241,34 @@ def _execute(instance: Running, dataset: Dataset, statements: Iterable[str], sch
 
     Only a managed server skips the binary log: the replicas of an external one need the tables, too.
     """
+    with _cursor(instance, dataset, schema) as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+@contextmanager
+def _cursor(instance: Running, dataset: Dataset, schema: str | None) -> Iterator[Cursor]:
     try:
         with closing(instance.connect(database=schema)) as connection, connection.cursor() as cursor:
             wait_for(connection, SCAN_TIMEOUT_S)
             if instance.ours:
                 cursor.execute("SET SESSION sql_log_bin = 0")
-            for statement in statements:
-                cursor.execute(statement)
+            yield cursor
     except pymysql.Error as error:
         raise MeasureError(f"loading {dataset.key}: {error}{instance.post_mortem()}") from error
+
+
+def _analyze(instance: Running, dataset: Dataset) -> None:
+    schema = schema_of(instance, dataset)
+    names = [table for table, _ in tables_on(instance, dataset)]
+    _execute(instance, dataset, [f"ANALYZE NO_WRITE_TO_BINLOG TABLE {name}" for name in names], schema)
+
+
+def _documents(instance: Running, dataset: Dataset, table: str) -> frozenset[str]:
+    """A table's JSON columns: MySQL rewrites such a text, MariaDB keeps it."""
+    ((_, create),) = instance.query(f"SHOW CREATE TABLE {schema_of(instance, dataset)}.{table}")
+    found = re.findall(r"^\s*(`[^`]+`) json\b|json_valid\((`[^`]+`)\)", create, re.MULTILINE)
+    return frozenset(name for pair in found for name in pair if name)
 
 
 def _workers() -> int:
@@ -217,7 +277,7 @@ def _workers() -> int:
 
 def _statements(dataset: Dataset) -> tuple[list[str], list[str]]:
     """The statements that create the dataset's tables, and those that create their secondary indexes."""
-    if dataset.kind == "own":
+    if dataset.kind in ("own", "dump"):
         return [], []
     lines = (_FOLDER / f"{dataset.kind}.sql").read_text("utf-8").splitlines()
     text = "\n".join(line for line in lines if not line.startswith("--"))

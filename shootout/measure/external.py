@@ -155,9 +155,12 @@ class ExternalServer:
 
 
 def _is_as_loaded(server: External, each: Dataset) -> bool:
-    """Whether the dataset's schema is as it was loaded; each block recreates an `own` schema."""
-    if each.kind == "own":
-        return True
+    """Whether the dataset's schema is as it was loaded; each block recreates an `own` schema.
+
+    Nothing else knows a dump's rows: it is loaded anew.
+    """
+    if each.kind in ("own", "dump"):
+        return each.kind == "own"
     schema = dataset.schema_of(server, each)
     found = server.query(f"SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}'")
     if {str(row[0]) for row in found} != {MARK, *(table for table, _ in dataset.tables(each))}:

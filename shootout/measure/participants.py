@@ -53,10 +53,15 @@ def prepare(
     The base comes first; an A/A control, if the run can have one, last. A server that cannot be loaded is
     recorded as failed. What is used of the cache stays until `held` is closed. Raises InputError.
     """
-    participants = []
+    participants: list[Participant] = []
+    dumped = any(each.kind == "dump" for each in plan.loaded)
     for number, (label, server) in enumerate(_found(plan, recorder, held, observe)):
         try:
-            participants.append(Participant(label, server, server.load(held), directory / str(number)))
+            loaded = server.load(held)
+            if dumped and participants and loaded.checksum != participants[0].loaded.checksum:
+                base = participants[0].label
+                raise MeasureError(f"after the dump was loaded, its rows differ from those of {base}")
+            participants.append(Participant(label, server, loaded, directory / str(number)))
         except MeasureError as error:
             recorder.fail_server(label, 0, str(error))  # before the first start
     return [*participants, *_control(plan, participants, directory)]

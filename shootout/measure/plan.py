@@ -56,7 +56,7 @@ class BoundWorkload:
     def of(cls, name: str, written: str, loaded: Workload, profile: Profile) -> Self:
         """Apply the profile's options, sizes and load. Raises InputError."""
         options = workload.with_options(loaded, profile.options, profile.distribution)
-        dataset = profile.dataset.of(options.dataset)
+        dataset = workload.dataset_of(options, profile.dataset, written)
         return cls(options, written, dataset, workload.compile_program(name, options, dataset, profile.load))
 
 

@@ -28,6 +28,7 @@ from shootout._engine import Engine, LoadError
 from shootout.document import journal
 from shootout.document import work as documents
 from shootout.errors import MeasureError
+from shootout.measure import columns
 from shootout.measure.campaign import Observe
 from shootout.measure.dataset import Template
 from shootout.measure.hooks import Hooks
@@ -203,7 +204,9 @@ class _Bench:
     ) -> Iterator[Callable[[int], None]]:
         """Yields what runs a number of the unit on a new connection."""
         named = f"{self.plan.seed}/{seed}/{unit.kind.workload}/{unit.kind.name}"
-        engines = [Engine(msgspec.json.encode(unit.program), random.Random(named).getrandbits(64), 1)]
+        dataset = self.plan.workloads[unit.kind.workload].dataset
+        program = columns.continued(columns.filled(unit.program, schema, instance), dataset, [instance])
+        engines = [Engine(msgspec.json.encode(program), random.Random(named).getrandbits(64), 1)]
         before = _connections(instance)
         self.watcher.sending(self.server.label, unit, self.home)
         if unit.open:

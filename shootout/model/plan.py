@@ -66,10 +66,13 @@ class DatasetSize(Value):
 class Dataset(DatasetSize):
     """The tables that a workload runs on, the same on every server as proven by checksum.
 
-    A dataset of kind `own` starts empty; the workload's `setup` creates its tables.
+    A dataset of kind `own` starts empty; the workload's `setup` creates its tables. One of kind `dump` has
+    what its file says.
     """
 
     kind: DatasetKind = "sbtest"
+    dump: str = ""  # the file's path; of kind dump
+    digest: str = ""  # of its bytes
 
     @property
     def key(self) -> str:
@@ -86,6 +89,8 @@ class Dataset(DatasetSize):
                 return f"tpcc-{self.warehouses}w-{engine}"
             case "own":
                 return f"own-{engine}"
+            case "dump":
+                return f"dump-{self.digest}"
 
     @property
     def nominal_bytes(self) -> int:
@@ -95,7 +100,7 @@ class Dataset(DatasetSize):
                 return self.tables * self.rows * SBTEST_ROW_BYTES
             case "tpcc":
                 return self.warehouses * TPCC_WAREHOUSE_BYTES
-            case "own":
+            case "own" | "dump":
                 return 0
 
 

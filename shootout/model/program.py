@@ -57,6 +57,40 @@ class ProgramLastName(Drawn, tag="last_name"):
     of: int
 
 
+class ProgramLearned(Drawn, tag="learned"):
+    """A Learned parameter; see there. `hot`: the shares up to and including each."""
+
+    column: int  # index into Program.columns
+    form: Literal["number", "text", "bytes"]
+    positions: tuple[float, ...]
+    hot: tuple[tuple[float, float], ...]
+    absent: float
+    nulls: float
+    fresh: bool
+    of: int | None
+    share: float
+    difference: int
+    lengths: tuple[float, ...]
+    counts: tuple[float, ...]
+    around: tuple[str, str] | None  # what surrounds a LIKE pattern
+
+
+class Numbers(Value):
+    """All integers, both ends included."""
+
+    min: int
+    max: int
+
+
+class ProgramColumn(Value):
+    """Values that parameters are drawn from; those of a dataset's column are read once it is loaded."""
+
+    name: str = ""  # table.column; empty: the workload names the values
+    fresh: bool = False  # whether its `next` matters
+    values: Numbers | tuple[int, ...] | tuple[str, ...] | None = None  # in order; None: not read yet
+    next: int = 0  # the first number beyond them
+
+
 ProgramParameter = (
     RowId
     | ProgramRangeEnd
@@ -69,6 +103,7 @@ ProgramParameter = (
     | Thread
     | Repetition
     | Result
+    | ProgramLearned
 )
 
 
@@ -107,6 +142,7 @@ class Program(Value):
     kinds: tuple[ProgramKind, ...]
     parameters: tuple[ProgramParameter, ...]
     transactions: tuple[ProgramTransaction, ...]
+    columns: tuple[ProgramColumn, ...] = ()
 
     @property
     def writes(self) -> bool:

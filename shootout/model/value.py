@@ -61,4 +61,4 @@ def decoded(data: bytes, type: type[T]) -> T:
     return found
 
 
-DatasetKind = Literal["sbtest", "tpcc", "own"]
+DatasetKind = Literal["sbtest", "tpcc", "own", "dump"]

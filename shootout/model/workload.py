@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from shootout.model.value import DatasetKind, Name, Positive, Protocol, Share, Value
+from shootout.model.value import Name, Positive, Protocol, Share, Value
 
 
 class Uniform(Value, tag="uniform"):
@@ -126,6 +126,34 @@ class Group(Value, tag="group"):
     separator: str = ", "
 
 
+Place = Annotated[float, Meta(ge=0, le=1)]
+Size = Annotated[float, Meta(ge=0, le=1e8)]
+
+
+class Learned(Drawn, tag="learned"):
+    """A value as a log had it: drawn by its position in the order of a column's own values, or of a range.
+
+    A curve is a list of points at equal steps of probability, with a line from each to the next.
+    """
+
+    column: str | None = None  # table.column of the dataset
+    min: int | None = None  # or: the numbers from min to max
+    max: int | None = None
+    values: tuple[str, ...] = ()  # or: these
+    form: Literal["number", "text", "bytes"] = "number"  # as the statement has it
+    positions: Annotated[tuple[Place, ...], Meta(min_length=1)] = (0.0, 1.0)  # a curve
+    hot: tuple[tuple[Place, Share], ...] = ()  # positions of frequent values, and each one's share of draws
+    absent: Place = 0.0  # share of values that the column does not have
+    nulls: Place = 0.0  # share of NULLs
+    fresh: bool = False  # absent numbers continue the column: nobody else has them
+    of: str | None = None  # repeats this parameter's number, plus `difference`, in `share` of draws
+    share: Place = 1.0
+    difference: int = 0
+    lengths: tuple[Size, ...] = ()  # a curve: characters of absent texts, or of those that LIKE searches
+    counts: tuple[Size, ...] = ()  # a curve: values of a list; empty: one value
+    like: Literal["prefix", "suffix", "part"] | None = None  # what a LIKE pattern has of the value
+
+
 Parameter = (
     RowId
     | RangeEnd
@@ -139,6 +167,7 @@ Parameter = (
     | Repetition
     | Result
     | Group
+    | Learned
 )
 
 
@@ -166,6 +195,12 @@ class Transaction(Value):
     end: Literal["commit", "rollback"] = "commit"
 
 
+class Dump(Value):
+    """A dataset that is loaded from a file of statements, as mysqldump writes it."""
+
+    dump: str  # the file, relative to the workload's
+
+
 class Check(Value):
     """A consistency check after a block: a query that must return no row."""
 
@@ -179,7 +214,7 @@ class Workload(Value):
     title: str
     description: str
     transactions: Annotated[tuple[Transaction, ...], Meta(min_length=1)]
-    dataset: DatasetKind = "sbtest"  # own: an empty schema that `setup` fills
+    dataset: Literal["sbtest", "tpcc", "own"] | Dump = "sbtest"  # own: an empty schema that `setup` fills
     protocol: Protocol | None = None  # the only possible protocol; None: either
     options: dict[Name, int] = field(default_factory=dict)
     distribution: Distribution = field(default_factory=Special)

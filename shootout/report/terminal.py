@@ -19,6 +19,7 @@ from rich.text import Text
 
 from shootout import numbers
 from shootout.analysis.explained import Explained
+from shootout.learn.session import LearnedWorkload
 from shootout.measure.session import Endpoint
 from shootout.model.bisection import Answer
 from shootout.model.history import ChangePoint, HistorySeries
@@ -192,6 +193,39 @@ def print_work(console: Console, comparison: WorkComparison) -> None:
     for failure in work.failures(comparison):
         console.print(Text(wording.visible(failure), style="magenta"), soft_wrap=True)
     console.print()
+
+
+def print_learned(console: Console, outcome: LearnedWorkload) -> None:
+    """Print how faithful a learned workload is, statement by statement, and what was left out."""
+    learned, found = outcome.learned, outcome.fidelity
+    console.print()
+    _say(
+        console,
+        f"{100 * found.score:.1f} % of the log's statements are sent as often, with as many rows",
+        "bold",
+    )
+    console.print()
+    table = _table(
+        "statement", "log %>", "sent %>", "examined>", "sent>", "returned>", "sent>", "as many rows"
+    )
+    for each in found.statements:
+        rows = (each.examined, each.sent_examined, each.returned, each.sent_returned)
+        cells = (
+            each.name,
+            f"{100 * each.share:.2f}",
+            f"{100 * each.sent_share:.2f}",
+            *(wording.NONE if value is None else numbers.grouped(value, 1) for value in rows),
+            "yes" if each.faithful else "no",
+        )
+        table.add_row(*(Text(wording.visible(cell)) for cell in cells))
+    _print_whole(console, table)
+    console.print()
+    for left in learned.left_out:
+        _say(console, f"left out      {left.statements} statements: {left.reason} {left.example}".rstrip())
+    for statement in learned.statements:
+        if statement.problem:
+            _say(console, f"not parsed    {statement.name}: {statement.problem}")
+    _say(console, f"workload      {outcome.workload}")
 
 
 def print_bisection(console: Console, answer: Answer, page: Path) -> None:

@@ -257,6 +257,8 @@ def dataset(dataset: Dataset) -> str:
             what = f"TPC-C with {counted(dataset.warehouses, 'warehouse')}"
         case "own":
             return f"the workload's own tables, {dataset.engine}"
+        case "dump":
+            return "a dump, loaded as it is"
     engine = "each server's default engine" if dataset.engine.lower() == "default" else dataset.engine
     return f"{what}, {engine}, seed {dataset.seed}"
 

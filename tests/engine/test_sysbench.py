@@ -117,7 +117,7 @@ def send(
 ) -> int:
     """Load the server briefly with our engine; returns the number of transactions."""
     chosen = workload.with_options(workload.load(name), options, None)
-    tables = SCALE.of(chosen.dataset)
+    tables = workload.dataset_of(chosen, SCALE, name)
     program = workload.compile_program(name, chosen, tables, Load(protocol=protocol))
     engine = Engine(msgspec.json.encode(program), 1)
     connect(engine, server, schema or SCHEMAS[tables.kind], 1)

@@ -9,17 +9,33 @@ import string
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from shootout.inputs import workload
 from shootout.model.plan import DatasetSize, Load
 from shootout.model.program import (
+    Numbers,
+    ProgramColumn,
     ProgramInteger,
     ProgramLastName,
+    ProgramLearned,
     ProgramNuRand,
     ProgramRangeEnd,
     ProgramRemote,
 )
-from shootout.model.workload import Group, Integer, LastName, NuRand, Parameter, RangeEnd, Remote, RowId, Text
-from tests.inputs.test_workload import ONCE, REPEATED, a_step, compiled, complaint
+from shootout.model.workload import (
+    Group,
+    Integer,
+    LastName,
+    Learned,
+    NuRand,
+    Parameter,
+    RangeEnd,
+    Remote,
+    RowId,
+    Text,
+)
+from tests.inputs.test_workload import ONCE, REPEATED, a_step, a_workload, compiled, complaint
 
 
 def only_pieces(sql: str, **parameters: Parameter) -> tuple[str | int, ...]:
@@ -198,6 +214,65 @@ def test_a_wrong_parameter_of_another_kind(parameter: Parameter, expected: str) 
     if "did you mean 'n'?" in expected:  # no name is near: all are listed
         expected = expected.partition("; did")[0]
     assert message.startswith(f"parameters.p{expected}")
+
+
+DUMP = replace(DatasetSize().of("dump"), digest="0")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "expected"),
+    [
+        (Learned(column="id"), ".column: expected TABLE.COLUMN, found 'id'"),
+        (Learned(column="t.id", min=1, max=2), ": expected one of column, min and max, or values"),
+        (Learned(min=2, max=1), ": expected min and max, in order"),
+        (Learned(min=1), ": expected min and max, in order"),
+        (Learned(hot=((0.1, 0.7), (0.2, 0.7))), ".hot: expected shares of at most 1 in all, found 1.4"),
+        (Learned(of="p"), ".of: depends on itself"),
+        (Learned(of="t"), ".of: 't' is not a number; known: p, n"),
+    ],
+)
+def test_a_wrong_learned_parameter(parameter: Parameter, expected: str) -> None:
+    others = {"n": Integer(min=0, max=9), "t": Text(pattern="#")}
+    message = complaint(a_step("SELECT {n}, {t}, {p}"), dataset=DUMP, parameters={"p": parameter, **others})
+    assert message == f"parameters.p{expected}"
+
+
+def test_learned_parameters_share_columns_and_sum_up_shares() -> None:
+    parameters: dict[str, Parameter] = {
+        "d": Learned(of="c", column="t.id", difference=5),
+        "a": Learned(column="t.id", hot=((0.1, 0.25), (0.9, 0.5))),
+        "b": Learned(column="t.id", fresh=True),
+        "c": Learned(min=1, max=9),
+    }
+    made = a_workload(a_step("SELECT {a}, {b}, {c}, {d}"), parameters=parameters)
+    program = workload.compile_program("mine", made, DUMP)
+    a, b, c, d = program.parameters
+    assert isinstance(a, ProgramLearned)
+    assert isinstance(d, ProgramLearned)
+    assert a.hot == ((0.1, 0.25), (0.9, 0.75))
+    assert (d.of, d.column, d.difference) == (2, a.column, 5)
+    assert program.columns == (
+        ProgramColumn(name="t.id", fresh=True),
+        ProgramColumn(values=Numbers(min=1, max=9), next=10),
+    )
+    assert [each.column for each in (b, c) if isinstance(each, ProgramLearned)] == [0, 1]
+
+
+def test_columns_need_a_dump() -> None:
+    message = complaint(a_step("SELECT {p}"), parameters={"p": Learned(column="t.id")})
+    assert message == "parameters.p.column: needs a dump, the dataset is sbtest"
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [("SELECT 1 FROM t{n}", "{n} is part of a name"), ("SELECT 1 IN ({list})", "{list} is a list")],
+)
+def test_what_only_a_text_can_have(sql: str, expected: str) -> None:
+    parameters = {"n": Learned(min=1, max=2), "list": Learned(min=1, max=2, counts=(2.0,))}
+    used: dict[str, Parameter] = {name: each for name, each in parameters.items() if f"{{{name}}}" in sql}
+    compiled(a_step(sql), parameters=used)
+    message = complaint(a_step(sql), parameters=used, load=Load(protocol="prepared"))
+    assert message.endswith(f"sql: {expected}, where a prepared statement takes no parameter")
 
 
 def test_row_ids_need_sbtest() -> None:

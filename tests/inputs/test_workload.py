@@ -161,7 +161,7 @@ def test_the_parameters_are_sysbenchs() -> None:
 def test_the_engine_takes_what_is_shipped(name: str, protocol: Protocol) -> None:
     loaded = workload.load(name)
     program = workload.compile_program(
-        name, loaded, DatasetSize().of(loaded.dataset), Load(protocol=protocol)
+        name, loaded, workload.dataset_of(loaded, DatasetSize(), name), Load(protocol=protocol)
     )
     Engine(msgspec.json.encode(program), 1)
     assert program.prepared is (loaded.protocol != "text" and protocol == "prepared")

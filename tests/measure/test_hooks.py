@@ -43,7 +43,7 @@ def the_hooks(server: Instance, *setup: str, checks: tuple[str, ...] = (), table
         title="t",
         description="d",
         transactions=(Transaction(steps=steps),),
-        dataset=tables.kind,
+        dataset="own" if tables.kind == "own" else "sbtest",
         setup=setup,
         checks=tuple(Check(name=f"check{number}", sql=sql) for number, sql in enumerate(checks)),
     )

@@ -14,7 +14,7 @@ from shootout.model.work import FRAME, MIX, TRANSACTION
 
 def units(name: str, **options: int) -> tuple[Unit, ...]:
     loaded = workload.with_options(workload.load(name), options, None)
-    dataset = DatasetSize(tables=1, rows=10_000).of(loaded.dataset)
+    dataset = workload.dataset_of(loaded, DatasetSize(tables=1, rows=10_000), name)
     program = workload.compile_program(name, loaded, dataset)
     return work_units.units(name, BoundWorkload(loaded, name, dataset, program))
 

@@ -214,7 +214,8 @@ class Run:
         header = self.document.header
         ran_on = {block.dataset for block in header.blocks}
         known = (header.profile.dataset.of(kind) for kind in get_args(DatasetKind))
-        return tuple(dataset for dataset in known if dataset.key in ran_on)
+        dumped = any(key.startswith("dump-") for key in ran_on)
+        return tuple(each for each in known if each.key in ran_on or (each.kind == "dump" and dumped))
 
     @cached_property
     def settings(self) -> tuple[tuple[str, tuple[SettingRow, ...]], ...]:

@@ -1,0 +1,411 @@
+//! Values as a log had them: drawn from a column's values by their positions in its order.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use crate::parameter::{Draws, Escapes, Value, quote};
+use crate::random::Stream;
+
+/// Numbers that no row has are this close to the column's end.
+const BEYOND: u64 = 1 << 20;
+
+/// The values that parameters are drawn from, in order.
+#[derive(Debug, Default, Deserialize, PartialEq)]
+pub struct Column {
+    values: Values,
+    /// The first number beyond all values of the column.
+    next: i64,
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(untagged)]
+enum Values {
+    /// All numbers from the first to the last.
+    Range {
+        min: i64,
+        max: i64,
+    },
+    Numbers(Vec<i64>),
+    /// Of form `Bytes`: in hexadecimal.
+    Texts(Vec<String>),
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Self::Texts(Vec::new())
+    }
+}
+
+/// How a value is written.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    Number,
+    Text,
+    Bytes,
+}
+
+/// A draw is a number: itself, or the index of a text, or less than 0 and the seed of a text that no row has.
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Learned {
+    /// Index into the program's columns.
+    pub column: usize,
+    #[serde(skip)]
+    from: Arc<Column>,
+    pub form: Form,
+    /// Positions, 0 to 1, at equal steps of probability: a line connects each with the next.
+    positions: Vec<f64>,
+    /// Positions of frequent values, with the share of draws up to and including each.
+    hot: Vec<(f64, f64)>,
+    absent: f64,
+    nulls: f64,
+    /// Absent numbers are new to the column, on every connection.
+    fresh: bool,
+    /// The parameter whose number it repeats, in this share of draws, and the distance to it.
+    pub of: Option<usize>,
+    share: f64,
+    difference: i64,
+    /// Lengths of texts that no row has, as `positions`.
+    lengths: Vec<f64>,
+    /// Of a list: the number of its values, as `positions`; empty: no list.
+    counts: Vec<f64>,
+    /// Of a LIKE pattern: what surrounds the first `lengths` characters of the value.
+    around: Option<(String, String)>,
+}
+
+/// The place at `unit` on the line through these points.
+fn along(points: &[f64], unit: f64) -> f64 {
+    let [first, .., last] = *points else { return points.first().copied().unwrap_or(0.0) };
+    let x = unit * (points.len() - 1) as f64;
+    let at = x as usize;
+    match points.get(at..at + 2) {
+        Some(&[low, high]) => low + (x - at as f64) * (high - low),
+        _ if at == 0 => first,
+        _ => last,
+    }
+}
+
+/// What is left of a draw that is not below `share`, as a new draw.
+fn rest(unit: f64, share: f64) -> f64 {
+    (unit - share) / (1.0 - share)
+}
+
+impl Learned {
+    pub fn check(&self) -> Result<(), String> {
+        let shares = [self.absent, self.nulls, self.share];
+        let ordered = self.hot.windows(2).all(|pair| pair[0].1 <= pair[1].1);
+        let positions = self.positions.iter().chain(self.hot.iter().map(|(position, _)| position));
+        if shares
+            .iter()
+            .chain(self.hot.iter().map(|(_, share)| share))
+            .any(|share| !(0.0..=1.0).contains(share))
+            || positions.into_iter().any(|position| !(0.0..=1.0).contains(position))
+            || !ordered
+            || self.positions.is_empty()
+            || self.lengths.iter().chain(&self.counts).any(|size| !(0.0..1e9).contains(size))
+        {
+            return Err("impossible shares or positions".into());
+        }
+        Ok(())
+    }
+
+    /// Takes its column from the program's.
+    pub fn bind(&mut self, columns: &[Arc<Column>]) -> Result<(), String> {
+        let from = columns.get(self.column).ok_or_else(|| format!("no such column: {}", self.column))?;
+        self.from = Arc::clone(from);
+        Ok(())
+    }
+
+    pub fn is_number(&self) -> bool {
+        self.form == Form::Number && self.counts.is_empty() && !matches!(self.from.values, Values::Texts(_))
+    }
+
+    /// Draws a value; `of` is that of the parameter which it may repeat.
+    pub fn draw(&self, of: Option<&Value>, draws: &mut Draws) -> Value {
+        let mut unit = draws.stream.unit();
+        if let Some(of) = of {
+            if unit < self.share {
+                return match of {
+                    Value::Number(number) => Value::Number(number.saturating_add(self.difference)),
+                    other => other.clone(),
+                };
+            }
+            unit = rest(unit, self.share);
+        }
+        if !self.counts.is_empty() {
+            return Value::Number(draws.stream.bits() as i64);
+        }
+        if unit < self.nulls {
+            return Value::Null;
+        }
+        unit = rest(unit, self.nulls);
+        if self.fresh && unit < self.absent && !matches!(self.from.values, Values::Texts(_)) {
+            draws.fresh += 1;
+            let own = (draws.fresh - 1).saturating_mul(draws.connections as i64);
+            return Value::Number(self.from.next.saturating_add(own).saturating_add(draws.number as i64));
+        }
+        Value::Number(self.pick(unit, &mut draws.stream))
+    }
+
+    /// A number for `unit`.
+    fn pick(&self, mut unit: f64, stream: &mut Stream) -> i64 {
+        let values = &self.from.values;
+        let count = match values {
+            Values::Range { min, max } => max.wrapping_sub(*min) as u64 as f64 + 1.0,
+            Values::Numbers(numbers) => numbers.len() as f64,
+            Values::Texts(texts) => texts.len() as f64,
+        };
+        if unit < self.absent || count == 0.0 {
+            return match values {
+                Values::Texts(_) => stream.bits() as i64 | i64::MIN,
+                _ => self.from.next.saturating_add(stream.below(BEYOND) as i64),
+            };
+        }
+        unit = rest(unit, self.absent);
+        let hot = self.hot.last().map_or(0.0, |&(_, share)| share);
+        let position = if unit < hot {
+            self.hot[self.hot.partition_point(|&(_, share)| share <= unit)].0
+        } else {
+            along(&self.positions, rest(unit, hot))
+        };
+        let index = ((position * count) as u64).min(count as u64 - 1);
+        match values {
+            Values::Range { min, .. } => min.wrapping_add(index as i64),
+            Values::Numbers(numbers) => numbers[index as usize],
+            Values::Texts(_) => index as i64,
+        }
+    }
+
+    /// Appends a drawn value, or a list of them, as SQL text.
+    pub fn write_text(&self, number: i64, escapes: Escapes, out: &mut Vec<u8>) {
+        if self.counts.is_empty() {
+            return self.write_one(number, escapes, out);
+        }
+        let mut stream = Stream::new(number as u64, 0);
+        let count = along(&self.counts, stream.unit()).round().max(1.0) as u64;
+        for at in 0..count {
+            if at > 0 {
+                out.extend_from_slice(b", ");
+            }
+            let unit = stream.unit();
+            let picked = self.pick(unit, &mut stream);
+            self.write_one(picked, escapes, out);
+        }
+    }
+
+    fn write_one(&self, number: i64, escapes: Escapes, out: &mut Vec<u8>) {
+        let mut value = Vec::new();
+        let plain = !matches!(self.from.values, Values::Texts(_));
+        match self.form {
+            Form::Number if plain => out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes()),
+            Form::Bytes => {
+                out.extend_from_slice(b"X'");
+                self.write_value(number, out);
+                out.push(b'\'');
+            }
+            form => {
+                self.write_value(number, &mut value);
+                if form == Form::Number && crate::parameter::is_literal(&value) {
+                    out.extend_from_slice(&value);
+                } else {
+                    quote(&value, escapes, out);
+                }
+            }
+        }
+    }
+
+    /// Appends the value itself; bytes in hexadecimal.
+    pub fn write_value(&self, number: i64, out: &mut Vec<u8>) {
+        let from = out.len();
+        match &self.from.values {
+            Values::Texts(texts) => match texts.get(number as usize) {
+                Some(text) => out.extend_from_slice(text.as_bytes()),
+                None => self.invent(number, out),
+            },
+            _ => out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes()),
+        }
+        if let Some((before, after)) = &self.around {
+            let text = String::from_utf8_lossy(&out[from..]).into_owned();
+            let length = along(&self.lengths, Stream::new(number as u64, 1).unit()).round() as usize;
+            out.truncate(from);
+            out.extend_from_slice(before.as_bytes());
+            let kept = text.chars().filter(|other| !matches!(other, '%' | '_' | '\\')).take(length);
+            out.extend_from_slice(kept.collect::<String>().as_bytes());
+            out.extend_from_slice(after.as_bytes());
+        }
+    }
+
+    /// Appends a random text.
+    fn invent(&self, seed: i64, out: &mut Vec<u8>) {
+        let mut stream = Stream::new(seed as u64, 0);
+        let length = along(&self.lengths, stream.unit()).round() as usize;
+        match self.form {
+            Form::Bytes => {
+                for _ in 0..length {
+                    out.extend_from_slice(format!("{:02X}", stream.below(256)).as_bytes());
+                }
+            }
+            Form::Number => stream.fill(&b"#".repeat(length.max(1)), out),
+            Form::Text => stream.fill(&b"@".repeat(length), out),
+        }
+    }
+}
+
+/// The bytes that a text in hexadecimal stands for.
+pub fn unhex(text: &[u8], out: &mut Vec<u8>) {
+    let digit = |byte: u8| (byte as char).to_digit(16).unwrap_or(0) as u8;
+    out.extend(text.chunks_exact(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const PLAIN: &str = r#"{"column": 0, "form": "number", "positions": [0.0, 1.0], "hot": [], "absent": 0.0,
+        "nulls": 0.0, "fresh": false, "of": null, "share": 1.0, "difference": 0, "lengths": [], "counts": [],
+        "around": null}"#;
+
+    /// A parameter over these values; `changes` replace texts of `PLAIN`.
+    fn learned(values: &str, changes: &[(&str, &str)]) -> Learned {
+        let text = changes.iter().fold(PLAIN.to_string(), |text, (from, to)| {
+            assert!(text.contains(from), "{from}");
+            text.replace(from, to)
+        });
+        let column: Column =
+            serde_json::from_str(&format!(r#"{{"values": {values}, "next": 1000}}"#)).unwrap();
+        let mut learned: Learned = serde_json::from_str(&text).unwrap();
+        learned.bind(&[Arc::new(column)]).unwrap();
+        learned.check().unwrap();
+        learned
+    }
+
+    fn draws(number: u64, connections: u64) -> Draws {
+        Draws { stream: Stream::new(9, number), number, sequence: 0, fresh: 0, connections, share: None }
+    }
+
+    fn texts(learned: &Learned, times: usize) -> Vec<String> {
+        let mut draws = draws(0, 1);
+        let mut text = || match learned.draw(None, &mut draws) {
+            Value::Number(number) => {
+                let mut out = Vec::new();
+                learned.write_text(number, Escapes::Backslash, &mut out);
+                String::from_utf8(out).unwrap()
+            }
+            other => format!("{other:?}"),
+        };
+        (0..times).map(|_| text()).collect()
+    }
+
+    fn share(found: &[String], of: impl Fn(&str) -> bool) -> f64 {
+        found.iter().filter(|text| of(text)).count() as f64 / found.len() as f64
+    }
+
+    #[test]
+    fn positions_and_shares_are_as_learned() {
+        let mixed = learned(
+            "[10, 20, 30, 40]",
+            &[("[0.0, 1.0]", "[0.5, 0.5, 1.0]"), (r#""hot": []"#, r#""hot": [[0.0, 0.3]]"#)],
+        );
+        let found = texts(&mixed, 40_000);
+        for (number, expected) in [("10", 0.3), ("20", 0.0), ("30", 0.525), ("40", 0.175)] {
+            let found = share(&found, |text| text == number);
+            assert!((found - expected).abs() < 0.01, "{number}: {found}, not {expected}");
+        }
+        let absent = learned(
+            "[10, 20]",
+            &[(r#""absent": 0.0"#, r#""absent": 0.25"#), (r#""nulls": 0.0"#, r#""nulls": 0.2"#)],
+        );
+        let found = texts(&absent, 40_000);
+        assert!((share(&found, |text| text == "Null") - 0.2).abs() < 0.01);
+        assert!((share(&found, |text| text.len() > 2 && text != "Null") - 0.2).abs() < 0.01);
+    }
+
+    #[test]
+    fn new_numbers_are_nobody_elses() {
+        let fresh = learned(
+            r#"{"min": 1, "max": 9}"#,
+            &[(r#""absent": 0.0"#, r#""absent": 1.0"#), (r#""fresh": false"#, r#""fresh": true"#)],
+        );
+        let mut every = std::collections::BTreeSet::new();
+        for number in 0..3 {
+            let mut draws = draws(number, 3);
+            for _ in 0..100 {
+                assert!(
+                    matches!(fresh.draw(None, &mut draws), Value::Number(new) if new >= 1000 && every.insert(new))
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_is_repeated_at_a_distance() {
+        let repeated = learned(
+            r#"{"min": 1, "max": 9}"#,
+            &[(r#""of": null"#, r#""of": 0"#), (r#""difference": 0"#, r#""difference": 99"#)],
+        );
+        let mut draws = draws(0, 1);
+        assert_eq!(repeated.draw(Some(&Value::Number(1)), &mut draws), Value::Number(100));
+        assert_eq!(repeated.draw(Some(&Value::Null), &mut draws), Value::Null);
+    }
+
+    #[test]
+    fn values_are_written_in_their_form() {
+        let text = (r#""number""#, r#""text""#);
+        let invented = [text, (r#""lengths": []"#, r#""lengths": [3.0]"#)];
+        for (learned, expected) in [
+            (learned(r#"["it's"]"#, &[text]), "'it''s'"),
+            (learned(r#"["1.50"]"#, &[]), "1.50"),
+            (learned(r#"["1 OR 1"]"#, &[]), "'1 OR 1'"),
+            (learned("[5]", &[text]), "'5'"),
+            (learned(r#"["4A00"]"#, &[(r#""number""#, r#""bytes""#)]), "X'4A00'"),
+            (learned("[5]", &[(r#""counts": []"#, r#""counts": [3.0]"#)]), "5, 5, 5"),
+            (
+                learned(
+                    r#"["a%bcd"]"#,
+                    &[
+                        text,
+                        (r#""lengths": []"#, r#""lengths": [2.0]"#),
+                        (r#""around": null"#, r#""around": ["%", "%"]"#),
+                    ],
+                ),
+                "'%ab%'",
+            ),
+        ] {
+            assert_eq!(texts(&learned, 1), [expected]);
+        }
+        let invented =
+            learned(r#"["x"]"#, &[&invented[..], &[(r#""absent": 0.0"#, r#""absent": 1.0"#)]].concat());
+        let found = &texts(&invented, 1)[0];
+        assert!(found.len() == 5 && found != "'x'", "{found}");
+    }
+
+    proptest! {
+        #[test]
+        fn draws_stay_in_the_column(min: i64, span in 0u64.., from in 0.0f64..=1.0, to in 0.0f64..=1.0) {
+            let max = min.saturating_add_unsigned(span);
+            let positions = format!("[{from:?}, {to:?}]");
+            let any = learned(&format!(r#"{{"min": {min}, "max": {max}}}"#), &[("[0.0, 1.0]", &positions)]);
+            let mut draws = draws(0, 1);
+            for _ in 0..20 {
+                prop_assert!(matches!(any.draw(None, &mut draws), Value::Number(n) if (min..=max).contains(&n)));
+            }
+        }
+    }
+
+    #[test]
+    fn impossible_curves_are_refused() {
+        for (from, to) in [
+            ("[0.0, 1.0]", "[]"),
+            ("[0.0, 1.0]", "[0.0, 1.5]"),
+            (r#""absent": 0.0"#, r#""absent": 2.0"#),
+            (r#""hot": []"#, r#""hot": [[0.5, 0.4], [0.5, 0.3]]"#),
+            (r#""lengths": []"#, r#""lengths": [-1.0]"#),
+        ] {
+            let learned: Learned = serde_json::from_str(&PLAIN.replace(from, to)).unwrap();
+            assert!(learned.check().is_err(), "{to}");
+        }
+    }
+}

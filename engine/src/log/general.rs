@@ -1,0 +1,108 @@
+//! The general query log of MySQL and MariaDB.
+
+use super::connections::Times;
+use super::learner::{Entry, Learner};
+use super::statement::one_of;
+use super::text::{digits, time_us};
+use super::{Body, OUTSIDE};
+
+/// What the servers write as commands; another word in its place is a statement's further line.
+const COMMANDS: &str = "Sleep|Quit|Init DB|Query|Field List|Create DB|Drop DB|Refresh|Shutdown|Statistics|Processlist|\
+    Connect|Kill|Debug|Ping|Time|Delayed insert|Change user|Binlog Dump|Table Dump|Connect Out|\
+    Register Slave|Register Replica|Prepare|Execute|Long Data|Close stmt|Reset stmt|Set option|\
+    Fetch|Daemon|Binlog Dump GTID|Reset Connection|Reset connection|clone|\
+    Subscribe Group Replication Stream|Error|Bulk_execute|Slave_worker|Slave_IO";
+
+#[derive(Default)]
+pub struct General {
+    /// A line that is no command belongs to the one before.
+    begun: bool,
+    /// The connection whose statement is in the body.
+    connection: Option<u64>,
+    body: Body,
+    times: Option<Times>,
+}
+
+struct Head<'a> {
+    time_us: Option<i64>,
+    connection: u64,
+    command: &'a [u8],
+    argument: &'a [u8],
+}
+
+impl<'a> Head<'a> {
+    /// `TIME⇥ID COMMAND⇥ARGUMENT`; MariaDB and MySQL before 5.7 leave the time out within a second.
+    fn of(line: &'a [u8]) -> Option<Self> {
+        let (time_us, rest) = if let Some(rest) = line.strip_prefix(b"\t\t") {
+            (None, rest)
+        } else {
+            let (us, rest) = time_us(line)?;
+            (Some(us), rest.strip_prefix(b"\t")?)
+        };
+        let (connection, rest) = digits(rest.trim_ascii_start())?;
+        let rest = rest.strip_prefix(b" ")?;
+        let end = rest.iter().position(|&byte| byte == b'\t').unwrap_or(rest.len());
+        let command = rest[..end].trim_ascii_end();
+        let argument = rest.get(end + 1..).unwrap_or_default();
+        one_of(command, COMMANDS).then_some(Self { time_us, connection, command, argument })
+    }
+}
+
+impl General {
+    pub fn begins(line: &[u8]) -> bool {
+        Head::of(line).is_some()
+    }
+
+    pub fn line(&mut self, line: &[u8], learner: &mut Learner) {
+        let Some(head) = Head::of(line) else {
+            match self.connection {
+                Some(_) => self.body.push(line),
+                // A PREPARE has lines, too.
+                None if self.begun => {}
+                None => learner.unreadable(OUTSIDE),
+            }
+            return;
+        };
+        self.flush(learner);
+        self.begun = true;
+        if let Some(us) = head.time_us {
+            self.times = Some(Times { start_us: us, end_us: us });
+        }
+        match head.command {
+            b"Query" | b"Execute" => {
+                self.connection = Some(head.connection);
+                self.body.push(head.argument);
+            }
+            b"Connect" | b"Change user" => {
+                learner.connected(head.connection, self.times, schema_of(head.argument));
+            }
+            b"Init DB" => learner.chose_schema(head.connection, self.times, head.argument),
+            b"Quit" => learner.disconnected(head.connection),
+            _ => {}
+        }
+    }
+
+    /// Ends the statement.
+    pub fn flush(&mut self, learner: &mut Learner) {
+        let Some(connection) = self.connection.take() else { return };
+        match self.body.take() {
+            Err(reason) => learner.unreadable(reason),
+            Ok(text) => learner.ran(&Entry {
+                connection,
+                times: self.times,
+                schema: None,
+                text,
+                cost: None,
+                error: 0,
+            }),
+        }
+    }
+}
+
+/// Of `user@host on SCHEMA using Socket`; empty if there is none.
+fn schema_of(argument: &[u8]) -> &[u8] {
+    let after = |mark: &[u8]| argument.windows(mark.len()).position(|window| window == mark);
+    let Some(on) = after(b" on ") else { return b"" };
+    let end = after(b" using ").unwrap_or(argument.len());
+    argument.get(on + 4..end).unwrap_or_default().trim_ascii()
+}

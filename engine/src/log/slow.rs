@@ -1,0 +1,160 @@
+//! The slow query log of MySQL, MariaDB and Percona Server.
+
+use super::connections::Times;
+use super::learner::{DEADLOCK, Entry, Learner};
+use super::templates::Cost;
+use super::text::{digits, parsed, seconds_us, time_us, unquoted};
+use super::{Body, CUT, OUTSIDE};
+
+/// The header of an entry, as far as it was read.
+#[derive(Default)]
+struct Head {
+    /// MySQL before 5.6 does not tell.
+    connection: Option<u64>,
+    /// From its own line; empty: none. Only some servers write it.
+    schema: Option<Box<[u8]>>,
+    cost: Cost,
+    /// Whether Query_time was there.
+    costed: bool,
+    error: u32,
+    /// From SET timestamp: when the statement began.
+    began_us: Option<i64>,
+    /// The header is complete: all that follows is the statement.
+    complete: bool,
+}
+
+#[derive(Default)]
+pub struct Slow {
+    head: Option<Head>,
+    body: Body,
+    /// When the next entries were written; a server of whole seconds writes it when it changes.
+    written_us: Option<i64>,
+    /// Whether `written_us` has a fraction: then it is the end of one statement.
+    precise: bool,
+    /// The schema that the last `use` named: the server writes it when it changes, whatever the connection.
+    schema: Box<[u8]>,
+}
+
+impl Slow {
+    pub fn begins(line: &[u8]) -> bool {
+        line.strip_prefix(b"# Time: ").is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit))
+            || line.starts_with(b"# User@Host: ") && line.windows(4).any(|window| window == b"] @ ")
+    }
+
+    pub fn line(&mut self, line: &[u8], learner: &mut Learner) {
+        if Self::begins(line) {
+            let fresh = self.head.as_ref().is_some_and(|head| !head.costed && !head.complete);
+            if !fresh || !self.body.is_empty() {
+                self.flush(learner);
+                self.head = Some(Head::default());
+            }
+            match line.strip_prefix(b"# Time: ") {
+                Some(time) => {
+                    self.written_us = time_us(time).map(|(us, _)| us);
+                    self.precise = time.contains(&b'T');
+                }
+                None => self.fields(line),
+            }
+            return;
+        }
+        match &mut self.head {
+            None => learner.unreadable(OUTSIDE),
+            Some(head) if head.complete || !self.body.is_empty() => self.body.push(line),
+            Some(_) if line.starts_with(b"# ") && !line.starts_with(b"# administrator command") => {
+                self.fields(line);
+            }
+            Some(_) if line.starts_with(b"use ") && line.ends_with(b";") => {
+                self.schema = unquoted(&line[4..line.len() - 1]).into();
+            }
+            Some(head) => match timestamp(line) {
+                Some(began_us) => {
+                    head.began_us = Some(began_us);
+                    head.complete = true;
+                }
+                None => self.body.push(line),
+            },
+        }
+    }
+
+    /// The server started anew.
+    pub fn restarted(&mut self, learner: &mut Learner) {
+        self.flush(learner);
+        self.schema = [].into();
+    }
+
+    /// `Key: value` pairs of a header's line.
+    fn fields(&mut self, line: &[u8]) {
+        let Some(head) = &mut self.head else { return };
+        let mut key: &[u8] = b"";
+        for word in line.split(|&byte| byte == b' ').filter(|word| !word.is_empty()) {
+            if word.ends_with(b":") {
+                key = &word[..word.len() - 1];
+                if key == b"Schema" {
+                    head.schema = Some([].into());
+                }
+                continue;
+            }
+            let number = || digits(word).map_or(0, |(number, _)| number);
+            match std::mem::take(&mut key) {
+                b"Id" | b"Thread_id" => head.connection = Some(number()),
+                b"Schema" => head.schema = Some(word.into()),
+                b"Query_time" => {
+                    let seconds = parsed(word).filter(|seconds| (0.0..1e9).contains(seconds));
+                    head.cost.seconds = seconds.unwrap_or(0.0);
+                    head.costed = seconds.is_some();
+                }
+                b"Rows_sent" => head.cost.rows_sent = number(),
+                b"Rows_examined" => head.cost.rows_examined = number(),
+                b"Errno" => head.error = u32::try_from(number()).unwrap_or(0),
+                // Percona Server's can be a warning's.
+                b"Last_errno" if number() == u64::from(DEADLOCK) => head.error = DEADLOCK,
+                _ => {}
+            }
+        }
+    }
+
+    /// Ends the entry.
+    pub fn flush(&mut self, learner: &mut Learner) {
+        let Some(head) = self.head.take() else { return };
+        let text = match self.body.take() {
+            Err(reason) => return learner.unreadable(reason),
+            Ok(text) => text.trim_ascii_end(),
+        };
+        let Some(text) = text.strip_suffix(b";").filter(|_| head.costed) else {
+            return learner.unreadable(CUT);
+        };
+        if let Some(command) = text.strip_prefix(b"# administrator command: ") {
+            if let Some(connection) = head.connection.filter(|_| command == b"Quit") {
+                learner.disconnected(connection);
+            }
+            return;
+        }
+        let took_us = (head.cost.seconds * 1e6) as i64;
+        let times = match (self.written_us.filter(|_| self.precise), head.began_us) {
+            (Some(end_us), _) => Some(Times { start_us: end_us - took_us, end_us }),
+            (None, began_us) => {
+                began_us.or(self.written_us).map(|start_us| Times { start_us, end_us: start_us + took_us })
+            }
+        };
+        if head.connection.is_none() {
+            learner.mixed = true;
+        }
+        learner.ran(&Entry {
+            connection: head.connection.unwrap_or(0),
+            times,
+            schema: Some(head.schema.as_ref().unwrap_or(&self.schema)),
+            text,
+            cost: Some(head.cost),
+            error: head.error,
+        });
+    }
+}
+
+/// The time of `SET timestamp=…;`, which other assignments may precede.
+fn timestamp(line: &[u8]) -> Option<i64> {
+    const NAME: &[u8] = b"timestamp=";
+    let assignments = line.strip_prefix(b"SET ")?.strip_suffix(b";")?;
+    let own = |text: &&[u8]| text.starts_with(NAME);
+    let last = assignments.rsplit(|&byte| byte == b',').next().filter(own)?;
+    seconds_us(&last[NAME.len()..])
+}

@@ -1,0 +1,248 @@
+"""Which column each literal of a template is compared with or written to."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import sqlglot
+from msgspec.structs import replace
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from shootout.learn.schema import Column, Schema
+from shootout.model.learned import Log, Slot, Template
+
+Use = Literal["equal", "range", "like", "insert", "set", "limit", "table", "other"]
+
+_MARK = re.compile(r"`(?:[^`]|``)*`|(?P<slot>\?\+?)")
+_SLOT = re.compile(r"slot_(\d+)_")
+_NUMBER = 7_770_000_000  # of the first slot; no number of a statement without literals is like it
+_WRAPPERS = (exp.Paren, exp.Neg, exp.Introducer, exp.Cast, exp.Collate)
+_RANGES = (exp.GT, exp.GTE, exp.LT, exp.LTE)
+_EQUALS = (exp.EQ, exp.NullSafeEQ, exp.NEQ)
+_SCOPES = (exp.Select, exp.Update, exp.Delete, exp.Insert)
+
+logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what it cannot parse is reported by us
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Where a slot's values go."""
+
+    use: Use
+    column: Column | None = None  # None: to no column that is known
+
+
+UNBOUND = Binding("other")
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A template with a binding for each slot."""
+
+    slots: tuple[Binding, ...]
+    tables: tuple[str, ...]  # that it names, as far as it could be parsed
+    outputs: tuple[Column | None, ...] = ()  # of a SELECT: the columns that it returns; None: anything else
+    missing: tuple[str, ...] = ()  # tables that the dump does not have
+    databases: tuple[str, ...] = ()  # that names of the dump's tables are qualified with
+    problem: str = ""  # why it could not be parsed
+
+
+def pieces(sql: str) -> Iterator[str]:
+    """A template's text, split at its slots: text, slot, text, …, text."""
+    end = 0
+    for match in _MARK.finditer(sql):
+        if match["slot"]:
+            yield sql[end : match.start()]
+            yield match["slot"]
+            end = match.end()
+    yield sql[end:]
+
+
+def bind(template: Template, schema: Schema) -> Bound:
+    """Parse a template and follow each slot to its column."""
+    try:
+        tree = sqlglot.parse_one(_marked(template, schema), dialect="mysql")
+    except SqlglotError as error:
+        return Bound(_unparsed(template.slots), (), problem=_first_line(error))
+    if isinstance(tree, exp.Command):
+        return Bound(_unparsed(template.slots), (), problem="not a statement that sqlglot reads")
+    found: dict[int, Binding] = {}
+    for node in tree.find_all(exp.Literal, exp.HexString):
+        number = _slot_of(node)
+        if number is not None:
+            found[number] = _binding(node, schema)
+    tables = [table for table in tree.find_all(exp.Table) if table.name]
+    known = {*schema.tables, *schema.views, *(each.alias for each in tree.find_all(exp.CTE)), "dual"}
+    names = dict.fromkeys(table.name for table in tables if table.name in schema.tables)
+    slots = enumerate(template.slots)
+    selected = tree.selects if isinstance(tree, exp.Select) and not tree.is_star else []
+    return Bound(
+        tuple(Binding("table") if slot.table else found.get(number, UNBOUND) for number, slot in slots),
+        tuple(names),
+        tuple(_resolved(each.unalias(), schema) for each in selected),
+        tuple(dict.fromkeys(table.name for table in tables if table.name not in known)),
+        tuple(dict.fromkeys(table.db for table in tables if table.db and table.name in known)),
+    )
+
+
+def unqualified(log: Log, schema: Schema) -> Log:
+    """The log without databases before the dump's tables, which are loaded into another one."""
+    names = "|".join(re.escape(name) for name in (*schema.tables, *schema.views))
+
+    def plain(template: Template) -> Template:
+        sql = template.sql
+        for database in bind(template, schema).databases if "." in sql else ():
+            sql = re.sub(rf"(?<![\w$`.])`?{re.escape(database)}`?\s*\.\s*(?=`?(?:{names})\b)", "", sql)
+        return replace(template, sql=sql)
+
+    return replace(log, templates=tuple(map(plain, log.templates)))
+
+
+def _unparsed(slots: Sequence[Slot]) -> tuple[Binding, ...]:
+    return tuple(Binding("table") if slot.table else UNBOUND for slot in slots)
+
+
+def _first_line(error: Exception) -> str:
+    return re.sub(r"\x1b\[\d+m", "", str(error)).splitlines()[0].partition(" Line ")[0].strip()
+
+
+def _marked(template: Template, schema: Schema) -> str:
+    """The template with a literal for each slot that tells its number; a table gets one of its family."""
+    families = schema.families
+    texts: list[str] = []
+    number = 0
+    for piece in pieces(template.sql):
+        if piece not in ("?", "?+"):
+            texts.append(piece)
+            continue
+        slot = template.slots[number]
+        if slot.table:
+            stem = re.split(r"[^\w$]", texts[-1])[-1]
+            texts.append(str(families.get(stem, (1,))[0]))
+        elif slot.kind == "number":
+            texts.append(str(_NUMBER + number))
+        else:
+            texts.append(f"'slot_{number}_'")
+        number += 1
+    return re.sub(r"^\s*REPLACE\b", "INSERT", "".join(texts), flags=re.IGNORECASE)
+
+
+def _slot_of(node: exp.Expr) -> int | None:
+    if node.is_string and not node.this.isdecimal():
+        marked = _SLOT.fullmatch(node.this)
+        return int(marked[1]) if marked else None
+    number = int(node.this) - _NUMBER if str(node.this).isdecimal() else -1
+    return number if 0 <= number < 100_000 else None
+
+
+def _binding(node: exp.Expr, schema: Schema) -> Binding:
+    parent = node.parent
+    while isinstance(parent, _WRAPPERS) or _is_start(node):
+        assert parent is not None
+        node, parent = parent, parent.parent
+    if isinstance(parent, exp.Limit | exp.Offset):
+        return Binding("limit")
+    if isinstance(parent, exp.Between):
+        return _compared(parent.this, "range", schema)
+    if isinstance(parent, exp.In):
+        return _compared(parent.this, "equal", schema)
+    if isinstance(parent, exp.Like):
+        return _compared(parent.this, "like", schema)
+    if isinstance(parent, _RANGES):
+        return _compared(_other(parent, node), "range", schema)
+    if isinstance(parent, _EQUALS):
+        return _compared(_other(parent, node), "set" if _assigns(parent) else "equal", schema)
+    if isinstance(parent, exp.Tuple):
+        return _of_tuple(parent, parent.expressions.index(node), schema)
+    return UNBOUND
+
+
+def _is_start(node: exp.Expr) -> bool:
+    """Whether a literal is a place to count from: `? - 20`."""
+    parent = node.parent
+    return isinstance(parent, exp.Add | exp.Sub) and parent.this is node and not parent.find(exp.Column)
+
+
+def _other(parent: exp.Expr, node: exp.Expr) -> exp.Expr:
+    found: exp.Expr = parent.expression if parent.this is node else parent.this
+    return found
+
+
+def _assigns(equal: exp.Expr) -> bool:
+    return isinstance(equal.parent, exp.Update | exp.OnConflict) and equal.arg_key == "expressions"
+
+
+def _of_tuple(row: exp.Tuple, index: int, schema: Schema) -> Binding:
+    """A value in a row: of an INSERT, or compared with another row."""
+    parent = row.parent
+    if isinstance(parent, exp.Values) and isinstance(parent.parent, exp.Insert):
+        into = parent.parent.this
+        table = into.this if isinstance(into, exp.Schema) else into
+        columns = schema.tables.get(table.name, {})
+        names = (
+            [each.name.lower() for each in into.expressions]
+            if isinstance(into, exp.Schema)
+            else list(columns)
+        )
+        column = columns.get(names[index]) if index < len(names) else None
+        return Binding("insert", column) if column else UNBOUND
+    if isinstance(parent, exp.Tuple | exp.Paren):  # a list of rows
+        return _of_tuple(parent, index, schema) if isinstance(parent, exp.Tuple) else UNBOUND
+    if isinstance(parent, exp.In):
+        other = parent.this
+    elif isinstance(parent, _EQUALS):
+        other = _other(parent, row)
+    else:
+        return UNBOUND
+    if isinstance(other, exp.Tuple) and index < len(other.expressions):
+        return _compared(other.expressions[index], "equal", schema)
+    return UNBOUND
+
+
+def _compared(node: exp.Expr, use: Use, schema: Schema) -> Binding:
+    while isinstance(node, exp.Paren | exp.Collate):
+        node = node.this
+    column = _resolved(node, schema)
+    return Binding(use, column) if column else UNBOUND
+
+
+def _resolved(column: exp.Expr, schema: Schema) -> Column | None:
+    """The table's column that a name means, through aliases, derived tables and outer queries."""
+    if not isinstance(column, exp.Column):
+        return None
+    scope: exp.Expr | None = column.find_ancestor(*_SCOPES)
+    while scope is not None:
+        sources = _sources(scope)
+        for name, source in sources.items():
+            if column.table and column.table != name:
+                continue
+            if found := _within(source, column.name, schema):
+                return found
+        scope = scope.find_ancestor(*_SCOPES)
+    return None
+
+
+def _sources(scope: exp.Expr) -> Mapping[str, exp.Expr]:
+    """What a query reads, by the names that it gives."""
+    found = scope.find_all(exp.Table, exp.Subquery)
+    own = (each for each in found if each.find_ancestor(*_SCOPES) is scope and each.alias_or_name)
+    return {each.alias_or_name: each for each in own}
+
+
+def _within(source: exp.Expr, name: str, schema: Schema) -> Column | None:
+    if isinstance(source, exp.Table):
+        if known := schema.tables.get(source.name):
+            return known.get(name.lower())
+        commons = (each for each in source.root().find_all(exp.CTE) if each.alias == source.name)
+        source = next(commons, source)
+    query = source.this
+    for selected in query.selects if isinstance(query, exp.Query) else ():
+        inner = selected.unalias()
+        if selected.alias_or_name == name:
+            return _resolved(inner, schema)
+    return None

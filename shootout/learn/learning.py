@@ -1,0 +1,293 @@
+"""Learns a workload from a log and the dump that its server's data are in."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+
+from msgspec.structs import replace
+
+from shootout.errors import InputError
+from shootout.learn import writing
+from shootout.learn.binding import Binding, Bound, bind
+from shootout.learn.schema import Schema
+from shootout.learn.shapes import Learner, Values
+from shootout.learn.transactions import Builder, Statement
+from shootout.measure import columns
+from shootout.model.learned import LeftOut, Log, Slot, Template
+from shootout.model.learned import Sequence as LogSequence
+from shootout.model.program import Numbers, ProgramColumn
+from shootout.model.value import Count, Quantity, Value
+from shootout.model.workload import Dump, Group, Learned, Parameter, Transaction, Workload
+from shootout.servers.running import Running
+
+SEQUENCES_MAX = 200  # kinds of transactions in a workload; rarer ones are left out
+TABLE_NUMBER = "table_number"  # the parameter for it
+WEIGHTS = 100_000  # of all transactions together
+
+# What a workload cannot send again and again, by its first word, and why.
+_UNSENT = {
+    "changes tables": "CREATE DROP ALTER TRUNCATE RENAME ANALYZE OPTIMIZE REPAIR CHECK",
+    "reads a file": "LOAD",
+    "belongs to a session or to the server": "SET USE KILL FLUSH RESET GRANT REVOKE LOCK UNLOCK PREPARE "
+    "EXECUTE DEALLOCATE CHANGE START STOP INSTALL UNINSTALL SHUTDOWN PURGE XA HANDLER SAVEPOINT RELEASE "
+    "ROLLBACK",
+}
+_STEM = re.compile(r"[a-z0-9_]+")
+
+
+class LearnedStatement(Value):
+    """A statement of a learned workload, and what the log says of it."""
+
+    name: str
+    sql: str  # the template
+    count: Count
+    share: Quantity  # of the log's statements
+    seconds: Quantity | None
+    rows_examined: Quantity | None  # of an execution, mean
+    rows_sent: Quantity | None
+    unbound: Count  # slots that belong to no column
+    problem: str = ""  # why it could not be parsed
+
+
+class LearningReport(Value):
+    """What was learned, and what was left out."""
+
+    logs: tuple[str, ...]
+    server: str  # that loaded the dump
+    rows: dict[str, Count]  # by table
+    statements: tuple[LearnedStatement, ...]
+    left_out: tuple[LeftOut, ...]
+    transactions: Count
+    kinds: Count  # of transactions
+    per_transaction: Quantity  # statements, mean
+    connections: Count
+    think_s: Quantity
+    ordered: bool
+    kept_values: bool
+    synthetic: bool = False
+
+
+def learn(
+    log: Log,
+    instance: Running,
+    schema: str,
+    known: Schema,
+    *,
+    dump: str,
+    logs: Sequence[str],
+    keep: bool = False,
+    refused: Mapping[str, str] | None = None,
+) -> tuple[str, LearningReport]:
+    """The workload file's text and the report, from a log and the dump that `instance` has loaded.
+
+    `refused`: templates to leave out, with the reason.
+
+    Raises InputError if the log has nothing to send, MeasureError if the server fails.
+    """
+    bound = [bind(template, known) for template in log.templates]
+    grown = frozenset(
+        each.column.full_name
+        for one in bound
+        for each in one.slots
+        if each.use == "insert" and each.column is not None
+    )
+
+    @cache
+    def values(name: str) -> Values:
+        read = columns.read(ProgramColumn(name=name), schema, instance)
+        type = columns.data_type(instance, schema, name)
+        whole = isinstance(read.values, Numbers) or len(read.values or ()) <= columns.VALUES_MAX // 2
+        return Values(read, type, None if whole else partial(columns.present, name, schema, instance))
+
+    learner = Learner(values, grown, keep)
+    statements = _statements(log.templates, bound, learner)
+    reasons = {
+        number: why
+        for number, (template, one) in enumerate(zip(log.templates, bound, strict=True))
+        if (why := _unsent(template, one) or (refused or {}).get(template.sql, ""))
+    }
+    builder = Builder(statements, learner)
+    sequences, rare = _sequences(log, reasons)
+    if not sequences:
+        raise InputError("the log has no statement that a workload can send")
+    whole = sum(sequence.count for sequence in sequences)
+    transactions, notes = [], []
+    for sequence in sequences:
+        made = builder.transaction(sequence, max(1, round(WEIGHTS * sequence.count / whole)))
+        transactions.append(made)
+        sent = [
+            (each.name, 1 if step.repeat == 1 else int(step.repeat))
+            for step in made.steps
+            for each in step.statements
+        ]
+        notes.append(f"{100 * sequence.count / whole:.3g} % of transactions: {writing.summary(sent)}")
+    used = _used(builder.parameters, transactions)
+    only_text = any(
+        (isinstance(each, Learned) and each.counts) or name.startswith(TABLE_NUMBER)
+        for name, each in used.items()
+    )
+    workload = Workload(
+        title="Learned",
+        description=f"Learned from {log.statements} statements in {log.transactions} transactions.",
+        dataset=Dump(dump=dump),
+        protocol="text" if only_text else None,
+        parameters=used,
+        transactions=tuple(transactions),
+    )
+    report = LearningReport(
+        logs=tuple(logs),
+        server=instance.version,
+        rows=dict(known.rows),
+        statements=_said(statements, bound),
+        left_out=(*_left_out(log, reasons), *rare),
+        transactions=log.transactions,
+        kinds=len(sequences),
+        per_transaction=mean_statements(sequences),
+        connections=log.connections,
+        think_s=log.think_s,
+        ordered=log.ordered,
+        kept_values=keep,
+    )
+    return writing.text(workload, _head(report), notes), report
+
+
+def _statements(templates: Sequence[Template], bound: Sequence[Bound], learner: Learner) -> list[Statement]:
+    names: Counter[str] = Counter()
+    found = []
+    order = sorted(range(len(templates)), key=lambda number: -templates[number].count)
+    named: dict[int, str] = {}
+    for number in order:
+        stem = _name(templates[number], bound[number])
+        names[stem] += 1
+        named[number] = stem if names[stem] == 1 else f"{stem}_{names[stem]}"
+    for number, (template, one) in enumerate(zip(templates, bound, strict=True)):
+        shapes = tuple(
+            learner.shape(slot, binding, template.count)
+            for slot, binding in zip(template.slots, one.slots, strict=True)
+        )
+        labels = tuple(map(_label, template.slots, one.slots))
+        found.append(Statement(named[number], template, shapes, one.slots, one.outputs, labels))
+    return found
+
+
+def _name(template: Template, bound: Bound) -> str:
+    """A name for a statement: what it does, and to which table."""
+    word = re.search(r"[A-Za-z]+", template.sql)
+    table = bound.tables[0] if bound.tables else ""
+    text = "_".join(filter(None, (word[0].lower() if word else "statement", table.lower())))
+    return "_".join(_STEM.findall(text)) or "statement"
+
+
+def _label(slot: Slot, binding: Binding) -> str:
+    if binding.column is not None:
+        return "_".join(_STEM.findall(binding.column.name.lower())) or "value"
+    return {"table": TABLE_NUMBER, "limit": "limit"}.get(binding.use, slot.kind)
+
+
+def _unsent(template: Template, bound: Bound) -> str:
+    """Why a workload cannot have this statement; empty: it can."""
+    if bound.missing:
+        return f"needs {bound.missing[0]}, which the dump does not have"
+    word = re.match(r"[\s(]*(\w*)", template.sql)
+    assert word is not None  # matches anything
+    return next((why for why, words in _UNSENT.items() if word[1].upper() in words.split()), "")
+
+
+def _sequences(log: Log, reasons: Mapping[int, str]) -> tuple[list[LogSequence], list[LeftOut]]:
+    """The kinds of transactions to send, frequent first, without statements that cannot be."""
+    found: dict[tuple[object, ...], LogSequence] = {}
+    for sequence in log.sequences:
+        kept = [place for place, number in enumerate(sequence.statements) if number not in reasons]
+        if not kept:
+            continue
+        moved = {place: index for index, place in enumerate(kept)}
+        links = tuple(
+            replace(link, statement=moved[link.statement], of_statement=moved[link.of_statement])
+            for link in sequence.links
+            if link.statement in moved and link.of_statement in moved
+        )
+        statements = tuple(sequence.statements[place] for place in kept)
+        constants = tuple(
+            (moved[place], slot, number) for place, slot, number in sequence.constants if place in moved
+        )
+        key = (statements, sequence.explicit, sequence.end)
+        if key in found:
+            found[key] = replace(found[key], count=found[key].count + sequence.count)
+        else:
+            found[key] = replace(sequence, statements=statements, links=links, constants=constants)
+    ordered = sorted(found.values(), key=lambda sequence: -sequence.count)
+    rest = ordered[SEQUENCES_MAX:]
+    rare = sum(sequence.count * len(sequence.statements) for sequence in rest)
+    why = LeftOut(reason="a rare kind of transaction", statements=rare, example="")
+    return ordered[:SEQUENCES_MAX], [why] if rest else []
+
+
+def _left_out(log: Log, reasons: Mapping[int, str]) -> list[LeftOut]:
+    own = [
+        LeftOut(reason=why, statements=log.templates[number].count, example=log.templates[number].sql)
+        for number, why in reasons.items()
+    ]
+    return [*log.left_out, *own]
+
+
+def _used(parameters: Mapping[str, Parameter], transactions: Sequence[Transaction]) -> dict[str, Parameter]:
+    """The parameters that statements need, or that other parameters are made of."""
+    sent = [each for transaction in transactions for step in transaction.steps for each in step.statements]
+    texts = [each.sql for each in sent]
+    needed = {name for each in sent for name in each.into}
+    for name, parameter in reversed(list(parameters.items())):
+        if name in needed or any(f"{{{name}}}" in text for text in texts):
+            needed.add(name)
+            if isinstance(parameter, Group):
+                texts.append(parameter.sql)
+            elif isinstance(parameter, Learned) and parameter.of is not None:
+                needed.add(parameter.of)
+    return {name: parameter for name, parameter in parameters.items() if name in needed}
+
+
+def mean_statements(sequences: Sequence[LogSequence]) -> float:
+    """Statements of a transaction."""
+    count = max(1, sum(sequence.count for sequence in sequences))
+    return sum(each.count * len(each.statements) for each in sequences) / count
+
+
+def _said(statements: Sequence[Statement], bound: Sequence[Bound]) -> tuple[LearnedStatement, ...]:
+    """What the log says of each statement, frequent ones first."""
+    whole = max(1, sum(statement.template.count for statement in statements))
+    said = []
+    for statement, one in zip(statements, bound, strict=True):
+        template, count = statement.template, max(1, statement.template.count)
+        examined, sent = template.rows_examined, template.rows_sent
+        said.append(
+            LearnedStatement(
+                name=statement.name,
+                sql=template.sql,
+                count=template.count,
+                share=template.count / whole,
+                seconds=template.seconds,
+                rows_examined=None if examined is None else examined / count,
+                rows_sent=None if sent is None else sent / count,
+                unbound=sum(each.use == "other" for each in one.slots),
+                problem=one.problem,
+            )
+        )
+    return tuple(sorted(said, key=lambda each: -each.count))
+
+
+def _head(report: LearningReport) -> list[str]:
+    lines = [
+        f"Learned from {', '.join(report.logs)}.",
+        f"{report.connections} connections at most; a client's mean time between two statements of a "
+        f"transaction was {report.think_s * 1000:.3g} ms.",
+        "A parameter draws its column's values in the dataset by position, from 0 (the first) to 1.",
+        "This file has literals of the log."
+        if report.kept_values
+        else "No literal of the log is in this file, "
+        "except for small numbers and formats that belong to no column.",
+    ]
+    if not report.ordered:
+        lines.append("The log does not have the order of statements: each is a transaction of its own.")
+    return lines

@@ -1,0 +1,76 @@
+"""What a loaded dump says: tables, columns, keys, and the values of columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from shootout.measure.dataset import SCAN_TIMEOUT_S, quoted
+from shootout.servers.external import MARK
+from shootout.servers.running import Running
+
+_FAMILY = re.compile(r"(.*?\D)(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table."""
+
+    table: str
+    name: str
+    type: str  # without its size
+    unique: bool  # alone
+    key: bool  # part of a unique key
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.table}.{self.name}"
+
+
+@dataclass(frozen=True)
+class Schema:
+    """All tables, each with its columns by lower-case name, in order."""
+
+    tables: Mapping[str, Mapping[str, Column]]
+    rows: Mapping[str, int]
+    views: frozenset[str] = frozenset()
+
+    @cached_property
+    def families(self) -> dict[str, tuple[int, ...]]:
+        """The numbers of tables whose names differ only in the number at the end, and have equal columns."""
+        found: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+        for table, columns in self.tables.items():
+            if numbered := _FAMILY.fullmatch(table):
+                found.setdefault((numbered[1], tuple(columns)), []).append(int(numbered[2]))
+        return {stem: tuple(sorted(numbers)) for (stem, _), numbers in found.items() if len(numbers) > 1}
+
+
+def read(instance: Running, schema: str) -> Schema:
+    """Read it from the server that has loaded the dump. Raises MeasureError."""
+    keys: dict[tuple[str, str], list[str]] = {}
+    for table, key, column in instance.query(
+        "SELECT table_name, index_name, column_name FROM information_schema.statistics "
+        f"WHERE table_schema = '{schema}' AND non_unique = 0 ORDER BY table_name, index_name, seq_in_index"
+    ):
+        keys.setdefault((table, key), []).append(str(column).lower())
+    tables: dict[str, dict[str, Column]] = {}
+    for table, name, type in instance.query(
+        "SELECT table_name, column_name, LOWER(data_type) FROM information_schema.columns "
+        "JOIN information_schema.tables USING (table_schema, table_name) "
+        f"WHERE table_schema = '{schema}' AND table_type = 'BASE TABLE' AND table_name <> '{MARK}' "
+        "ORDER BY table_name, ordinal_position"
+    ):
+        own = [columns for (of, _), columns in keys.items() if of == table and name.lower() in columns]
+        column = Column(table, name, type, any(len(columns) == 1 for columns in own), bool(own))
+        tables.setdefault(table, {})[name.lower()] = column
+    rows = {
+        table: int(instance.query(f"SELECT COUNT(*) FROM {schema}.{quoted(table)}", SCAN_TIMEOUT_S)[0][0])
+        for table in tables
+    }
+    views = instance.query(
+        "SELECT table_name FROM information_schema.tables "
+        f"WHERE table_schema = '{schema}' AND table_type = 'VIEW'"
+    )
+    return Schema(tables, rows, frozenset(str(name) for (name,) in views))

@@ -1,0 +1,393 @@
+"""Sequences of templates as a workload's transactions: repetitions folded, parameters shared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from shootout.learn.binding import Binding, pieces
+from shootout.learn.schema import Column
+from shootout.learn.shapes import STRUCTURAL_MAX, Learner, Shape
+from shootout.model.learned import Link, Template
+from shootout.model.learned import Sequence as LogSequence
+from shootout.model.workload import (
+    Group,
+    Learned,
+    Parameter,
+    Repetition,
+    Result,
+    Step,
+    Transaction,
+    WorkloadStatement,
+)
+
+LINKED_MIN = 0.5  # share of transactions in which a value must repeat another to be derived from it
+SAME_MIN = 0.995  # from this share on, it is the same parameter
+UNUSED = "unused"  # takes columns that no statement needs
+SURE = 1000  # values of a sample that leaves no doubt
+_BLOCK_MAX = 16  # statements in a repetition
+
+Place = tuple[int, int]  # statement and slot
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A template as a workload sends it."""
+
+    name: str
+    template: Template
+    shapes: tuple[Shape, ...]
+    bindings: tuple[Binding, ...]
+    outputs: tuple[Column | None, ...]  # the columns that it returns
+    labels: tuple[str, ...]  # of parameters: the slots' columns or kinds
+
+
+@dataclass(frozen=True)
+class Block:
+    """Statements of a sequence that are sent repeatedly."""
+
+    first: int
+    length: int
+    repeat: int
+    constant: frozenset[Place] = frozenset()  # that have the same value in all repetitions
+
+
+@dataclass
+class Builder:
+    """Makes transactions; equal parameters of different transactions share a name."""
+
+    statements: Sequence[Statement]  # by index of the template
+    learner: Learner
+    parameters: dict[str, Parameter] = field(default_factory=dict)
+    _names: dict[tuple[str, bytes], list[str]] = field(default_factory=dict)
+
+    def transaction(self, sequence: LogSequence, weight: int) -> Transaction:
+        """The transaction of a sequence whose templates are all to be sent."""
+        links = _strongest(sequence.links)
+        return _Writer(self, sequence, links, blocks(sequence.statements, links)).transaction(weight)
+
+    def name(self, label: str, parameter: Parameter, taken: set[str]) -> str:
+        """A name for this parameter that is not taken; equal parameters reuse theirs."""
+        for name, known in self.parameters.items():
+            if name not in taken and known == parameter and re.fullmatch(rf"{re.escape(label)}(_\d+)?", name):
+                return name
+        number, name = 1, label
+        while name in self.parameters:
+            number += 1
+            name = f"{label}_{number}"
+        self.parameters[name] = parameter
+        return name
+
+
+def _strongest(links: Sequence[Link]) -> dict[Place, Link]:
+    """The best link of each slot."""
+    found: dict[Place, Link] = {}
+    for link in sorted(links, key=lambda link: (link.share, link.difference == 0)):
+        if link.share >= LINKED_MIN:
+            found[link.statement, link.slot] = link
+    return found
+
+
+def blocks(statements: Sequence[int], links: Mapping[Place, Link]) -> list[Block]:
+    """The sequence as blocks: a run of equal statements, or of equal groups of them, is one that repeats.
+
+    Values may be linked within a repetition or to a statement before the run, the same way in each.
+    """
+    found: list[Block] = []
+    at = 0
+    while at < len(statements):
+        best = Block(at, 1, 1)
+        for length in range(1, min(_BLOCK_MAX, (len(statements) - at) // 2) + 1):
+            block = _repeated(statements, links, at, length)
+            if block.repeat > 1 and length * block.repeat > best.length * best.repeat:
+                best = block
+        found.append(best)
+        at += best.length * best.repeat
+    return found
+
+
+def _repeated(statements: Sequence[int], links: Mapping[Place, Link], first: int, length: int) -> Block:
+    """The group of statements at `first`, as often as it is repeated."""
+    repeat, constant = 1, frozenset[Place]()
+    own, _ = _relations(links, first, first, length)
+    while (at := first + repeat * length) + length <= len(statements):
+        if list(statements[first : first + length]) != list(statements[at : at + length]):
+            break
+        relations, repeated = _relations(links, at, first, length)
+        if relations != own or (repeat > 1 and repeated != constant):
+            break
+        constant = repeated
+        repeat += 1
+    after = first + repeat * length
+    # What is linked to one of several repetitions needs all of them.
+    into = {(link.of_statement, link.of_slot) for link in links.values() if link.statement >= after}
+    for statement, slot in into:
+        if first <= statement < after and (first + (statement - first) % length, slot) not in constant:
+            return Block(first, length, 1)
+    return Block(first, length, repeat, constant)
+
+
+def _relations(
+    links: Mapping[Place, Link], at: int, first: int, length: int
+) -> tuple[set[tuple[int, ...]], frozenset[Place]]:
+    """The links of the group at `at`, relative to it, and the places that repeat their value.
+
+    Links to what is before the run stay as they are.
+    """
+    relations: set[tuple[int, ...]] = set()
+    repeated: set[Place] = set()
+    for link in links.values():
+        if not at <= link.statement < at + length:
+            continue
+        before = first <= link.of_statement < at
+        same = (link.statement - link.of_statement) % length == 0 and link.slot == link.of_slot
+        if before and same and not link.difference and link.share >= SAME_MIN:
+            repeated.add((first + link.statement - at, link.slot))
+            continue
+        target = link.of_statement if link.of_statement < first else link.of_statement - at + 1_000_000
+        relations.add((link.statement - at, link.slot, target, link.of_slot, link.difference))
+    return relations, frozenset(repeated)
+
+
+@dataclass
+class _Writer:
+    """Writes one transaction."""
+
+    builder: Builder
+    sequence: LogSequence
+    links: Mapping[Place, Link]
+    blocks: Sequence[Block]
+    _taken: dict[int, set[str]] = field(default_factory=dict)  # names by step; -1: in the whole transaction
+    _chosen: dict[Place, str] = field(default_factory=dict)
+    _into: dict[int, list[str]] = field(default_factory=dict)  # results by statement
+
+    def transaction(self, weight: int) -> Transaction:
+        self.steps = self._steps()
+        self.constants = {(statement, slot): number for statement, slot, number in self.sequence.constants}
+        texts = {number: self._statement(number) for statements, _ in self.steps for number in statements}
+        steps = tuple(
+            Step(
+                statements=tuple(
+                    replace(texts[number], into=tuple(self._into.get(number, ()))) for number in statements
+                ),
+                repeat=repeat,
+            )
+            for statements, repeat in self.steps
+        )
+        return Transaction(
+            steps=steps,
+            weight=weight,
+            skip_trx=0 if self.sequence.explicit else 1,
+            end=self.sequence.end,
+        )
+
+    def _steps(self) -> list[tuple[list[int], int]]:
+        """The statements of each step, and how often it is sent; linked single ones share one."""
+        steps: list[tuple[list[int], int]] = []
+        for block in self.blocks:
+            numbers = list(range(block.first, block.first + block.length))
+            if block.repeat == 1 and steps and steps[-1][1] == 1 and self._linked(block.first, steps[-1][0]):
+                steps[-1][0].extend(numbers)
+            else:
+                steps.append((numbers, block.repeat))
+        return steps
+
+    def _linked(self, statement: int, others: Sequence[int]) -> bool:
+        links = (link for link in self.links.values() if link.statement == statement)
+        return any(link.of_statement in others for link in links)
+
+    def _step_of(self, statement: int) -> int:
+        return next(number for number, (statements, _) in enumerate(self.steps) if statement in statements)
+
+    def _statement(self, number: int) -> WorkloadStatement:
+        statement = self._of(number)
+        texts: list[str] = []
+        slot = 0
+        for piece in pieces(statement.template.sql):
+            if piece not in ("?", "?+"):
+                texts.append(piece.replace("{", "{{").replace("}", "}}"))
+                continue
+            shape = self._shape((number, slot))
+            kept = shape.text.replace("{", "{{").replace("}", "}}")
+            texts.append(kept if shape.parameter is None else f"{{{self._name((number, slot))}}}")
+            slot += 1
+        return WorkloadStatement(name=statement.name, sql=self._rows("".join(texts), statement))
+
+    def _rows(self, sql: str, statement: Statement) -> str:
+        """The rows of an INSERT of many as a group."""
+        found = re.search(r"\bVALUES?\s*(?P<row>\(.*\{.*\))", sql, re.IGNORECASE | re.DOTALL)
+        if found is None or not re.search(r"\bVALUES?\s*\([^()]*\?\+", statement.template.sql, re.IGNORECASE):
+            return sql
+        rows = row = _balanced(found["row"])
+        sizes = next((slot.sizes for slot in statement.template.slots if slot.sizes), ((1, 1),))
+        mean = sum(size * count for size, count in sizes) / sum(count for _, count in sizes)
+        for name in re.findall(r"(?<!\{)\{(\w+)\}(?!\})", row):
+            parameter = self.builder.parameters[name]
+            if isinstance(parameter, Learned) and parameter.counts:
+                own = self.builder.name(name, replace(parameter, counts=()), set(re.findall(r"\w+", row)))
+                row = row.replace(f"{{{name}}}", f"{{{own}}}")
+        group = Group(sql=row, count=max(1, round(mean)))
+        return sql.replace(rows, f"{{{self.builder.name('rows', group, set())}}}", 1)
+
+    def _of(self, number: int) -> Statement:
+        return self.builder.statements[self.sequence.statements[number]]
+
+    def _root(self, place: Place) -> Place:
+        """The place whose value this one has in all transactions."""
+        while (link := self.links.get(place)) and self._is_same(link):
+            place = (link.of_statement, link.of_slot)
+        return self._first(place)
+
+    def _first(self, place: Place) -> Place:
+        """The place in the repetition that stands for all."""
+        for block in self.blocks:
+            if 0 <= (offset := place[0] - block.first) < block.length * block.repeat:
+                return block.first + offset % block.length, place[1]
+        raise AssertionError(place)
+
+    def _is_same(self, link: Link) -> bool:
+        own = self._of(link.statement).shapes[link.slot]
+        source = self._of(link.of_statement).shapes[link.of_slot]
+        if link.difference or own.parameter is None or source.parameter is None:
+            return False
+        derivable = own.numeric and source.numeric
+        return link.share >= SAME_MIN or (not derivable and link.share >= 0.8)
+
+    def _name(self, place: Place) -> str:
+        """The name of the parameter for a slot."""
+        root = self._root(place)
+        if root in self._chosen:
+            return self._chosen[root]
+        statement = self._of(root[0])
+        shape = self._shape(root)
+        parameter = shape.parameter or statement.shapes[root[1]].parameter
+        assert isinstance(parameter, Learned)
+        if (first := self._counter(root)) is not None:
+            return self._repetition(first, parameter)
+        if (origin := self._origin(root)) is not None:
+            name = self._chosen[root] = self._result(*origin, parameter)
+            return name
+        link = self.links.get(root)
+        if link is not None:
+            source = self._of(link.of_statement).shapes[link.of_slot]
+            from_result = self._origin(self._root((link.of_statement, link.of_slot))) is not None
+            if shape.numeric and source.numeric and not from_result:
+                of = self._name((link.of_statement, link.of_slot))
+                parameter = replace(
+                    parameter,
+                    of=of,
+                    share=1.0 if link.share >= SAME_MIN else round(link.share, 3),
+                    difference=link.difference,
+                )
+                if parameter.share == 1.0:  # nothing is drawn
+                    plain = Learned(column=parameter.column, min=parameter.min, max=parameter.max)
+                    parameter = replace(plain, form=parameter.form, of=of, difference=link.difference)
+        whole = self._is_shared(root)
+        if whole:
+            parameter = replace(parameter, per="transaction")
+        step = self._step_of(root[0])
+        others = [names for of, names in self._taken.items() if whole or of in (step, -1)]
+        taken = {name for names in others for name in names}
+        name = self.builder.name(statement.labels[root[1]], parameter, taken)
+        self._taken.setdefault(-1 if whole else step, set()).add(name)
+        self._chosen[root] = name
+        return name
+
+    def _shape(self, place: Place) -> Shape:
+        """The shape of a slot; of one that has the same number in all transactions, of this number."""
+        statement, slot = self._of(place[0]), place[1]
+        template = statement.template
+        known, constant = template.slots[slot], self.constants.get(place)
+        if constant is None or known.distinct <= 1 or place in self.links or self._counter(place) is not None:
+            return statement.shapes[slot]
+        literal = str(constant).encode()
+        only = replace(known, distinct=1, top=((literal, 1),), sample=(literal,) * SURE, nulls=0, sizes=())
+        return self.builder.learner.shape(only, statement.bindings[slot], 1)
+
+    def _counter(self, place: Place) -> int | None:
+        """The number in the first repetition, if a slot counts repetitions."""
+        block = next(
+            (block for block in self.blocks if block.first <= place[0] < block.first + block.length), None
+        )
+        if block is None or block.repeat == 1 or self._of(place[0]).template.slots[place[1]].kind != "number":
+            return None
+        found = [self.constants.get((place[0] + n * block.length, place[1])) for n in range(block.repeat)]
+        first = found[0]
+        if first is None or abs(first) >= STRUCTURAL_MAX or found != list(range(first, first + block.repeat)):
+            return None
+        return first
+
+    def _origin(self, place: Place) -> tuple[int, int] | None:
+        """The statement and its column that a value comes from, as far as the log can show.
+
+        An earlier SELECT of one row has read the column that the value is compared with.
+        """
+        binding, column = self._of(place[0]).bindings[place[1]], self._of(place[0]).bindings[place[1]].column
+        known = place in self.links or place in self.constants
+        if binding.use != "equal" or column is None or not column.key or known:
+            return None
+        step = self._step_of(place[0])
+        for number in sorted((each for statements, _ in self.steps for each in statements), reverse=True):
+            if number >= place[0] or (
+                self.steps[self._step_of(number)][1] > 1 and self._step_of(number) != step
+            ):
+                continue
+            template, outputs = self._of(number).template, self._of(number).outputs
+            varied = any(
+                slot.distinct > 1
+                for slot, to in zip(template.slots, self._of(number).bindings, strict=True)
+                if to.use == "limit"
+            )
+            if column in outputs and template.rows_sent == template.count and not varied:
+                return number, outputs.index(column)
+        return None
+
+    def _result(self, statement: int, column: int, parameter: Learned) -> str:
+        """The name of a parameter that takes a column of a statement's row."""
+        into = self._into.setdefault(statement, [])
+        while len(into) <= column:
+            into.append(UNUSED)
+        if into[column] == UNUSED:
+            label = re.sub(r"\W", "_", f"read_{(parameter.column or '').partition('.')[2].lower()}")
+            taken = {name for names in self._into.values() for name in names}
+            into[column] = self.builder.name(label, Result(number=parameter.form == "number"), taken)
+        if UNUSED in into:
+            self.builder.parameters[UNUSED] = Result()
+        return into[column]
+
+    def _repetition(self, first: int, parameter: Learned) -> str:
+        """The name of a parameter that counts repetitions from `first`."""
+        counter = self.builder.name("repetition", Repetition(), set())
+        if first == 1:
+            return counter
+        plain = Learned(column=parameter.column, min=parameter.min, max=parameter.max)
+        return self.builder.name(f"{counter}_from", replace(plain, of=counter, difference=first - 1), set())
+
+    def _is_shared(self, root: Place) -> bool:
+        """Whether statements of several steps or repetitions use a value, or what is derived from it."""
+        if any(root in block.constant for block in self.blocks):
+            return True
+        home = self._step_of(root[0])
+        for place, link in self.links.items():
+            if not any(place[0] in statements for statements, _ in self.steps):
+                continue  # a repetition that its first stands for
+            target = self._root((link.of_statement, link.of_slot))
+            if target == root and place != root:
+                if self._step_of(place[0]) != home:
+                    return True
+                if not self._is_same(link) and self._is_shared(place):
+                    return True
+        return False
+
+
+def _balanced(text: str) -> str:
+    """The text up to the parenthesis that closes its first."""
+    depth = 0
+    for index, character in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if depth == 0:
+            return text[: index + 1]
+    return text

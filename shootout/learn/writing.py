@@ -1,0 +1,83 @@
+"""Workload files as people read them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+import msgspec
+
+from shootout.model.workload import Dump, Group, Learned, Parameter, Repetition, Result, Transaction, Workload
+
+
+def text(workload: Workload, head: Sequence[str], notes: Sequence[str]) -> str:
+    """The file: `head` are comments at its top, `notes` those of the transactions."""
+    assert isinstance(workload.dataset, Dump)
+    lines = [*(f"# {line}".rstrip() for line in head), ""]
+    lines += [f"title = {_string(workload.title)}", f"description = {_string(workload.description)}"]
+    if workload.protocol is not None:
+        lines.append(f"protocol = {_string(workload.protocol)}")
+    lines += ["", "[dataset]", f"dump = {_string(workload.dataset.dump)}"]
+    if workload.parameters:
+        lines += ["", "[parameters]", *(_parameter(*each) for each in workload.parameters.items())]
+    for transaction, note in zip(workload.transactions, notes, strict=True):
+        lines += ["", f"# {note}", *_transaction(transaction)]
+    return "\n".join(lines) + "\n"
+
+
+def _transaction(transaction: Transaction) -> Iterable[str]:
+    yield "[[transactions]]"
+    yield f"weight = {transaction.weight}"
+    if transaction.skip_trx:
+        yield "skip_trx = 1"
+    if transaction.end != "commit":
+        yield f"end = {_string(transaction.end)}"
+    for step in transaction.steps:
+        yield ""
+        yield "[[transactions.steps]]"
+        if step.repeat != 1:
+            yield f"repeat = {step.repeat}"
+        yield "statements = ["
+        for each in step.statements:
+            into = f"into = {_value(each.into)}, " if each.into else ""
+            yield f"    {{ name = {_string(each.name)}, {into}sql = {_string(each.sql)} }},"
+        yield "]"
+
+
+def _parameter(name: str, parameter: Parameter) -> str:
+    assert isinstance(parameter, Learned | Group | Repetition | Result)
+    fields = msgspec.to_builtins(parameter)
+    plain = {field.name: field.default for field in msgspec.structs.fields(parameter)}
+    said = {key: value for key, value in fields.items() if _builtin(value) != _builtin(plain.get(key))}
+    if isinstance(parameter, Learned) and parameter.column is None and parameter.min is not None:
+        said |= {"min": parameter.min, "max": parameter.max}
+    return f"{name} = {{ {', '.join(f'{key} = {_value(value)}' for key, value in said.items())} }}"
+
+
+def _builtin(value: object) -> object:
+    return list(value) if isinstance(value, list | tuple) else value
+
+
+def _value(value: object) -> str:
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value)
+
+
+def _string(text: str) -> str:
+    """A basic string of TOML; JSON's escapes are among its own."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def summary(names: Sequence[tuple[str, int]]) -> str:
+    """What a transaction sends: names, each with how often if more than once."""
+    found = []
+    for name, group in groupby(names, key=lambda pair: pair[0]):
+        times = sum(count for _, count in group)
+        found.append(name if times == 1 else f"{times} x {name}")
+    return ", ".join(found)

@@ -1,0 +1,147 @@
+"""The values of a dataset's columns, which learned parameters are drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from typing import Any, TypeVar
+
+import pymysql
+from msgspec.structs import replace
+from pymysql.cursors import SSCursor
+
+from shootout.errors import MeasureError
+from shootout.measure.dataset import SCAN_TIMEOUT_S, quoted, schema_of
+from shootout.model.plan import Dataset
+from shootout.model.program import Numbers, Program, ProgramColumn
+from shootout.servers.running import Running, wait_for
+
+T = TypeVar("T", int, str)
+
+VALUES_MAX = 65_536  # of a column; of more, every so manieth
+_ASKED = 500  # literals at once
+_DENSE = 0.98  # share of the numbers in a range that must be there to draw from all of them
+
+INTEGERS = ("tinyint", "smallint", "mediumint", "int", "bigint", "year")
+_BYTES = ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "bit")
+_ORDERED = ("decimal", "float", "double", "date", "datetime", "timestamp", "time")
+
+
+def filled(program: Program, schema: str, base: Running) -> Program:
+    """The program with the values of all columns as the base has them, in an order that no server decides.
+
+    Raises MeasureError for a column that is not there.
+    """
+    return replace(
+        program,
+        columns=tuple(
+            column if column.values is not None else read(column, schema, base) for column in program.columns
+        ),
+    )
+
+
+def continued(program: Program, dataset: Dataset, instances: Iterable[Running]) -> Program:
+    """The program whose new numbers are beyond those of all servers, whatever was inserted before."""
+    if not any(column.fresh for column in program.columns):
+        return program
+    every = tuple(instances)
+    return replace(
+        program,
+        columns=tuple(
+            replace(column, next=max(_last(column, schema_of(each, dataset), each) for each in every) + 1)
+            if column.fresh and not _holds_texts(column)
+            else column
+            for column in program.columns
+        ),
+    )
+
+
+def data_type(instance: Running, schema: str, name: str) -> str:
+    """The type of TABLE.COLUMN without its size. Raises MeasureError if there is none of that name."""
+    table, _, column = name.partition(".")
+    found = instance.query(
+        "SELECT LOWER(data_type) FROM information_schema.columns WHERE "
+        f"table_schema = {_literal(schema)} AND table_name = {_literal(table)} "
+        f"AND column_name = {_literal(column)}"
+    )
+    if not found:
+        raise MeasureError(f"the dataset has no column {name}")
+    return str(found[0][0])
+
+
+def present(name: str, schema: str, instance: Running, literals: Sequence[bytes]) -> list[str]:
+    """Those of the literals that TABLE.COLUMN has, as the column has them; bytes in hexadecimal."""
+    source, column = _named(schema, name)
+    read = f"HEX({column})" if is_bytes(data_type(instance, schema, name)) else f"CAST({column} AS CHAR)"
+    found: list[str] = []
+    for first in range(0, len(literals), _ASKED):
+        wanted = ", ".join(f"X'{each.hex()}'" for each in literals[first : first + _ASKED])
+        sql = f"SELECT DISTINCT {read} FROM {source} WHERE CAST({column} AS BINARY) IN ({wanted})"
+        found += (str(value) for (value,) in instance.query(sql, SCAN_TIMEOUT_S))
+    return found
+
+
+def is_bytes(type: str) -> bool:
+    """Whether a column of this type holds bytes, not characters."""
+    return type in _BYTES
+
+
+def read(column: ProgramColumn, schema: str, base: Running) -> ProgramColumn:
+    """A column with its values. Raises MeasureError if it is not there."""
+    type = data_type(base, schema, column.name)
+    source, name = _named(schema, column.name)
+    if type not in INTEGERS:
+        if is_bytes(type):
+            read = f"HEX({name})"
+        else:  # as it is, or the bytes of its characters, which no collation orders
+            read = name if type in _ORDERED else f"CAST(CONVERT({name} USING utf8mb4) AS BINARY)"
+        distinct = f"SELECT DISTINCT {read} AS value FROM {source} WHERE {name} IS NOT NULL"
+        texts = f"SELECT CAST(value AS CHAR CHARACTER SET utf8mb4) FROM ({distinct}) found ORDER BY value"
+        return replace(column, values=_strided(base, texts, str))
+    ((low, high, count),) = base.query(
+        f"SELECT MIN({name}), MAX({name}), COUNT(DISTINCT {name}) FROM {source}", SCAN_TIMEOUT_S
+    )
+    if low is None:
+        return replace(column, values=(), next=1)
+    low, high = int(low), int(high)
+    if count >= _DENSE * (high - low + 1):
+        return replace(column, values=Numbers(min=low, max=high), next=high + 1)
+    numbers = f"SELECT DISTINCT {name} FROM {source} WHERE {name} IS NOT NULL ORDER BY {name}"
+    return replace(column, values=_strided(base, numbers, int), next=high + 1)
+
+
+def _last(column: ProgramColumn, schema: str, instance: Running) -> int:
+    source, name = _named(schema, column.name)
+    ((last,),) = instance.query(f"SELECT MAX({name}) FROM {source}", SCAN_TIMEOUT_S)
+    return 0 if last is None else int(last)
+
+
+def _holds_texts(column: ProgramColumn) -> bool:
+    return isinstance(column.values, tuple) and any(isinstance(value, str) for value in column.values[:1])
+
+
+def _named(schema: str, name: str) -> tuple[str, str]:
+    table, _, column = name.partition(".")
+    return f"{quoted(schema)}.{quoted(table)}", quoted(column)
+
+
+def _strided(instance: Running, sql: str, make: Callable[[Any], T]) -> tuple[T, ...]:
+    """The rows' first column; of more than VALUES_MAX, every second, every fourth, …"""
+    values: list[T] = []
+    stride = 1
+    try:
+        with closing(instance.connect()) as connection, connection.cursor(SSCursor) as cursor:
+            wait_for(connection, SCAN_TIMEOUT_S)
+            cursor.execute(sql)
+            for number, (value,) in enumerate(cursor):
+                if number % stride == 0:
+                    values.append(make(value))
+                if len(values) > VALUES_MAX:
+                    values, stride = values[::2], stride * 2
+    except pymysql.Error as error:
+        raise MeasureError(f"{sql}: {error}{instance.post_mortem()}") from error
+    return tuple(values)
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from shootout import app
+from shootout._engine import Engine
+from shootout.errors import InputError
+from shootout.inputs import workload
+from shootout.learn.session import REPORT, WORKLOAD, LearnedWorkload
+from shootout.measure import dataset
+from shootout.measure.managed import connect
+from shootout.model.plan import DatasetSize
+from shootout.servers import instances
+from tests import dumps
+from tests.runs import a_tree
+
+SERVER = "mysql-5.7.22"
+PLANTED = 10_000
+SECONDS = 2.0
+
+pytestmark = pytest.mark.real
+
+
+def learned(dump: Path, log: Path, out: Path, *, keep: bool = False) -> LearnedWorkload:
+    found, page = app.learn(
+        dump, [log], out, f"path:{a_tree(SERVER).files.top}", keep=keep, observe=lambda step: None
+    )
+    assert page.is_file()
+    return found
+
+
+@dataclass(frozen=True)
+class Logged:
+    """A log of a built-in workload, and a dump of what it began with."""
+
+    dump: Path
+    log: Path
+
+
+def logged(name: str, folder: Path) -> Logged:
+    tree = a_tree(SERVER)
+    instances.initialise(tree, folder / "home", {})
+    with instances.start(tree, folder / "home", {}) as server:
+        chosen = workload.load(name)
+        tables = workload.dataset_of(chosen, DatasetSize(tables=2, rows=2_000), name)
+        dataset.load(server, tables)
+        schema = dataset.schema_of(server, tables)
+        dump = dumps.write(server, schema, folder / "dump.sql")
+        log = folder / "slow.log"
+        for setting in ("long_query_time = 0", f"slow_query_log_file = '{log}'", "slow_query_log = 1"):
+            server.query(f"SET GLOBAL {setting}")
+        engine = Engine(msgspec.json.encode(workload.compile_program(name, chosen, tables)), 1)
+        connect(engine, server, schema, 2)
+        assert engine.slice(0, 0.0, SECONDS, 60.0).completed
+    return Logged(dump, log)
+
+
+def test_read_write_is_learned_back(tmp_path: Path) -> None:
+    given = logged("oltp_read_write", tmp_path)
+    found = learned(given.dump, given.log, tmp_path / "out")
+    assert found.fidelity.score > 0.99
+    assert found.fidelity.per_transaction == pytest.approx(18, rel=0.02)
+    for each in found.fidelity.statements:
+        assert abs(each.share - each.sent_share) < 0.01, each
+        assert each.sent_examined == pytest.approx(each.examined, rel=0.05), each
+    again = workload.load(str(tmp_path / "out" / WORKLOAD))
+    assert again.transactions[0].steps[0].repeat == 10
+    assert msgspec.json.decode((tmp_path / "out" / REPORT).read_bytes(), type=LearnedWorkload) == found
+
+
+def general(statements: Iterable[str]) -> str:
+    """A general log of one connection."""
+    head = "/usr/sbin/mysqld, Version: 5.7.22-log (MySQL Community Server (GPL)). started with:\n"
+    head += "Tcp port: 3306  Unix socket: /tmp/mysql.sock\nTime                 Id Command    Argument\n"
+    times = (f"2026-01-01T00:{at // 60_000:02d}:{at // 1000 % 60:02d}.{at % 1000:03d}000Z" for at in count())
+    return head + "".join(
+        f"{time}\t    7 Query\t{text}\n" for time, text in zip(times, statements, strict=False)
+    )
+
+
+def planted(generator: random.Random, folder: Path) -> tuple[Logged, list[str]]:
+    """A log full of literals that nothing else has: words and numbers, some of them in the dump."""
+    words = [f"{generator.choice('qxz')}{generator.getrandbits(60):x}w" for _ in range(PLANTED // 2)]
+    numbers = [generator.randrange(10**11, 10**12) for _ in range(PLANTED // 2)]
+    dump = folder / "dump.sql"
+    rows = ",".join(f"({numbers[at]},'{words[at]}','2020-01-01',X'{at:08X}')" for at in range(500))
+    dump.write_text(
+        "CREATE TABLE person (id BIGINT PRIMARY KEY, name VARCHAR(40), born DATE, code VARBINARY(8));\n"
+        f"INSERT INTO person VALUES {rows};\n"
+    )
+    statements = []
+    for word, number in zip(words, numbers, strict=True):
+        code = word.encode().hex()[:16]
+        statements += [
+            f"SELECT /* {word} */ name FROM person WHERE id = {number} -- {word}",
+            f"SELECT id FROM person WHERE name = '{word}' LIMIT 10",
+            f"SELECT id FROM person WHERE name LIKE '{word[:9]}%' OR id IN ({number}, {number + 1})",
+            f"UPDATE person SET name = '{word}', born = NOW() WHERE id = {number}",
+            f"SELECT {number} + id, CONCAT('{word}', name), DATE_FORMAT(born, '%Y') FROM person",
+            f"INSERT INTO person (id, name, code) VALUES ({number + 7}, '{word}', X'{code}')",
+        ]
+    log = folder / "general.log"
+    log.write_text(general(statements))
+    return Logged(dump, log), [*words, *map(str, numbers)]
+
+
+def test_no_literal_of_the_log_is_in_any_file(tmp_path: Path) -> None:
+    given, literals = planted(random.Random(5), tmp_path)
+    assert len(set(literals)) == PLANTED
+    learned(given.dump, given.log, tmp_path / "out")
+    for file in (tmp_path / "out").iterdir():
+        text = file.read_text("utf-8")
+        assert not [each for each in literals if each in text or each.encode().hex() in text.lower()], (
+            file.name
+        )
+
+
+def test_kept_values_are_in_the_file(tmp_path: Path) -> None:
+    given, literals = planted(random.Random(5), tmp_path)
+    learned(given.dump, given.log, tmp_path / "out", keep=True)
+    text = (tmp_path / "out" / WORKLOAD).read_text("utf-8")
+    assert "This file has literals of the log." in text
+    assert sum(each in text for each in literals) > 100
+
+
+def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nothing\.sql: no such file"):
+        learned(tmp_path / "nothing.sql", tmp_path / "log", tmp_path / "out")
+
+
+SHOP = """CREATE TABLE parent (id INT PRIMARY KEY);
+INSERT INTO parent VALUES (1), (2), (3);
+CREATE TABLE child (id INT AUTO_INCREMENT PRIMARY KEY, parent_id INT NOT NULL REFERENCES parent (id));
+CREATE TRIGGER never BEFORE DELETE ON parent FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'never';
+"""
+RAN = (
+    "SELECT id FROM parent WHERE id = 2",
+    "INSERT INTO child (parent_id) VALUES (17)",
+    "DELETE FROM parent WHERE id = 3",
+    "SELECT 1 FROM missing WHERE id = 4",
+    "OPTIMIZE TABLE child",
+)
+
+
+def test_what_the_server_refuses_is_left_out_and_named(tmp_path: Path) -> None:
+    (tmp_path / "dump.sql").write_text(SHOP)
+    log = tmp_path / "general.log"
+    log.write_text(general(RAN * 20))
+    found = learned(tmp_path / "dump.sql", log, tmp_path / "out")
+    assert {each.example: each.reason for each in found.learned.left_out} == {
+        "DELETE FROM parent WHERE id = ?": "the server refused it: error 1644",
+        "SELECT ? FROM missing WHERE id = ?": "needs missing, which the dump does not have",
+        "OPTIMIZE TABLE child": "changes tables",
+    }
+    sent = {each.name: each.sent_share for each in found.fidelity.statements}
+    assert sent["select_parent"] == pytest.approx(0.5, abs=0.05)
+    assert sent["delete_parent"] == 0

@@ -1,0 +1,155 @@
+import re
+
+from msgspec.structs import replace
+
+from shootout.learn.binding import bind
+from shootout.learn.shapes import Learner, Values
+from shootout.learn.transactions import Block, Builder, Statement, blocks
+from shootout.model.learned import Link, Sequence, Template
+from shootout.model.program import Numbers, ProgramColumn
+from shootout.model.workload import Learned, Repetition, Result, Transaction
+from tests.learn.builders import a_schema, a_slot, a_template
+
+MANY = a_slot(*range(1, 1001))
+
+
+def link(place: tuple[int, int], of: tuple[int, int], difference: int = 0, share: float = 1.0) -> Link:
+    return Link(
+        statement=place[0],
+        slot=place[1],
+        of_statement=of[0],
+        of_slot=of[1],
+        difference=difference,
+        share=share,
+    )
+
+
+def built(
+    templates: list[Template],
+    order: list[int],
+    *links: Link,
+    constants: tuple[tuple[int, int, int], ...] = (),
+) -> tuple[Transaction, Builder]:
+    """The transaction that sends these templates in this order."""
+    values = Values(ProgramColumn(name="", values=Numbers(min=1, max=1000), next=1001), "int")
+    learner = Learner(lambda name: values, frozenset(), False)
+    statements = []
+    for number, template in enumerate(templates):
+        bound = bind(template, a_schema())
+        shapes = tuple(
+            learner.shape(slot, to, template.count)
+            for slot, to in zip(template.slots, bound.slots, strict=True)
+        )
+        labels = tuple(to.column.name if to.column else "number" for to in bound.slots)
+        statements.append(Statement(f"s{number}", template, shapes, bound.slots, bound.outputs, labels))
+    builder = Builder(statements, learner)
+    sequence = Sequence(statements=tuple(order), count=1, explicit=True, links=links, constants=constants)
+    return builder.transaction(sequence, 1), builder
+
+
+def texts(transaction: Transaction) -> list[tuple[int, list[str]]]:
+    """What each step sends, and how often."""
+    return [(int(step.repeat), [each.sql for each in step.statements]) for step in transaction.steps]
+
+
+READ = a_template("SELECT name FROM customer WHERE id = ?", MANY)
+RANGE = a_template("SELECT name FROM customer WHERE id BETWEEN ? AND ?", MANY, MANY)
+WRITE = a_template("UPDATE customer SET city = NOW() WHERE id = ?", MANY)
+
+
+def test_equal_statements_are_one_that_repeats() -> None:
+    made, _ = built([READ, WRITE], [0, 0, 0, 1])
+    assert texts(made) == [
+        (3, ["SELECT name FROM customer WHERE id = {id}"]),
+        (1, ["UPDATE customer SET city = NOW() WHERE id = {id}"]),
+    ]
+
+
+def test_linked_values_are_one_parameter() -> None:
+    made, builder = built([READ, WRITE], [0, 1], link((1, 0), (0, 0)))
+    assert [len(step.statements) for step in made.steps] == [2]
+    assert [re.findall(r"\{(\w+)\}", each.sql) for each in made.steps[0].statements] == [["id"], ["id"]]
+    assert builder.parameters["id"] == Learned(column="customer.id")
+
+
+def test_a_distance_makes_a_range() -> None:
+    _, builder = built([RANGE], [0], link((0, 1), (0, 0), difference=99))
+    assert builder.parameters["id_2"] == Learned(column="customer.id", of="id", difference=99)
+
+
+def test_a_link_of_some_transactions_has_a_share() -> None:
+    _, builder = built([READ, WRITE], [0, 1], link((1, 0), (0, 0), share=0.8))
+    found = builder.parameters["id_2"]
+    assert isinstance(found, Learned)
+    assert (found.of, found.share) == ("id", 0.8)
+
+
+def test_a_value_that_all_repetitions_share_is_drawn_once() -> None:
+    pair = a_template("SELECT 1 FROM line WHERE order_id = ? AND number = ?", MANY, MANY)
+    made, builder = built([pair], [0, 0, 0], link((1, 0), (0, 0)), link((2, 0), (0, 0)))
+    assert texts(made) == [(3, ["SELECT 1 FROM line WHERE order_id = {order_id} AND number = {number}"])]
+    shared, own = builder.parameters["order_id"], builder.parameters["number"]
+    assert isinstance(shared, Learned)
+    assert isinstance(own, Learned)
+    assert (shared.per, own.per) == ("transaction", "repetition")
+
+
+def test_groups_of_statements_repeat_together() -> None:
+    inner = [link((at + 1, 0), (at, 0)) for at in (0, 2, 4)]
+    made, _ = built([READ, WRITE], [0, 1, 0, 1, 0, 1], *inner)
+    assert [(repeat, len(statements)) for repeat, statements in texts(made)] == [(3, 2)]
+
+
+def test_what_a_later_statement_needs_of_one_repetition_is_not_folded() -> None:
+    assert blocks([0, 0, 1], {(2, 0): link((2, 0), (1, 0))}) == [
+        Block(0, 1, 1),
+        Block(1, 1, 1),
+        Block(2, 1, 1),
+    ]
+
+
+def test_numbers_that_count_are_repetitions() -> None:
+    line = a_template("SELECT 1 FROM line WHERE number = ?", a_slot(*range(1, 9)))
+    made, builder = built([line], [0, 0, 0], constants=((0, 0, 1), (1, 0, 2), (2, 0, 3)))
+    assert texts(made) == [(3, ["SELECT 1 FROM line WHERE number = {repetition}"])]
+    assert builder.parameters["repetition"] == Repetition()
+    _, builder = built([line], [0, 0], constants=((0, 0, 4), (1, 0, 5)))
+    found = builder.parameters["repetition_from"]
+    assert isinstance(found, Learned)
+    assert (found.of, found.difference) == ("repetition", 3)
+
+
+def test_a_number_that_is_the_same_in_all_transactions_stays_that_number() -> None:
+    state = a_template("UPDATE orders SET customer_id = ?", MANY)
+    _, builder = built([state], [0], constants=((0, 0, 500),))
+    (found,) = builder.parameters.values()
+    assert isinstance(found, Learned)
+    assert (found.hot, found.positions) == ((), (0.499, 0.5))
+
+
+def test_a_key_that_an_earlier_statement_read_is_its_result() -> None:
+    newest = a_template("SELECT total, id FROM orders WHERE customer_id = ? LIMIT 1", MANY, rows_sent=100)
+    pay = a_template("UPDATE orders SET total = 0 WHERE id = ?", MANY)
+    made, builder = built([newest, pay], [0, 1])
+    assert made.steps[0].statements[0].into == ("unused", "read_id")
+    assert made.steps[-1].statements[-1].sql.endswith("id = {read_id}")
+    assert builder.parameters["read_id"] == Result(number=True)
+    made, _ = built([replace(newest, rows_sent=200), pay], [0, 1])
+    assert made.steps[0].statements[0].into == ()
+
+
+def test_many_rows_are_a_group() -> None:
+    sized = replace(MANY, sizes=((3, 100),))
+    rows = a_template("INSERT INTO line (order_id, number) VALUES (?+, ?+)", sized, sized)
+    made, builder = built([rows], [0])
+    assert texts(made) == [(1, ["INSERT INTO line (order_id, number) VALUES {rows}"])]
+    group = builder.parameters["rows"]
+    assert getattr(group, "count", None) == 3
+    of_rows, of_list = builder.parameters["order_id_2"], builder.parameters["order_id"]
+    assert (getattr(of_rows, "counts", None), getattr(of_list, "counts", None)) == ((), (3.0,))
+    assert getattr(group, "sql", None) == "({order_id_2}, {number_2})"
+
+
+def test_braces_stay_braces() -> None:
+    made, _ = built([a_template("SELECT '{' FROM customer WHERE id = ?", MANY)], [0])
+    assert texts(made)[0][1] == ["SELECT '{{' FROM customer WHERE id = {id}"]

@@ -1,0 +1,126 @@
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from shootout.errors import InputError, MeasureError
+from shootout.inputs import workload
+from shootout.measure import dataset, dump
+from shootout.model.plan import Dataset, DatasetSize
+from shootout.servers import instances
+from tests.runs import a_tree
+
+# As mysqldump and mariadb-dump write them, and a little worse.
+DUMP = r"""-- MySQL dump 10.13
+--
+/*!40101 SET NAMES utf8mb4 */;
+/*!999999\- enable the sandbox mode */
+SET @@GLOBAL.GTID_PURGED=/*!80000 '+'*/ 'a:1-2';
+CREATE DATABASE /*!32312 IF NOT EXISTS*/ `shop`;
+USE `shop`;
+DROP TABLE IF EXISTS `a;b`;
+CREATE TABLE `a;b` (
+  `id` int NOT NULL COMMENT 'it''s; -- \' not the end',
+  `t` varchar(30) DEFAULT NULL, -- a; comment
+  `j` json DEFAULT NULL,
+  PRIMARY KEY (`id`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+LOCK TABLES `a;b` WRITE;
+/*!40000 ALTER TABLE `a;b` DISABLE KEYS */;
+INSERT INTO `a;b` VALUES (1,'a;b''c\\','{"b": 1, "a": 2}'),(2-1+1,"#;x",NULL),(6/2,'--',NULL); # tail ;
+UNLOCK TABLES;
+DELIMITER ;;
+/*!50003 CREATE*/ /*!50017 DEFINER=`gone`@`%`*/ /*!50003 TRIGGER tr BEFORE INSERT ON `a;b` FOR EACH ROW BEGIN
+  SET NEW.t = 'x;;'; SET NEW.j = NULL; END */;;
+/*!50106 CREATE*/ /*!50117 DEFINER=`gone`@`%`*/ /*!50106 EVENT `e` ON SCHEDULE EVERY 1 SECOND
+  DO DELETE FROM `a;b` */ ;;
+DELIMITER ;
+/*!50001 CREATE ALGORITHM=UNDEFINED */
+/*!50013 DEFINER=`gone`@`localhost` SQL SECURITY DEFINER */
+/*!50001 VIEW `v` AS select `a;b`.`id` AS `id` from `a;b` */;
+INSERT INTO `a;b` VALUES (4, 'y', NULL)"""
+
+
+def every(text: bytes) -> list[tuple[int, bytes]]:
+    return list(dump.statements(io.BytesIO(text)))
+
+
+def test_statements_end_where_the_client_ends_them() -> None:
+    found = every(DUMP.encode())
+    assert [line for line, _ in found][:4] == [3, 5, 6, 7]
+    texts = [text.decode() for _, text in found]
+    assert texts[5].startswith("CREATE TABLE `a;b`")
+    assert texts[8].endswith("(6/2,'--',NULL)")
+    assert [text[-6:] for text in texts[10:12]] == ["END */", ";b` */"]
+    assert texts[-1] == "INSERT INTO `a;b` VALUES (4, 'y', NULL)"
+    assert len(found) == 14
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 7, 50])
+def test_chunks_make_no_difference(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = every(DUMP.encode())
+    monkeypatch.setattr(dump, "_CHUNK", chunk)
+    assert every(DUMP.encode()) == whole
+
+
+def test_a_dump_of_two_databases_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "d.sql"
+    file.write_text("USE a;\nSELECT 1;\nUSE b;\n")
+    with pytest.raises(MeasureError, match=r"d\.sql, line 3: expected a dump of one database"):
+        list(dump.prepared(file))
+
+
+def test_a_missing_dump_is_reported_before_anything_starts(tmp_path: Path) -> None:
+    file = a_workload(tmp_path)
+    with pytest.raises(InputError, match=r"d\.sql: cannot be read: No such file"):
+        workload.dataset_of(workload.load(str(file)), DatasetSize(), str(file))
+
+
+def a_workload(folder: Path) -> Path:
+    file = folder / "w.toml"
+    file.write_text(
+        'title = "t"\ndescription = "d"\n[[transactions]]\n'
+        '[[transactions.steps]]\nstatements = [{ name = "a", sql = "SELECT 1" }]\n'
+        '[dataset]\ndump = "d.sql"\n'
+    )
+    return file
+
+
+def the_dataset(folder: Path, text: str = DUMP) -> Dataset:
+    (folder / "d.sql").write_text(text)
+    file = a_workload(folder)
+    return workload.dataset_of(workload.load(str(file)), DatasetSize(), str(file))
+
+
+@pytest.mark.real
+def test_a_dump_is_loaded_as_it_is_and_alike(tmp_path: Path) -> None:
+    checksums = []
+    for name in ("mysql-5.7.22", "mysql-8.0.12"):
+        tree, home, loaded = a_tree(name), tmp_path / name, the_dataset(tmp_path)
+        instances.initialise(tree, home, {})
+        with instances.start(tree, home, {}) as server:
+            dataset.load(server, loaded)
+            checksums.append(dataset.verify(server, loaded))
+            dataset.warm(server, loaded)
+            schema = dataset.schema_of(server, loaded)
+            assert server.query(f"SELECT * FROM {schema}.v ORDER BY id") == ((1,), (2,), (3,), (4,))
+            assert server.query(f"SELECT t FROM {schema}.`a;b` ORDER BY id")[3] == ("x;;",)
+            assert server.query("SELECT * FROM information_schema.events") == ()
+            server.query(f"UPDATE {schema}.`a;b` SET t = 'other' WHERE id = 2")
+            assert dataset.verify(server, loaded) != checksums[0]
+    assert len(set(checksums)) == 1
+
+
+@pytest.mark.real
+def test_a_refused_statement_is_named_by_its_line(tmp_path: Path) -> None:
+    tree, loaded = (
+        a_tree("mysql-5.7.22"),
+        the_dataset(tmp_path, "SELECT 1;\n\nCREATE TABLE t (id nothing);\n"),
+    )
+    instances.initialise(tree, tmp_path / "home", {})
+    with (
+        instances.start(tree, tmp_path / "home", {}) as server,
+        pytest.raises(MeasureError, match=re.escape("d.sql, line 3: (1064")),
+    ):
+        dataset.load(server, loaded)
