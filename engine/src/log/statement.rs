@@ -223,7 +223,9 @@ impl Reader<'_> {
         let template = &mut self.statement.template;
         let after = template.last().copied();
         let tight = matches!(after, None | Some(b'(')) || b"),;".contains(&first);
-        if (self.space || after == Some(b',')) && !tight {
+        // `?+` is a list.
+        let sum = first == b'+' && after == Some(b'?');
+        if (self.space || after == Some(b',') || sum) && !tight {
             template.push(b' ');
         }
         self.space = false;
@@ -648,6 +650,7 @@ mod tests {
             "SET a=a-?, b=(a)-?, c=`a`-?, d=?-?",
             &["5", "5", "5", "1", "5"],
         );
+        reads("SET a=5+b, c=6+7", "SET a=? +b, c=? +?", &["5", "6", "7"]);
         reads("SELECT -5, a * -5 FROM t", "SELECT ?, a * ? FROM t", &["-5", "-5"]);
     }
 
