@@ -315,7 +315,7 @@ def _stalls(base: Curve | None, head: Curve, confidence: float) -> Finding:
     head's share of them is binomial: the exact test and the rates' ratio by its limits (Clopper and Pearson
     1934). The difference's interval follows from the ratio's for the rate of both.
     """
-    mine, minutes = len(head.stalls), len(head.tps) / 60
+    mine, minutes = len(head.stalls), len(head.residual) / 60
     head_rate = _rate(mine, minutes, confidence)
     found = Finding(
         kind="stalls",
@@ -328,7 +328,7 @@ def _stalls(base: Curve | None, head: Curve, confidence: float) -> Finding:
     )
     if base is None:
         return found
-    theirs, base_minutes = len(base.stalls), len(base.tps) / 60
+    theirs, base_minutes = len(base.stalls), len(base.residual) / 60
     share = minutes / (minutes + base_minutes)
     total, tail = mine + theirs, (1 - confidence) / 2
     low = betaincinv(mine, total - mine + 1, tail) if mine else 0.0
@@ -469,5 +469,7 @@ def _power(logs: Interval) -> Interval:
 def _filled(values: Values) -> Values:
     """The values with gaps filled linearly."""
     known = np.flatnonzero(~np.isnan(values))
-    filled: Values = np.interp(np.arange(len(values)), known, values[known]) if len(known) else values
+    filled: Values = (
+        np.interp(np.arange(len(values)), known, values[known]) if len(known) else np.zeros(len(values))
+    )
     return filled

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import field
+from msgspec import Meta, field
 
 from shootout.model.plan import Dataset, Load
 from shootout.model.run import Runner, ServerRecord, WorkloadRecord
 from shootout.model.value import Count, Quantity, Share, Threads, Value
 from shootout.model.verdict import Interval, Verdict
 
+Moment = Annotated[float, Meta(ge=0, le=1e6)]  # seconds since a load began; twelve days
 Gauge = Literal["memory", "disk", "dirty_pages", "checkpoint_age", "history_list"]
 FindingKind = Literal["level", "slope", "stalls", "dips", "memory"]
 Measure = Literal["memory", "disk", "write_amplification", "fsyncs", "start", "shutdown"]
@@ -23,7 +24,7 @@ class SoakHeader(Value, tag="soak", tag_field="record"):
     soak: str  # unique, sorts by time
     started: str  # ISO, UTC
     shootout: str  # version
-    duration_s: Quantity  # of the load on each server
+    duration_s: Moment  # of the load on each server
     profile_name: str
     given: dict[str, str]  # options that override the profile, as written
     seed: int
@@ -48,9 +49,9 @@ class SoakSlice(Value, tag="slice", tag_field="record"):
     """About a second of load on one server, and what its gauges showed meanwhile."""
 
     server: str
-    begins_s: Quantity  # since its load began
-    lasts_s: Quantity  # until the next slice begins
-    window_s: Quantity  # the load's part; in the rest, transactions that were under way end
+    begins_s: Moment  # since its load began
+    lasts_s: Moment  # until the next slice begins
+    window_s: Moment  # the load's part; in the rest, transactions that were under way end
     transactions: Quantity  # in the window
     completed: Count  # transactions in all of it
     p50_s: Quantity  # percentiles of latencies

@@ -1,0 +1,139 @@
+"""What `shootout soak` finds on a real server: nothing, and known faults of the head: `make bench-soak`.
+
+Each part is one soak of a server against itself. Parts that are over are not measured again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+from unittest import mock
+
+import pymysql
+
+from shootout import app
+from shootout.analysis import soak as analysis
+from shootout.document import soaks
+from shootout.inputs.options import Selection
+from shootout.measure import soak
+from shootout.model.soak import SoakResult
+from shootout.report import soak as words
+from shootout.runner import machine
+from shootout.servers import instances
+from shootout.servers.instances import Instance
+
+Fault = Callable[[Instance, Event], None]
+
+SLOWING_S = 0.1  # how often a slowed server stands still
+SLOPE = 0.01  # by which it is slower with each minute
+LEAK_BYTES = 1_000_000
+
+
+def none(instance: Instance, ended: Event) -> None:
+    """Nothing."""
+
+
+def stall(instance: Instance, ended: Event) -> None:
+    """Stand still for two seconds of each minute."""
+    while not ended.wait(58):
+        _stop(instance, ended, 2)
+
+
+def slope(instance: Instance, ended: Event) -> None:
+    """Stand still for a share of the time that grows by one percent in each minute."""
+    began_s = time.monotonic()
+    while not ended.is_set():
+        share = min(0.9, SLOPE * (time.monotonic() - began_s) / 60)
+        _stop(instance, ended, share * SLOWING_S)
+        ended.wait((1 - share) * SLOWING_S)
+
+
+def leak(instance: Instance, ended: Event) -> None:
+    """Keep another megabyte in each second, as a session's variables."""
+    number = 0
+    with closing(instance.connect()) as connection, connection.cursor() as cursor:
+        while not ended.wait(1):
+            number += 1
+            try:
+                cursor.execute(f"SET @kept{number} = REPEAT('x', {LEAK_BYTES})")
+            except pymysql.Error:
+                return
+
+
+FAULTS: dict[str, Fault] = {"aa": none, "stall": stall, "leak": leak, "slope": slope}
+
+
+def main() -> None:
+    """Measure, and print a table in Markdown for each part."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--parts", default="aa,stall,leak,slope")
+    parser.add_argument("--server", default="mysql-5.7.22")
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--times", type=int, default=1, help="soaks of each part")
+    parser.add_argument("--out", type=Path, default=Path("reports/bench-soak"))
+    args = parser.parse_args()
+    for part in args.parts.split(","):
+        for number in range(1, args.times + 1):
+            results = args.out / f"{part}-{number}" / "results"
+            result = _known(results) or _measured(args, results, FAULTS[part])
+            print(f"\n{part} {number}: {words.headline(result)} {words.conditions(result.document.header)}\n")
+            print("| finding | base | head | difference | verdict |\n|---|---|---|---|---|")
+            (only,) = result.comparisons
+            for row in words.rows(result, only):
+                print(f"| {' | '.join(row)} |", flush=True)
+
+
+def _known(results: Path) -> SoakResult | None:
+    """The newest soak that ran through."""
+    for path in reversed(soaks.find(results)):
+        document = soaks.read(path)
+        if len(document.ends) == len(document.header.servers):
+            return analysis.judge(document)
+    return None
+
+
+def _measured(args: argparse.Namespace, results: Path, fault: Fault) -> SoakResult:
+    plan = app.plan(Selection.read(profile="soak", servers=f"{args.server},head={args.server}"))
+    with _faulty(fault):
+        path = soak.measure(
+            plan, results, 60 * args.minutes, lambda at: print(at.detail, at.round, end="\r", file=sys.stderr)
+        )
+    return analysis.judge(soaks.read(path))
+
+
+@contextmanager
+def _faulty(fault: Fault) -> Iterator[None]:
+    """Give the second server that is started a fault."""
+    ended, start = Event(), instances.start
+    threads = []
+
+    def starting(*arguments: Any, **options: Any) -> Instance:
+        instance = start(*arguments, **options)
+        if instance.directory.name == "1":
+            threads.append(Thread(target=fault, args=(instance, ended), daemon=True))
+            threads[-1].start()
+        return instance
+
+    with mock.patch.object(instances, "start", starting):
+        try:
+            yield
+        finally:
+            ended.set()
+            for thread in threads:
+                thread.join()
+
+
+def _stop(instance: Instance, ended: Event, seconds: float) -> None:
+    machine.stop(instance.pid, True)
+    ended.wait(seconds)
+    machine.stop(instance.pid, False)
+
+
+if __name__ == "__main__":
+    main()
