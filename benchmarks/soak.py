@@ -1,6 +1,7 @@
 """What `shootout soak` finds on a real server: nothing, and known faults of the head: `make bench-soak`.
 
-Each part is one soak of a server against itself. Parts that are over are not measured again.
+The first part simulates. Each other part is soaks of a server against itself, the head with a fault; what is
+over is not measured again.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -15,6 +17,7 @@ from threading import Event, Thread
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import pymysql
 
 from shootout import app
@@ -27,6 +30,7 @@ from shootout.report import soak as words
 from shootout.runner import machine
 from shootout.servers import instances
 from shootout.servers.instances import Instance
+from tests.analysis.test_soak import curve, decided, dipping, found, leaking, sloping, stalled, stepping
 
 Fault = Callable[[Instance, Event], None]
 
@@ -66,19 +70,23 @@ def leak(instance: Instance, ended: Event) -> None:
                 return
 
 
+SPOILT = {stalled: "stalls", leaking: "memory", dipping: "dips", stepping: "level", sloping: "slope"}
 FAULTS: dict[str, Fault] = {"aa": none, "stall": stall, "leak": leak, "slope": slope}
 
 
 def main() -> None:
     """Measure, and print a table in Markdown for each part."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--parts", default="aa,stall,leak,slope")
+    parser.add_argument("--parts", default="simulated,aa,stall,leak,slope")
     parser.add_argument("--server", default="mysql-5.7.22")
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--times", type=int, default=1, help="soaks of each part")
     parser.add_argument("--out", type=Path, default=Path("reports/bench-soak"))
     args = parser.parse_args()
     for part in args.parts.split(","):
+        if part == "simulated":
+            simulated()
+            continue
         for number in range(1, args.times + 1):
             results = args.out / f"{part}-{number}" / "results"
             result = _known(results) or _measured(args, results, FAULTS[part])
@@ -87,6 +95,23 @@ def main() -> None:
             (only,) = result.comparisons
             for row in words.rows(result, only):
                 print(f"| {' | '.join(row)} |", flush=True)
+
+
+def simulated() -> None:
+    """Print how often simulated soaks without a difference have a finding, and how often others show it."""
+    print("\n| seconds | soaks | with a false finding | which |\n|---|---|---|---|", flush=True)
+    for seconds, soaks_ in ((180, 1000), (600, 1000), (1200, 500), (3600, 300)):
+        generator = np.random.default_rng(seconds)
+        each = [decided(found(curve(generator, seconds), curve(generator, seconds))) for _ in range(soaks_)]
+        kinds = Counter(kind for one in each for kind in one)
+        named = ", ".join(f"{kind} {count}" for kind, count in kinds.items())
+        print(f"| {seconds} | {soaks_} | {sum(map(bool, each)) / soaks_:.1%} | {named} |", flush=True)
+    print("\n| fault of the head | found in 10 minutes |\n|---|---|", flush=True)
+    generator = np.random.default_rng(99)
+    for spoilt, kind in SPOILT.items():
+        heads = ((curve(generator), spoilt(curve(generator))) for _ in range(300))
+        hits = sum(kind in decided(found(*pair)) for pair in heads)
+        print(f"| {spoilt.__doc__} ({kind}) | {hits / 300:.0%} |", flush=True)
 
 
 def _known(results: Path) -> SoakResult | None:
