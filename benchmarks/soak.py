@@ -32,24 +32,24 @@ from shootout.servers import instances
 from shootout.servers.instances import Instance
 from tests.analysis.test_soak import curve, decided, dipping, found, leaking, sloping, stalled, stepping
 
-Fault = Callable[[Instance, Event], None]
+Fault = Callable[[Instance, Event, float], None]
 
 SLOWING_S = 0.1  # how often a slowed server stands still
 SLOPE = 0.01  # by which it is slower with each minute
 LEAK_BYTES = 1_000_000
 
 
-def none(instance: Instance, ended: Event) -> None:
+def none(instance: Instance, ended: Event, every_s: float) -> None:
     """Nothing."""
 
 
-def stall(instance: Instance, ended: Event) -> None:
-    """Stand still for two seconds of each minute."""
-    while not ended.wait(58):
+def stall(instance: Instance, ended: Event, every_s: float) -> None:
+    """Stand still for two seconds, time and again."""
+    while not ended.wait(every_s - 2):
         _stop(instance, ended, 2)
 
 
-def slope(instance: Instance, ended: Event) -> None:
+def slope(instance: Instance, ended: Event, every_s: float) -> None:
     """Stand still for a share of the time that grows by one percent in each minute."""
     began_s = time.monotonic()
     while not ended.is_set():
@@ -58,7 +58,7 @@ def slope(instance: Instance, ended: Event) -> None:
         ended.wait((1 - share) * SLOWING_S)
 
 
-def leak(instance: Instance, ended: Event) -> None:
+def leak(instance: Instance, ended: Event, every_s: float) -> None:
     """Keep another megabyte in each second, as a session's variables."""
     number = 0
     with closing(instance.connect()) as connection, connection.cursor() as cursor:
@@ -80,6 +80,7 @@ def main() -> None:
     parser.add_argument("--parts", default="simulated,aa,stall,leak,slope")
     parser.add_argument("--server", default="mysql-5.7.22")
     parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--every", type=float, default=60.0, help="seconds from stall to stall")
     parser.add_argument("--times", type=int, default=1, help="soaks of each part")
     parser.add_argument("--out", type=Path, default=Path("reports/bench-soak"))
     args = parser.parse_args()
@@ -125,7 +126,7 @@ def _known(results: Path) -> SoakResult | None:
 
 def _measured(args: argparse.Namespace, results: Path, fault: Fault) -> SoakResult:
     plan = app.plan(Selection.read(profile="soak", servers=f"{args.server},head={args.server}"))
-    with _faulty(fault):
+    with _faulty(fault, args.every):
         path = soak.measure(
             plan, results, 60 * args.minutes, lambda at: print(at.detail, at.round, end="\r", file=sys.stderr)
         )
@@ -133,7 +134,7 @@ def _measured(args: argparse.Namespace, results: Path, fault: Fault) -> SoakResu
 
 
 @contextmanager
-def _faulty(fault: Fault) -> Iterator[None]:
+def _faulty(fault: Fault, every_s: float) -> Iterator[None]:
     """Give the second server that is started a fault."""
     ended, start = Event(), instances.start
     threads = []
@@ -141,7 +142,7 @@ def _faulty(fault: Fault) -> Iterator[None]:
     def starting(*arguments: Any, **options: Any) -> Instance:
         instance = start(*arguments, **options)
         if instance.directory.name == "1":
-            threads.append(Thread(target=fault, args=(instance, ended), daemon=True))
+            threads.append(Thread(target=fault, args=(instance, ended, every_s), daemon=True))
             threads[-1].start()
         return instance
 

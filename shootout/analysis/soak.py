@@ -189,7 +189,7 @@ def judge(document: SoakDocument) -> SoakResult:
                 head=head,
                 findings=compare(of_base, found[head], confidence) if long else (),
                 footprint=_footprint(document, base, head) if heads else (),
-                reason=reason if reason or long else f"less than {SECONDS_MIN} s of load are not judged",
+                reason=reason if reason or long else f"less than {SECONDS_MIN} s of load",
             )
         )
     levels = {

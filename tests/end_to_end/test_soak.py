@@ -100,7 +100,7 @@ def test_durable_commits_survive_a_crash_and_others_do_not(lab: Lab, tmp_path: P
     ("arguments", "words"),
     [
         (["--threads", "1,2"], "expected one workload and one number of threads"),
-        (["--servers", "dsn:root@localhost/x"], "expected a server that shootout can start"),
+        (["--servers", "mine=dsn:mysql://root@127.0.0.1:1"], "expected a server that shootout can start"),
         (["--minutes", "-1"], "--minutes"),
     ],
 )
