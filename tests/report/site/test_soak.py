@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from playwright.sync_api import Browser
 
 from shootout.analysis import soak
 from shootout.model.soak import Gauge, SoakDocument, SoakFailure
@@ -13,7 +14,7 @@ from shootout.report import judgement_cache, site
 from shootout.report import soak as words
 from shootout.report.site import soak as pages
 from tests import builders
-from tests.report.site.pages import Document
+from tests.report.site.pages import Document, check_links, opened, serious
 from tests.soaks import SOAK, document, slices
 
 SHORT = "20261124T100000Z-000002"
@@ -79,6 +80,7 @@ def test_the_csv_has_a_line_for_each_finding(folder: Path) -> None:
 def test_a_site_of_soaks_alone_begins_with_their_list(tmp_path: Path) -> None:
     index = site.build([], tmp_path, soaked=[soak.judge(long(200))])
     page = Document(index.read_text("utf-8"))
+    check_links(tmp_path)
     assert f"soaks/{SOAK}.html" in page.links
     assert "history.html" not in page.links
 
@@ -86,6 +88,18 @@ def test_a_site_of_soaks_alone_begins_with_their_list(tmp_path: Path) -> None:
 def test_a_site_without_soaks_does_not_name_them(tmp_path: Path) -> None:
     index = site.build([judgement_cache.in_memory(*builders.a_result())], tmp_path)
     assert "soaks/" not in index.read_text("utf-8")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_everyone_can_read_them(folder: Path, chromium: Browser, scheme: str, width: int) -> None:
+    for name in (f"{SOAK}.html", f"{SHORT}.html", "index.html"):
+        tab, faults = opened(chromium, folder / name, width, scheme)
+        assert faults == []
+        assert serious(tab) == []
+        assert tab.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        tab.close()
 
 
 def test_no_curve_is_heavier_than_a_page_can_be() -> None:
