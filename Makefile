@@ -93,7 +93,7 @@ bench-work: $(INSTALLED)
 	@$(BIN)/python -m benchmarks.work $(ARGS)
 
 # What `shootout soak` finds of no change, of stalls, a leak and a slope: 20 minutes each, resumable by part. Less with
-# ARGS="--parts aa --minutes 4"; more A/A soaks with ARGS="--parts aa --times 3".
+# ARGS="--parts aa,stall --minutes 4"; more A/A soaks with ARGS="--parts aa --times 3".
 bench-soak: $(INSTALLED)
 	@$(BIN)/python -m benchmarks.soak $(ARGS)
 

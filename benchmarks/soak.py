@@ -1,6 +1,6 @@
 """What `shootout soak` finds on a real server: nothing, and known faults of the head: `make bench-soak`.
 
-The first part simulates. Each other part is soaks of a server against itself, the head with a fault; what is
+The first part simulates. Each other one is a soak of a server against itself, its heads with faults; what is
 over is not measured again.
 """
 
@@ -10,7 +10,7 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Event, Thread
@@ -77,25 +77,28 @@ FAULTS: dict[str, Fault] = {"aa": none, "stall": stall, "leak": leak, "slope": s
 def main() -> None:
     """Measure, and print a table in Markdown for each part."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--parts", default="simulated,aa,stall,leak,slope")
+    faults = f"heads of one soak each, with commas between them: {', '.join(FAULTS)}"
+    parser.add_argument("--parts", nargs="*", default=["simulated", *FAULTS], help=f"simulated; or {faults}")
     parser.add_argument("--server", default="mysql-5.7.22")
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--every", type=float, default=60.0, help="seconds from stall to stall")
     parser.add_argument("--times", type=int, default=1, help="soaks of each part")
     parser.add_argument("--out", type=Path, default=Path("reports/bench-soak"))
     args = parser.parse_args()
-    for part in args.parts.split(","):
+    for part in args.parts:
         if part == "simulated":
             simulated()
             continue
         for number in range(1, args.times + 1):
             results = args.out / f"{part}-{number}" / "results"
-            result = _known(results) or _measured(args, results, FAULTS[part])
-            print(f"\n{part} {number}: {words.headline(result)} {words.conditions(result.document.header)}\n")
-            print("| finding | base | head | difference | verdict |\n|---|---|---|---|---|")
-            (only,) = result.comparisons
-            for row in words.rows(result, only):
-                print(f"| {' | '.join(row)} |", flush=True)
+            result = _known(results) or _measured(args, results, part.split(","))
+            print(f"\n{part} {number}: {words.headline(result)} {words.conditions(result.document.header)}")
+            for each in result.comparisons:
+                print(
+                    f"\n| finding | {each.base} | {each.head} | difference | verdict |\n|---|---|---|---|---|"
+                )
+                for row in words.rows(result, each):
+                    print(f"| {' | '.join(row)} |", flush=True)
 
 
 def simulated() -> None:
@@ -124,9 +127,10 @@ def _known(results: Path) -> SoakResult | None:
     return None
 
 
-def _measured(args: argparse.Namespace, results: Path, fault: Fault) -> SoakResult:
-    plan = app.plan(Selection.read(profile="soak", servers=f"{args.server},head={args.server}"))
-    with _faulty(fault, args.every):
+def _measured(args: argparse.Namespace, results: Path, faults: Sequence[str]) -> SoakResult:
+    named = ",".join([args.server, *(f"{fault}={args.server}" for fault in faults)])
+    plan = app.plan(Selection.read(profile="soak", servers=named))
+    with _faulty([none, *(FAULTS[fault] for fault in faults)], args.every):
         path = soak.measure(
             plan, results, 60 * args.minutes, lambda at: print(at.detail, at.round, end="\r", file=sys.stderr)
         )
@@ -134,14 +138,16 @@ def _measured(args: argparse.Namespace, results: Path, fault: Fault) -> SoakResu
 
 
 @contextmanager
-def _faulty(fault: Fault, every_s: float) -> Iterator[None]:
-    """Give the second server that is started a fault."""
+def _faulty(faults: Sequence[Fault], every_s: float) -> Iterator[None]:
+    """Give each server of a soak its fault."""
     ended, start = Event(), instances.start
     threads = []
 
     def starting(*arguments: Any, **options: Any) -> Instance:
         instance = start(*arguments, **options)
-        if instance.directory.name == "1":
+        number = instance.directory.name
+        if number.isdecimal():  # others are started to load tables
+            fault = faults[int(number)]
             threads.append(Thread(target=fault, args=(instance, ended, every_s), daemon=True))
             threads[-1].start()
         return instance
