@@ -6,7 +6,7 @@ INSTALLED := .venv/installed
 ENGINE := $(wildcard engine/src/* engine/src/*/*) engine/Cargo.toml engine/Cargo.lock
 
 # What a target needs beside Python and Rust; checked at once, before anything is built.
-bench bench-gate bench-storm test-servers: NEEDS = mvn
+bench bench-gate bench-soak bench-storm test-servers: NEEDS = mvn
 bench-work bench-why: NEEDS = mvn valgrind
 bench-engine bench-verdict: NEEDS = sysbench
 bench-site: NEEDS = chromium
@@ -14,8 +14,8 @@ test-bare: NEEDS = mmdebstrap git
 test: NEEDS = mvn npm chromium sysbench fio go perf valgrind git curl jq openssl
 
 .PHONY: bench check clean demo-site setup fuzz lint test test-bare test-servers tools wheel
-.PHONY: bench-bisect bench-engine bench-gate bench-learn bench-logs bench-merge bench-method bench-site bench-storm
-.PHONY: bench-verdict bench-why bench-work
+.PHONY: bench-bisect bench-engine bench-gate bench-learn bench-logs bench-merge bench-method bench-site bench-soak
+.PHONY: bench-storm bench-verdict bench-why bench-work
 
 # Exit code 1 means that something regressed: here a result, not an error.
 bench: $(INSTALLED)
@@ -97,6 +97,11 @@ bench-work: $(INSTALLED)
 # goes on. One part alone: make bench-why ARGS="--parts plans"
 bench-why: $(INSTALLED)
 	@$(BIN)/python -m benchmarks.why $(ARGS)
+
+# What `shootout soak` finds of no change, of stalls, a leak and a slope: 20 minutes each, resumable by part. Less with
+# ARGS="--parts aa,stall --minutes 4"; more A/A soaks with ARGS="--parts aa --times 3".
+bench-soak: $(INSTALLED)
+	@$(BIN)/python -m benchmarks.soak $(ARGS)
 
 # For users without Rust: the engine, built for any recent Linux, and the files that a checkout has next to the
 # package. Zig provides the old glibc to link with.

@@ -23,9 +23,10 @@ from shootout.analysis import (
     history,
     ledger,
 )
+from shootout.analysis import soak as soak_verdicts
 from shootout.analysis import work as work_verdicts
 from shootout.analysis.explained import Explained
-from shootout.document import bisections, journal, merge
+from shootout.document import bisections, journal, merge, soaks
 from shootout.document import explanations as explanations_
 from shootout.document import work as work_documents
 from shootout.errors import InputError, MeasureError
@@ -38,26 +39,32 @@ from shootout.learn import session as learning
 from shootout.learn.session import LearnedWorkload
 from shootout.measure import bisect as bisect_
 from shootout.measure import campaign
+from shootout.measure import crash as crash_
 from shootout.measure import explain as explain_
+from shootout.measure import soak as soak_
 from shootout.measure import work as work_
 from shootout.measure.bisect import Question
 from shootout.measure.bisect_work import bisect_work
 from shootout.measure.campaign import Observe
 from shootout.measure.plan import Plan, bind
 from shootout.model.bisection import Answer, Instrument, Revision
+from shootout.model.crash import CrashDocument
 from shootout.model.history import Baseline, HistorySeries, Regression
 from shootout.model.plan import Build, Cell, ServerReference
 from shootout.model.run import RunDocument
+from shootout.model.soak import SoakResult
 from shootout.model.verdict import Acknowledgement, ClaimResult, Comparison, Verdict
 from shootout.model.work import WorkComparison, WorkSeries
 from shootout.paths import file_stem
 from shootout.report import bisection as bisection_report
 from shootout.report import explanation, judgement_cache, site, wording
+from shootout.report import soak as soak_report
 from shootout.report import work as work_report
 from shootout.report.github import markdown, regressions
 from shootout.report.judge import Judge
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import single
+from shootout.report.site import soak as soak_pages
 from shootout.report.site import work as work_pages
 from shootout.report.site.fidelity import FidelityPage
 from shootout.report.site.render import renderer
@@ -165,8 +172,9 @@ def publish(results: Path, out: Path, acknowledged: Path, skip: Skip) -> Path:
     alone = folders and not (journal.find(results) or work_documents.find(results))
     where = folders[-1] if alone else results  # without other runs, those of the newest bisection
     counted = _judged_work(where, skip)
-    runs = _runs(where, None, accepted, skip, counted)
-    return site.build(runs, out, accepted, counted, _answers(folders, skip))
+    soaked = _judged_soaks(results, skip)
+    runs = _runs(where, None, accepted, skip, bool(counted or soaked))
+    return site.build(runs, out, accepted, counted, _answers(folders, skip), soaked=soaked)
 
 
 def _answer(folder: Path) -> Answer:
@@ -244,7 +252,7 @@ def series(
     Raises InputError if there is no document.
     """
     counted = _judged_work(results, skip)
-    runs = _runs(results, anchor, (), skip, counted)
+    runs = _runs(results, anchor, (), skip, bool(counted))
     return history.series(run.comparison for run in runs), work_verdicts.history(counted)
 
 
@@ -374,6 +382,37 @@ def _bisect(request: Request, question: Question, observe: Observe) -> tuple[Ans
 def bisection_as_json(answer: Answer, page: Path) -> bytes:
     """Encode a bisection's answer as JSON."""
     return msgspec.json.encode({"page": str(page), **bisection_report.value(answer)})
+
+
+def soak(request: Request, minutes: float, observe: Observe, skip: Skip) -> tuple[SoakResult, Path, Path]:
+    """Load each server for so long, judge and publish what became of it; returns document and page."""
+    path = soak_.measure(request.plan, request.out / "results", 60 * minutes, observe)
+    result = soak_verdicts.judge(soaks.read(path))
+    publish(request.out / "results", request.out / "site", request.acknowledged, skip)
+    return result, path, request.out / "site" / soak_pages.path_of(result.document.header.soak)
+
+
+def soak_as_json(result: SoakResult, **places: str) -> bytes:
+    """Encode a soak's findings as JSON; `places`: its files, by key."""
+    return msgspec.json.encode({**places, **soak_report.as_value(result)})
+
+
+def crash(request: Request, times: int, observe: Observe) -> tuple[CrashDocument, Path]:
+    """Crash each server so often; returns what was found, and its document."""
+    results = request.out / "results"
+    document = crash_.measure(request.plan, results, times, observe)
+    return document, crash_.path_of(results, document)
+
+
+def _judged_soaks(results: Path, skip: Skip) -> list[SoakResult]:
+    """The judged soaks in a folder, the newest first."""
+    found = []
+    for path in reversed(soaks.find(results)):
+        try:
+            found.append(soak_verdicts.judge(soaks.read(path)))
+        except InputError as error:
+            skip(str(error))
+    return found
 
 
 def judge_work(path: Path, base: str | None = None) -> WorkComparison:
@@ -509,11 +548,11 @@ def _runs(
     base: str | None,
     acknowledged: Sequence[Acknowledgement],
     skip: Skip,
-    counted: Sequence[WorkComparison] = (),
+    others: bool = False,
 ) -> list[JudgedRun]:
-    """The judged runs of a folder that have the base. Raises InputError if there is neither one nor work."""
+    """The judged runs of a folder that have the base. Raises InputError for none, unless there are others."""
     runs = judgement_cache.runs(results, lambda error: skip(str(error)), acknowledged, base)
-    if not runs and not counted:
+    if not runs and not others:
         which = f" with the server {base!r}" if base else ""
         raise InputError(f"{results}: no run document{which} found; `shootout run` makes one")
     return runs

@@ -16,7 +16,7 @@ import msgspec
 from rich.console import Console
 
 from shootout import __version__, app, harness
-from shootout.analysis import baseline, bisected, gate, work
+from shootout.analysis import baseline, bisected, gate, soak, work
 from shootout.app import Conclusion, Request
 from shootout.document import work as documents
 from shootout.errors import InputError, MeasureError
@@ -30,8 +30,10 @@ from shootout.inputs.options import (
     LINK,
     MARKDOWN,
     MEASURING,
+    MINUTES,
     OUT,
     RESULTS,
+    TIMES,
     Option,
     Selection,
 )
@@ -42,7 +44,7 @@ from shootout.model.plan import Build
 from shootout.model.verdict import Comparison
 from shootout.model.work import WorkComparison
 from shootout.paths import FIXTURES, REPORTS, cache_folder
-from shootout.report import terminal, wording
+from shootout.report import crashes, terminal, wording
 from shootout.report.github import http, issues, markdown, webhook
 from shootout.report.github.repository import Repository
 from shootout.servers import builds, cache, catalogue, dsn, pack, reference
@@ -62,6 +64,7 @@ COUNTING = (
     ),
     *("protocol", "policy", "seed", "data", "build", "tree"),
 )  # the options of a run that a count takes, too
+SOAKING = (*COUNTING, "threads", "rate", "arrivals", "think")  # of a soak and of crashes
 BASELINES = FIXTURES / "baselines"
 
 
@@ -149,6 +152,33 @@ def _show_work(
     terminal.print_work(_console(), comparison)
     if page is not None:
         terminal.print_report(_console(), page)
+
+
+def _soak(args: argparse.Namespace) -> int:
+    request = _request(args)
+    with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
+        try:
+            result, path, page = app.soak(request, args.minutes, display.show, _left_out)
+        except KeyboardInterrupt:
+            _warn("interrupted; what was measured is kept, and `shootout site` shows it")
+            raise
+    if args.json:
+        print(app.soak_as_json(result, document=str(path), page=str(page)).decode())
+    else:
+        terminal.print_soak(_console(), result)
+        terminal.print_report(_console(), page)
+    return soak.exit_code(result)
+
+
+def _crash(args: argparse.Namespace) -> int:
+    request = _request(args)
+    with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
+        document, path = app.crash(request, args.times, display.show)
+    if args.json:
+        print(msgspec.json.encode({"file": str(path), **msgspec.to_builtins(document)}).decode())
+    else:
+        terminal.print_crashes(_console(), document, path)
+    return crashes.exit_code(document)
 
 
 def _bisect(args: argparse.Namespace) -> int:
@@ -458,6 +488,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"shootout {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     _add_measuring(commands)
+    _add_soaking(commands)
     _add_judging(commands)
     _add_reporting(commands)
     _add_cache(_group(commands, "cache", "list or clear fetched servers and loaded datasets"))
@@ -533,6 +564,19 @@ def _add_learn(commands: Commands[_Parser]) -> None:
     learn.add_argument("--server", metavar="REF", default="mysql-8.0.33", help=server)
     keep = "keep the log's values in the file; by default it has none of them"
     learn.add_argument("--keep-values", action="store_true", help=keep)
+
+
+def _add_soaking(commands: Commands[_Parser]) -> None:
+    long = "load each server for long, and find out what becomes of it: slopes, stalls, dips, memory"
+    soaking = _command(commands, "soak", _soak, long)
+    _add_options(soaking, (MINUTES,))
+    killed = "kill each server under durable load, and look for every commit that it had confirmed"
+    crashing = _command(commands, "crash", _crash, killed)
+    _add_options(crashing, (TIMES,))
+    for each in (soaking, crashing):
+        _add_options(each, (option for option in MEASURING if option.name in SOAKING), type=str)
+        each.set_defaults(profile="soak", explain=None, acknowledged=ACKNOWLEDGED.default, markdown=None)
+        _add_options(each, (OUT,))
 
 
 def _add_judging(commands: Commands[_Parser]) -> None:

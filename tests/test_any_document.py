@@ -19,10 +19,10 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from shootout import app
-from shootout.analysis import baseline, claims, compare, gate, ledger
+from shootout.analysis import baseline, claims, compare, gate, ledger, soak
 from shootout.analysis import explained as evaluated
 from shootout.analysis import work as work_verdicts
-from shootout.document import explanations, journal, merge
+from shootout.document import explanations, journal, merge, soaks
 from shootout.errors import InputError
 from shootout.inputs.options import ACKNOWLEDGED
 from shootout.model.run import EndRecord, FailureRecord, RunDocument, Samples, StartRecord
@@ -31,6 +31,7 @@ from shootout.report import terminal
 from shootout.report import work as work_report
 from shootout.report.github import markdown, webhook
 from tests import builders, explained
+from tests import soaks as soaked
 from tests import work as counted
 from tests.document import test_merge
 from tests.mutations import mutations
@@ -128,6 +129,12 @@ RUN = a_run()
 COMPARED = compare.compare(RUN)
 EXPLAINED = explained.an_explanation(RUN.header.run, RUN.header.blocks[0].cells[1])
 COUNTED = counted.document({"a": counted.BASE, "b": counted.times(1.1)})
+SOAKED = [
+    plain(each)
+    for taken in [[each for label in "ab" for each in soaked.slices(label, 90 * [9.0, 11.0])]]
+    for whole in [soaked.document(["a", "b"], taken, ends={"a": {"memory": 1e6}, "b": {"memory": 0.0}})]
+    for each in (whole.header, *whole.servers, *whole.slices, *whole.ends)
+]
 ENTRIES = [
     plain(replace(each, run="2025"))
     for each in ledger.of(RUN.header, COMPARED.policy, COMPARED.cells, COMPARED.aa_controls)
@@ -299,6 +306,25 @@ def test_a_document_of_work(folder: Path, document: Any) -> None:
         work_report.markdown(comparison)
         work_verdicts.exit_code(comparison)
         terminal.print_work(nowhere(), comparison)
+
+    if accepted(judge):
+        accepted(lambda: publish(folder))
+
+
+@often
+@given(document=mutations([SOAKED], TEXTS, ANYTHING))
+def test_a_soak(folder: Path, document: Any) -> None:
+    path = folder / "soaks" / "soak.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    lines = document if isinstance(document, list) else [document]
+    path.write_bytes(b"".join(json.dumps(each).encode() + b"\n" for each in lines))
+
+    def judge() -> None:
+        result = soak.judge(soaks.read(path))
+        require_finite(msgspec.to_builtins(result.comparisons), "comparisons")
+        app.soak_as_json(result, document=str(path))
+        soak.exit_code(result)
+        terminal.print_soak(nowhere(), result)
 
     if accepted(judge):
         accepted(lambda: publish(folder))

@@ -233,7 +233,7 @@ class Selection:
         str,
         Option(
             "what to measure and how thoroughly: a name or a .toml file (default: quick; "
-            "gate and work: the one of that name)",
+            "gate, work and soak: the one of that name; crash: soak)",
             "NAME",
         ),
     ] = "quick"
@@ -335,6 +335,16 @@ EXPLAIN = Option(
     "MIN",
     partial(texts.decimal, maximum=BUDGET_MAX_MIN),
     "explain",
+)
+MINUTES = Option(
+    "minutes of load on each server (default: 30)",
+    "N",
+    partial(texts.decimal, maximum=BUDGET_MAX_MIN),
+    "minutes",
+    30.0,
+)
+TIMES = Option(
+    "crashes of each server (default: 3)", "N", partial(texts.integer, allowed=range(1, 1001)), "times", 3
 )
 ANCHOR = Option("the server that ratios are relative to (default: the first)", "SERVER", name="anchor")
 LINK = Option("address of the report", "URL", name="link")

@@ -22,12 +22,14 @@ from shootout.analysis.explained import Explained
 from shootout.learn.session import LearnedWorkload
 from shootout.measure.session import Endpoint
 from shootout.model.bisection import Answer
+from shootout.model.crash import CrashDocument
 from shootout.model.history import ChangePoint, HistorySeries
 from shootout.model.plan import Cell
 from shootout.model.run import Progress
+from shootout.model.soak import SoakResult
 from shootout.model.verdict import CellComparison, ClaimResult, Comparison, Outcome, Verdict
 from shootout.model.work import WorkComparison, WorkSeries
-from shootout.report import bisection, explanation, wording, work
+from shootout.report import bisection, crashes, explanation, soak, wording, work
 from shootout.runner.doctor import Report
 from shootout.servers.cache import Cleared, Contents, Entry
 from shootout.servers.catalogue import Fetched, Offer
@@ -226,6 +228,44 @@ def print_learned(console: Console, outcome: LearnedWorkload) -> None:
         if statement.problem:
             _say(console, f"not parsed    {statement.name}: {statement.problem}")
     _say(console, f"workload      {outcome.workload}")
+
+
+def print_soak(console: Console, result: SoakResult) -> None:
+    """Print the result, the findings of each head, and what its server took differently."""
+    console.print()
+    _say(console, soak.headline(result), "bold")
+    _say(console, soak.conditions(result.document.header), "dim")
+    for each in result.comparisons:
+        console.print()
+        table = _table("finding", each.base, each.head, "difference", "verdict")
+        styles = [STYLES[found.verdict] for found in each.findings]
+        lines = [*soak.rows(result, each)]
+        for cells, style in zip(lines, [""] * (len(lines) - len(styles)) + styles, strict=True):
+            *values, verdict = (Text(wording.visible(cell)) for cell in cells)
+            verdict.style = style
+            table.add_row(*values, verdict)
+        _print_whole(console, table)
+        if each.reason and each.findings:
+            _say(console, each.reason, "magenta")
+        for measure, base, head, change in soak.footprint(each):
+            _say(console, f"{measure}: {base} on {each.base}, {head} on {each.head} ({change})")
+    for failure in result.document.failures:
+        _say(console, f"{failure.server}: {failure.reason}", "magenta")
+    console.print()
+
+
+def print_crashes(console: Console, document: CrashDocument, path: Path) -> None:
+    """Print what was lost, and each server's crashes together."""
+    console.print()
+    _say(console, crashes.headline(document), "bold")
+    console.print()
+    table = _table(*crashes.COLUMNS)
+    for cells in crashes.rows(document):
+        table.add_row(*(Text(wording.visible(cell)) for cell in cells))
+    _print_whole(console, table)
+    for failure in document.failures:
+        _say(console, f"{failure.server}: {failure.reason}", "magenta")
+    _say(console, f"\ndocument      {path}")
 
 
 def print_bisection(console: Console, answer: Answer, page: Path) -> None:

@@ -139,6 +139,12 @@ def bytes_written(pid: int) -> int:
     return int(found[1])
 
 
+def memory_bytes(pid: int) -> int:
+    """Resident memory of a process; 0 if it is gone."""
+    found = re.search(r"^VmRSS:\s+(\d+) kB$", Host().text(f"proc/{pid}/status"), re.MULTILINE)
+    return 1024 * int(found[1]) if found else 0
+
+
 def run_queue_s(pid: int) -> float:
     """Seconds that a process's present threads were ready to run, but waited for a CPU.
 

@@ -14,6 +14,7 @@ from shootout.errors import InputError
 from shootout.model.bisection import Answer
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries, SeriesKey
 from shootout.model.plan import Cell
+from shootout.model.soak import SoakResult
 from shootout.model.verdict import Acknowledgement, Verdict
 from shootout.model.work import WorkComparison
 from shootout.paths import TEMPLATES, file_stem
@@ -29,6 +30,7 @@ from shootout.report.site import (
     retention,
     runner,
     single,
+    soak,
     work,
 )
 from shootout.report.site import history as history_pages
@@ -54,19 +56,21 @@ def build(
     acknowledged: Sequence[Acknowledgement] = (),
     counted: Sequence[WorkComparison] = (),
     bisected: Sequence[Answer] = (),
+    *,
+    soaked: Sequence[SoakResult] = (),
 ) -> Path:
     """Write the site; returns the path of its index, the newest run's overview.
 
-    Without runs it has the pages of counted work and of bisections alone. Raises InputError if there is
+    Without runs it has the pages of counted work, bisections and soaks alone. Raises InputError if there is
     neither, if a run occurs twice, or if `out` cannot be written.
     """
-    if not runs and not counted:
+    if not runs and not counted and not soaked:
         raise InputError("no run document for the site; create one with `shootout run`")
     for name, count in Counter(run.id for run in runs).items():
         if count > 1:
             raise InputError(f"run {name} is given {count} times; expected each run once")
     newest_first = sorted(runs, key=lambda run: run.id, reverse=True)
-    site = _Site(tuple(newest_first), tuple(acknowledged), tuple(counted), tuple(bisected))
+    site = _Site(tuple(newest_first), tuple(acknowledged), tuple(counted), tuple(bisected), tuple(soaked))
     try:
         with judgement_cache.gc_disabled():
             output.write(out, site.parts if runs else site.beside_runs)
@@ -105,6 +109,7 @@ class _Site:
     acknowledged: tuple[Acknowledgement, ...] = ()
     counted: tuple[WorkComparison, ...] = ()
     bisected: tuple[Answer, ...] = ()
+    soaked: tuple[SoakResult, ...] = ()
 
     def parts(self) -> Iterator[Part]:
         yield from self._history()
@@ -118,6 +123,8 @@ class _Site:
     def beside_runs(self) -> Iterator[Part]:
         yield from self._parts(*bisection.pages(self.bisected))
         yield from self._parts(*work.pages(self.counted, [run.comparison for run in self.runs]))
+        front = not self.runs and not self.counted
+        yield from self._parts(*soak.pages(self.soaked, alone=not self.runs, front=front))
         yield [(f"assets/{name}", (TEMPLATES / name).read_bytes()) for name in ASSETS]
 
     def _history(self) -> Iterator[Part]:
@@ -177,7 +184,12 @@ class _Site:
 
     @cached_property
     def _render(self) -> Render:
-        return partial(renderer(), counted=bool(self.counted), bisected=bool(self.bisected))
+        return partial(
+            renderer(),
+            counted=bool(self.counted),
+            bisected=bool(self.bisected),
+            soaked=bool(self.soaked),
+        )
 
     @cached_property
     def _detailed(self) -> frozenset[str]:

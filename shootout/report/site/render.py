@@ -110,6 +110,7 @@ def renderer() -> Render:
         "compared_rows": markup.compared,
         "bisected": False,  # whether the site has bisections
         "counted": False,  # whether it has pages of counted work
+        "soaked": False,  # whether it has soaks
         "delta": markup.delta,
         "href": markup.href,
         "neighbours": markup.neighbours,
