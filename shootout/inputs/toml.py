@@ -8,7 +8,7 @@ import reprlib
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -162,8 +162,11 @@ def _keys(type: Any, data: Any) -> tuple[str, ...]:
 
 
 def _choices(type: Any) -> tuple[str, ...]:
-    """The tags of a union, or the values of a literal."""
-    return tuple(str(s.__struct_config__.tag) for s in _structs(type)) or tuple(map(str, get_args(type)))
+    """The tags of a union, and the values of a literal, perhaps in a union with other types."""
+    tags = (s.__struct_config__.tag for s in _structs(type))
+    literals = (each for each in (type, *get_args(type)) if get_origin(each) is Literal)
+    values = (value for literal in literals for value in get_args(literal))
+    return tuple(str(each) for each in (*tags, *values) if each is not None)
 
 
 def _join(where: str, key: str) -> str:
