@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
+
+from msgspec import structs
 
 from shootout.analysis import (
     causes,
@@ -13,12 +14,10 @@ from shootout.analysis import (
     ledger,
     metrics,
     pairs,
-    verdicts,
     warnings,
 )
-from shootout.analysis.pairs import Pair
+from shootout.analysis.decisions import Decided
 from shootout.analysis.thresholds import RULE
-from shootout.analysis.verdicts import Decision
 from shootout.errors import InputError
 from shootout.inputs import toml
 from shootout.model.history import LedgerEntry
@@ -47,8 +46,8 @@ def compare(
     figures.require_readable(document)
     known = ledger.earlier(header, ledger_entries)
     cells, aa_controls = decisions.of_run(document, policy, base, known)
-    compared_aa = tuple(_comparison(document, policy, *decided) for decided in aa_controls)
-    compared = tuple(_comparison(document, policy, *decided) for decided in cells)
+    compared_aa = tuple(_comparison(document, policy, decided) for decided in aa_controls)
+    compared = tuple(_comparison(document, policy, decided) for decided in cells)
     known += ledger.of(header, policy, compared, compared_aa)
     comparisons = max(1, sum(len(each.judged) for each in (*compared, *compared_aa)))
     return Comparison(
@@ -64,8 +63,8 @@ def compare(
     )
 
 
-def _comparison(document: RunDocument, policy: Policy, pair: Pair, decision: Decision) -> CellComparison:
-    header = document.header
+def _comparison(document: RunDocument, policy: Policy, decided: Decided) -> CellComparison:
+    header, (pair, decision) = document.header, decided
     figures_ = figures.of_cell(pair.starts, policy) if pair.starts else None
     compared = pair.failure is None and pair.base_failure is None and pair.cell != pair.base
     steady = pairs.both_steady(pair.base_starts, pair.starts) if compared else ({}, {})
@@ -76,18 +75,10 @@ def _comparison(document: RunDocument, policy: Policy, pair: Pair, decision: Dec
         base_tps = figures.tps(pair.base_starts, policy)
         figures_ = figures.as_compared(figures_, base_tps, pair.throughput.ratio, cpu)
     place = header.part(pair.cell).runner.placement
-    return CellComparison(
-        cell=pair.cell,
-        base=pair.base,
-        verdict=decision.verdict,
+    return structs.replace(
+        decisions.as_cell(decided, policy),
         figures=figures_,
-        ratio=pair.throughput and pair.throughput.ratio,
-        p_value=decision.metrics[0].p_value if decision.metrics else None,
-        per_start=() if pair.throughput is None else tuple(map(math.exp, pair.throughput.per_start)),
-        reason=decision.reason,
         warnings=tuple(warnings.of_cell(document, pair, decision, figures_)),
-        judged=decision.metrics,
-        leaning=verdicts.leaning(pair, decision, policy),
         metrics=work,
         statements=statements,
         causes=causes.of_cell(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from shootout.analysis.verdicts import CellMetric, Decision
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Policy
 from shootout.model.run import RunDocument, RunHeader
+from shootout.model.verdict import CellComparison
 
 
 class Decided(NamedTuple):
@@ -50,6 +52,24 @@ def of_run(
         if pair.throughput is not None and len(pair.throughput.per_start) > 1
     ]
     return Decisions(_decided(header, cells, policy, p_values, known), decided_aa)
+
+
+def as_cell(decided: Decided, policy: Policy) -> CellComparison:
+    """What was decided on a cell, without figures and evidence."""
+    pair, decision = decided
+    return CellComparison(
+        cell=pair.cell,
+        base=pair.base,
+        verdict=decision.verdict,
+        figures=None,
+        ratio=pair.throughput and pair.throughput.ratio,
+        p_value=decision.metrics[0].p_value if decision.metrics else None,
+        per_start=() if pair.throughput is None else tuple(map(math.exp, pair.throughput.per_start)),
+        reason=decision.reason,
+        warnings=(),
+        judged=decision.metrics,
+        leaning=verdicts.leaning(pair, decision, policy),
+    )
 
 
 def _adjusted(pairs_: Iterable[Pair]) -> dict[CellMetric, float]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from shootout.analysis import decisions, verdicts
+from shootout.analysis import decisions
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Policy
 from shootout.model.run import RunDocument
@@ -47,21 +46,9 @@ def steps(
 def _cells(
     document: RunDocument, policy: Policy, server: str, before: str, known: list[LedgerEntry]
 ) -> tuple[CellComparison, ...]:
-    decided, _ = decisions.of_run(document, policy, before, known)
+    found = decisions.of_run(document, policy, before, known).cells
     return tuple(
-        CellComparison(
-            cell=pair.cell,
-            base=pair.base,
-            verdict=decision.verdict,
-            figures=None,
-            ratio=pair.throughput and pair.throughput.ratio,
-            p_value=decision.metrics[0].p_value if decision.metrics else None,
-            per_start=() if pair.throughput is None else tuple(map(math.exp, pair.throughput.per_start)),
-            reason=decision.reason,
-            warnings=(),
-            judged=decision.metrics,
-            leaning=verdicts.leaning(pair, decision, policy),
-        )
-        for pair, decision in decided
-        if pair.cell.server == server and pair.base.server == before
+        decisions.as_cell(each, policy)
+        for each in found
+        if each.pair.cell.server == server and each.pair.base.server == before
     )
