@@ -41,6 +41,7 @@ from shootout.measure import bisect as bisect_
 from shootout.measure import campaign
 from shootout.measure import crash as crash_
 from shootout.measure import explain as explain_
+from shootout.measure import results as results_
 from shootout.measure import soak as soak_
 from shootout.measure import work as work_
 from shootout.measure.bisect import Question
@@ -153,6 +154,11 @@ def run(request: Request, observe: Observe, skip: Skip, cells: Collection[Cell] 
     if request.markdown is not None:
         _write(request.markdown, markdown.summary(conclusion.comparison, conclusion.explained))
     return conclusion
+
+
+def unlike_results(request: Request, observe: Observe) -> tuple[str, ...]:
+    """Which statements of the request's workloads return other rows on a head than on the base, in words."""
+    return tuple(map(str, results_.compared(request.plan, observe)))
 
 
 def conclude(path: Path, out: Path, acknowledged: Path, skip: Skip) -> Conclusion:

@@ -24,6 +24,7 @@ from shootout.inputs import matrix, workload
 from shootout.inputs.options import (
     ACKNOWLEDGED,
     ANCHOR,
+    CHECK_RESULTS,
     EXPLAIN,
     JSON,
     JUNIT_XML,
@@ -90,11 +91,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    return _measure(_request(args), args)
+    return _checked(_request(args), args)
 
 
 def _gate(args: argparse.Namespace) -> int:
-    return _measure(_request(args, servers=f"{args.base},{args.head}"), args)
+    return _checked(_request(args, servers=f"{args.base},{args.head}"), args)
+
+
+def _checked(request: Request, args: argparse.Namespace) -> int:
+    """Run the suites; before them, compare results if that was asked for."""
+    assert request.plan  # report errors in the request before anything starts
+    unlike: Sequence[str] = ()
+    if args.check_results:
+        with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
+            unlike = app.unlike_results(request, display.show)
+    code = _measure(request, args)
+    for line in unlike:
+        _warn(line)
+    return code
 
 
 def _request(args: argparse.Namespace, **changed: str) -> Request:
@@ -548,6 +562,8 @@ def _add_measuring(commands: Commands[_Parser]) -> None:
     _add_learn(commands)
     _add_options(run, (EXPLAIN,))
     _add_options(gate, (EXPLAIN,))
+    for each in (run, gate):
+        _add_options(each, (CHECK_RESULTS,))
     for each in (run, gate, doctor):
         _add_options(each, (ACKNOWLEDGED, OUT, MARKDOWN, JUNIT_XML))
 

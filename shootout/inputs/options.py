@@ -330,6 +330,10 @@ JSON = Option("print JSON", name="json")
 RESULTS = Option(
     "folder of run documents (default: reports/results)", "DIR", _path, "results", REPORTS / "results"
 )
+CHECK_RESULTS = Option(
+    "before measuring, name statements that return other rows on a head than on the base",
+    name="check_results",
+)
 EXPLAIN = Option(
     "find out why cells changed, within so many more minutes (see `shootout explain`)",
     "MIN",

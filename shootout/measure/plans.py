@@ -32,28 +32,44 @@ _HANDLERS = re.compile(r"Handler_(?:read_\w+|write|update|delete|mrr_\w+)")
 
 def captured(instance: Running, program: Program, load: Callable[[], object]) -> dict[str, str]:
     """A statement of each kind, as the server receives it while `load` runs. Raises MeasureError."""
+    return by_kind(program, logged(instance, load))
+
+
+def logged(instance: Running, load: Callable[[], object]) -> Iterator[str]:
+    """All statements that our account sends while `load` runs. Raises MeasureError."""
     with _general_log(instance):
         load()
     found = instance.query(f"{_LOGGED}'{instance.login.user}[%'")
-    return by_kind(program, (str(sql) for (sql,) in found))
+    return (str(sql) for (sql,) in found)
 
 
 def by_kind(program: Program, statements: Iterator[str]) -> dict[str, str]:
-    """The first statement of each of the program's kinds; others, such as COMMIT, are left out."""
+    """The first statement of each of the program's kinds."""
+    found: dict[str, str] = {}
+    kinds = {
+        program.kinds[each.kind].name
+        for transaction in program.transactions
+        for step in transaction.steps
+        for each in step.statements
+    }
+    for kind, sql in each_kind(program, statements):
+        found.setdefault(kind, sql)
+        if len(found) == len(kinds):
+            break
+    return found
+
+
+def each_kind(program: Program, statements: Iterator[str]) -> Iterator[tuple[str, str]]:
+    """Statements with their kinds; others, such as COMMIT, are left out."""
     patterns = {
         _pattern(each): program.kinds[each.kind].name
         for transaction in program.transactions
         for step in transaction.steps
         for each in step.statements
     }
-    found: dict[str, str] = {}
     for sql in statements:
-        wanted = ((pattern, kind) for pattern, kind in patterns.items() if kind not in found)
-        if kind := next((kind for pattern, kind in wanted if pattern.fullmatch(sql)), None):
-            found[kind] = sql
-        if len(found) == len(set(patterns.values())):
-            break
-    return found
+        if kind := next((kind for pattern, kind in patterns.items() if pattern.fullmatch(sql)), None):
+            yield kind, sql
 
 
 def explained(

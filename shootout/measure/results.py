@@ -1,0 +1,167 @@
+"""Whether servers return the same rows: the workloads' reads, as the engine sends them, on untouched data.
+
+The base gets a number of transactions, and its general log gives the statements. Each server then starts with
+a fresh copy of its data and answers the reads among them. Rows are compared in any order; inexact numbers to
+six digits.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import msgspec
+import pymysql
+
+from shootout._engine import Engine, LoadError
+from shootout.document import journal
+from shootout.errors import InputError, MeasureError
+from shootout.measure import columns, plans
+from shootout.measure.campaign import Observe
+from shootout.measure.hooks import Hooks
+from shootout.measure.managed import ManagedServer, connect
+from shootout.measure.plan import Plan
+from shootout.measure.rounds import reason
+from shootout.measure.signals import interrupting
+from shootout.model.run import Progress
+from shootout.paths import cache_folder
+from shootout.servers.instances import Instance
+from shootout.servers.leftovers import working_directory
+
+TRANSACTIONS = 50  # of each workload
+PER_KIND = 20  # statements
+DIGITS = 6
+ANSWER_TIMEOUT_S = 120.0
+_READ = re.compile(r"\s*(?:SELECT|WITH|\()", re.IGNORECASE)
+
+Statements = Mapping[str, Mapping[str, Sequence[str]]]  # by workload and kind
+Answer = Counter[tuple[object, ...]] | str  # rows, or the server's error
+Answers = Mapping[tuple[str, str], Sequence[Answer]]  # by workload and kind
+
+
+@dataclass(frozen=True)
+class Unlike:
+    """A kind of statement that a server answers with other rows than the base."""
+
+    workload: str
+    kind: str
+    server: str
+    base: str
+    differing: int  # executions
+    executions: int
+    example: str
+
+    def __str__(self) -> str:
+        where = f"{self.workload}, statement `{self.kind}`"
+        return (
+            f"{where}: {self.server} returns other rows than {self.base} in {self.differing} of "
+            f"{self.executions} executions; in the first, {self.example}"
+        )
+
+
+def compared(plan: Plan, observe: Observe) -> tuple[Unlike, ...]:
+    """What servers answer otherwise than the plan's base. Call this from the main thread.
+
+    Raises InputError for servers that shootout does not start itself, and MeasureError.
+    """
+    for planned in plan.servers.values():
+        if planned.reference.source == "dsn":
+            raise InputError(f"{planned.reference.text}: --check-results needs servers that shootout starts")
+    labels = [label for label, server in plan.servers.items() if not server.absent]
+    with (
+        interrupting(signal.SIGTERM, signal.SIGHUP),
+        working_directory(cache_folder(), journal.new_run(datetime.now(UTC)), plan.place.data) as directory,
+        ExitStack() as held,
+    ):
+        servers = {label: ManagedServer.find(plan, label, None, held) for label in labels}
+        base, *heads = labels
+        observe(Progress(stage="prepare", detail=f"{base}: collecting statements"))
+        with _started(servers[base], directory / "collecting", held) as instance:
+            statements = dict(_captured(plan, instance))
+        answers: dict[str, Answers] = {}
+        for number, (label, server) in enumerate(servers.items()):
+            observe(Progress(stage="prepare", detail=f"{label}: comparing results"))
+            with _started(server, directory / str(number), held) as instance:
+                answers[label] = dict(_answers(plan, instance, statements))
+    return tuple(each for head in heads for each in _unlike(base, head, answers[base], answers[head]))
+
+
+@contextmanager
+def _started(server: ManagedServer, home: Path, held: ExitStack) -> Iterator[Instance]:
+    """The server on a fresh copy of its data, which are discarded."""
+    instance = server.start(server.load(held), home, ())
+    try:
+        yield instance
+    finally:
+        instance.kill()
+
+
+def _captured(plan: Plan, instance: Instance) -> Iterator[tuple[str, dict[str, list[str]]]]:
+    for name, bound in plan.workloads.items():
+        hooks = Hooks(instance, bound.workload, bound.dataset)
+        hooks.set_up(1)
+        program = columns.continued(
+            columns.filled(bound.program, hooks.schema, instance), bound.dataset, [instance]
+        )
+        engine = Engine(msgspec.json.encode(program), plan.seed, 1)
+        number = connect(engine, instance, hooks.schema, 1)
+        try:
+            logged = plans.logged(instance, lambda: engine.count(number, TRANSACTIONS, ANSWER_TIMEOUT_S))  # noqa: B023
+        except LoadError as error:
+            raise MeasureError(reason(error) + instance.post_mortem()) from None
+        found: dict[str, list[str]] = {}
+        for kind, sql in plans.each_kind(program, logged):
+            of_kind = found.setdefault(kind, [])
+            if _READ.match(sql) and len(of_kind) < PER_KIND:
+                of_kind.append(sql)
+        yield name, found
+
+
+def _answers(
+    plan: Plan, instance: Instance, statements: Statements
+) -> Iterator[tuple[tuple[str, str], list[Answer]]]:
+    for name, by_kind in statements.items():
+        bound = plan.workloads[name]
+        hooks = Hooks(instance, bound.workload, bound.dataset)
+        hooks.set_up(1)
+        with closing(instance.connect(database=hooks.schema)) as connection, connection.cursor() as cursor:
+            for kind, sent in by_kind.items():
+                yield (name, kind), [_answer(cursor, sql) for sql in sent]
+
+
+def _answer(cursor: pymysql.cursors.Cursor, sql: str) -> Answer:
+    try:
+        cursor.execute(sql)
+        return Counter(tuple(map(_rounded, row)) for row in cursor.fetchall())
+    except pymysql.Error as error:
+        if error.args[0] in range(2000, 3000) or not error.args[0]:
+            raise MeasureError(f"{sql[:200]}: {error}") from error
+        return f"error {error.args[0]}"
+
+
+def _rounded(value: object) -> object:
+    """As it is compared: numbers without trailing zeros, inexact ones to so many digits."""
+    if isinstance(value, float):
+        return f"{value:.{DIGITS}g}"
+    return f"{value.normalize():f}" if isinstance(value, Decimal) else value
+
+
+def _unlike(base: str, head: str, of_base: Answers, of_head: Answers) -> Iterator[Unlike]:
+    for (workload, kind), expected in of_base.items():
+        pairs = [*zip(expected, of_head[workload, kind], strict=True)]
+        differing = [pair for pair in pairs if pair[0] != pair[1]]
+        if differing:
+            then, now = (each if isinstance(each, str) else _size(each) for each in differing[0])
+            example = f"{now} instead of {then}" if now != then else f"{now} with other values"
+            yield Unlike(workload, kind, head, base, len(differing), len(pairs), example)
+
+
+def _size(rows: Counter[tuple[object, ...]]) -> str:
+    return "1 row" if rows.total() == 1 else f"{rows.total()} rows"

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from shootout.measure import results
+from tests.runs import BASE, HEAD, SHOOTOUT, Lab
+
+pytest_plugins = ["tests.runs"]
+
+WORKLOAD = """
+title = "Rows"
+description = "The same on every server, but for one statement."
+dataset = "own"
+setup = ["CREATE TABLE t (id INT PRIMARY KEY, x DOUBLE)", "INSERT INTO t VALUES (1, 0.1), (2, 0.2), (3, 0.3)"]
+[parameters]
+id = { type = "integer", min = 1, max = 3 }
+[[transactions]]
+skip_trx = 1
+[[transactions.steps]]
+statements = [
+    { name = "same", sql = "SELECT id, x * 3 FROM t WHERE id <= {id} ORDER BY id DESC" },
+    { name = "version", sql = "SELECT VERSION(), {id}" },
+    { name = "written", sql = "UPDATE t SET x = x + 1 WHERE id = {id}" },
+]
+"""
+
+
+@pytest.mark.real
+def test_a_statement_that_returns_other_rows_is_named(lab: Lab, tmp_path: Path) -> None:
+    file = tmp_path / "rows.toml"
+    file.write_text(WORKLOAD)
+    done = lab.run(
+        *(SHOOTOUT, "run", "--check-results", "--profile", str(lab.once), "--servers", f"{BASE},{HEAD}"),
+        *("--workloads", str(file), "--threads", "1", "--out", str(tmp_path / "out")),
+    )
+    assert done.returncode == 0, done.stderr
+    (named,) = [line for line in done.stderr.splitlines() if "other rows" in line]
+    assert f"rows, statement `version`: {HEAD} returns other rows than {BASE} in 20 of 20 executions" in named
+    assert named.endswith("1 row with other values")
+    assert lab.left() == ([], [])
+
+
+def test_rows_are_compared_in_any_order_and_inexact_numbers_to_six_digits() -> None:
+    rounded = results._rounded
+    assert rounded(0.1 + 0.2) == rounded(0.3)
+    assert rounded(0.30001) != rounded(0.3)
+    assert rounded(Decimal("1.500")) == rounded(Decimal("1.5"))
+    assert (rounded("a"), rounded(b"a"), rounded(None), rounded(7)) == ("a", b"a", None, 7)
+
+
+def test_other_rows_and_errors_are_told_with_the_first_example() -> None:
+    one: results.Answer = Counter([(1,)])
+    two: results.Answer = Counter([(1,), (2,)])
+    answers = {("w", "k"): [one, one, two], ("w", "same"): [one]}
+    others = {("w", "k"): [one, two, "error 1064"], ("w", "same"): [one]}
+    (found,) = results._unlike("a", "b", answers, others)
+    assert str(found) == (
+        "w, statement `k`: b returns other rows than a in 2 of 3 executions; in the first, 2 rows instead of "
+        "1 row"
+    )
