@@ -84,10 +84,12 @@ def row(server: str, name: str, found: LearnedWorkload, cost: float) -> str:
     same = found.fidelity.statements
     share = max(abs(each.share - each.sent_share) for each in same)
     compared = [
-        each for each in same if each.share >= RARE and each.examined and each.sent_examined is not None
+        (each.name, each.examined, each.sent_examined)
+        for each in same
+        if each.share >= RARE and each.examined and each.sent_examined is not None
     ]
-    off = [each for each in compared if abs(each.sent_examined / each.examined - 1) > 0.05]  # type: ignore[operator]
-    names = ", ".join(f"{each.name} {each.examined:.1f} to {each.sent_examined:.1f}" for each in off)
+    off = [(what, then, now) for what, then, now in compared if abs(now / then - 1) > 0.05]
+    names = ", ".join(f"{what} {then:.1f} to {now:.1f}" for what, then, now in off)
     cells = (
         server,
         name,

@@ -26,7 +26,7 @@ from shootout.analysis import (
 from shootout.analysis import soak as soak_verdicts
 from shootout.analysis import work as work_verdicts
 from shootout.analysis.explained import Explained
-from shootout.document import bisections, journal, merge, soaks
+from shootout.document import bisections, crashes, journal, merge, soaks
 from shootout.document import explanations as explanations_
 from shootout.document import work as work_documents
 from shootout.errors import InputError, MeasureError
@@ -407,7 +407,7 @@ def crash(request: Request, times: int, observe: Observe) -> tuple[CrashDocument
     """Crash each server so often; returns what was found, and its document."""
     results = request.out / "results"
     document = crash_.measure(request.plan, results, times, observe)
-    return document, crash_.path_of(results, document)
+    return document, crashes.path_of(results, document)
 
 
 def _judged_soaks(results: Path, skip: Skip) -> list[SoakResult]:

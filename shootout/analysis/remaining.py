@@ -1,4 +1,4 @@
-"""How much longer a run would have to be to tell its undecided cells. An estimate: noise stays as it was."""
+"""How many more minutes a run would need to decide the rest of its cells, if noise stays as it was."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ BEYOND_ONE = 1.5  # Student's interval of one cell, widened for the correction a
 
 
 class Remaining(NamedTuple):
-    """What more starts would tell."""
+    """What more starts would decide."""
 
     cells: int  # undecided
-    told: int  # of them, by the minutes
+    decided: int  # of them, by the minutes
     minutes: float
 
 
@@ -33,20 +33,20 @@ def remaining(comparison: Comparison) -> Remaining | None:
     if not undecided or not done or comparison.end is None:
         return None
     start_s = comparison.end.elapsed_s / done
-    told, seconds = 0, 0.0
+    decided, seconds = 0, 0.0
     for block in blocks.values():
-        wanting = [*_wanting(comparison, block)]
-        told += len(wanting)
-        seconds += max(wanting, default=0) * len(block) * start_s
-    return Remaining(len(undecided), told, seconds / 60)
+        needing = [*_needing(comparison, block)]
+        decided += len(needing)
+        seconds += max(needing, default=0) * len(block) * start_s
+    return Remaining(len(undecided), decided, seconds / 60)
 
 
 def _starts(block: list[CellComparison]) -> int:
     return max(len(cell.per_start) for cell in block)
 
 
-def _wanting(comparison: Comparison, block: list[CellComparison]) -> Iterator[int]:
-    """How many more starts each undecided cell wants, of those that are worth waiting for."""
+def _needing(comparison: Comparison, block: list[CellComparison]) -> Iterator[int]:
+    """How many more starts each undecided cell needs, of those that are worth waiting for."""
     for cell in block:
         starts = len(cell.per_start)
         if cell.verdict is not Verdict.INCONCLUSIVE or cell.ratio is None or starts < 2:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
-
-from shootout import files
-from shootout.document import journal, work
-from shootout.errors import InputError, MeasureError
+from shootout.document import journal, whole, work
+from shootout.errors import InputError
 from shootout.model.bisection import Bisection
 from shootout.model.run import RunDocument
+from shootout.model.value import decoded
 from shootout.model.work import WorkDocument
 from shootout.paths import file_stem
 
@@ -26,21 +24,17 @@ def folder_of(results: Path, id: str) -> Path:
 
 def write(folder: Path, bisection: Bisection) -> None:
     """Write a bisection whole. Raises MeasureError if it cannot be written."""
-    path = folder / _FILE
-    try:
-        files.replace(path, msgspec.json.encode(bisection))
-    except OSError as error:
-        raise MeasureError(f"{path}: cannot be written: {error.strerror}") from None
+    whole.write(folder / _FILE, bisection)
 
 
 def read(folder: Path) -> Bisection:
     """Read and check a bisection. Raises InputError."""
     path = folder / _FILE
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Bisection)
+        found = decoded(path.read_bytes(), Bisection)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise InputError(f"{path}: not a bisection: {error}") from None
     labels = {revision.label for revision in found.revisions}
     if len(labels) != len(found.revisions) or len(labels) < 2 or not labels >= found.builds.keys():

@@ -5,10 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-import msgspec
-
-from shootout import files
-from shootout.errors import InputError, MeasureError
+from shootout.document import whole
+from shootout.errors import InputError
 from shootout.model.explanation import Explanation
 from shootout.model.value import decoded
 from shootout.paths import file_stem
@@ -40,10 +38,7 @@ def write(results: Path, explanation: Explanation) -> Path:
     earlier = None
     with suppress(InputError):
         earlier = read(path)
-    try:
-        files.replace(path, msgspec.json.encode(explanation))
-    except OSError as error:
-        raise MeasureError(f"{path}: cannot be written: {error.strerror}") from None
+    whole.write(path, explanation)
     if earlier is not None and earlier.document != explanation.document:
         (folder / earlier.document).unlink(missing_ok=True)
     return path

@@ -7,12 +7,10 @@ from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
 
-import msgspec
 from msgspec import structs
 
-from shootout import files
-from shootout.document import compatibility
-from shootout.errors import InputError, MeasureError
+from shootout.document import compatibility, whole
+from shootout.errors import InputError
 from shootout.model.value import decoded
 from shootout.model.work import WorkDocument
 from shootout.paths import file_stem
@@ -23,12 +21,7 @@ SUFFIX = ".json"  # run documents end with .jsonl
 
 def write(results: Path, document: WorkDocument) -> Path:
     """Write a document whole; returns its file. Raises MeasureError if it cannot be written."""
-    path = results / FOLDER / f"{file_stem(document.run)}{SUFFIX}"
-    try:
-        files.replace(path, msgspec.json.encode(document) + b"\n")
-    except OSError as error:
-        raise MeasureError(f"{path}: cannot be written: {error.strerror}") from None
-    return path
+    return whole.write(results / FOLDER / f"{file_stem(document.run)}{SUFFIX}", document)
 
 
 def is_work(path: Path) -> bool:
@@ -61,16 +54,16 @@ def joined(paths: Sequence[Path]) -> WorkDocument:
     if two of them counted the same.
     """
     first, *others = map(read, paths)
-    whole = first
+    found = first
     for path, other in zip(paths[1:], others, strict=True):
-        if fault := _difference(whole, other):
+        if fault := _difference(found, other):
             raise InputError(f"{path}: not counted like {paths[0]}: {fault}")
-        whole = _union(whole, other)
+        found = _union(found, other)
     started = min(each.started for each in (first, *others))
     names = " ".join(sorted(each.run for each in (first, *others)))
     stamp = f"{datetime.fromisoformat(started):%Y%m%dT%H%M%SZ}"
     run = f"{stamp}-{blake2b(names.encode(), digest_size=16).hexdigest()[:6]}"
-    return structs.replace(whole, run=run, started=started, elapsed_s=None)
+    return structs.replace(found, run=run, started=started, elapsed_s=None)
 
 
 def _difference(one: WorkDocument, other: WorkDocument) -> str:

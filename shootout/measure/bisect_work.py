@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from msgspec import structs
@@ -13,7 +11,6 @@ from shootout.document import bisections
 from shootout.measure import bisect, work
 from shootout.measure.bisect import SERVERS_MAX, Question
 from shootout.measure.campaign import Observe
-from shootout.measure.plan import Plan
 from shootout.model.bisection import Answer
 from shootout.model.run import Progress
 
@@ -43,11 +40,5 @@ def bisect_work(question: Question, results: Path, observe: Observe) -> Answer:
             continue
         labels = [found.revisions[number].label for number in (0, *next_)]
         observe(Progress(stage="note", detail=f"counting {', '.join(labels)}"))
-        work.measure(_of(question.plan, labels), folder, observe)
-
-
-def _of(plan: Plan, labels: Sequence[str]) -> Plan:
-    return replace(
-        plan.only({cell for cell in plan.cells if cell.server in labels}),
-        given={flag: text for flag, text in plan.given.items() if flag != "--servers"},
-    )
+        plan = question.plan.only({cell for cell in question.plan.cells if cell.server in labels})
+        work.measure(plan, folder, observe)

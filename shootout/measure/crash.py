@@ -16,14 +16,13 @@ from pathlib import Path
 from threading import Thread
 from zlib import crc32
 
-import msgspec
 import pymysql
 from msgspec import structs
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor
 
-from shootout import __version__, files
-from shootout.document import journal
+from shootout import __version__
+from shootout.document import crashes, journal
 from shootout.errors import MeasureError
 from shootout.measure.campaign import Observe
 from shootout.measure.dataset import Template
@@ -32,12 +31,10 @@ from shootout.measure.plan import Plan
 from shootout.measure.soak import LongLoad
 from shootout.model.crash import Crash, CrashDocument, CrashFailure
 from shootout.model.run import Placement, Progress
-from shootout.paths import file_stem
 from shootout.runner import machine
 from shootout.servers import instances
 from shootout.servers.instances import Instance
 
-FOLDER = "crashes"  # beside the run documents
 SCHEMA = "shootout_crash"
 TABLE = f"{SCHEMA}.commits"
 CREATE = (
@@ -83,28 +80,14 @@ def measure(plan: Plan, results: Path, times: int, observe: Observe) -> CrashDoc
                         record = server.record(template, subject.running())
                         document = structs.replace(document, servers=(*document.servers, record))
                     document = structs.replace(document, crashes=(*document.crashes, found))
-                    write(results, document)
+                    crashes.write(results, document)
             except MeasureError as error:
                 failure = CrashFailure(server=server.label, reason=str(error))
                 document = structs.replace(document, failures=(*document.failures, failure))
-                write(results, document)
+                crashes.write(results, document)
             finally:
                 subject.end()
     return document
-
-
-def path_of(results: Path, document: CrashDocument) -> Path:
-    """A document's file."""
-    return results / FOLDER / f"{file_stem(document.crash)}.json"
-
-
-def write(results: Path, document: CrashDocument) -> None:
-    """Write a document whole. Raises MeasureError if it cannot be written."""
-    path = path_of(results, document)
-    try:
-        files.replace(path, msgspec.json.encode(document) + b"\n")
-    except OSError as error:
-        raise MeasureError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 @dataclass

@@ -43,6 +43,7 @@ class Whole(NamedTuple):
     document: RunDocument
     comparison: Comparison
     explained: tuple[Explained, ...] = ()
+    aa_before: tuple[LedgerEntry, ...] = ()  # earlier A/A cells of its runners
 
 
 @dataclass(frozen=True)
@@ -206,6 +207,7 @@ def _whole(path: Path, judge: Judge, acknowledged: Sequence[Acknowledgement]) ->
     return whole._replace(
         comparison=acknowledgements.applied(whole.comparison, acknowledged),
         explained=tuple(_explained(path.parent, whole.document.header.run)),
+        aa_before=tuple(judge.earlier(whole.document.header)),
     )
 
 

@@ -340,19 +340,19 @@ def setup(comparison: Comparison) -> str:
 
 
 def remaining(comparison: Comparison) -> str:
-    """How many more minutes would tell the undecided cells; empty if there are none."""
+    """How many more minutes would decide the undecided cells; empty if there are none."""
     found = remaining_.remaining(comparison)
     if found is None:
         return ""
     undecided = f"the {found.cells} undecided cells" if found.cells > 1 else "the undecided cell"
-    if not found.told:
-        return f"More time alone would hardly tell {undecided}: more than {TIMES_MAX:g} times as many starts"
+    if not found.decided:
+        return f"It would take more than {TIMES_MAX:g} times as many starts to decide {undecided}"
     minutes = counted(max(1, math.ceil(found.minutes)), "more minute")
-    if found.told == found.cells:
-        return f"About {minutes} would tell {undecided}"
+    if found.decided == found.cells:
+        return f"About {minutes} would decide {undecided}"
     return (
-        f"About {minutes} would tell {found.told} of {undecided}; "
-        f"the others want more than {TIMES_MAX:g} times as many starts"
+        f"About {minutes} would decide {found.decided} of {undecided}; "
+        f"the others need more than {TIMES_MAX:g} times as many starts"
     )
 
 
@@ -534,7 +534,10 @@ def _undecided(head: str, base: str, cells: Sequence[CellComparison], counts: st
     if all(c.verdict is Verdict.INCONCLUSIVE and len(c.per_start) < 2 for c in cells):
         return f"No verdict on {head} and {base}: too few starts", counts
     if hiding := noisy(cells):
-        return f"Too noisy to compare {head} with {base}", f"{counts}; {hiding} could hide {share(NOISY)}"
+        return (
+            f"Too noisy to compare {head} with {base}",
+            f"{counts}; {hiding} could hide a loss of {share(NOISY)}",
+        )
     return f"No significant difference between {head} and {base}", counts
 
 

@@ -16,23 +16,23 @@ def a_comparison(change_percent: float, *noise: float, end: EndRecord | None = E
     return compare.compare(structs.replace(document, end=end))
 
 
-def test_a_cell_that_is_nearly_told_wants_some_more_starts() -> None:
+def test_a_cell_that_is_nearly_decided_needs_some_more_starts() -> None:
     comparison = a_comparison(-5, -6, 6, -4, 4, 0)
     assert comparison.cells[-1].verdict is Verdict.INCONCLUSIVE
     found = remaining.remaining(comparison)
     assert found is not None
-    assert (found.cells, found.told) == (1, 1)
+    assert (found.cells, found.decided) == (1, 1)
     # Both servers took 10 starts in 10 minutes: two minutes for each more.
     assert found.minutes % 2 == pytest.approx(0)
     assert 2 <= found.minutes <= 2 * 15
 
 
-def test_a_cell_on_the_margin_is_never_told() -> None:
+def test_a_cell_on_the_margin_is_never_decided() -> None:
     found = remaining.remaining(a_comparison(-2, -4, 4, -3, 3, 0))
-    assert found == remaining.Remaining(cells=1, told=0, minutes=0.0)
+    assert found == remaining.Remaining(cells=1, decided=0, minutes=0.0)
 
 
 @pytest.mark.parametrize("end", [END, None])
-def test_nothing_remains_where_all_is_told_or_the_time_is_not_known(end: EndRecord | None) -> None:
+def test_nothing_remains_where_all_is_decided_or_the_time_is_not_known(end: EndRecord | None) -> None:
     assert remaining.remaining(a_comparison(-20, -0.1, 0.1, end=end)) is None
     assert remaining.remaining(a_comparison(-6, -4, 4, -3, 3, 0, end=None)) is None

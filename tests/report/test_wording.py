@@ -154,7 +154,8 @@ def test_noise_is_no_absence_of_a_difference() -> None:
         return plain(headline.text).replace(builders.HEAD, "HEAD").replace(builders.BASE, "BASE")
 
     assert losing(0.3, 0.22, 0.01) == (
-        "Too noisy to compare HEAD with BASE: 2 of 3 cells inconclusive, 1 equivalent; 2 could hide 10 %"
+        "Too noisy to compare HEAD with BASE: 2 of 3 cells inconclusive, 1 equivalent; 2 could hide a loss "
+        "of 10 %"
     )
     assert losing(0.3, 0.04, 0.01).startswith("No significant difference")
 

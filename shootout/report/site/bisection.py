@@ -10,7 +10,7 @@ from shootout.model.bisection import Answer, Revision, RevisionFinding
 from shootout.paths import file_stem
 from shootout.report import bisection
 from shootout.report.site.charts import Axis, Chart, Line, Series, readouts
-from shootout.report.site.page import Page
+from shootout.report.site.page import ListPage, Page
 
 FOLDER = "bisections"
 TICKS_MAX = 8
@@ -120,17 +120,13 @@ class BisectionPage(Page):
 
 
 @dataclass(frozen=True)
-class BisectionListPage(Page):
+class BisectionListPage(ListPage):
     """All bisections, the newest first."""
 
     every: tuple[BisectionPage, ...]
     template = "bisections"
     columns = LIST_COLUMNS
-
-    @property
-    def path(self) -> str:
-        """In the folder of their pages."""
-        return f"{FOLDER}/index.html"
+    folder = FOLDER
 
     @property
     def rows(self) -> list[tuple[object, ...]]:

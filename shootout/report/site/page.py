@@ -57,6 +57,16 @@ class Page(ABC):
             yield from downloads.beside(self.path, self.value, self.columns, self.rows)
 
 
+class ListPage(Page):
+    """The list of all pages of a folder."""
+
+    folder: ClassVar[str]
+
+    @property
+    def path(self) -> str:
+        return f"{self.folder}/index.html"
+
+
 class CellsPage(Page):
     run: Run
     columns = downloads.CELL_COLUMNS

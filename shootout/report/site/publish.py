@@ -227,7 +227,9 @@ class _Site:
             self._loaded.clear()
             whole = judged.whole()
             why = {each.explanation.cell: each for each in whole.explained}
-            self._loaded[judged.id] = Run(whole.document, whole.comparison, self._known(judged), why)
+            self._loaded[judged.id] = Run(
+                whole.document, whole.comparison, self._known(judged), why, whole.aa_before
+            )
         return self._loaded[judged.id]
 
     def _known(self, run: JudgedRun) -> dict[Cell, ChangePoint]:

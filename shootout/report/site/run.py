@@ -12,7 +12,7 @@ from msgspec import structs
 
 from shootout.analysis import lineage
 from shootout.analysis.explained import Explained
-from shootout.model.history import ChangePoint
+from shootout.model.history import ChangePoint, LedgerEntry
 from shootout.model.plan import THROUGHPUT, Block, Cell, Dataset
 from shootout.model.run import FailureRecord, RunDocument, Runner, Samples, ServerRecord, Warning
 from shootout.model.value import DatasetKind
@@ -34,6 +34,7 @@ class Run:
     comparison: Comparison
     changes: Mapping[Cell, ChangePoint] = field(default_factory=dict)  # the latest up to this run
     explained: Mapping[Cell, Explained] = field(default_factory=dict)
+    aa_before: Sequence[LedgerEntry] = ()  # earlier A/A cells of its runners
 
     @classmethod
     def summary(cls, judged: JudgedRun) -> Run:
@@ -78,7 +79,7 @@ class Run:
             cells = [each for each in step.cells if each.cell.workload == workload]
             return ", ".join(families.parts(cells, margin)) or ("undecided" if cells else "")
 
-        steps = lineage.steps(self.document, self.comparison.policy)
+        steps = lineage.steps(self.document, self.comparison.policy, self.aa_before)
         return tuple((step, tuple(words(step, each) for each in self.workloads)) for step in steps)
 
     @property

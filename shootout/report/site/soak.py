@@ -17,7 +17,7 @@ from shootout.model.verdict import Verdict
 from shootout.paths import file_stem
 from shootout.report import soak
 from shootout.report.site.charts import Axis, Chart, Line, Series, readouts
-from shootout.report.site.page import Page
+from shootout.report.site.page import ListPage, Page
 
 FOLDER = "soaks"
 POINTS_MAX = 600  # of a line; with more seconds, each point stands for several, with a band around it
@@ -121,18 +121,14 @@ class SoakPage(Page):
 
 
 @dataclass(frozen=True)
-class SoakListPage(Page):
+class SoakListPage(ListPage):
     """All soaks, the newest first."""
 
     every: tuple[SoakPage, ...]
     alone: bool
     template = "soaks"
     columns = LIST_COLUMNS
-
-    @property
-    def path(self) -> str:
-        """In the folder of their pages."""
-        return f"{FOLDER}/index.html"
+    folder = FOLDER
 
     @property
     def rows(self) -> list[tuple[object, ...]]:

@@ -13,7 +13,7 @@ from shootout.model.work import FRAME, MIX, WorkChange, WorkComparison, WorkFunc
 from shootout.paths import file_stem
 from shootout.report import work
 from shootout.report.site.charts import NAME_MAX, Axis, Chart, Line, Series, by_family, readouts
-from shootout.report.site.page import Page
+from shootout.report.site.page import ListPage, Page
 
 FOLDER = "work"
 NAMED_MAX = 8  # functions of a kind on each server
@@ -151,18 +151,14 @@ class WorkPage(Page):
 
 
 @dataclass(frozen=True)
-class WorkListPage(Page):
+class WorkListPage(ListPage):
     """All counts, the newest first."""
 
     every: tuple[WorkPage, ...]
     alone: bool
     template = "works"
     columns = LIST_COLUMNS
-
-    @property
-    def path(self) -> str:
-        """In the folder of their pages."""
-        return f"{FOLDER}/index.html"
+    folder = FOLDER
 
     @cached_property
     def histories(self) -> tuple[WorkSeries, ...]:
@@ -174,11 +170,6 @@ class WorkListPage(Page):
     def paths(self) -> dict[str, str]:
         """The counts' pages, by run."""
         return {page.comparison.document.run: page.path for page in self.every}
-
-    @property
-    def value(self) -> object:
-        """The CSV's lines as objects."""
-        return [dict(zip(LIST_COLUMNS, row, strict=True)) for row in self.rows]
 
     @property
     def rows(self) -> list[tuple[object, ...]]:
