@@ -192,7 +192,8 @@
     button.setAttribute("aria-label", "Switch between light and dark");
     systemDark.addEventListener("change", label);
     label();
-    document.querySelector("header.site nav").append(button);
+    const header = document.querySelector("header.site");
+    (header.querySelector("nav") ?? header).append(button); // a page of one file has no links to others
   }
 
   function addCopyButton(command) {

@@ -9,9 +9,10 @@ from shootout import numbers
 from shootout.model.bisection import Answer, Revision, RevisionFinding
 from shootout.model.verdict import Interval
 from shootout.report import commands, wording
+from shootout.report.github.markdown import code
 from shootout.report.wording import escaped
 
-COLUMNS = ("revision", "probability", "to the base", "to the one before", "starts", "what")
+COLUMNS = ("revision", "step here", "to the base", "to the one before", "starts", "what")
 _WORDS = {"time": ("slower", "faster"), "work": ("fewer instructions", "more instructions")}
 PROBABLE = 0.001  # revisions that are less likely, and were not measured, are left out of tables
 
@@ -60,13 +61,6 @@ def notes(answer: Answer) -> Iterator[str]:
             f"{last.label} is a merge. Bisect its branch: "
             f"--good $(git merge-base {last.commit}^1 {last.commit}^2) --bad {last.commit}^2"
         )
-    if answer.kind == "step":
-        names = [each.revision.label for each in answer.findings]
-        measured = [each.revision for each in answer.findings if each.starts and not each.reason]
-        before = next(
-            each for each in reversed(measured) if names.index(each.label) < names.index(answer.first)
-        )
-        yield f"Why: {commands.why(answer.bisection, before, last)}"
     failed = [each for each in answer.findings if each.reason]
     if failed:
         yield f"{len(failed)} of {len(answer.findings)} revisions cannot be measured."
@@ -74,6 +68,16 @@ def notes(answer: Answer) -> Iterator[str]:
         f"{answer.starts} starts of single servers, {len(answer.bisection.builds)} builds, "
         f"{answer.spent_s / 60:.0f} min; a start varies by {numbers.percents(answer.noise)}."
     )
+
+
+def why(answer: Answer) -> str:
+    """The command that asks what the neighbours of a step differ in; empty without one."""
+    if answer.kind != "step":
+        return ""
+    labels = [each.revision.label for each in answer.findings]
+    first, last = labels.index(answer.first), labels.index(answer.last)
+    before = next(each for each in reversed(answer.findings[:first]) if each.starts and not each.reason)
+    return commands.why(answer.bisection, before.revision, answer.findings[last].revision)
 
 
 def shown(answer: Answer) -> tuple[RevisionFinding, ...]:
@@ -84,11 +88,13 @@ def shown(answer: Answer) -> tuple[RevisionFinding, ...]:
     )
 
 
-def row(found: RevisionFinding) -> tuple[str, ...]:
-    """A line of a table, in the order of COLUMNS."""
+def row(answer: Answer, found: RevisionFinding) -> tuple[str, ...]:
+    """A line of a table, in the order of COLUMNS. Counts leave places, and no probabilities."""
+    possible = "possible" if answer.kind == "open" else "yes"
+    chance = possible if answer.bisection.instrument == "work" else chance_text(found.probability)
     return (
         found.revision.label,
-        "" if found.probability == 0 else chance_text(found.probability),
+        chance if found.probability else "",
         _interval(found.ratio),
         _interval(found.step),
         str(found.starts or ""),
@@ -139,11 +145,13 @@ def markdown(answer: Answer) -> str:
     lines += [f"- {escaped(step)}" for step in steps(answer)] + [""]
     lines += [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
     for found in shown(answer):
-        label, *rest = row(found)
+        label, *rest = row(answer, found)
         address = link(answer, found.revision)
         first = f"[{escaped(label)}]({address})" if address else escaped(label)
         lines.append(f"| {' | '.join((first, *map(escaped, rest)))} |")
     lines += ["", *(f"- {escaped(note)}" for note in notes(answer))]
+    if command := why(answer):
+        lines += ["", "Why:", "", *code(command)]
     return "\n".join(lines) + "\n"
 
 

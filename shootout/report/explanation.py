@@ -13,7 +13,7 @@ from shootout.analysis.instructions import Count, Statement
 from shootout.analysis.plan_changes import PlanChange
 from shootout.model.explanation import Explanation, PlanStep, StatementPlan
 from shootout.model.verdict import Interval
-from shootout.numbers import SPACE, number
+from shootout.numbers import SPACE, number, share
 from shootout.report import commands, wording, work
 from shootout.settings.differences import VariableDifference
 
@@ -101,7 +101,7 @@ def functions(found: Explained) -> Iterator[Point]:
         tuple(f"{each.name} {difference(each.difference)}" for each in found.parts[:NAMED_MAX]),
     )
     if found.unnamed >= UNNAMED_MIN:
-        yield Point(f"{found.unnamed:.0%} of it is in functions without a name.")
+        yield Point(f"{share(found.unnamed)} of it is in functions without a name.")
     if not found.named:
         yield Point(f"No function certainly changed; {len(found.functions)} were compared.")
     for text, changes in (

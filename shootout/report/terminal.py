@@ -275,14 +275,16 @@ def print_bisection(console: Console, answer: Answer, page: Path) -> None:
     for step in bisection.steps(answer):
         _say(console, f"  {step}")
     console.print()
-    table = _table("revision", "probability>", "to the base>", "to the one before>", "starts>", "what")
+    table = _table("revision", "step here>", "to the base>", "to the one before>", "starts>", "what")
     for found in bisection.shown(answer):
         style = "magenta" if found.reason else ""
-        table.add_row(*(Text(wording.visible(cell), style=style) for cell in bisection.row(found)))
+        table.add_row(*(Text(wording.visible(cell), style=style) for cell in bisection.row(answer, found)))
     _print_whole(console, table)
     console.print()
     for note in bisection.notes(answer):
         _say(console, note)
+    if command := bisection.why(answer):
+        _say(console, f"why           {command}")
     print_report(console, page)
 
 

@@ -73,13 +73,20 @@ class BisectionPage(Page):
     def shown(self) -> tuple[tuple[RevisionFinding, tuple[str, ...], str], ...]:
         """The table: each revision, its cells, and its address."""
         return tuple(
-            (found, bisection.row(found), bisection.link(self.answer, found.revision))
+            (found, bisection.row(self.answer, found), bisection.link(self.answer, found.revision))
             for found in bisection.shown(self.answer)
         )
 
     @property
-    def probabilities(self) -> Chart:
-        """The posterior, by revision."""
+    def why(self) -> str:
+        """The command that asks what the neighbours of the step differ in."""
+        return bisection.why(self.answer)
+
+    @property
+    def probabilities(self) -> Chart | None:
+        """The posterior, by revision; None for counts, which need none."""
+        if self.answer.bisection.instrument == "work":
+            return None
         points = tuple((float(n), 100 * each.probability) for n, each in enumerate(self.answer.findings))
         line = Line(Series("probability", 1), points, marked=False, filled=True)
         return self._along(line, Axis(title="probability, %", from_zero=True), lambda y: f"{y:.1f}")

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from shootout.analysis import bisected
+from shootout.analysis import bisected, bisected_work
+from shootout.model.work import FRAME
 from shootout.report import judgement_cache, site
-from tests import builders
+from tests import builders, work
 from tests.bisections import LABELS, a_bisection, a_run
 from tests.report.site.pages import Document
 
@@ -53,3 +54,18 @@ def test_the_list_leads_to_every_page(folder: Path) -> None:
 def test_the_csv_has_a_line_for_each_revision(folder: Path) -> None:
     lines = (folder / "20261124T100000Z-000001.csv").read_text("utf-8").splitlines()
     assert len(lines) == 1 + len(LABELS)
+
+
+def test_counts_say_where_the_step_is_without_a_probability(tmp_path: Path) -> None:
+    kinds = {"update": [20_000, 20_010], FRAME: [25_000, 25_010]}
+    counts = {label: {"select": [each, each + 2], **kinds} for label, each in (("a", 10_000), ("b", 10_300))}
+    found = bisected_work.answer(
+        a_bisection(LABELS[:2], instrument="work"), {"1.json": work.document(counts, workload="reads")}
+    )
+    runs = [judgement_cache.in_memory(*builders.a_result())]
+    index = site.build(runs, tmp_path, bisected=[found])
+    text = (index.parent / "bisections" / "20261124T100000Z-000001.html").read_text("utf-8")
+    assert "more instructions (" in Document(text).text
+    assert text.count('class="chart"') == 1
+    assert "&gt; 99.9" not in text
+    assert "shootout work --servers" in text

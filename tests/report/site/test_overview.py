@@ -144,6 +144,7 @@ def test_other_profiles_are_on_the_home_page(tmp_path: Path) -> None:
     # The newest run of each other profile, those with open regressions first.
     assert re.findall(r'href="runs/(\w+)-', shown) == ["20261119T024100Z", "20261116T024100Z"]
     assert shown.count("; 1 not acknowledged</p>") == 1
+    assert "1 of 2 other profiles in this report has open regressions." in Document(index.read_text()).text
     older = index.parent / "runs" / "20261119T024100Z-19" / "index.html"
     assert 'id="others"' not in older.read_text("utf-8")
 
