@@ -61,12 +61,14 @@ def by_kind(program: Program, statements: Iterator[str]) -> dict[str, str]:
 
 def each_kind(program: Program, statements: Iterator[str]) -> Iterator[tuple[str, str]]:
     """Statements with their kinds; others, such as COMMIT, are left out."""
-    patterns = {
-        _pattern(each): program.kinds[each.kind].name
+    kinds = [
+        (each, program.kinds[each.kind].name)
         for transaction in program.transactions
         for step in transaction.steps
         for each in step.statements
-    }
+    ]
+    # A value may hold any text, `1 ORDER BY c` too: of the kinds that fit, the one with the most text of its own.
+    patterns = {_pattern(each): kind for each, kind in sorted(kinds, key=_literal_characters, reverse=True)}
     for sql in statements:
         if kind := next((kind for pattern, kind in patterns.items() if pattern.fullmatch(sql)), None):
             yield kind, sql
@@ -117,6 +119,10 @@ def _general_log(instance: Running) -> Iterator[None]:
     finally:
         instance.query("SET GLOBAL general_log = 0")
         instance.query(f"SET GLOBAL log_output = '{before}'")
+
+
+def _literal_characters(kind: tuple[ProgramStatement, str]) -> int:
+    return sum(len(piece) for piece in kind[0].pieces if isinstance(piece, str))
 
 
 def _pattern(statement: ProgramStatement) -> re.Pattern[str]:

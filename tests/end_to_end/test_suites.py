@@ -23,6 +23,7 @@ from tests.runs import BASE, HEAD, PYTEST, Lab, document_in
 pytest_plugins = ["tests.runs"]
 pytestmark = pytest.mark.slow
 
+OF_THE_COMMAND = {"--check-results", "--junit-xml"}  # done before pytest starts, and pytest's own
 OLTP = "suites/test_oltp.py::test_oltp"
 POINT_SELECT = workload.FOLDER / "oltp_point_select.toml"
 
@@ -95,7 +96,7 @@ def test_pytest_takes_the_options_of_run(tmp_path: Path, capsys: pytest.CaptureF
         cli.main(["run", "--help"])
     ours = set(re.findall(r"^  (--[a-z-]+)", capsys.readouterr().out, re.MULTILINE))
     section = suites(tmp_path, "--help").stdout.partition("performance suites")[2].partition("\n\n")[0]
-    assert set(re.findall(r"^  (--[a-z-]+)", section, re.MULTILINE)) == ours - {"--junit-xml"}  # pytest's own
+    assert set(re.findall(r"^  (--[a-z-]+)", section, re.MULTILINE)) == ours - OF_THE_COMMAND
 
 
 # --- measured -------------------------------------------------------------------------------------

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from shootout.measure import results
+from shootout.inputs import workload
+from shootout.measure import plans, results
+from shootout.model.plan import Dataset
 from tests.runs import BASE, HEAD, SHOOTOUT, Lab
 
 pytest_plugins = ["tests.runs"]
@@ -42,6 +44,19 @@ def test_a_statement_that_returns_other_rows_is_named(lab: Lab, tmp_path: Path) 
     assert f"rows, statement `version`: {HEAD} returns other rows than {BASE} in 20 of 20 executions" in named
     assert named.endswith("1 row with other values")
     assert lab.left() == ([], [])
+
+
+def test_a_statement_is_of_the_kind_with_most_of_its_text() -> None:
+    found = workload.load("oltp_read_only")
+    program = workload.compile_program("oltp_read_only", found, Dataset(tables=1, rows=100))
+    ranges = "SELECT {} FROM sbtest1 WHERE id BETWEEN 5 AND 104"
+    ordered = [
+        ranges.format("c"),
+        ranges.format("c") + " ORDER BY c",
+        ranges.format("DISTINCT c") + " ORDER BY c",
+    ]
+    kinds = [kind for kind, _ in plans.each_kind(program, iter(["COMMIT", *ordered]))]
+    assert kinds == ["simple_range", "order_range", "distinct_range"]
 
 
 def test_rows_are_compared_in_any_order_and_inexact_numbers_to_six_digits() -> None:
