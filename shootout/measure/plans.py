@@ -67,7 +67,7 @@ def each_kind(program: Program, statements: Iterator[str]) -> Iterator[tuple[str
         for step in transaction.steps
         for each in step.statements
     ]
-    # A value may hold any text, `1 ORDER BY c` too: of the kinds that fit, the one with the most text of its own.
+    # A value may be any text, `1 ORDER BY c` too: of the kinds that fit, the one with most text of its own.
     patterns = {_pattern(each): kind for each, kind in sorted(kinds, key=_literal_characters, reverse=True)}
     for sql in statements:
         if kind := next((kind for pattern, kind in patterns.items() if pattern.fullmatch(sql)), None):
