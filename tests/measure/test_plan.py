@@ -142,13 +142,12 @@ def test_every_published_profile_can_be_run_small(name: str) -> None:
     assert len(small.servers) - len(small.absent) >= 2
 
 
-def test_the_showcase_spans_both_families_and_ends_within_an_hour() -> None:
+def test_the_showcase_spans_both_families() -> None:
     made = planned(profile="showcase")
     assert [label.split(".")[0] for label in made.servers] == ["mysql-5"] * 3 + [
-        "mysql-8", "mysql-9", "mariadb-10", "mariadb-10", "mariadb-10", "mariadb-11",
+        "mysql-8", "mysql-9", "mariadb-10", "mariadb-10", "mariadb-11",
     ]  # fmt: skip
-    assert (min(made.profile.threads), max(made.profile.threads)) == (1, 256)
-    assert made.profile.sampling.budget_s <= 3300
+    assert made.profile.threads == (1, 8, 32)
 
 
 def test_a_workload_keeps_the_protocol_that_it_needs() -> None:
