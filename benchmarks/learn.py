@@ -48,7 +48,9 @@ def sent(instance: Instance, program: Program, schema: str, seconds: float) -> f
     return taken.client_cpu_s / taken.completed
 
 
-def learned(server: str, name: str, seconds: float, folder: Path) -> tuple[LearnedWorkload, float]:
+def learned(
+    server: str, name: str, seconds: float, folder: Path, *, invent: bool
+) -> tuple[LearnedWorkload, float]:
     """The workload learned back, and the client's CPU of a learned transaction over that of its model."""
     log, dump, home = folder / "slow.log", folder / "dump.sql", folder / "home"
     with ExitStack() as held:
@@ -65,7 +67,9 @@ def learned(server: str, name: str, seconds: float, folder: Path) -> tuple[Learn
                 instance.query(f"SET GLOBAL {setting}")
             sent(instance, compiled, schema, seconds)
             instance.query("SET GLOBAL slow_query_log = 0")
-            found, _ = app.learn(dump, [log], folder / "out", server, keep=False, observe=lambda step: None)
+            found, _ = app.learn(
+                dump, [log], folder / "out", server, keep=False, invent=invent, observe=lambda step: None
+            )
             file = str(folder / "out" / WORKLOAD)
             own = workload.load(file)
             loaded = workload.dataset_of(own, SIZE, file)
@@ -108,12 +112,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--servers", default=",".join(SERVERS))
     parser.add_argument("--workloads", default=",".join(WORKLOADS))
     parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--synthetic", action="store_true", help="run what was learned on invented rows")
     args = parser.parse_args(arguments)
     print(f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|")
     for server in args.servers.split(","):
         for name in args.workloads.split(","):
             with tempfile.TemporaryDirectory() as folder:
-                print(row(server, name, *learned(server, name, args.seconds, Path(folder))), flush=True)
+                found = learned(server, name, args.seconds, Path(folder), invent=args.synthetic)
+                print(row(server, name, *found), flush=True)
 
 
 if __name__ == "__main__":

@@ -571,10 +571,16 @@ def learn(
     server: str,
     *,
     keep: bool,
+    invent: bool,
     observe: Callable[[str], None],
 ) -> tuple[LearnedWorkload, Path]:
-    """Learn a workload from logs and a dump; writes it, a document and a page to `out`, returned last."""
-    outcome = learning.learn(dump, queries, out, reference.parse(server), keep=keep, observe=observe)
+    """Learn a workload from logs and a dump; writes it, a document and a page to `out`, returned last.
+
+    `invent`: rows, too, in place of the dump's.
+    """
+    outcome = learning.learn(
+        dump, queries, out, reference.parse(server), keep=keep, invent=invent, observe=observe
+    )
     page = out / "fidelity.html"
     _write(page, single.of(FidelityPage(outcome), renderer()))
     return outcome, page.resolve()

@@ -225,8 +225,9 @@ def _bisect(args: argparse.Namespace) -> int:
 def _learn(args: argparse.Namespace) -> int:
     with redirect_stdout(sys.stderr), terminal.fetching(Console(stderr=True)) as report:
         outcome, page = app.learn(
-            args.schema, args.queries, args.out, args.server, keep=args.keep_values, observe=report
-        )
+            args.schema, args.queries, args.out, args.server,
+            keep=args.keep_values, invent=args.synthetic, observe=report,
+        )  # fmt: skip
     if args.json:
         print(msgspec.json.encode(outcome).decode())
     else:
@@ -580,6 +581,10 @@ def _add_learn(commands: Commands[_Parser]) -> None:
     learn.add_argument("--server", metavar="REF", default="mysql-8.0.33", help=server)
     keep = "keep the log's values in the file; by default it has none of them"
     learn.add_argument("--keep-values", action="store_true", help=keep)
+    invented = (
+        "write synthetic.sql, a dump of invented rows, and run on it: the real rows stay where they are"
+    )
+    learn.add_argument("--synthetic", action="store_true", help=invented)
 
 
 def _add_soaking(commands: Commands[_Parser]) -> None:

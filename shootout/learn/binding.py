@@ -90,6 +90,21 @@ def bind(template: Template, schema: Schema) -> Bound:
     )
 
 
+def joined(log: Log, schema: Schema) -> frozenset[tuple[Column, Column]]:
+    """The columns that statements compare with each other."""
+    found: set[tuple[Column, Column]] = set()
+    for template in log.templates:
+        try:
+            tree = sqlglot.parse_one(_marked(template, schema), dialect="mysql")
+        except SqlglotError:
+            continue
+        for equal in tree.find_all(exp.EQ):
+            sides = _resolved(equal.this, schema), _resolved(equal.expression, schema)
+            if sides[0] and sides[1]:
+                found.add((sides[0], sides[1]))
+    return frozenset(found)
+
+
 def unqualified(log: Log, schema: Schema) -> Log:
     """The log without databases before the dump's tables, which are loaded into another one."""
     names = "|".join(re.escape(name) for name in (*schema.tables, *schema.views))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +14,9 @@ import msgspec
 
 from shootout.errors import InputError
 from shootout.inputs import workload as workloads
-from shootout.learn import fidelity, learning, logs
+from shootout.learn import fidelity, learning, logs, synthetic
 from shootout.learn import schema as schemas
-from shootout.learn.binding import unqualified
+from shootout.learn.binding import joined, unqualified
 from shootout.learn.fidelity import Fidelity, RefusedError
 from shootout.learn.learning import LearningReport
 from shootout.learn.schema import Schema
@@ -27,11 +27,12 @@ from shootout.model.plan import Dataset, DatasetSize, ServerReference
 from shootout.model.value import Value
 from shootout.paths import cache_folder
 from shootout.servers import installations, instances
+from shootout.servers.installation import Installation
 from shootout.servers.instances import Instance
 from shootout.servers.leftovers import working_directory
 from shootout.settings import layers, profiles
 
-WORKLOAD, REPORT = "workload.toml", "learned.json"
+WORKLOAD, REPORT, SYNTHETIC = "workload.toml", "learned.json", "synthetic.sql"
 SETTINGS = "defaults"
 REFUSED_MAX = 50  # statements; more mean that the dump is another application's
 
@@ -51,11 +52,13 @@ def learn(
     reference: ServerReference,
     *,
     keep: bool,
+    invent: bool,
     observe: Callable[[str], None],
 ) -> LearnedWorkload:
     """Write the workload file and the document to `out`. Raises InputError and MeasureError.
 
-    The server starts with the dump loaded, from the cache if it was loaded before.
+    The server starts with the dump loaded, from the cache if it was loaded before. `invent`: the workload
+    runs on a dump of invented rows, which is written, too.
     """
     for file in (dump, *queries):
         if not file.is_file():
@@ -70,43 +73,73 @@ def learn(
         options = profiles.compile(
             layers.of(SETTINGS, reference.settings), program.family, program.version
         ).options
-        loaded = workloads.dump_dataset(dump, DatasetSize())
-        observe(f"{reference.text}: loading {dump.name}")
-        template = dataset.template(program, options, [loaded], cache_folder(), held)
-        place = f"learn-{os.getpid()}-{secrets.token_hex(2)}"
-        home = held.enter_context(working_directory(cache_folder(), place)) / "0"
-        template.copy_to(home)
-        with instances.start(program, home, options) as instance:
-            known = schemas.read(instance, dataset.schema_of(instance, loaded))
-            observe("reading the log")
-            log = unqualified(logs.read(queries, families=known.families), known)
-            bench = _Bench(log, instance, loaded, known, out, observe)
-            relative = os.path.relpath(dump.resolve(), out.resolve())
-            report, found = bench.learned(relative, [file.name for file in queries], keep=keep)
+        started = _Starts(program, options, held, observe)
+        loaded, instance = started.with_dump(dump)
+        schema = dataset.schema_of(instance, loaded)
+        known = schemas.read(instance, schema)
+        observe("reading the log")
+        log = unqualified(logs.read(queries, families=known.families), known)
+        sent, target = loaded, instance
+        if invent:
+            observe("inventing rows")
+            dump = out / SYNTHETIC
+            synthetic.write(Path(loaded.dump), dump, instance, schema, known=known, joined=joined(log, known))
+            sent, target = started.with_dump(dump)
+        bench = _Bench(log, instance, schema, known, sent, target, out, observe)
+        relative = os.path.relpath(dump.resolve(), out.resolve())
+        report, found = bench.learned(relative, [file.name for file in queries], keep=keep)
     outcome = LearnedWorkload(workload=str(out / WORKLOAD), learned=report, fidelity=found)
     (out / REPORT).write_bytes(msgspec.json.format(msgspec.json.encode(outcome)) + b"\n")
     return outcome
 
 
 @dataclass(frozen=True)
+class _Starts:
+    """Starts a server with a dump loaded."""
+
+    program: Installation
+    options: Mapping[str, str]
+    held: ExitStack
+    observe: Callable[[str], None]
+
+    def with_dump(self, dump: Path) -> tuple[Dataset, Instance]:
+        """The dump as a dataset, and a server that has it until `held` closes."""
+        loaded = workloads.dump_dataset(dump, DatasetSize())
+        self.observe(f"loading {dump.name}")
+        template = dataset.template(self.program, self.options, [loaded], cache_folder(), self.held)
+        place = f"learn-{os.getpid()}-{secrets.token_hex(2)}"
+        home = self.held.enter_context(working_directory(cache_folder(), place)) / "0"
+        template.copy_to(home)
+        return loaded, self.held.enter_context(instances.start(self.program, home, self.options))
+
+
+@dataclass(frozen=True)
 class _Bench:
-    """A log, and the server that has the dump loaded."""
+    """A log, the server that has its dump loaded, and the one that the workload is sent to."""
 
     log: Log
     instance: Instance
-    loaded: Dataset
+    schema: str
     known: Schema
+    sent: Dataset
+    target: Instance  # with `sent` loaded
     out: Path
     observe: Callable[[str], None]
 
     def learned(self, dump: str, names: Sequence[str], *, keep: bool) -> tuple[LearningReport, Fidelity]:
         """Write the workload, and send it; without the statements that the server refuses."""
-        schema = dataset.schema_of(self.instance, self.loaded)
         refused: dict[str, str] = {}
         while True:
             self.observe("learning")
             text, report = learning.learn(
-                self.log, self.instance, schema, self.known, dump=dump, logs=names, keep=keep, refused=refused
+                self.log,
+                self.instance,
+                self.schema,
+                self.known,
+                dump=dump,
+                logs=names,
+                keep=keep,
+                refused=refused,
             )
             (self.out / WORKLOAD).write_text(text, "utf-8")
             self.observe("sending what was learned")
@@ -120,8 +153,8 @@ class _Bench:
 
     def _sent(self, report: LearningReport) -> Fidelity:
         file = str(self.out / WORKLOAD)
-        program = workloads.compile_program(Path(file).stem, workloads.load(file), self.loaded)
+        program = workloads.compile_program(Path(file).stem, workloads.load(file), self.sent)
         names = {each.sql: each.name for each in report.statements}
         return fidelity.measured(
-            self.log, names, program, self.instance, self.loaded, families=tuple(self.known.families)
+            self.log, names, program, self.target, self.sent, families=tuple(self.known.families)
         )

@@ -102,6 +102,11 @@ def prepared(path: Path) -> Iterator[tuple[int, bytes]]:
                 yield line, statement
 
 
+def is_program(statement: bytes) -> bool:
+    """Whether it creates a view, a trigger or a routine, whose text may have a `;`."""
+    return _DEFINED.match(statement) is not None
+
+
 def load(path: Path, cursor: Cursor) -> None:
     """Send the dump. Raises MeasureError with the line and the server's message."""
     try:

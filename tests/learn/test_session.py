@@ -13,7 +13,7 @@ from shootout import app
 from shootout._engine import Engine
 from shootout.errors import InputError
 from shootout.inputs import workload
-from shootout.learn.session import REPORT, WORKLOAD, LearnedWorkload
+from shootout.learn.session import REPORT, SYNTHETIC, WORKLOAD, LearnedWorkload
 from shootout.measure import dataset
 from shootout.measure.managed import connect
 from shootout.model.plan import DatasetSize
@@ -28,10 +28,9 @@ SECONDS = 2.0
 pytestmark = pytest.mark.real
 
 
-def learned(dump: Path, log: Path, out: Path, *, keep: bool = False) -> LearnedWorkload:
-    found, page = app.learn(
-        dump, [log], out, f"path:{a_tree(SERVER).files.top}", keep=keep, observe=lambda step: None
-    )
+def learned(dump: Path, log: Path, out: Path, *, keep: bool = False, invent: bool = False) -> LearnedWorkload:
+    server = f"path:{a_tree(SERVER).files.top}"
+    found, page = app.learn(dump, [log], out, server, keep=keep, invent=invent, observe=lambda step: None)
     assert page.is_file()
     return found
 
@@ -62,9 +61,11 @@ def logged(name: str, folder: Path) -> Logged:
     return Logged(dump, log)
 
 
-def test_read_write_is_learned_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize("invent", [False, True])
+def test_read_write_is_learned_back(invent: bool, tmp_path: Path) -> None:
     given = logged("oltp_read_write", tmp_path)
-    found = learned(given.dump, given.log, tmp_path / "out")
+    found = learned(given.dump, given.log, tmp_path / "out", invent=invent)
+    assert (tmp_path / "out" / SYNTHETIC).exists() is invent
     assert found.fidelity.score > 0.99
     assert found.fidelity.per_transaction == pytest.approx(18, rel=0.02)
     for each in found.fidelity.statements:
@@ -111,10 +112,11 @@ def planted(generator: random.Random, folder: Path) -> tuple[Logged, list[str]]:
     return Logged(dump, log), [*words, *map(str, numbers)]
 
 
-def test_no_literal_of_the_log_is_in_any_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("invent", [False, True])
+def test_no_literal_of_the_log_is_in_any_file(invent: bool, tmp_path: Path) -> None:
     given, literals = planted(random.Random(5), tmp_path)
     assert len(set(literals)) == PLANTED
-    learned(given.dump, given.log, tmp_path / "out")
+    learned(given.dump, given.log, tmp_path / "out", invent=invent)
     for file in (tmp_path / "out").iterdir():
         text = file.read_text("utf-8")
         assert not [each for each in literals if each in text or each.encode().hex() in text.lower()], (
