@@ -5,11 +5,12 @@ Usage: `make demo-site`, then `python -m benchmarks.showcase.tables`: shoots the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.showcase import screenshot
 from shootout import numbers
+from shootout.analysis import lineage
 from shootout.document import journal
 from shootout.model.verdict import CellComparison
 from shootout.paths import REPORTS, ROOT
@@ -20,6 +21,7 @@ from shootout.report.site.names import run_folder, workload_page
 DOCS = ROOT / "docs"
 FINDINGS = DOCS / "showcase.md"
 PICTURES = {"oltp_read_only": "showcase-read-only.png", "oltp_read_write": "showcase-read-write.png"}
+STEPS_AT = 8  # threads
 CHART_HEIGHT = 505  # CSS pixels, with its legend
 DEMO = REPORTS / "demo"
 
@@ -30,8 +32,15 @@ def main() -> None:
     for workload, picture in PICTURES.items():
         page = folder / workload_page(workload, "")
         screenshot.shoot(page, DOCS / picture, CHART_HEIGHT, section="throughput")
-        print(f"## {workload}\n")
-        print("\n".join(table(whole, workload)), end="\n\n")
+    for title, lines in tables(whole).items():
+        print(f"## {title}\n")
+        print("\n".join(lines), end="\n\n")
+
+
+def tables(whole: Whole) -> dict[str, list[str]]:
+    """Each workload's table, and that of servers beside their predecessors."""
+    workloads = dict.fromkeys(block.workload for block in whole.document.header.blocks)
+    return {each: [*table(whole, each)] for each in workloads} | {"steps": [*steps(whole, [*workloads])]}
 
 
 def find(results: Path) -> Whole:
@@ -41,17 +50,23 @@ def find(results: Path) -> Whole:
 
 
 def table(whole: Whole, workload: str) -> Iterator[str]:
-    """Servers by threads: the base's throughput, the others' changes, and each server's peak in tps."""
+    """Servers by threads: the base's throughput, and the others' changes."""
     cells = [c for c in whole.comparison.cells if c.cell.workload == workload]
     threads = sorted({c.cell.threads for c in cells})
-    yield f"| server | {' | '.join(map(wording.threads, threads))} | peak, tps |"
-    yield f"|---|{'--:|' * (len(threads) + 1)}"
+    yield f"| server | {' | '.join(map(wording.threads, threads))} |"
+    yield f"|---|{'--:|' * len(threads)}"
     for label in dict.fromkeys(c.cell.server for c in cells):
         of_server = {c.cell.threads: c for c in cells if c.cell.server == label}
-        figures = " | ".join(_figure(of_server[count]) for count in threads)
-        tps = {count: c.figures.tps for count, c in of_server.items() if c.figures}
-        peak = max(tps, key=lambda count: tps[count].estimate)
-        yield f"| {label} | {figures} | {_plain(wording.estimate(tps[peak]))} at {peak} |"
+        yield f"| {label} | {' | '.join(_figure(of_server[count]) for count in threads)} |"
+
+
+def steps(whole: Whole, workloads: Sequence[str]) -> Iterator[str]:
+    """Servers beside the ones before them, by workload at STEPS_AT threads."""
+    yield f"| server | before it | {' | '.join(workloads)} |"
+    yield f"|---|---|{'--:|' * len(workloads)}"
+    for step in lineage.steps(whole.document, whole.comparison.policy):
+        found = {c.cell.workload: c for c in step.cells if c.cell.threads == STEPS_AT}
+        yield f"| {step.server} | {step.before} | {' | '.join(_figure(found[each]) for each in workloads)} |"
 
 
 def _figure(c: CellComparison) -> str:
@@ -60,7 +75,7 @@ def _figure(c: CellComparison) -> str:
     if c.ratio is None:
         return str(c.verdict)
     change, range_ = _plain(wording.change(c.ratio)), _plain(wording.change_range(c.ratio))
-    return f"{wording.SYMBOLS[c.verdict]} {change} ({range_})"
+    return f"{wording.symbol(c)} {change} ({range_})"
 
 
 def _plain(text: str) -> str:
