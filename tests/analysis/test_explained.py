@@ -83,14 +83,20 @@ def test_response_time_is_the_sum_of_its_parts() -> None:
     whole, *parts = wall_clock.spent(document, "base", "head", 0.95)
     assert whole.name == wall_clock.RESPONSE
     assert [each.name for each in parts] == [
-        wall_clock.ON_CPU, wall_clock.RUN_QUEUE, wall_clock.ROW_LOCKS, "wait/io/file/innodb/log",
+        wall_clock.ON_CPU, wall_clock.ROW_LOCKS, "wait/io/file/innodb/log", wall_clock.RUN_QUEUE,
         wall_clock.ELSEWHERE,
     ]  # fmt: skip
     for of in ("base", "head"):
         assert sum(getattr(each, of) for each in parts) == pytest.approx(getattr(whole, of))
     transactions = sum(document.starts[0].samples[0].completed)
-    assert parts[2].base == pytest.approx(0.3 / transactions, rel=0.05)
+    assert parts[1].base == pytest.approx(0.3 / transactions, rel=0.05)
     assert all(each.difference.low <= each.difference.estimate <= each.difference.high for each in parts)
+
+
+def test_background_threads_that_wait_for_a_cpu_delay_no_transaction() -> None:
+    whole, on_cpu, queued, rest = wall_clock.spent(with_counters(run_queue_s=1e6), "base", "head", 0.95)
+    assert queued.head == pytest.approx(whole.head - on_cpu.head)
+    assert rest.head == pytest.approx(0)
 
 
 def test_servers_whose_cpu_time_is_hidden_have_no_wall_clock() -> None:
