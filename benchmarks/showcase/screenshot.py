@@ -12,7 +12,7 @@ from playwright.sync_api import sync_playwright
 
 from shootout.paths import REPORTS, ROOT
 
-PAGE = REPORTS / "demo" / "site" / "runs" / "20261121T170041Z-a58f78" / "index.html"  # as `make bench` ends
+PAGE = REPORTS / "demo" / "site" / "runs" / "20261125T061217Z-e84e2b" / "index.html"  # as `make bench` ends
 IMAGE = ROOT / "docs" / "report.png"
 WIDTH, HEIGHT = 1240, 1090  # CSS pixels
 TOP = "id => id ? document.getElementById(id).getBoundingClientRect().top - 16 : 0"

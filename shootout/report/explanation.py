@@ -101,7 +101,7 @@ def functions(found: Explained) -> Iterator[Point]:
         tuple(f"{each.name} {difference(each.difference)}" for each in found.parts[:NAMED_MAX]),
     )
     if found.unnamed >= UNNAMED_MIN:
-        yield Point(f"{share(found.unnamed)} of it is in functions without a name.")
+        yield Point(f"{share(round(found.unnamed, 2))} of it is in functions without a name.")
     if not found.named:
         yield Point(f"No function certainly changed; {len(found.functions)} were compared.")
     for text, changes in (
