@@ -7,13 +7,12 @@ environment of its own. What MySQL logs meanwhile is learned, compared, and run.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
 import tempfile
 import venv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -28,16 +27,14 @@ from shootout.servers import installations, instances, reference
 from shootout.servers.instances import Instance
 from tests import dumps
 
-SERVER = "mysql-8.0.33"
-SERVERS = f"{SERVER},mariadb-11.8"
-PACKAGES = ("Django==5.2.19", "django-oscar==4.2.1", "PyMySQL==1.2.4")
-DATABASE = "shop"
+SERVER, HEAD = "mysql-8.0.33", "mariadb-11.8"
+PACKAGES = ("Django==5.2.19", "django-oscar==4.2.1", "PyMySQL==1.2.4", "sorl-thumbnail==13.4.0")
 OPTIONS = {"character-set-server": "utf8mb4", "innodb-flush-log-at-trx-commit": "2"}
-LOGGED = ("slow_query_log_file = '{file}'", "log_slow_extra = ON", "long_query_time = 0", "slow_query_log = ON")
-FEW = 0.001  # share of statements below which a difference is not printed
+LOGGED = ("log_slow_extra = ON", "long_query_time = 0", "slow_query_log = ON")
+FEW = 0.002  # share of the log below which a statement is not printed
 
 # The project that makes a shop of django-oscar, as its documentation has it.
-SETTINGS = '''\
+SETTINGS = """\
 import os
 
 import pymysql
@@ -48,8 +45,11 @@ pymysql.install_as_MySQLdb()
 from oscar import INSTALLED_APPS
 from oscar.defaults import *
 
+INSTALLED_APPS = [*INSTALLED_APPS, "sorl.thumbnail"]
+THUMBNAIL_DUMMY = True  # no product has a picture
+
 SECRET_KEY = "none"
-ROOT_URLCONF = "shop_urls"
+ROOT_URLCONF = "urls"
 ALLOWED_HOSTS = ["*"]
 SITE_ID = 1
 STATIC_URL, MEDIA_URL = "/static/", "/media/"
@@ -97,14 +97,14 @@ TEMPLATES = [
         },
     }
 ]
-'''
-URLS = '''\
+"""
+URLS = """\
 from django.apps import apps
 from django.urls import include, path
 
 urlpatterns = [path("i18n/", include("django.conf.urls.i18n")), path("", include(apps.get_app_config("oscar").urls[0]))]
-'''
-FILL = '''\
+"""
+FILL = """\
 import random
 import string
 from decimal import Decimal
@@ -179,7 +179,7 @@ ConditionalOffer.objects.create(
     condition=Condition.objects.create(range=cheap, type="Count", value=2),
     benefit=Benefit.objects.create(range=cheap, type="Percentage", value=10),
 )
-'''
+"""
 VISIT = '''\
 import random
 import sys
@@ -194,7 +194,7 @@ from django.test import Client
 from oscar.apps.catalogue.models import Category, Product
 
 ADDRESS = {"first_name": "Ann", "last_name": "Other", "line1": "1 Road", "line4": "Town", "postcode": "N1 9RT"}
-THREADS, VISITS = map(int, sys.argv[1:])
+THREADS, FIRST, END = map(int, sys.argv[1:])
 CATEGORIES, PRODUCTS = list(Category.objects.all()), list(Product.objects.all())
 PEOPLE = list(User.objects.order_by("id").values_list("email", flat=True))
 
@@ -247,7 +247,7 @@ def visit(number, pages):
 
 def customers(thread):
     pages = []
-    for number in range(thread, VISITS, THREADS):
+    for number in range(FIRST + thread, END, THREADS):
         visit(number, pages)
     return len(pages)
 
@@ -262,20 +262,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("reports/bench-shop"))
     parser.add_argument("--threads", type=int, default=4, help="that visit the shop")
-    parser.add_argument("--visits", type=int, default=300, help="of about ten pages each")
+    parser.add_argument("--visits", type=int, default=240, help="of some fifteen pages; half as many before")
     parser.add_argument("--budget", type=float, default=3.0, metavar="MIN", help="of the run")
     args = parser.parse_args()
-    out = args.out.absolute()
-    (out / "site").mkdir(parents=True, exist_ok=True)
-    dump, log = out / "shop.sql", out / "slow.log"
-    if not (out / "venv.done").exists():
-        install(out)
-    if not dump.exists():
-        fill(out, dump)
-    if not log.exists():
-        visit(out, dump, log, args.threads, args.visits)
-    if not (out / "learned" / REPORT).exists():
-        app.learn(dump, [log], out / "learned", SERVER, keep=False, observe=say)
+    out: Path = args.out.absolute()
+    dump, log, learned, verdict = (
+        out / "shop.sql",
+        out / "slow.log",
+        out / "learned",
+        out / "run" / "verdict.md",
+    )
+    steps: tuple[tuple[Path, Callable[[], object]], ...] = (
+        (out / "site", lambda: install(out)),
+        (dump, lambda: fill(out, dump, args.threads, args.visits // 2)),
+        (log, lambda: visit(out, dump, log, args.threads, args.visits)),
+        (learned / REPORT, lambda: app.learn(dump, [log], learned, SERVER, keep=False, observe=say)),
+        (verdict, lambda: run(out, learned, verdict, args.budget)),
+    )
+    for result, step in steps:
+        if not result.exists():
+            say(f"making {result}")
+            step()
+    show(msgspec.json.decode((learned / REPORT).read_bytes(), type=LearnedWorkload))
+    print(f"\n{verdict.read_text('utf-8')}")
 
 
 def say(step: str) -> None:
@@ -283,12 +292,12 @@ def say(step: str) -> None:
 
 
 def install(out: Path) -> None:
-    """The shop's packages, and the project."""
-    say(f"installing {', '.join(PACKAGES)}")
+    """The shop's packages, and its project."""
     venv.create(out / "venv", with_pip=True)
-    pip = (out / "venv" / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check")
-    subprocess.run([*pip, *PACKAGES], check=True)
-    (out / "venv.done").touch()
+    subprocess.run([out / "venv" / "bin" / "pip", "install", "--quiet", *PACKAGES], check=True)
+    (out / "site").mkdir()
+    for name, text in {"settings": SETTINGS, "urls": URLS, "fill": FILL, "visit": VISIT}.items():
+        (out / "site" / f"{name}.py").write_text(text, "utf-8")
 
 
 @contextmanager
@@ -301,45 +310,97 @@ def server() -> Iterator[Instance]:
         yield held.enter_context(instances.start(tree, home, OPTIONS))
 
 
-def within(out: Path, instance: Instance, database: str, script: str, *arguments: object) -> str:
-    """Run a script of the shop; returns what it prints."""
-    site = out / "site"
-    for name, text in {"settings": SETTINGS, "shop_urls": URLS, "fill": FILL, "visit": VISIT}.items():
-        (site / f"{name}.py").write_text(text, "utf-8")
+def within(out: Path, instance: Instance, database: str, script: str, *numbers: int) -> None:
+    """Run a script of the shop."""
     environment = os.environ | {
         "DJANGO_SETTINGS_MODULE": "settings",
-        "PYTHONPATH": str(site),
+        "PYTHONPATH": str(out / "site"),
+        "PYTHONWARNINGS": "ignore",
         "SHOP_DATABASE": database,
         "SHOP_SOCKET": str(instance.socket),
         "SHOP_PASSWORD": instance.password,
     }
-    command = [out / "venv" / "bin" / "python", site / f"{script}.py", *map(str, arguments)]
-    return subprocess.run(command, env=environment, cwd=site, check=True, stdout=subprocess.PIPE, text=True).stdout
+    command = [out / "venv" / "bin" / "python", out / "site" / f"{script}.py", *map(str, numbers)]
+    subprocess.run(command, env=environment, check=True, stdout=sys.stderr)
 
 
-def fill(out: Path, dump: Path) -> None:
-    """The shop's tables and rows, as a dump."""
-    say("filling the shop")
+def fill(out: Path, dump: Path, threads: int, visits: int) -> None:
+    """The shop's rows, and what first customers leave, as a dump."""
     with server() as instance:
-        instance.query(f"CREATE DATABASE {DATABASE}")
-        within(out, instance, DATABASE, "fill")
-        dumps.write(instance, DATABASE, dump.with_suffix(".part")).rename(dump)
+        instance.query("CREATE DATABASE shop")
+        within(out, instance, "shop", "fill")
+        within(out, instance, "shop", "visit", threads, 0, visits)
+        dumps.write(instance, "shop", dump.with_suffix(".part")).rename(dump)
 
 
 def visit(out: Path, dump: Path, log: Path, threads: int, visits: int) -> None:
-    """The log of the customers' visits to the shop as it was dumped."""
-    say("visiting the shop")
+    """What the server logs while customers visit the shop as it was dumped."""
     loaded = workload.dump_dataset(dump, DatasetSize())
     part = log.with_suffix(".part")
     part.unlink(missing_ok=True)
     with server() as instance:
         dataset.load(instance, loaded)
-        for setting in LOGGED:
-            instance.query(f"SET GLOBAL {setting.format(file=part)}")
-        pages = within(out, instance, dataset.schema_of(instance, loaded), "visit", threads, visits)
+        for setting in (f"slow_query_log_file = '{part}'", *LOGGED):
+            instance.query(f"SET GLOBAL {setting}")
+        database = dataset.schema_of(instance, loaded)
+        within(out, instance, database, "visit", threads, visits, 2 * visits)
         instance.query("SET GLOBAL slow_query_log = OFF")
-    (out / "pages.txt").write_text(pages, "utf-8")
     part.rename(log)
+
+
+def run(out: Path, learned: Path, verdict: Path, budget_min: float) -> None:
+    """Compare two servers under the learned workload."""
+    command = [
+        sys.executable,
+        "-m",
+        "shootout.cli",
+        "gate",
+        f"--base={SERVER}",
+        f"--head={HEAD}",
+        "--threads=4",
+    ]
+    command += [f"--workloads={learned / WORKLOAD}", f"--budget={budget_min:g}", f"--out={verdict.parent}"]
+    part = verdict.with_suffix(".part")
+    done = subprocess.run([*command, f"--markdown={part}"], check=False)
+    if done.returncode not in (0, 1):
+        sys.exit(f"the gate ended with {done.returncode}")
+    part.rename(verdict)
+
+
+def show(found: LearnedWorkload) -> None:
+    """Print what was learned, and how faithful it is."""
+    learned, fidelity = found.learned, found.fidelity
+    sequences = f"{learned.transactions} in {learned.kinds} kinds that are sent"
+    whole = sum(each.count for each in learned.statements)
+    _table(
+        ("rows in the dump", "statements", "templates", "transactions", "not parsed", "score"),
+        [(
+            sum(learned.rows.values()), whole, len(learned.statements), sequences,
+            sum(bool(each.problem) for each in learned.statements), f"{100 * fidelity.score:.1f} %",
+        )],
+    )  # fmt: skip
+    _table(
+        ("left out", "statements", "share", "of the kind"),
+        [(each.reason, each.statements, f"{each.statements / whole:.2%}", f"`{each.example[:80]}`")
+         for each in learned.left_out],
+    )  # fmt: skip
+    _table(
+        ("statement", "in the log", "sent", "rows examined", "sent", "rows returned", "sent", "faithful"),
+        [(each.name, f"{each.share:.2%}", f"{each.sent_share:.2%}", *map(_mean, (
+            each.examined, each.sent_examined, each.returned, each.sent_returned
+         )), "yes" if each.faithful else "no")
+         for each in fidelity.statements if each.share >= FEW],
+    )  # fmt: skip
+
+
+def _mean(rows: float | None) -> str:
+    return "" if rows is None else f"{rows:.1f}"
+
+
+def _table(names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    print(f"\n| {' | '.join(names)} |\n|{'---|' * len(names)}")
+    for row in rows:
+        print(f"| {' | '.join(map(str, row))} |")
 
 
 if __name__ == "__main__":

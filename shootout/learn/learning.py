@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from shootout.errors import InputError
 from shootout.learn import writing
 from shootout.learn.binding import Binding, Bound, bind
-from shootout.learn.schema import Schema
+from shootout.learn.schema import Column, Schema
 from shootout.learn.shapes import Learner, Values
 from shootout.learn.transactions import Builder, Statement
 from shootout.measure import columns
@@ -89,10 +89,11 @@ def learn(
     """
     bound = [bind(template, known) for template in log.templates]
     grown = frozenset(
-        each.column.full_name
+        column.full_name
         for one in bound
         for each in one.slots
         if each.use == "insert" and each.column is not None
+        for column in (each.column, *filter(_is_automatic, known.tables[each.column.table].values()))
     )
 
     @cache
@@ -179,6 +180,10 @@ def _name(template: Template, bound: Bound) -> str:
     table = bound.tables[0] if bound.tables else ""
     text = "_".join(filter(None, (word[0].lower() if word else "statement", table.lower())))
     return "_".join(_STEM.findall(text)) or "statement"
+
+
+def _is_automatic(column: Column) -> bool:
+    return column.automatic
 
 
 def _label(slot: Slot, binding: Binding) -> str:

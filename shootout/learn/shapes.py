@@ -65,6 +65,17 @@ class Values:
     def _ordered(self) -> list[Any]:
         return sorted(self._keys)
 
+    @cached_property
+    def _text(self) -> str:
+        values = self.column.values
+        return "" if isinstance(values, Numbers) else "\n".join(map(str, values or ())).casefold()
+
+    def contain(self, pattern: str) -> bool:
+        """Whether some of them may be LIKE this: they have all its parts."""
+        if self.present is not None or isinstance(self.column.values, Numbers):
+            return True
+        return all(part in self._text for part in re.split("[%_]", pattern.casefold()))
+
     def held(self, literals: Sequence[bytes]) -> frozenset[bytes]:
         """Those of the literals that the column has beyond the values here."""
         if self.present is None:
@@ -166,9 +177,12 @@ class Learner:
     ) -> Shape | None:
         column = binding.column
         assert column is not None
-        values = self.values(column.full_name)
+        name = column.parent if _is_child(binding) else column.full_name
+        values = self.values(name)
         if binding.use == "like":
-            return _pattern(column.full_name, weighed)
+            return _pattern(column.full_name, weighed, values)
+        if not values.count and not values.numeric:
+            return None  # nothing to draw from: like the log's own
         places: list[tuple[int, float]] = []
         absent: list[tuple[bytes, float]] = []
         held = values.held([literal for literal, _ in weighed])
@@ -184,10 +198,10 @@ class Learner:
         missing = sum(weight for _, weight in absent) / total
         form = _form(slot, values)
         fresh = values.numeric and binding.use == "insert" and column.key and bool(absent)
-        hot, positions = self._known_spread(column.full_name, places, values.count, len(slot.sample))
+        hot, positions = self._known_spread(name, places, values.count, len(slot.sample))
         return Shape(
             Learned(
-                column=column.full_name,
+                column=name,
                 form=form,
                 positions=positions,
                 hot=hot,
@@ -216,6 +230,8 @@ class Learner:
         column = binding.column
         assert column is not None
         place = values.rank(literal)
+        if _is_child(binding) and values.count:
+            return values.nearest(literal) if place is None else place
         if binding.use == "insert" and column.unique and (values.numeric or not _orders(values)):
             return None  # a row that is there already is not inserted again
         if place is not None or not values.count:
@@ -266,6 +282,11 @@ class Learner:
             hot = ()
             positions = tuple(round(place, 2) for place in positions)
         return Shape(Learned(min=low, max=high, positions=positions, hot=hot), numeric=True)
+
+
+def _is_child(binding: Binding) -> bool:
+    """Whether a foreign key allows only values of its parent."""
+    return binding.use in ("insert", "set") and binding.column is not None and bool(binding.column.parent)
 
 
 def _orders(values: Values) -> bool:
@@ -319,19 +340,22 @@ def _kept(
     )
 
 
-def _pattern(column: str, weighed: Sequence[tuple[bytes, float]]) -> Shape:
-    """A LIKE pattern: the part of a value that it has."""
+def _pattern(column: str, weighed: Sequence[tuple[bytes, float]], values: Values) -> Shape:
+    """A LIKE pattern: the part of a value that it has; what is part of none is absent."""
     kinds: dict[Literal["prefix", "suffix", "part"], float] = {}
     lengths: list[tuple[float, float]] = []
+    missing = 0.0
     for literal, weight in weighed:
         text = _decoded(literal)
+        missing += 0 if values.contain(text) else weight
         kind: Literal["prefix", "suffix", "part"] = (
             "prefix" if not text.startswith("%") else "part" if text.endswith("%") else "suffix"
         )
         kinds[kind] = kinds.get(kind, 0.0) + weight
         lengths.append((float(len(text.strip("%"))), weight))
     most = max(kinds, key=lambda kind: kinds[kind])
-    return Shape(Learned(column=column, form="text", like=most, lengths=curve(lengths)))
+    absent = _rounded(missing / sum(weight for _, weight in weighed))
+    return Shape(Learned(column=column, form="text", like=most, absent=absent, lengths=curve(lengths)))
 
 
 def _dates(weighed: Sequence[tuple[bytes, float]]) -> Shape:

@@ -265,6 +265,8 @@ class _Writer:
         shape = self._shape(root)
         parameter = shape.parameter or statement.shapes[root[1]].parameter
         assert isinstance(parameter, Learned)
+        if parameter.like:
+            parameter = self._found(root, parameter)
         if (first := self._counter(root)) is not None:
             return self._repetition(first, parameter)
         if (origin := self._origin(root)) is not None:
@@ -295,6 +297,13 @@ class _Writer:
         self._taken.setdefault(-1 if whole else step, set()).add(name)
         self._chosen[root] = name
         return name
+
+    def _found(self, root: Place, parameter: Learned) -> Learned:
+        """The pattern of several columns as the one that has most of its values."""
+        places = (place for place in self.links if self._root(place) == root)
+        shapes = (self._of(statement).shapes[slot].parameter for statement, slot in places)
+        others = (each for each in shapes if each is not None and each.like)
+        return min((parameter, *others), key=lambda each: each.absent)
 
     def _shape(self, place: Place) -> Shape:
         """The shape of a slot; of one that has the same number in all transactions, of this number."""
