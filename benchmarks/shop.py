@@ -1,7 +1,7 @@
 """`shootout learn` on a real shop, django-oscar: `make bench-shop`.
 
-The shop's own migrations and models make its database, and customers visit its real pages, all in a virtual
-environment of its own. What MySQL logs meanwhile is learned, compared, and run. What is in the folder is not made again.
+Its migrations and models make its database, and customers visit its pages. What MySQL logs meanwhile is
+learned, compared with the log, and run on two servers. What the folder has is not made again.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ STATIC_URL, MEDIA_URL = "/static/", "/media/"
 USE_TZ = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # a costly one takes the client's CPU only
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # others cost the client only
 AUTHENTICATION_BACKENDS = ["oscar.apps.customer.auth_backends.EmailBackend"]
 HAYSTACK_CONNECTIONS = {"default": {"ENGINE": "haystack.backends.simple_backend.SimpleEngine"}}
 OSCAR_INITIAL_ORDER_STATUS, OSCAR_ORDER_STATUS_PIPELINE = "new", {"new": ()}
@@ -102,7 +102,8 @@ URLS = """\
 from django.apps import apps
 from django.urls import include, path
 
-urlpatterns = [path("i18n/", include("django.conf.urls.i18n")), path("", include(apps.get_app_config("oscar").urls[0]))]
+shop = apps.get_app_config("oscar")
+urlpatterns = [path("i18n/", include("django.conf.urls.i18n")), path("", include(shop.urls[0]))]
 """
 FILL = """\
 import random
@@ -117,7 +118,9 @@ from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from oscar.apps.address.models import Country
-from oscar.apps.catalogue.models import Category, Product, ProductCategory, ProductClass, ProductRecommendation
+from oscar.apps.catalogue.models import (
+    Category, Product, ProductCategory, ProductClass, ProductRecommendation
+)
 from oscar.apps.catalogue.reviews.models import ProductReview
 from oscar.apps.offer.models import Benefit, Condition, ConditionalOffer, Range
 from oscar.apps.partner.models import Partner, StockRecord
@@ -135,7 +138,8 @@ def words(count):
 leaves = []
 for _ in range(12):
     root = Category.add_root(name=words(1).title())
-    leaves += [root.add_child(name=words(2).title(), description=words(30)) for _ in range(drawn.randint(3, 15))]
+    for _ in range(drawn.randint(3, 15)):
+        leaves.append(root.add_child(name=words(2).title(), description=words(30)))
 kinds = [ProductClass.objects.create(name=name) for name in ("Book", "Record", "Poster")]
 partners = [Partner.objects.create(name=words(2)) for _ in range(5)]
 products = []
@@ -156,11 +160,10 @@ for number in range(1500):
 for product in products[::4]:
     for rank, other in enumerate(drawn.sample(products, 3)):
         ProductRecommendation.objects.create(primary=product, recommendation=other, ranking=rank)
-people = User.objects.bulk_create(
-    User(username=f"user{n}", email=f"user{n}@example.com", first_name=words(1), last_name=words(1), password=secret)
-    for secret in [make_password("correct horse")]
-    for n in range(800)
-)
+secret = make_password("correct horse")
+for n in range(800):
+    names = {"first_name": words(1), "last_name": words(1)}
+    User.objects.create(username=f"user{n}", email=f"user{n}@example.com", password=secret, **names)
 people = list(User.objects.all())
 pairs = {(drawn.choice(products).id, drawn.choice(people).id) for _ in range(3000)}
 for product, user in sorted(pairs):
@@ -193,7 +196,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from oscar.apps.catalogue.models import Category, Product
 
-ADDRESS = {"first_name": "Ann", "last_name": "Other", "line1": "1 Road", "line4": "Town", "postcode": "N1 9RT"}
+ADDRESS = {"first_name": "Ann", "last_name": "Other", "line1": "1 Road", "line4": "Town"}
+ADDRESS |= {"postcode": "N1 9RT", "country": "GB"}
 THREADS, FIRST, END = map(int, sys.argv[1:])
 CATEGORIES, PRODUCTS = list(Category.objects.all()), list(Product.objects.all())
 PEOPLE = list(User.objects.order_by("id").values_list("email", flat=True))
@@ -213,14 +217,14 @@ def visit(number, pages):
     page("/catalogue/")
     known = drawn.random() < 0.4
     if known:
-        name = PEOPLE[int(len(PEOPLE) * drawn.random() ** 2)]
+        account = {"username": PEOPLE[int(len(PEOPLE) * drawn.random() ** 2)], "password": "correct horse"}
         page("/accounts/login/")
-        page("/accounts/login/", {"login_submit": "", "login-username": name, "login-password": "correct horse"})
+        page("/accounts/login/", {"login_submit": ""} | {f"login-{name}": account[name] for name in account})
     elif drawn.random() < 0.1:
         known, secret = True, "Correct-horse-7"
         account = {"email": f"new{number}@example.com", "password1": secret, "password2": secret}
-        account = {f"registration-{field}": value for field, value in account.items()}
-        page("/accounts/register/", {"registration_submit": "", **account})
+        page("/accounts/register/")
+        page("/accounts/register/", account)
     for _ in range(drawn.randint(1, 6)):
         if drawn.random() < 0.2:
             word = drawn.choice(PRODUCTS).title.split()[0]
@@ -237,7 +241,7 @@ def visit(number, pages):
             if known and drawn.random() < 0.5:
                 page("/checkout/")
                 page("/checkout/shipping-address/")
-                page("/checkout/shipping-address/", {**ADDRESS, "country": "GB"})
+                page("/checkout/shipping-address/", ADDRESS)
                 for step in ("shipping-method", "payment-method", "payment-details", "preview"):
                     page(f"/checkout/{step}/")
                 page("/checkout/preview/", {"action": "place_order"})
@@ -293,7 +297,7 @@ def say(step: str) -> None:
 
 def install(out: Path) -> None:
     """The shop's packages, and its project."""
-    venv.create(out / "venv", with_pip=True)
+    venv.create(out / "venv", clear=True, with_pip=True)
     subprocess.run([out / "venv" / "bin" / "pip", "install", "--quiet", *PACKAGES], check=True)
     (out / "site").mkdir()
     for name, text in {"settings": SETTINGS, "urls": URLS, "fill": FILL, "visit": VISIT}.items():
@@ -320,7 +324,7 @@ def within(out: Path, instance: Instance, database: str, script: str, *numbers: 
         "SHOP_SOCKET": str(instance.socket),
         "SHOP_PASSWORD": instance.password,
     }
-    command = [out / "venv" / "bin" / "python", out / "site" / f"{script}.py", *map(str, numbers)]
+    command = [str(out / "venv" / "bin" / "python"), str(out / "site" / f"{script}.py"), *map(str, numbers)]
     subprocess.run(command, env=environment, check=True, stdout=sys.stderr)
 
 

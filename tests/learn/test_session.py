@@ -181,7 +181,11 @@ def test_rows_go_where_foreign_keys_and_types_allow(tmp_path: Path) -> None:
         "INSERT INTO orders (at, customer_id, land) VALUES ('2026-11-25 10:00:00.25', 2, 'gb')",
         "UPDATE orders SET customer_id = 900, paid = '2026-11-25 11:00:00' WHERE id = 1",
         "SELECT at FROM orders WHERE at < '2026-11-26' AND paid > '2026-11-24 00:00:00'",
+        "START TRANSACTION",
+        "SAVEPOINT x7",
         "INSERT INTO page (title) VALUES ('three')",
+        "RELEASE SAVEPOINT x7",
+        "COMMIT",
         "SELECT title FROM page WHERE id = 3",
     )
     log.write_text(general(ran * 20))
@@ -189,4 +193,6 @@ def test_rows_go_where_foreign_keys_and_types_allow(tmp_path: Path) -> None:
     assert found.learned.left_out == ()
     assert found.fidelity.errors == {}
     returned = {each.name: each.sent_returned for each in found.fidelity.statements}
+    assert returned.keys() >= {"savepoint", "release"}
+    assert not [each.name for each in found.learned.statements if each.problem]
     assert returned["select_page"] == 1  # what was inserted meanwhile is the newest of the dump
