@@ -25,6 +25,7 @@ Spread = tuple[tuple[tuple[float, float], ...], tuple[float, ...]]  # frequent p
 
 HOT_SHARE = 0.03  # a value with less of the draws has no entry of its own
 HOT_MAX = 64  # values of a column that has so few are all frequent
+PATTERNS_MAX = 100  # of LIKE that are looked for in a column
 STRUCTURAL_MAX = 100  # a smaller number that belongs to no column may stay, as part of the statement
 LIMIT_MAX = 10_000  # of LIMIT and OFFSET
 STRUCTURAL_VALUES = 20  # a slot with more of them has data
@@ -344,17 +345,17 @@ def _pattern(column: str, weighed: Sequence[tuple[bytes, float]], values: Values
     """A LIKE pattern: the part of a value that it has; what is part of none is absent."""
     kinds: dict[Literal["prefix", "suffix", "part"], float] = {}
     lengths: list[tuple[float, float]] = []
-    missing = 0.0
     for literal, weight in weighed:
         text = _decoded(literal)
-        missing += 0 if values.contain(text) else weight
         kind: Literal["prefix", "suffix", "part"] = (
             "prefix" if not text.startswith("%") else "part" if text.endswith("%") else "suffix"
         )
         kinds[kind] = kinds.get(kind, 0.0) + weight
         lengths.append((float(len(text.strip("%"))), weight))
     most = max(kinds, key=lambda kind: kinds[kind])
-    absent = _rounded(missing / sum(weight for _, weight in weighed))
+    looked_for = weighed[:PATTERNS_MAX]
+    missing = sum(weight for literal, weight in looked_for if not values.contain(_decoded(literal)))
+    absent = _rounded(missing / sum(weight for _, weight in looked_for))
     return Shape(Learned(column=column, form="text", like=most, absent=absent, lengths=curve(lengths)))
 
 
