@@ -105,6 +105,12 @@ class Values:
             return 0
         return self._keys[ordered[min(at, len(ordered) - 1)]] if ordered else 0
 
+    def newest(self, literals: Sequence[bytes]) -> dict[bytes, int]:
+        """The indexes that stand for integers greater than all of them: the last ones, in order."""
+        beyond = sorted((int(literal), literal) for literal in literals if self.is_beyond(literal))
+        first = self.count - len(beyond)
+        return {literal: max(first + at, 0) for at, (_, literal) in enumerate(beyond)}
+
     def is_beyond(self, literal: bytes) -> bool:
         """Whether an integer is greater than all of them."""
         key = self._key(literal)
@@ -178,7 +184,7 @@ class Learner:
     ) -> Shape | None:
         column = binding.column
         assert column is not None
-        name = column.parent if _is_child(binding) else column.full_name
+        name = column.parent if is_child(binding) else column.full_name
         values = self.values(name)
         if binding.use == "like":
             return _pattern(column.full_name, weighed, values)
@@ -186,9 +192,13 @@ class Learner:
             return None  # nothing to draw from: like the log's own
         places: list[tuple[int, float]] = []
         absent: list[tuple[bytes, float]] = []
-        held = values.held([literal for literal, _ in weighed])
+        literals = [literal for literal, _ in weighed]
+        held = values.held(literals)
+        newest = values.newest(literals) if binding.use == "equal" or is_child(binding) else {}
         for literal, weight in weighed:
             place = self._place(values, binding, literal)
+            if place is not None:
+                place = newest.get(literal, place)
             if place is None and literal in held and not (binding.use == "insert" and column.unique):
                 place = values.nearest(literal)
             if place is None:
@@ -231,7 +241,7 @@ class Learner:
         column = binding.column
         assert column is not None
         place = values.rank(literal)
-        if _is_child(binding) and values.count:
+        if is_child(binding) and values.count:
             return values.nearest(literal) if place is None else place
         if binding.use == "insert" and column.unique and (values.numeric or not _orders(values)):
             return None  # a row that is there already is not inserted again
@@ -285,7 +295,7 @@ class Learner:
         return Shape(Learned(min=low, max=high, positions=positions, hot=hot), numeric=True)
 
 
-def _is_child(binding: Binding) -> bool:
+def is_child(binding: Binding) -> bool:
     """Whether a foreign key allows only values of its parent."""
     return binding.use in ("insert", "set") and binding.column is not None and bool(binding.column.parent)
 

@@ -122,7 +122,7 @@ def tables_on(instance: Running, dataset: Dataset) -> list[tuple[str, list[str]]
         f"AND table_type = 'BASE TABLE' AND table_name <> '{MARK}' ORDER BY table_name, ordinal_position"
     ):
         found.setdefault(quoted(table), []).append(quoted(column))
-    return list(found.items())
+    return sorted(found.items())  # servers order an underscore differently
 
 
 def quoted(name: str) -> str:
