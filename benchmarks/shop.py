@@ -270,18 +270,14 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=3.0, metavar="MIN", help="of the run")
     args = parser.parse_args()
     out: Path = args.out.absolute()
-    dump, log, learned, verdict = (
-        out / "shop.sql",
-        out / "slow.log",
-        out / "learned",
-        out / "run" / "verdict.md",
-    )
+    dump, log, learned = out / "shop.sql", out / "slow.log", out / "learned"
+    verdict = out / "run" / "verdict.md"
     steps: tuple[tuple[Path, Callable[[], object]], ...] = (
         (out / "site", lambda: install(out)),
         (dump, lambda: fill(out, dump, args.threads, args.visits // 2)),
         (log, lambda: visit(out, dump, log, args.threads, args.visits)),
         (learned / REPORT, lambda: app.learn(dump, [log], learned, SERVER, keep=False, observe=say)),
-        (verdict, lambda: run(out, learned, verdict, args.budget)),
+        (verdict, lambda: run(learned, verdict, args.budget)),
     )
     for result, step in steps:
         if not result.exists():
@@ -352,18 +348,11 @@ def visit(out: Path, dump: Path, log: Path, threads: int, visits: int) -> None:
     part.rename(log)
 
 
-def run(out: Path, learned: Path, verdict: Path, budget_min: float) -> None:
+def run(learned: Path, verdict: Path, budget_min: float) -> None:
     """Compare two servers under the learned workload."""
-    command = [
-        sys.executable,
-        "-m",
-        "shootout.cli",
-        "gate",
-        f"--base={SERVER}",
-        f"--head={HEAD}",
-        "--threads=4",
-    ]
-    command += [f"--workloads={learned / WORKLOAD}", f"--budget={budget_min:g}", f"--out={verdict.parent}"]
+    command = [sys.executable, "-m", "shootout.cli", "gate", f"--base={SERVER}", f"--head={HEAD}"]
+    command += [f"--workloads={learned / WORKLOAD}", "--threads=4"]
+    command += [f"--budget={budget_min:g}", f"--out={verdict.parent}"]
     part = verdict.with_suffix(".part")
     done = subprocess.run([*command, f"--markdown={part}"], check=False)
     if done.returncode not in (0, 1):
