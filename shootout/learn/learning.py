@@ -13,7 +13,7 @@ from shootout.errors import InputError
 from shootout.learn import writing
 from shootout.learn.binding import Binding, Bound, bind
 from shootout.learn.schema import Column, Schema
-from shootout.learn.shapes import Learner, Values
+from shootout.learn.shapes import Learner, Values, is_child
 from shootout.learn.transactions import Builder, Statement
 from shootout.measure import columns
 from shootout.model.learned import LeftOut, Log, Slot, Template
@@ -195,6 +195,8 @@ def _unsent(template: Template, bound: Bound) -> str:
     """Why a workload cannot have this statement; empty: it can."""
     if bound.missing:
         return f"needs {bound.missing[0]}, which the dump does not have"
+    if any(is_child(each) and each.column is not None and each.column.unique for each in bound.slots):
+        return "writes a unique foreign key, whose parents run out"
     word = re.match(r"[\s(]*(\w*)", template.sql)
     assert word is not None  # matches anything
     return next((why for why, words in _UNSENT.items() if word[1].upper() in words.split()), "")

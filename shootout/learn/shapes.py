@@ -188,7 +188,7 @@ class Learner:
         values = self.values(name)
         if binding.use == "like":
             return _pattern(column.full_name, weighed, values)
-        if not values.count and not values.numeric:
+        if not values.count and not (values.numeric and column.key):
             return None  # nothing to draw from: like the log's own
         places: list[tuple[int, float]] = []
         absent: list[tuple[bytes, float]] = []

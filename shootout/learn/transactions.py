@@ -298,7 +298,7 @@ class _Writer:
         return name
 
     def _fitting(self, root: Place, parameter: Learned) -> Learned:
-        """The parameter for what repeats a value: of a foreign key, or of the column that has its patterns."""
+        """The parameter for all that repeat a value: a foreign key's, or that of the column with its patterns."""
         patterns = [parameter]
         for place, link in self.links.items():
             known = self._of(place[0]).shapes[place[1]].parameter

@@ -27,8 +27,8 @@ def a_schema() -> Schema:
 
 def _columns(table: str, **types: str) -> dict[str, Column]:
     found = {}
-    for name, words in types.items():
-        words, _, parent = words.partition(" of ")
+    for name, text in types.items():
+        words, _, parent = text.partition(" of ")
         type, *keys = words.split()
         found[name] = Column(table, name, type, "unique" in keys, bool(keys), parent=parent)
     return found

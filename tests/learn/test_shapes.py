@@ -85,6 +85,10 @@ def test_what_an_empty_column_gets_is_of_the_columns_type() -> None:
     assert days.values[0] == "2026-01-01 00:00:00"
     country = learned(Values(ProgramColumn(name="t.country", values=()), "varchar"), "insert", "GB")
     assert country == Learned(form="text", absent=1.0, lengths=(2.0,))
+    empty = Values(ProgramColumn(name="t.quantity", values=(), next=1), "int")
+    quantity = learned(empty, "insert", 3, 7)
+    assert (quantity.column, quantity.max) == (None, 10)
+    assert learned(empty, "insert", 1, 2, unique=True).fresh
 
 
 def test_a_foreign_key_is_drawn_from_its_parent() -> None:

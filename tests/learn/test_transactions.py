@@ -144,7 +144,7 @@ def test_a_value_that_goes_into_a_foreign_key_is_of_its_parent() -> None:
     read = a_template("SELECT at FROM orders WHERE total = 1 AND customer_id = ?", MANY)
     order = a_template("INSERT INTO orders (customer_id) VALUES (?)", MANY)
     for share in (1.0, 0.7):
-        made, builder = built([read, order], [0, 1], link((1, 0), (0, 0), share=share))
+        _, builder = built([read, order], [0, 1], link((1, 0), (0, 0), share=share))
         columns = [each.column for each in builder.parameters.values() if isinstance(each, Learned)]
         assert columns == ["customer.id"] * len(columns)
         assert len(columns) == (1 if share == 1.0 else 2)
