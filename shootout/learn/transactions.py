@@ -298,7 +298,7 @@ class _Writer:
         return name
 
     def _fitting(self, root: Place, parameter: Learned) -> Learned:
-        """The parameter for all that repeat a value: a foreign key's, or that of the column with its patterns."""
+        """The parameter for all that repeat a value: a foreign key's, or one that has the patterns."""
         patterns = [parameter]
         for place, link in self.links.items():
             known = self._of(place[0]).shapes[place[1]].parameter
