@@ -374,7 +374,7 @@ def show(found: LearnedWorkload) -> None:
     )  # fmt: skip
     _table(
         ("left out", "statements", "share", "of the kind"),
-        [(each.reason, each.statements, f"{each.statements / whole:.2%}", f"`{each.example[:80]}`")
+        [(each.reason, each.statements, f"{each.statements / whole:.2%}", each.example.replace("`", "")[:80])
          for each in learned.left_out],
     )  # fmt: skip
     _table(
