@@ -6,7 +6,7 @@ INSTALLED := .venv/installed
 ENGINE := $(wildcard engine/src/* engine/src/*/*) engine/Cargo.toml engine/Cargo.lock
 
 # What a target needs beside Python and Rust; checked at once, before anything is built.
-bench bench-gate bench-soak bench-storm test-servers: NEEDS = mvn
+bench bench-gate bench-shop bench-soak bench-storm test-servers: NEEDS = mvn
 bench-work bench-why: NEEDS = mvn valgrind
 bench-engine bench-verdict: NEEDS = sysbench
 bench-site: NEEDS = chromium
@@ -14,8 +14,8 @@ test-bare: NEEDS = mmdebstrap git
 test: NEEDS = mvn npm chromium sysbench fio go perf valgrind git curl jq openssl
 
 .PHONY: bench check clean demo-site setup fuzz lint test test-bare test-servers tools wheel
-.PHONY: bench-bisect bench-engine bench-gate bench-learn bench-logs bench-merge bench-method bench-site bench-soak
-.PHONY: bench-storm bench-verdict bench-why bench-work
+.PHONY: bench-bisect bench-engine bench-gate bench-learn bench-logs bench-merge bench-method bench-shop bench-site
+.PHONY: bench-soak bench-storm bench-verdict bench-why bench-work
 
 # Exit code 1 means that something regressed: here a result, not an error.
 bench: $(INSTALLED)
@@ -128,6 +128,12 @@ bench-merge: $(INSTALLED)
 # Learn built-in workloads back from slow logs of four servers: shares, rows examined, the client's CPU.
 bench-learn: $(INSTALLED)
 	@$(BIN)/python -m benchmarks.learn $(ARGS)
+
+# Learn the workload of a real shop, django-oscar, from its pages' queries, and run it. Takes half an hour, in steps: the
+# same command goes on.
+bench-shop: $(INSTALLED)
+	@$(BIN)/python -m benchmarks.shop $(ARGS)
+
 # Read generated slow query logs of 10 and 500 MB: speed beside a loop over their lines, and memory.
 bench-logs: $(INSTALLED)
 	@$(BIN)/python -m benchmarks.logs

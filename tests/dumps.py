@@ -11,6 +11,7 @@ def write(server: Running, schema: str, path: Path) -> Path:
     """Write all tables of the schema."""
     with path.open("w", encoding="utf-8") as file:
         file.write("-- MySQL dump\n--\n/*!40101 SET NAMES utf8mb4 */;\n")
+        file.write("/*!40014 SET FOREIGN_KEY_CHECKS=0 */;\n")
         for (table,) in server.query(f"SHOW TABLES FROM {schema}"):
             ((_, create),) = server.query(f"SHOW CREATE TABLE {schema}.`{table}`")
             file.write(f"DROP TABLE IF EXISTS `{table}`;\n{create};\n")

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from shootout.errors import InputError
 from shootout.learn import writing
 from shootout.learn.binding import Binding, Bound, bind
-from shootout.learn.schema import Schema
-from shootout.learn.shapes import Learner, Values
+from shootout.learn.schema import Column, Schema
+from shootout.learn.shapes import Learner, Values, is_child
 from shootout.learn.transactions import Builder, Statement
 from shootout.measure import columns
 from shootout.model.learned import LeftOut, Log, Slot, Template
@@ -32,8 +32,7 @@ _UNSENT = {
     "changes tables": "CREATE DROP ALTER TRUNCATE RENAME ANALYZE OPTIMIZE REPAIR CHECK",
     "reads a file": "LOAD",
     "belongs to a session or to the server": "SET USE KILL FLUSH RESET GRANT REVOKE LOCK UNLOCK PREPARE "
-    "EXECUTE DEALLOCATE CHANGE START STOP INSTALL UNINSTALL SHUTDOWN PURGE XA HANDLER SAVEPOINT RELEASE "
-    "ROLLBACK",
+    "EXECUTE DEALLOCATE CHANGE START STOP INSTALL UNINSTALL SHUTDOWN PURGE XA HANDLER",
 }
 _STEM = re.compile(r"[a-z0-9_]+")
 
@@ -89,10 +88,11 @@ def learn(
     """
     bound = [bind(template, known) for template in log.templates]
     grown = frozenset(
-        each.column.full_name
+        column.full_name
         for one in bound
         for each in one.slots
         if each.use == "insert" and each.column is not None
+        for column in (each.column, *filter(_is_automatic, known.tables[each.column.table].values()))
     )
 
     @cache
@@ -181,6 +181,10 @@ def _name(template: Template, bound: Bound) -> str:
     return "_".join(_STEM.findall(text)) or "statement"
 
 
+def _is_automatic(column: Column) -> bool:
+    return column.automatic
+
+
 def _label(slot: Slot, binding: Binding) -> str:
     if binding.column is not None:
         return "_".join(_STEM.findall(binding.column.name.lower())) or "value"
@@ -191,6 +195,8 @@ def _unsent(template: Template, bound: Bound) -> str:
     """Why a workload cannot have this statement; empty: it can."""
     if bound.missing:
         return f"needs {bound.missing[0]}, which the dump does not have"
+    if any(is_child(each) and each.column is not None and each.column.unique for each in bound.slots):
+        return "writes a unique foreign key, whose parents run out"
     word = re.match(r"[\s(]*(\w*)", template.sql)
     assert word is not None  # matches anything
     return next((why for why, words in _UNSENT.items() if word[1].upper() in words.split()), "")

@@ -23,6 +23,8 @@ class Column:
     type: str  # without its size
     unique: bool  # alone
     key: bool  # part of a unique key
+    automatic: bool = False  # the server numbers its rows
+    parent: str = ""  # the column that its foreign key names
 
     @property
     def full_name(self) -> str:
@@ -55,15 +57,31 @@ def read(instance: Running, schema: str) -> Schema:
         f"WHERE table_schema = '{schema}' AND non_unique = 0 ORDER BY table_name, index_name, seq_in_index"
     ):
         keys.setdefault((table, key), []).append(str(column).lower())
+    parents = {
+        (table, column): f"{parent}.{name}"
+        for table, column, parent, name in instance.query(
+            "SELECT table_name, column_name, referenced_table_name, referenced_column_name "
+            "FROM information_schema.key_column_usage "
+            f"WHERE table_schema = '{schema}' AND referenced_table_schema = '{schema}'"
+        )
+    }
     tables: dict[str, dict[str, Column]] = {}
-    for table, name, type in instance.query(
-        "SELECT table_name, column_name, LOWER(data_type) FROM information_schema.columns "
+    for table, name, type, extra in instance.query(
+        "SELECT table_name, column_name, LOWER(data_type), extra FROM information_schema.columns "
         "JOIN information_schema.tables USING (table_schema, table_name) "
         f"WHERE table_schema = '{schema}' AND table_type = 'BASE TABLE' AND table_name <> '{MARK}' "
         "ORDER BY table_name, ordinal_position"
     ):
         own = [columns for (of, _), columns in keys.items() if of == table and name.lower() in columns]
-        column = Column(table, name, type, any(len(columns) == 1 for columns in own), bool(own))
+        column = Column(
+            table,
+            name,
+            type,
+            unique=any(len(columns) == 1 for columns in own),
+            key=bool(own),
+            automatic="auto_increment" in extra.lower(),
+            parent=parents.get((table, name), ""),
+        )
         tables.setdefault(table, {})[name.lower()] = column
     rows = {
         table: int(instance.query(f"SELECT COUNT(*) FROM {schema}.{quoted(table)}", SCAN_TIMEOUT_S)[0][0])

@@ -25,6 +25,7 @@ Spread = tuple[tuple[tuple[float, float], ...], tuple[float, ...]]  # frequent p
 
 HOT_SHARE = 0.03  # a value with less of the draws has no entry of its own
 HOT_MAX = 64  # values of a column that has so few are all frequent
+PATTERNS_MAX = 100  # of LIKE that are looked for in a column
 STRUCTURAL_MAX = 100  # a smaller number that belongs to no column may stay, as part of the statement
 LIMIT_MAX = 10_000  # of LIMIT and OFFSET
 STRUCTURAL_VALUES = 20  # a slot with more of them has data
@@ -65,6 +66,17 @@ class Values:
     def _ordered(self) -> list[Any]:
         return sorted(self._keys)
 
+    @cached_property
+    def _text(self) -> str:
+        values = self.column.values
+        return "" if isinstance(values, Numbers) else "\n".join(map(str, values or ())).casefold()
+
+    def contain(self, pattern: str) -> bool:
+        """Whether some of them may be LIKE this: they have all its parts."""
+        if self.present is not None or isinstance(self.column.values, Numbers):
+            return True
+        return all(part in self._text for part in re.split("[%_]", pattern.casefold()))
+
     def held(self, literals: Sequence[bytes]) -> frozenset[bytes]:
         """Those of the literals that the column has beyond the values here."""
         if self.present is None:
@@ -92,6 +104,12 @@ class Values:
         except TypeError:  # a text where numbers are
             return 0
         return self._keys[ordered[min(at, len(ordered) - 1)]] if ordered else 0
+
+    def newest(self, literals: Sequence[bytes]) -> dict[bytes, int]:
+        """The indexes that stand for integers greater than all of them: the last ones, in order."""
+        beyond = sorted((int(literal), literal) for literal in literals if self.is_beyond(literal))
+        first = self.count - len(beyond)
+        return {literal: max(first + at, 0) for at, (_, literal) in enumerate(beyond)}
 
     def is_beyond(self, literal: bytes) -> bool:
         """Whether an integer is greater than all of them."""
@@ -166,14 +184,21 @@ class Learner:
     ) -> Shape | None:
         column = binding.column
         assert column is not None
-        values = self.values(column.full_name)
+        name = column.parent if is_child(binding) else column.full_name
+        values = self.values(name)
         if binding.use == "like":
-            return _pattern(column.full_name, weighed)
+            return _pattern(column.full_name, weighed, values)
+        if not values.count and not (values.numeric and column.key):
+            return None  # nothing to draw from: like the log's own
         places: list[tuple[int, float]] = []
         absent: list[tuple[bytes, float]] = []
-        held = values.held([literal for literal, _ in weighed])
+        literals = [literal for literal, _ in weighed]
+        held = values.held(literals)
+        newest = values.newest(literals) if binding.use == "equal" or is_child(binding) else {}
         for literal, weight in weighed:
             place = self._place(values, binding, literal)
+            if place is not None:
+                place = newest.get(literal, place)
             if place is None and literal in held and not (binding.use == "insert" and column.unique):
                 place = values.nearest(literal)
             if place is None:
@@ -184,10 +209,10 @@ class Learner:
         missing = sum(weight for _, weight in absent) / total
         form = _form(slot, values)
         fresh = values.numeric and binding.use == "insert" and column.key and bool(absent)
-        hot, positions = self._known_spread(column.full_name, places, values.count, len(slot.sample))
+        hot, positions = self._known_spread(name, places, values.count, len(slot.sample))
         return Shape(
             Learned(
-                column=column.full_name,
+                column=name,
                 form=form,
                 positions=positions,
                 hot=hot,
@@ -216,6 +241,8 @@ class Learner:
         column = binding.column
         assert column is not None
         place = values.rank(literal)
+        if is_child(binding) and values.count:
+            return values.nearest(literal) if place is None else place
         if binding.use == "insert" and column.unique and (values.numeric or not _orders(values)):
             return None  # a row that is there already is not inserted again
         if place is not None or not values.count:
@@ -266,6 +293,11 @@ class Learner:
             hot = ()
             positions = tuple(round(place, 2) for place in positions)
         return Shape(Learned(min=low, max=high, positions=positions, hot=hot), numeric=True)
+
+
+def is_child(binding: Binding) -> bool:
+    """Whether a foreign key allows only values of its parent."""
+    return binding.use in ("insert", "set") and binding.column is not None and bool(binding.column.parent)
 
 
 def _orders(values: Values) -> bool:
@@ -319,8 +351,8 @@ def _kept(
     )
 
 
-def _pattern(column: str, weighed: Sequence[tuple[bytes, float]]) -> Shape:
-    """A LIKE pattern: the part of a value that it has."""
+def _pattern(column: str, weighed: Sequence[tuple[bytes, float]], values: Values) -> Shape:
+    """A LIKE pattern: the part of a value that it has; what is part of none is absent."""
     kinds: dict[Literal["prefix", "suffix", "part"], float] = {}
     lengths: list[tuple[float, float]] = []
     for literal, weight in weighed:
@@ -331,7 +363,10 @@ def _pattern(column: str, weighed: Sequence[tuple[bytes, float]]) -> Shape:
         kinds[kind] = kinds.get(kind, 0.0) + weight
         lengths.append((float(len(text.strip("%"))), weight))
     most = max(kinds, key=lambda kind: kinds[kind])
-    return Shape(Learned(column=column, form="text", like=most, lengths=curve(lengths)))
+    looked_for = weighed[:PATTERNS_MAX]
+    missing = sum(weight for literal, weight in looked_for if not values.contain(_decoded(literal)))
+    absent = _rounded(missing / sum(weight for _, weight in looked_for))
+    return Shape(Learned(column=column, form="text", like=most, absent=absent, lengths=curve(lengths)))
 
 
 def _dates(weighed: Sequence[tuple[bytes, float]]) -> Shape:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from shootout.learn.binding import Binding, pieces
 from shootout.learn.schema import Column
-from shootout.learn.shapes import STRUCTURAL_MAX, Learner, Shape
+from shootout.learn.shapes import STRUCTURAL_MAX, Learner, Shape, is_child
 from shootout.model.learned import Link, Template
 from shootout.model.learned import Sequence as LogSequence
 from shootout.model.workload import (
@@ -265,6 +265,7 @@ class _Writer:
         shape = self._shape(root)
         parameter = shape.parameter or statement.shapes[root[1]].parameter
         assert isinstance(parameter, Learned)
+        parameter = self._fitting(root, parameter)
         if (first := self._counter(root)) is not None:
             return self._repetition(first, parameter)
         if (origin := self._origin(root)) is not None:
@@ -295,6 +296,25 @@ class _Writer:
         self._taken.setdefault(-1 if whole else step, set()).add(name)
         self._chosen[root] = name
         return name
+
+    def _fitting(self, root: Place, parameter: Learned) -> Learned:
+        """The parameter for all that repeat a value: a foreign key's, or one that has the patterns."""
+        patterns = [parameter]
+        for place, link in self.links.items():
+            known = self._of(place[0]).shapes[place[1]].parameter
+            if known is None or link.difference or self._source(place) != root:
+                continue
+            if is_child(self._of(place[0]).bindings[place[1]]):
+                return known
+            if parameter.like and known.like and self._root(place) == root:
+                patterns.append(known)
+        return min(patterns, key=lambda each: each.absent)
+
+    def _source(self, place: Place) -> Place:
+        """The place whose value this one has in some transactions."""
+        while (link := self.links.get(place)) and not link.difference:
+            place = (link.of_statement, link.of_slot)
+        return self._first(place)
 
     def _shape(self, place: Place) -> Shape:
         """The shape of a slot; of one that has the same number in all transactions, of this number."""

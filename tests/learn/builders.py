@@ -14,7 +14,9 @@ def a_schema() -> Schema:
     return Schema(
         {
             "customer": _columns("customer", id="int unique", name="varchar", city="varchar"),
-            "orders": _columns("orders", id="int unique", customer_id="int", total="decimal", at="datetime"),
+            "orders": _columns(
+                "orders", id="int unique", customer_id="int of customer.id", total="decimal", at="datetime"
+            ),
             "line": _columns("line", order_id="int key", number="int key", code="varbinary"),
             "part1": _columns("part1", id="int unique", note="varchar"),
             "part2": _columns("part2", id="int unique", note="varchar"),
@@ -25,9 +27,10 @@ def a_schema() -> Schema:
 
 def _columns(table: str, **types: str) -> dict[str, Column]:
     found = {}
-    for name, words in types.items():
+    for name, text in types.items():
+        words, _, parent = text.partition(" of ")
         type, *keys = words.split()
-        found[name] = Column(table, name, type, "unique" in keys, bool(keys))
+        found[name] = Column(table, name, type, "unique" in keys, bool(keys), parent=parent)
     return found
 
 

@@ -164,3 +164,41 @@ def test_what_the_server_refuses_is_left_out_and_named(tmp_path: Path) -> None:
     sent = {each.name: each.sent_share for each in found.fidelity.statements}
     assert sent["select_parent"] == pytest.approx(0.5, abs=0.05)
     assert sent["delete_parent"] == 0
+
+
+ORDERED = """CREATE TABLE customer (id INT PRIMARY KEY, land CHAR(2) NOT NULL, KEY (land));
+INSERT INTO customer VALUES (1, 'de'), (2, 'fr'), (3, 'gb');
+CREATE TABLE orders (id INT AUTO_INCREMENT PRIMARY KEY, at DATETIME(6) NOT NULL, customer_id INT NOT NULL,
+    land CHAR(2) NOT NULL, paid DATETIME, FOREIGN KEY (customer_id) REFERENCES customer (id),
+    FOREIGN KEY (land) REFERENCES customer (land));
+CREATE TABLE page (id INT AUTO_INCREMENT PRIMARY KEY, title TEXT);
+INSERT INTO page VALUES (1, 'one'), (2, 'two');
+CREATE TABLE profile (customer_id INT NOT NULL UNIQUE, FOREIGN KEY (customer_id) REFERENCES customer (id));
+"""
+
+
+def test_rows_go_where_foreign_keys_and_types_allow(tmp_path: Path) -> None:
+    (tmp_path / "dump.sql").write_text(ORDERED)
+    log = tmp_path / "general.log"
+    ran = (
+        "INSERT INTO orders (at, customer_id, land) VALUES ('2026-11-25 10:00:00.25', 2, 'gb')",
+        "UPDATE orders SET customer_id = 900, paid = '2026-11-25 11:00:00' WHERE id = 1",
+        "SELECT at FROM orders WHERE at < '2026-11-26' AND paid > '2026-11-24 00:00:00'",
+        "START TRANSACTION",
+        "SAVEPOINT x7",
+        "INSERT INTO page (title) VALUES ('three')",
+        "RELEASE SAVEPOINT x7",
+        "COMMIT",
+        "SELECT title FROM page WHERE id = 3",
+        "INSERT INTO profile (customer_id) VALUES (3)",
+    )
+    log.write_text(general(ran * 20))
+    found = learned(tmp_path / "dump.sql", log, tmp_path / "out")
+    assert [each.reason for each in found.learned.left_out] == [
+        "writes a unique foreign key, whose parents run out"
+    ]
+    assert found.fidelity.errors == {}
+    returned = {each.name: each.sent_returned for each in found.fidelity.statements}
+    assert returned.keys() >= {"savepoint", "release"}
+    assert not [each.name for each in found.learned.statements if each.problem]
+    assert returned["select_page"] == 1  # what was inserted meanwhile is the newest of the dump

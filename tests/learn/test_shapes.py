@@ -29,9 +29,10 @@ def learned(
     unique: bool = False,
     grown: bool = False,
     key: bool = False,
+    parent: str = "",
 ) -> Learned:
     """The parameter for a slot with these literals."""
-    column = Column("t", values.column.name[2:], values.type, unique, unique or key)
+    column = Column("t", values.column.name[2:], values.type, unique, unique or key, parent=parent)
     learner = Learner(lambda name: values, frozenset([column.full_name] if grown else []), False)
     parameter = learner.shape(a_slot(*literals), Binding(use, column), 100 * len(literals)).parameter
     assert parameter is not None
@@ -76,11 +77,38 @@ def test_of_a_column_with_very_many_values_the_server_is_asked() -> None:
     assert set(asked) == {b"ann", b"cid", b"zoe", b"eve"}
 
 
+def test_what_an_empty_column_gets_is_of_the_columns_type() -> None:
+    days = learned(
+        Values(ProgramColumn(name="t.day", values=()), "datetime"), "insert", "2026-11-25 09:00:00.5"
+    )
+    assert days.values is not None
+    assert days.values[0] == "2026-01-01 00:00:00"
+    country = learned(Values(ProgramColumn(name="t.country", values=()), "varchar"), "insert", "GB")
+    assert country == Learned(form="text", absent=1.0, lengths=(2.0,))
+    empty = Values(ProgramColumn(name="t.quantity", values=(), next=1), "int")
+    quantity = learned(empty, "insert", 3, 7)
+    assert (quantity.column, quantity.max) == (None, 10)
+    assert learned(empty, "insert", 1, 2, unique=True).fresh
+
+
+def test_a_foreign_key_is_drawn_from_its_parent() -> None:
+    for use in ("insert", "set"):
+        found = learned(IDS, use, 5, 2000, unique=True, parent="p.id")
+        assert (found.column, found.absent, found.fresh) == ("p.id", 0, False)
+    assert learned(NAMES, "insert", "zoe", parent="p.name").absent == 0
+    assert learned(IDS, "equal", 2000, parent="p.id").column == "t.id"
+
+
+def test_a_pattern_that_the_column_does_not_have_is_absent() -> None:
+    found = learned(NAMES, "like", "%AN%", "%zoe%", "b_b", "e%e%e")
+    assert (found.like, found.absent) == ("part", 0.25)
+
+
 def test_a_log_later_than_its_dump_reads_the_newest_rows() -> None:
     assert learned(IDS, "equal", 1500, 1600).absent == 1
     found = learned(IDS, "equal", 1500, 1600, grown=True)
     assert found.absent == 0
-    assert found.positions[0] == pytest.approx(0.999)
+    assert found.positions == pytest.approx((0.998, 1.0))  # as many of them
 
 
 def test_inserted_keys_are_new() -> None:

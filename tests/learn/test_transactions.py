@@ -1,4 +1,5 @@
 import re
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
@@ -11,6 +12,7 @@ from shootout.model.workload import Learned, Repetition, Result, Transaction
 from tests.learn.builders import a_schema, a_slot, a_template
 
 MANY = a_slot(*range(1, 1001))
+NUMBERS = Values(ProgramColumn(name="", values=Numbers(min=1, max=1000), next=1001), "int")
 
 
 def link(place: tuple[int, int], of: tuple[int, int], difference: int = 0, share: float = 1.0) -> Link:
@@ -29,10 +31,10 @@ def built(
     order: list[int],
     *links: Link,
     constants: tuple[tuple[int, int, int], ...] = (),
+    values: Callable[[str], Values] = lambda name: NUMBERS,
 ) -> tuple[Transaction, Builder]:
     """The transaction that sends these templates in this order."""
-    values = Values(ProgramColumn(name="", values=Numbers(min=1, max=1000), next=1001), "int")
-    learner = Learner(lambda name: values, frozenset(), False)
+    learner = Learner(values, frozenset(), False)
     statements = []
     for number, template in enumerate(templates):
         bound = bind(template, a_schema())
@@ -136,6 +138,27 @@ def test_a_key_that_an_earlier_statement_read_is_its_result() -> None:
     assert builder.parameters["read_id"] == Result(number=True)
     made, _ = built([replace(newest, rows_sent=200), pay], [0, 1])
     assert made.steps[0].statements[0].into == ()
+
+
+def test_a_value_that_goes_into_a_foreign_key_is_of_its_parent() -> None:
+    read = a_template("SELECT at FROM orders WHERE total = 1 AND customer_id = ?", MANY)
+    order = a_template("INSERT INTO orders (customer_id) VALUES (?)", MANY)
+    for share in (1.0, 0.7):
+        _, builder = built([read, order], [0, 1], link((1, 0), (0, 0), share=share))
+        columns = [each.column for each in builder.parameters.values() if isinstance(each, Learned)]
+        assert columns == ["customer.id"] * len(columns)
+        assert len(columns) == (1 if share == 1.0 else 2)
+
+
+def test_a_pattern_for_many_columns_is_of_the_one_that_has_it() -> None:
+    find = a_template("SELECT 1 FROM customer WHERE city LIKE ? OR name LIKE ?", a_slot("%b%"), a_slot("%b%"))
+    names = {"customer.city": ("x", "y"), "customer.name": ("ab", "b")}
+    texts = {name: Values(ProgramColumn(name=name, values=held), "varchar") for name, held in names.items()}
+    made, builder = built([find], [0], link((0, 1), (0, 0)), values=texts.__getitem__)
+    (parameter,) = builder.parameters.values()
+    assert isinstance(parameter, Learned)
+    assert parameter.column == "customer.name"
+    assert made.steps[0].statements[0].sql.count("{") == 2
 
 
 def test_many_rows_are_a_group() -> None:
