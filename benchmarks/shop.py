@@ -276,7 +276,10 @@ def main() -> None:
         (out / "site", lambda: install(out)),
         (dump, lambda: fill(out, dump, args.threads, args.visits // 2)),
         (log, lambda: visit(out, dump, log, args.threads, args.visits)),
-        (learned / REPORT, lambda: app.learn(dump, [log], learned, SERVER, keep=False, observe=say)),
+        (
+            learned / REPORT,
+            lambda: app.learn(dump, [log], learned, SERVER, keep=False, invent=False, observe=say),
+        ),
         (verdict, lambda: run(learned, verdict, args.budget)),
     )
     for result, step in steps:
