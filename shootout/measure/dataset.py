@@ -45,7 +45,7 @@ SCHEMAS: Mapping[DatasetKind, str] = {
 LOADING = {"loose-innodb-autoinc-lock-mode": "2", "loose-innodb-doublewrite": "0"}
 SCAN_TIMEOUT_S = 3600.0  # for a statement that reads a whole table, however large
 DEFAULT_ENGINE = "default"  # each server's own default
-FORMAT = 3  # of templates; a new number invalidates all of them
+FORMAT = 4  # of templates; a new number invalidates all of them
 
 _FOLDER = FIXTURES / "datasets"
 # Engines that store no rows or have no indexes.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import pymysql
-from pymysql.constants.ER import EMPTY_QUERY
+from pymysql.constants.ER import EMPTY_QUERY, UNKNOWN_SYSTEM_VARIABLE
 from pymysql.cursors import Cursor
 
 from shootout.errors import MeasureError
@@ -27,6 +27,12 @@ _DELIMITER = re.compile(rb"DELIMITER[ \t]+(\S+)[^\n]*(?:\n|\Z)", re.IGNORECASE)
 _DEFINER = re.compile(rb"DEFINER\s*=\s*(?:`[^`]*`|'[^']*'|\w+)@(?:`[^`]*`|'[^']*'|\w+)", re.IGNORECASE)
 _DEFINED = re.compile(rb"(?:/\*!\d+\s+)?CREATE\b(?!\s+TABLE)|/\*!50013\b", re.IGNORECASE)
 _USE = re.compile(rb"USE\s+`?(?P<schema>[^`;]+)", re.IGNORECASE)
+# Versions that name the collation of every table in a dump have another default: MySQL 8.0 and MariaDB 11.5.
+# Where a dump names none, the table had the older default, and keeps it through an upgrade.
+_COLLATIONS = (
+    "SET default_collation_for_utf8mb4 = utf8mb4_general_ci",
+    "SET character_set_collations = 'utf8mb4=utf8mb4_general_ci'",
+)
 # What belongs to the server that was dumped, or would go on by itself.
 _LEFT_OUT = re.compile(
     rb"""(?:/\*!\d+\s+)?(?:
@@ -109,6 +115,12 @@ def is_program(statement: bytes) -> bool:
 
 def load(path: Path, cursor: Cursor) -> None:
     """Send the dump. Raises MeasureError with the line and the server's message."""
+    for setting in _COLLATIONS:
+        try:
+            cursor.execute(setting)
+        except pymysql.Error as error:
+            if error.args[0] != UNKNOWN_SYSTEM_VARIABLE:
+                raise MeasureError(f"{setting}: {error}") from error
     try:
         for line, statement in prepared(path):
             try:

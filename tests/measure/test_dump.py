@@ -93,10 +93,14 @@ def the_dataset(folder: Path, text: str = DUMP) -> Dataset:
     return workload.dataset_of(workload.load(str(file)), DatasetSize(), str(file))
 
 
+GENERAL = "utf8mb4_general_ci"
+
+
 @pytest.mark.real
 def test_a_dump_is_loaded_as_it_is_and_alike(tmp_path: Path) -> None:
     checksums = []
     text = f"{DUMP};\nCREATE TABLE a_c (i INT);\nCREATE TABLE ab (i INT);\n"  # servers list them differently
+    text += "CREATE TABLE collated (t TEXT) DEFAULT CHARSET=utf8mb4;\n"  # whose default is another since 8.0
     for name in ("mysql-5.7.22", "mysql-8.0.12"):
         tree, home, loaded = a_tree(name), tmp_path / name, the_dataset(tmp_path, text)
         instances.initialise(tree, home, {})
@@ -108,6 +112,7 @@ def test_a_dump_is_loaded_as_it_is_and_alike(tmp_path: Path) -> None:
             assert server.query(f"SELECT * FROM {schema}.v ORDER BY id") == ((1,), (2,), (3,), (4,))
             assert server.query(f"SELECT t FROM {schema}.`a;b` ORDER BY id")[3] == ("x;;",)
             assert server.query("SELECT * FROM information_schema.events") == ()
+            assert server.query(f"SHOW TABLE STATUS FROM {schema} LIKE 'collated'")[0][14] == GENERAL
             server.query(f"UPDATE {schema}.`a;b` SET t = 'other' WHERE id = 2")
             assert dataset.verify(server, loaded) != checksums[0]
     assert len(set(checksums)) == 1
