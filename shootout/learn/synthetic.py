@@ -31,7 +31,8 @@ SET time_zone = '+00:00';
 SET foreign_key_checks = 0;
 """
 _TABLE = re.compile(rb"CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?`?(?P<name>[^`\s(]+)", re.IGNORECASE)
-_ROWS = re.compile(rb"(?:INSERT|REPLACE)\b", re.IGNORECASE)
+# All that is written of the original: whatever else it has may hold rows.
+_DEFINES = re.compile(rb"(?:/\*!\d+\s+)?(?:CREATE|ALTER|DROP|SET)\b", re.IGNORECASE)
 _STATEMENT_BYTES = 500_000  # of an INSERT, below every version's max_allowed_packet
 _RISING = 0.9  # share of neighbours in order, from which a column rises with the primary key
 _NULL = -1  # in place of a rank
@@ -58,7 +59,7 @@ def write(
     known: Schema,
     joined: Iterable[tuple[Column, Column]],
 ) -> None:
-    """Write the dump `copy`: the `original`'s statements with invented rows.
+    """Write the dump `copy`: the `original`'s definitions with invented rows.
 
     `schema` on `instance` has the original loaded; `joined` are columns that queries compare. The same dump
     always gives the same copy. Raises InputError for what cannot be invented, and MeasureError.
@@ -69,7 +70,7 @@ def write(
     with copy.open("wb") as file:
         file.write(_HEADER)
         for _, statement in dump.prepared(original):
-            if _ROWS.match(statement):
+            if not _DEFINES.match(statement):
                 continue
             file.write(_delimited(statement))
             if created := _TABLE.match(statement):
@@ -178,9 +179,7 @@ def _order(group: Sequence[str], ranks: Mapping[str, Ranks], primary: Collection
         return np.arange(first.size)
     if len(group) == 1 and np.count_nonzero(np.diff(first) >= 0) >= _RISING * (first.size - 1):
         return np.argsort(first, kind="stable")
-    order = np.arange(first.size)
-    random.Random(group[0]).shuffle(order)  # type: ignore[arg-type]  # an array is a sequence
-    return order
+    return np.array(random.Random(group[0]).sample(range(first.size), first.size), np.intp)
 
 
 def _batches(rows: Iterable[str]) -> Iterator[list[str]]:
