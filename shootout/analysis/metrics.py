@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from shootout.analysis import percentiles, stats
 from shootout.analysis.histograms import decoded, merged
-from shootout.model.run import Samples
+from shootout.model.run import FLUSH_S, FLUSHES, Samples
 from shootout.model.verdict import Interval, MetricComparison, StatementTime
 
 Starts = Mapping[int, Samples]  # one server's in one block, by number
@@ -29,8 +29,8 @@ STARTS_MIN = 2  # one start has no spread
 class Metric:
     """A metric: one row of the registry, which all pages, policies and causes are made from. More is worse.
 
-    It is a `percentile` of the latencies, or `source` reads one start's value per transaction from its
-    samples, None where it is not visible. `by_round` reads its values by round, where rounds have it. The
+    It is a `percentile` of the latencies, or `source` reads one start's value, mostly per transaction, from
+    its samples, None where it is not visible. `by_round` reads its values by round, where rounds have it. The
     costs rank causes, so their order of magnitude is enough.
     """
 
@@ -66,6 +66,15 @@ def _counter(*names: str) -> Callable[[Samples], float | None]:
     return partial(_counted, names)
 
 
+_FLUSHES_MIN = 100  # in a start; fewer are not what transactions wait for
+
+
+def _flush_s(samples: Samples) -> float | None:
+    """Seconds for each flush of the disk in the server's slices."""
+    flushes = samples.counters.get(FLUSHES, 0.0)
+    return samples.counters.get(FLUSH_S, 0.0) / flushes if flushes >= _FLUSHES_MIN else None
+
+
 _READS = ("first", "key", "last", "next", "prev", "rnd", "rnd_next")
 
 METRICS = (
@@ -77,6 +86,7 @@ METRICS = (
     Metric("context_switches", "context switches", "", _counter("context_switches"), cpu_s=2e-6),
     Metric("disk_written", "bytes written", "bytes", _counter("disk_written_bytes"), wait_s=5e-9),  # 200 MB/s
     Metric("fsyncs", "fsyncs", "", _counter("Innodb_data_fsyncs"), wait_s=2e-4),  # a flush of an SSD's cache
+    Metric("flush_latency", "latency of a disk flush", "s", _flush_s),
     Metric("rows_read", "rows read", "", _counter(*(f"Handler_read_{how}" for how in _READS)), cpu_s=2e-7),
     Metric("buffer_pool_reads", "buffer pool reads", "", _counter("Innodb_buffer_pool_reads"), wait_s=1e-4),
     Metric("lock_waits", "row lock waits", "", _counter("Innodb_row_lock_waits"), wait_s=1e-3),

@@ -209,6 +209,7 @@ def handle(label: str, instance: Running, *, control: bool = False) -> ServerHan
         explain=lambda message: message + instance.post_mortem(),
         stop=partial(machine.stop, instance.pid) if instance.ours and instance.pid is not None else None,
         control=control,
+        disk=machine.flushes(instance.directory) if isinstance(instance, Instance) else None,
     )
 
 

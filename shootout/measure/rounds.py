@@ -59,6 +59,7 @@ class ServerHandle:
     explain: Callable[[str], str]  # adds the server's post-mortem to a load error's message
     stop: Callable[[bool], None] | None = None  # stop (True) or resume its process; None: not possible
     control: bool = False  # a second instance of the base, for an A/A cell
+    disk: Callable[[], Mapping[str, float]] | None = None  # counters of the disk, which others use in turn
 
 
 @dataclass(frozen=True)
@@ -140,11 +141,12 @@ def measure_block(
             on_round("measure", number + 1, rounds)
             cpu_s = servers[server].cpu_s
             before_s = slices.read(server, cpu_s, 0.0) if cpu_s else None
+            of_disk = slices.disk(server)
             if (taken := slices.slice(server, window_s)) is not None:
                 used_s = None
                 if cpu_s is not None and before_s is not None:
                     used_s = slices.read(server, cpu_s, before_s) - before_s
-                builders[server].add(taken, used_s)
+                builders[server].add(taken, used_s, _counted(of_disk, slices.disk(server)))
                 order[number].append(server)
         samples: dict[bool, list[Samples]] = {True: [], False: []}  # by whether they are the control's
         for server, builder in builders.items():
@@ -227,6 +229,11 @@ class _Slices:
         none: Mapping[str, float] = {}
         with self._in_turn(server):
             return self.read(server, self.servers[server].counters, none)
+
+    def disk(self, server: int) -> Mapping[str, float]:
+        """The counters of a server's disk; none if they are not visible."""
+        disk = self.servers[server].disk
+        return disk() if disk else {}
 
     def measure_s(self) -> float:
         """The measured time per server: the profile's, or what its transactions take the slowest server."""

@@ -32,8 +32,9 @@ class SampleBuilder:
         self._statements = {kind: Histogram() for kind in kinds}
         self._effects: Counter[str] = Counter()
         self._errors: Counter[str] = Counter()
+        self._of_disk: dict[str, float] = {}
 
-    def add(self, taken: Slice, server_cpu_s: float | None) -> None:
+    def add(self, taken: Slice, server_cpu_s: float | None, of_disk: Mapping[str, float]) -> None:
         self.transactions.append(round(taken.transactions, 4))
         self._window_s.append(round(taken.window_s, 6))
         self._server_cpu_s.append(None if server_cpu_s is None else round(server_cpu_s, 6))
@@ -44,6 +45,8 @@ class SampleBuilder:
             histogram.add(one)
         self._effects.update(reads=taken.reads, writes=taken.writes, other=taken.other)
         self._errors.update({str(code): count for code, count in taken.errors.items()})
+        for name, grown in of_disk.items():
+            self._of_disk[name] = round(self._of_disk.get(name, 0.0) + grown, 6)
 
     def samples(self, server: str, warm_up: WarmUp, counters: Mapping[str, float]) -> Samples:
         server_cpu_s = tuple(each for each in self._server_cpu_s if each is not None)
@@ -63,5 +66,5 @@ class SampleBuilder:
             writes=self._effects["writes"],
             other=self._effects["other"],
             errors=dict(self._errors),
-            counters=dict(counters),
+            counters={**counters, **self._of_disk},
         )

@@ -205,6 +205,7 @@ Metric = Literal[
     "context_switches",
     "disk_written",
     "fsyncs",
+    "flush_latency",
     "rows_read",
     "buffer_pool_reads",
     "lock_waits",

@@ -108,6 +108,7 @@ class ServerRecord(Value):
 
 
 REOPENED: Final = "connections_reopened"  # a counter: how often the server closed the suite's own connection
+FLUSHES, FLUSH_S = "disk_flushes", "disk_flush_s"  # counters: flushes of the disk, and what they took
 
 
 class Samples(Value):
@@ -128,7 +129,8 @@ class Samples(Value):
     writes: Count
     other: Count
     errors: dict[str, Count]  # transactions rolled back and retried, by the server's error code
-    # The server's visible counters, from before the first round to after the last.
+    # The server's visible counters, from before the first round to after the last, and of its disk those of
+    # its slices.
     counters: dict[str, Difference]
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from shootout.document import fingerprint
 from shootout.errors import MeasureError
 from shootout.model.plan import PlacementName
-from shootout.model.run import Placement, Runner, Warning
+from shootout.model.run import FLUSH_S, FLUSHES, Placement, Runner, Warning
 from shootout.runner import preflight
 from shootout.runner.host import Disk, Host, Mount
 
@@ -176,6 +176,23 @@ def counters(pid: int | None) -> dict[str, Callable[[], float]]:
             read(pid)
             visible[name] = partial(read, pid)
     return visible
+
+
+def flushes(directory: Path, host: Host | None = None) -> Callable[[], dict[str, float]] | None:
+    """Reads how often the disk below a directory was flushed, and the seconds that took, since it came up.
+
+    None if that cannot be read: no disk of its own, or a kernel before 5.5.
+    """
+    kernel = host or Host()
+    mount = kernel.mount(directory)
+    disk = mount and kernel.disk(mount)
+    file = f"sys/block/{disk.name}/stat" if disk else ""
+
+    def read() -> dict[str, float]:
+        count, milliseconds = kernel.text(file).split()[15:17]  # the last two of 17
+        return {FLUSHES: float(count), FLUSH_S: int(milliseconds) / 1e3}
+
+    return read if file and len(kernel.text(file).split()) >= 17 else None
 
 
 def not_visible(pid: int | None, *others: str) -> tuple[Warning, ...]:

@@ -53,6 +53,15 @@ def test_more_work_for_each_transaction_is_seen() -> None:
     assert {"lock_waits", "disk_written"}.isdisjoint(found)  # not visible
 
 
+def test_a_flush_of_the_disk_has_a_latency_where_transactions_wait_for_it() -> None:
+    base = server(BASE, disk_flushes=1.0, disk_flush_s=0.0007)
+    head = server(HEAD, disk_flushes=2.0, disk_flush_s=0.0021)
+    found = compared(base, head)["flush_latency"]
+    assert (found.base, found.head) == pytest.approx((0.0007, 0.00105), rel=0.01)
+    assert found.p_value < 0.001
+    assert "flush_latency" not in compared(server(BASE, disk_flushes=0.001, disk_flush_s=1e-6), head)
+
+
 def test_server_cpu_is_compared_round_by_round() -> None:
     """A round that the machine spoilt on one server weighs no more than any other."""
     base, head = server(BASE), server(HEAD, cpu_s=0.00055)

@@ -74,6 +74,7 @@ def measured(
     *,
     stop: Callable[[int, bool], None] = lambda server, stopped: None,
     control: int | None = None,
+    disk: Callable[[], dict[str, float]] | None = None,
 ) -> Measured:
     used_s = [0.0] * servers
     work = [0.0] * servers
@@ -90,8 +91,9 @@ def measured(
         cpu_s = None if index in hidden else spend
         name = "abcdefgh"[index]
         return ServerHandle(
-            name, cpu_s, count, lambda words: f"server says: {words}", partial(stop, index), index == control
-        )
+            name, cpu_s, count, lambda words: f"server says: {words}", partial(stop, index), index == control,
+            disk,
+        )  # fmt: skip
 
     return measure_block(
         "block",
@@ -153,6 +155,16 @@ def test_cpu_time_that_cannot_be_seen_is_none() -> None:
     assert one.server_cpu_s == (0.005,) * 12
     assert two.server_cpu_s is None
     assert two.transactions == (100.0,) * 12
+
+
+def test_a_disk_that_servers_share_is_counted_in_turns() -> None:
+    driver = FakeDriver(tps=lambda server, number: 1000.0)
+    result = measured(
+        driver, disk=lambda: {"disk_flushes": sum((1, 10)[server] for server, *_ in driver.asked)}
+    )
+    assert result.record is not None
+    one, two = result.record.samples
+    assert (one.counters["disk_flushes"], two.counters["disk_flushes"]) == (12.0, 120.0)
 
 
 def test_a_counter_that_was_reset_is_left_out() -> None:

@@ -155,3 +155,14 @@ def test_a_process_that_is_gone() -> None:
     ):
         with pytest.raises(MeasureError, match=f"process {process.pid} is gone"):
             count(process.pid)
+
+
+def test_the_flushes_of_the_disk_below_a_directory(tmp_path: Path) -> None:
+    of_disk = " 4352658 368834 210783042 8418302 9471255 2625679 2213306280 30834872 0 4011584 42718362"
+    text = f"{of_disk} 2108839 482 2162331048 1478351 2653367 1986835"
+    read = machine.flushes(Path("/srv/data"), a_host("kvm", tmp_path / "1", {"sys/block/vda/stat": text}))
+    assert read is not None
+    assert read() == {"disk_flushes": 2653367.0, "disk_flush_s": 1986.835}
+    old = a_host("kvm", tmp_path / "2", {"sys/block/vda/stat": of_disk})
+    assert machine.flushes(Path("/srv/data"), old) is None
+    assert machine.flushes(Path("/proc/self"), old) is None  # on no disk

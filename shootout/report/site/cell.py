@@ -14,7 +14,7 @@ from shootout.analysis.histograms import merged
 from shootout.analysis.metrics import STARTS_MIN
 from shootout.measure.rounds import STEADY_TOLERANCE
 from shootout.model.plan import Cell
-from shootout.model.run import Samples, SettingRecord
+from shootout.model.run import FLUSH_S, FLUSHES, Samples, SettingRecord
 from shootout.model.verdict import CellComparison, CellFigures, Interval, Latency, MetricComparison
 from shootout.report import commands, explanation
 from shootout.report.site import charts
@@ -31,7 +31,7 @@ Round = tuple[int, int, Tps, Tps]  # start, number; tps here and of the base
 ROUND_COLUMNS = ("start", "round", "tps", "base_tps")
 SERVER_CPU = "server CPU, µs"
 # Counted by the server's kernel.
-HOST_FIGURES = (SERVER_CPU, "context_switches", "disk_written_bytes", "run_queue_s")
+HOST_FIGURES = (SERVER_CPU, "context_switches", "disk_written_bytes", "run_queue_s", FLUSHES, FLUSH_S)
 LATENCIES = {
     "min_s": "fastest", "p50_s": "50 %", "mean_s": "mean", "p95_s": "95 %", "p99_s": "99 %",
     "p999_s": "99.9 %", "max_s": "slowest",

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from shootout.analysis import odd
 from shootout.model.plan import Cell
+from shootout.model.run import FLUSH_S, FLUSHES
 from shootout.model.verdict import CellComparison, CellFigures, CurveComparison, Interval, ScalingLaw, Verdict
 from shootout.report import wording
 from shootout.report.site import charts
@@ -176,7 +177,7 @@ class WorkloadPage(CellsPage):
 
     @property
     def efficiency(self) -> tuple[SmallChart, ...]:
-        return tuple(small for each in EFFICIENCY if (small := self._small(*each)))
+        return tuple(small for each in (*EFFICIENCY, FLUSH) if (small := self._small(*each)))
 
     @property
     def costs(self) -> Iterator[tuple[CellComparison, list[tuple[float | None, bool]]]]:
@@ -208,6 +209,12 @@ def written_kb_per_s(figures: CellFigures) -> float | None:
     return scaled(figures.counters.get("disk_written_bytes"), figures.tps.estimate / KILO)
 
 
+def flush_ms(figures: CellFigures) -> float | None:
+    """How long a flush of the disk took; None where nearly no transaction waits for one."""
+    flushes = figures.counters.get(FLUSHES, 0.0)
+    return KILO * figures.counters.get(FLUSH_S, 0.0) / flushes if flushes >= FLUSHES_MIN else None
+
+
 def _latency_ms(field: str) -> Getter:
     return lambda figures: getattr(figures.latency, field) * KILO
 
@@ -217,3 +224,5 @@ EFFICIENCY: tuple[tuple[str, str, Getter], ...] = (
     ("disk-written", "written, bytes / transaction", lambda f: f.counters.get("disk_written_bytes")),
     ("switches", "context switches / transaction", lambda f: f.counters.get("context_switches")),
 )
+FLUSH: tuple[str, str, Getter] = ("flush", "latency of a disk flush, ms", flush_ms)
+FLUSHES_MIN = 0.01  # per transaction; rarer ones come from the background

@@ -82,6 +82,21 @@ def test_a_laws_peak_is_compared_with_the_measured_one(
     assert peak.fit == expected
 
 
+def test_a_disks_flushes_have_a_chart_where_transactions_wait_for_them() -> None:
+    document = builders.a_run(builders.a_header(workloads=["oltp_read_write"], threads=[1, 8]), failing=False)
+    comparison = compare.compare(document)
+
+    def page(flushes: float) -> str:
+        counters = {"disk_flushes": flushes, "disk_flush_s": 0.7e-3 * flushes}
+        cells = tuple(
+            replace(c, figures=c.figures and replace(c.figures, counters=counters)) for c in comparison.cells
+        )
+        return rendered(Run(document, replace(comparison, cells=cells)))["workload-oltp_read_write.html"]
+
+    assert "latency of a disk flush, ms" in page(1.0)
+    assert "latency of a disk flush, ms" not in page(0.001)
+
+
 def test_a_cost_that_is_odd_against_its_neighbours_is_marked() -> None:
     document = builders.a_run(
         builders.a_header(workloads=["oltp_read_write"], threads=[1, 8, 32]), failing=False
