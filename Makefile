@@ -26,6 +26,7 @@ setup: $(INSTALLED)
 
 # Build the report of recorded runs without measuring anything.
 demo-site: $(INSTALLED)
+	@rm -rf reports/demo
 	@$(BIN)/python -m benchmarks.showcase.record --unpack reports/demo/results
 	@$(BIN)/shootout site --results reports/demo/results --out reports/demo/site
 
