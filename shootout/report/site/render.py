@@ -49,6 +49,7 @@ def renderer() -> Render:
         "standing": wording.standing,
         "breakable": markup.breakable,
         "busy_cpus": workload.busy_cpus,
+        "flush_ms": workload.flush_ms,
         "cause": wording.cause,
         "causes_title": wording.causes_title,
         "reading": wording.reading,

@@ -82,7 +82,7 @@ def test_a_laws_peak_is_compared_with_the_measured_one(
     assert peak.fit == expected
 
 
-def test_a_disks_flushes_have_a_chart_where_transactions_wait_for_them() -> None:
+def test_a_disks_flushes_have_a_chart_and_a_column_where_transactions_wait_for_them() -> None:
     document = builders.a_run(builders.a_header(workloads=["oltp_read_write"], threads=[1, 8]), failing=False)
     comparison = compare.compare(document)
 
@@ -93,7 +93,9 @@ def test_a_disks_flushes_have_a_chart_where_transactions_wait_for_them() -> None
         )
         return rendered(Run(document, replace(comparison, cells=cells)))["workload-oltp_read_write.html"]
 
-    assert "latency of a disk flush, ms" in page(1.0)
+    flushing = page(1.0)
+    assert "latency of a disk flush, ms</th>" in flushing  # in the table, too
+    assert 'data-value="0.7' in flushing
     assert "latency of a disk flush, ms" not in page(0.001)
 
 
