@@ -85,7 +85,7 @@ def test_instructions_find_a_commit_that_time_would_not(lab: Lab, tmp_path: Path
     """A thousand instructions of some 60 000, which are a few microseconds of a statement."""
     history = commits.repository(tmp_path / "repository", (0, None, 500), differing=True)
     profile, out = tmp_path / "short.toml", tmp_path / "out"
-    profile.write_text(SHORT + "starts_min = 2\n\n[policy]\nmargin = 0.005\n", "utf-8")
+    profile.write_text(SHORT + "starts_min = 4\n\n[policy]\nmargin = 0.005\n", "utf-8")
     done = lab.run(
         *(SHOOTOUT, "bisect", "--work", "--repo", str(tmp_path / "repository"), "--good", history[0]),
         *("--bad", "main", "--build", commits.BUILD, "--tree", commits.TREE, "--profile", str(profile)),
