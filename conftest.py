@@ -177,6 +177,7 @@ def pytest_terminal_summary(config: pytest.Config) -> None:
             conclusion.claims,
             conclusion.path,
             conclusion.page,
+            more_starts=conclusion.more_starts,
         )
 
 

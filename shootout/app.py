@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -26,7 +27,8 @@ from shootout.analysis import (
 from shootout.analysis import soak as soak_verdicts
 from shootout.analysis import work as work_verdicts
 from shootout.analysis.explained import Explained
-from shootout.document import bisections, crashes, journal, merge, soaks
+from shootout.analysis.remaining import remaining
+from shootout.document import bisections, crashes, journal, merge, resume, soaks
 from shootout.document import explanations as explanations_
 from shootout.document import work as work_documents
 from shootout.errors import InputError, MeasureError
@@ -58,7 +60,7 @@ from shootout.model.verdict import Acknowledgement, ClaimResult, Comparison, Ver
 from shootout.model.work import WorkComparison, WorkSeries
 from shootout.paths import file_stem
 from shootout.report import bisection as bisection_report
-from shootout.report import explanation, judgement_cache, site, wording
+from shootout.report import commands, explanation, judgement_cache, site, wording
 from shootout.report import soak as soak_report
 from shootout.report import work as work_report
 from shootout.report.github import markdown, regressions
@@ -128,6 +130,18 @@ class Conclusion:
     def exit_code(self) -> int:
         """The exit code that docs/cli.md defines."""
         return gate.exit_code(self.comparison)
+
+    @property
+    def more_starts(self) -> str | None:
+        """The command that gives the run the minutes to decide more cells; None if it would take no start."""
+        found, header = remaining(self.comparison), self.document.header
+        if found is None or not found.decided or header.parts:
+            return None
+        minutes = math.ceil(resume.given_s(self.document) / 60 + found.minutes)
+        if resume.is_finished(self.document, minutes * 60):
+            return None
+        out = self.path.parent.parent
+        return commands.go_on({**header.given, "--budget": str(minutes), "--out": str(out)})
 
     @property
     def json(self) -> bytes:

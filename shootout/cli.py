@@ -440,7 +440,12 @@ def _show(conclusion: Conclusion, args: argparse.Namespace) -> None:
         print(conclusion.json.decode())
     else:
         terminal.print_conclusion(
-            _console(), conclusion.comparison, conclusion.claims, conclusion.path, conclusion.page
+            _console(),
+            conclusion.comparison,
+            conclusion.claims,
+            conclusion.path,
+            conclusion.page,
+            more_starts=conclusion.more_starts,
         )
         terminal.print_explanations(_console(), conclusion.explained)
 

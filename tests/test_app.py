@@ -1,8 +1,16 @@
 from __future__ import annotations
 
-import pytest
+import shlex
+from pathlib import Path
 
-from shootout import app
+import pytest
+from msgspec import structs
+
+from shootout import app, cli
+from shootout.analysis import compare
+from shootout.inputs.options import Selection
+from shootout.model.run import EndRecord, RunDocument
+from tests.analysis.builders import a_document, confirming, starts_of
 
 
 class Clock:
@@ -16,6 +24,28 @@ class Clock:
 
     def advance(self, seconds: float) -> None:
         self.now_s += seconds
+
+
+def test_a_run_names_the_command_that_decides_more_of_its_cells() -> None:
+    document = a_document(starts_of(-5, (-6, 6, -4, 4, 0)))
+    end = EndRecord(finished="", elapsed_s=600.0, interrupted=False)
+
+    def more_starts(document: RunDocument) -> str | None:
+        path = Path("out/results/run.jsonl")
+        return app.Conclusion(document, compare.compare(document), (), path, Path()).more_starts
+
+    over = structs.replace(document, end=end)
+    command = more_starts(over)
+    assert command is not None
+    args = cli.parser().parse_args(shlex.split(command)[1:])
+    given = Selection.of(args)
+    assert (given.resume, args.out) == (True, Path("out"))
+    assert float(given.written["--budget"]) * 60 > document.header.profile.sampling.budget_s
+    assert more_starts(structs.replace(over, end=None)) is None  # how long a start takes is not known
+    told = a_document(starts_of(-20, (-0.1, 0.1)))
+    assert more_starts(structs.replace(told, end=end)) is None
+    confirmed = (*over.starts[:-1], *confirming(over.starts[-1:]))
+    assert more_starts(structs.replace(over, starts=confirmed)) is None
 
 
 @pytest.mark.parametrize(

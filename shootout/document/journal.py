@@ -170,7 +170,7 @@ def read(path: Path) -> RunDocument:
     resumes = []
     end: EndRecord | None = None
     for number, record in enumerate(rest, 2):
-        if end is not None and not (end.interrupted and isinstance(record, ResumeRecord)):
+        if end is not None and not isinstance(record, ResumeRecord):
             raise InputError(f"{path}:{number}: the run ended on line {number - 1}; nothing may follow")
         match record:
             case StartRecord(block=block, start=start):

@@ -31,9 +31,21 @@ def find(results: Path, shard: str | None, skip: Callable[[str], None]) -> tuple
     return None
 
 
-def is_finished(document: RunDocument) -> bool:
-    """Whether a run is complete."""
-    return document.end is not None and not document.end.interrupted
+def is_finished(document: RunDocument, budget_s: float = 0.0) -> bool:
+    """Whether a run is complete, and a budget of so much gives it no more starts.
+
+    After the starts that confirm its changes a run takes no others.
+    """
+    if document.end is None or document.end.interrupted:
+        return False
+    confirmed = any(start.confirming for start in document.starts)
+    return confirmed or budget_s <= given_s(document)
+
+
+def given_s(document: RunDocument) -> float:
+    """The budget that a run had: its header keeps the first one, its starts what was spent."""
+    spent_s = max((start.spent_s or 0.0 for start in document.starts), default=0.0)
+    return max(document.header.profile.sampling.budget_s, spent_s)
 
 
 def with_budget(header: RunHeader, budget_s: float) -> RunHeader:

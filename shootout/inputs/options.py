@@ -261,7 +261,10 @@ class Selection:
         Option("measure only part I of N of the blocks; merge joins the documents", "I/N", texts.shard),
     ] = None
     resume: Annotated[
-        bool, Option("continue the newest run in --out if it was cut short; judge it again if it is complete")
+        bool,
+        Option(
+            "continue the newest run in --out if it was cut short or gets more --budget; else judge it again"
+        ),
     ] = False
     written: Mapping[str, str] = field(default_factory=dict, repr=False)  # option texts by flag
 

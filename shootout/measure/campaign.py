@@ -43,14 +43,14 @@ Observe = Callable[[Progress], None]
 def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None = None) -> Path:
     """Measure the plan's blocks; returns the run document, which gets each start as soon as it ends.
 
-    With `resume`, the newest run in `results` continues if it was cut short; if it is over and was asked for
-    the same, nothing is measured. Call this from the main thread: SIGTERM and SIGHUP end it as Ctrl-C does.
-    Raises InputError for what the user must mend. A server that fails is a result, and the other cells go on.
-    No exit leaves a server running or a document without results.
+    With `resume`, the newest run in `results` continues if it was cut short, or asked for the same within a
+    larger budget; if it is over, nothing is measured. Call this from the main thread: SIGTERM and SIGHUP end
+    it as Ctrl-C does. Raises InputError for what the user must mend. A server that fails is a result, and the
+    other cells go on. No exit leaves a server running or a document without results.
     """
     began_s = time.monotonic()
     before = _resumable(plan, results, observe)
-    if before is not None and resume.is_finished(before):
+    if before is not None and _is_over(before, plan):
         return results / journal.new_name(before.header.run)
     run = before.header.run if before else journal.new_run(datetime.now(UTC))
     with (
@@ -195,7 +195,7 @@ class Campaign:
 
 
 def _resumable(plan: Plan, results: Path, observe: Observe) -> RunDocument | None:
-    """The newest run, if it was cut short, or is over and was asked for the same; None: a new one begins."""
+    """The newest run, if it was cut short, or was asked for the same; None: a new one begins."""
     if not plan.resume:
         return None
     found = resume.find(
@@ -209,8 +209,13 @@ def _resumable(plan: Plan, results: Path, observe: Observe) -> RunDocument | Non
         if not resume.is_same(before.header, structs.replace(before.header, **_asked(plan))):
             _say(observe, f"run {run} is over, and was asked for something else: a new one begins")
             return None
-        _say(observe, f"run {run} is over and is judged again; without --resume a new one begins")
+        if _is_over(before, plan):
+            _say(observe, f"run {run} is over and is judged again; without --resume a new one begins")
     return before
+
+
+def _is_over(before: RunDocument, plan: Plan) -> bool:
+    return resume.is_finished(before, plan.profile.sampling.budget_s)
 
 
 def _say_what_fits(header: RunHeader, observe: Observe) -> None:

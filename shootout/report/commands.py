@@ -79,7 +79,7 @@ def repeat(header: RunHeader) -> str:
 
 
 def go_on(given: Mapping[str, str]) -> str:
-    """Continues a run that was cut short; `given`: its options as written."""
+    """Continues a run; `given`: its options as written."""
     return _command("run", {**given, "--resume": ""})
 
 

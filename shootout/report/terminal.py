@@ -156,12 +156,20 @@ def console(file: TextIO) -> Console:
 
 
 def print_conclusion(
-    console: Console, comparison: Comparison, claims: Sequence[ClaimResult], document: Path, page: Path
+    console: Console,
+    comparison: Comparison,
+    claims: Sequence[ClaimResult],
+    document: Path,
+    page: Path,
+    *,
+    more_starts: str | None,
 ) -> None:
     print_verdicts(console, comparison)
     print_claims(console, claims)
     _say(console, f"run document  {document}")
     print_report(console, page)
+    if more_starts is not None:
+        _say(console, f"more starts   {more_starts}")
 
 
 def print_report(console: Console, page: Path) -> None:

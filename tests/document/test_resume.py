@@ -46,6 +46,19 @@ def test_the_newest_run_counts_and_is_over_or_was_cut_short(tmp_path: Path) -> N
     assert skipped == []
 
 
+def test_a_run_had_what_its_header_says_or_what_it_spent() -> None:
+    over = structs.replace(builders.a_run(), end=OVER)
+    first_s = over.header.profile.sampling.budget_s
+    assert resume.given_s(over) == first_s
+    assert resume.is_finished(over, first_s)
+    assert not resume.is_finished(over, first_s + 1)
+    spent = tuple(structs.replace(start, spent_s=2 * first_s) for start in over.starts)
+    longer = structs.replace(over, starts=spent)
+    assert resume.given_s(longer) == 2 * first_s
+    assert resume.is_finished(longer, 2 * first_s)
+    assert not resume.is_finished(structs.replace(over, end=CUT_SHORT))
+
+
 def test_a_shard_goes_on_with_its_own_run(tmp_path: Path) -> None:
     one = saved(tmp_path, "20260101T000000Z-1", given={"--shard": "1/2"})
     two = saved(tmp_path, "20260102T000000Z-2", given={"--shard": "2/2"})

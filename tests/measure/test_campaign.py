@@ -28,7 +28,7 @@ from shootout.measure.participants import Participant
 from shootout.measure.recorder import Recorder
 from shootout.measure.rounds import OnRound
 from shootout.model.plan import Block
-from shootout.model.run import RunDocument, Samples, ServerRecord, StartRecord
+from shootout.model.run import EndRecord, RunDocument, Samples, ServerRecord, StartRecord
 from shootout.model.verdict import CellComparison
 from shootout.servers.running import Running
 from tests import builders
@@ -158,7 +158,7 @@ def rehearsed(
 ) -> list[tuple[str, int]]:
     """Run until it is over or stopped, as measure() does, going on with what there is; what was measured."""
     found = resume.find(results, None, pytest.fail)
-    if found is not None and resume.is_finished(found[1]):
+    if found is not None and resume.is_finished(found[1], planned.profile.sampling.budget_s):
         return []
     writer = journal.Writer(results, RUN, resumed=found is not None)
     runner = builders.a_runner()
@@ -258,6 +258,27 @@ def test_what_was_spent_before_the_break_counts(tmp_path: Path) -> None:
     assert all(
         start.confirming for start in journal.read(writer.path).starts if (start.block, start.start) in more
     )
+
+
+def test_a_run_that_is_over_goes_on_within_a_larger_budget(tmp_path: Path) -> None:
+    """Until it confirms its changes: later starts would be in no verdict."""
+    planned = a_plan(tmp_path)
+    budget_s = planned.profile.sampling.budget_s
+    rehearsed(tmp_path / "cut", planned, stops=8)
+    (path,) = journal.find(tmp_path / "cut")
+    cut = journal.read(path)
+    writer = journal.Writer(tmp_path / "over", RUN)
+    writer.append(cut.header)
+    for record in cut.starts:
+        writer.append(structs.replace(record, spent_s=budget_s))
+    writer.append(EndRecord(finished=cut.header.started, elapsed_s=budget_s, interrupted=False))
+    assert rehearsed(tmp_path / "over", planned) == []
+    longer = structs.replace(planned.profile.sampling, budget_s=2 * budget_s)
+    larger = replace(planned, profile=structs.replace(planned.profile, sampling=longer))
+    assert len(rehearsed(tmp_path / "over", larger)) > 4
+    over = journal.read(writer.path)
+    assert any(start.confirming for start in over.starts)
+    assert resume.is_finished(over, 3 * budget_s)
 
 
 def test_a_run_that_is_over_is_the_same_where_the_same_was_asked_for(tmp_path: Path) -> None:

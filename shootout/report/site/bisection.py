@@ -84,8 +84,9 @@ class BisectionPage(Page):
 
     @property
     def probabilities(self) -> Chart | None:
-        """The posterior, by revision; None for counts, which need none."""
-        if self.answer.bisection.instrument == "work":
+        """The posterior, by revision; None for counts, which need none, and where no step is likely."""
+        likely = any(each.probability >= bisection.PROBABLE for each in self.answer.findings)
+        if self.answer.bisection.instrument == "work" or not likely:
             return None
         points = tuple((float(n), 100 * each.probability) for n, each in enumerate(self.answer.findings))
         line = Line(Series("probability", 1), points, marked=False, filled=True)

@@ -14,6 +14,7 @@ from tests.bisections import LABELS, a_bisection, a_run
 from tests.report.site.pages import Document
 
 STEP = {label: (-0.05 if label >= "e" else 0.0) for label in LABELS}
+SEVERAL = {label: -0.1 * number for number, label in enumerate(LABELS)}
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answers = [
         bisected.answer(a_bisection(link="https://example.org/{commit}"), {"one.jsonl": a_run(STEP)}),
         bisected.answer(a_bisection(id="20261123T100000Z-000002"), {}),
+        bisected.answer(a_bisection(id="20261122T100000Z-000003"), {"one.jsonl": a_run(SEVERAL)}),
     ]
     runs = [judgement_cache.in_memory(*builders.a_result())]
     return site.build(runs, tmp_path_factory.mktemp("site"), bisected=answers).parent / "bisections"
@@ -43,6 +45,13 @@ def test_without_starts_there_is_no_chart_of_throughput(folder: Path) -> None:
     text = (folder / "20261123T100000Z-000002.html").read_text("utf-8")
     assert text.count('class="chart"') == 1
     assert "not decided" in text
+
+
+def test_several_steps_have_no_chart_of_where_the_one_step_is(folder: Path) -> None:
+    text = (folder / "20261122T100000Z-000003.html").read_text("utf-8")
+    assert "more than one step" in text
+    assert text.count('class="chart"') == 1
+    assert "Where the step is likely" not in text
 
 
 def test_the_list_leads_to_every_page(folder: Path) -> None:
