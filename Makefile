@@ -28,7 +28,7 @@ setup: $(INSTALLED)
 demo-site: $(INSTALLED)
 	@rm -rf reports/demo
 	@$(BIN)/python -m benchmarks.showcase.record --unpack reports/demo/results
-	@$(BIN)/shootout site --results reports/demo/results --out reports/demo/site
+	@$(BIN)/shootout site --results reports/demo/results --out reports/demo/site --front showcase
 
 # All tests that need no server, no browser and no quiet machine; a minute at most.
 check: lint

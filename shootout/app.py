@@ -185,8 +185,11 @@ def conclude(path: Path, out: Path, acknowledged: Path, skip: Skip) -> Conclusio
     return Conclusion(whole.document, whole.comparison, tuple(found), path, page, whole.explained)
 
 
-def publish(results: Path, out: Path, acknowledged: Path, skip: Skip) -> Path:
-    """Build the site from all documents in `results`. Raises InputError if there is none."""
+def publish(results: Path, out: Path, acknowledged: Path, skip: Skip, *, front: str | None = None) -> Path:
+    """Build the site from all documents in `results`. Raises InputError if there is none.
+
+    Its first page has the newest run, or the newest of the profile `front`.
+    """
     accepted = load_acknowledged(acknowledged)
     folders = bisections.find(results, skip)
     alone = folders and not (journal.find(results) or work_documents.find(results))
@@ -194,7 +197,8 @@ def publish(results: Path, out: Path, acknowledged: Path, skip: Skip) -> Path:
     counted = _judged_work(where, skip)
     soaked = _judged_soaks(results, skip)
     runs = _runs(where, None, accepted, skip, bool(counted or soaked))
-    return site.build(runs, out, accepted, counted, _answers(folders, skip), soaked=soaked)
+    answers = _answers(folders, skip)
+    return site.build(runs, out, accepted, counted, answers, soaked=soaked, front=front)
 
 
 def _answer(folder: Path) -> Answer:
@@ -215,9 +219,11 @@ def _answers(folders: Sequence[Path], skip: Skip) -> list[Answer]:
     return found
 
 
-def publish_single(results: Path, file: Path, acknowledged: Path, skip: Skip) -> Path:
-    """Write the newest run's overview as one file. Raises InputError if there is no run."""
-    _write(file, site.report(_runs(results, None, load_acknowledged(acknowledged), skip)))
+def publish_single(
+    results: Path, file: Path, acknowledged: Path, skip: Skip, *, front: str | None = None
+) -> Path:
+    """Write the site's first page as one file. Raises InputError if there is no run."""
+    _write(file, site.report(_runs(results, None, load_acknowledged(acknowledged), skip), front))
     return file
 
 

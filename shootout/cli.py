@@ -317,9 +317,9 @@ def _history(args: argparse.Namespace) -> int:
 
 def _site(args: argparse.Namespace) -> int:
     if args.single is None:
-        page = app.publish(args.results, args.out, args.acknowledged, _left_out)
+        page = app.publish(args.results, args.out, args.acknowledged, _left_out, front=args.front)
     else:
-        page = app.publish_single(args.results, args.single, args.acknowledged, _left_out)
+        page = app.publish_single(args.results, args.single, args.acknowledged, _left_out, front=args.front)
     print(msgspec.json.encode({"page": str(page)}).decode() if args.json else page.resolve().as_uri())
     return 0
 
@@ -633,8 +633,10 @@ def _add_judging(commands: Commands[_Parser]) -> None:
     site.add_argument(
         "--out", metavar="DIR", type=Path, default=REPORTS / "site", help="folder for the pages"
     )
-    alone = "write the newest run's overview as one file instead, with all that it needs"
+    alone = "write the first page as one file instead, with all that it needs"
     site.add_argument("--single", metavar="FILE", type=Path, help=alone)
+    first = "profile whose newest run is on the first page (default: the newest run of all)"
+    site.add_argument("--front", metavar="PROFILE", help=first)
     for each in (history, site):
         _add_options(each, (RESULTS,))
     for each in (accept, history):

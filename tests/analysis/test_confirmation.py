@@ -45,7 +45,7 @@ def by_the_judge(document: RunDocument) -> tuple[str, ...]:
 
 
 def test_it_says_what_the_judge_says_after_each_start_of_a_recorded_run(tmp_path: Path) -> None:
-    (path,) = (each for each in record.unpacked(tmp_path) if each.stem == "20261121T202138Z-85dfee")
+    (path,) = (each for each in record.unpacked(tmp_path) if each.stem == "20261125T061217Z-e84e2b")
     document = journal.read(path)
     seen = []
     for made in (1, 2, 3):
@@ -53,4 +53,4 @@ def test_it_says_what_the_judge_says_after_each_start_of_a_recorded_run(tmp_path
         so_far = msgspec.structs.replace(document, starts=starts)
         seen.append(confirmation.worth_confirming(so_far))
         assert seen[-1] == by_the_judge(so_far)
-    assert [len(blocks) for blocks in seen] == [2, 1, 0]
+    assert [len(blocks) for blocks in seen] == [7, 8, 9]

@@ -58,19 +58,22 @@ def build(
     bisected: Sequence[Answer] = (),
     *,
     soaked: Sequence[SoakResult] = (),
+    front: str | None = None,
 ) -> Path:
-    """Write the site; returns the path of its index, the newest run's overview.
+    """Write the site; returns the path of its index, the overview of the newest run, or of profile `front`'s.
 
     Without runs it has the pages of counted work, bisections and soaks alone. Raises InputError if there is
-    neither, if a run occurs twice, or if `out` cannot be written.
+    neither, if a run occurs twice, if none is of that profile, or if `out` cannot be written.
     """
     if not runs and not counted and not soaked:
         raise InputError("no run document for the site; create one with `shootout run`")
+    _require_profile(runs, front)
     for name, count in Counter(run.id for run in runs).items():
         if count > 1:
             raise InputError(f"run {name} is given {count} times; expected each run once")
-    newest_first = sorted(runs, key=lambda run: run.id, reverse=True)
-    site = _Site(tuple(newest_first), tuple(acknowledged), tuple(counted), tuple(bisected), tuple(soaked))
+    site = _Site(
+        _newest_first(runs), tuple(acknowledged), tuple(counted), tuple(bisected), tuple(soaked), front
+    )
     try:
         with judgement_cache.gc_disabled():
             output.write(out, site.parts if runs else site.beside_runs)
@@ -79,12 +82,30 @@ def build(
     return out / output.LAST
 
 
-def report(runs: Sequence[JudgedRun]) -> str:
-    """The newest run's overview as one file. Raises InputError if there are no runs."""
+def report(runs: Sequence[JudgedRun], front: str | None = None) -> str:
+    """The overview of the newest run, or of profile `front`'s, as one file. Raises InputError without one."""
     if not runs:
         raise InputError("no run document for the report; create one with `shootout run`")
-    site = _Site(tuple(sorted(runs, key=lambda run: run.id, reverse=True)))
-    return single.of(OverviewPage(site._load(site.runs[0])), renderer())
+    _require_profile(runs, front)
+    site = _Site(_newest_first(runs), front=front)
+    return single.of(OverviewPage(site._load(site.first)), renderer())
+
+
+def _newest_first(runs: Iterable[JudgedRun]) -> tuple[JudgedRun, ...]:
+    return tuple(sorted(runs, key=lambda run: run.id, reverse=True))
+
+
+def _require_profile(runs: Iterable[JudgedRun], front: str | None) -> None:
+    """Raise InputError if no run is of the profile `front`."""
+    profiles = sorted({_profile(run) for run in runs})
+    if front is not None and front not in profiles:
+        raise InputError(
+            f"no run of profile {front!r} for the first page; expected one of {', '.join(profiles)}"
+        )
+
+
+def _profile(run: JudgedRun) -> str:
+    return run.comparison.header.profile_name
 
 
 def run_pages(run: Run) -> Iterator[Page]:
@@ -110,6 +131,12 @@ class _Site:
     counted: tuple[WorkComparison, ...] = ()
     bisected: tuple[Answer, ...] = ()
     soaked: tuple[SoakResult, ...] = ()
+    front: str | None = None  # the profile on the first page; None: that of the newest run
+
+    @cached_property
+    def first(self) -> JudgedRun:
+        """The run on the first page."""
+        return next(run for run in self.runs if self.front in (None, _profile(run)))
 
     def parts(self) -> Iterator[Part]:
         yield from self._history()
@@ -144,7 +171,7 @@ class _Site:
         )
 
     def _front(self) -> Iterator[Part]:
-        run = self._load(self.runs[0])
+        run = self._load(self.first)
         index = feeds.index(
             [overview.run_value(each) for each in self._listed],
             [{"runner": page.runner.fingerprint, "page": page.path} for page in self._runners],
@@ -189,11 +216,12 @@ class _Site:
             counted=bool(self.counted),
             bisected=bool(self.bisected),
             soaked=bool(self.soaked),
+            front=self.front,
         )
 
     @cached_property
     def _detailed(self) -> frozenset[str]:
-        return retention.detailed(self.runs)
+        return retention.detailed(self.runs) | {self.first.id}
 
     @cached_property
     def _listed(self) -> tuple[Run, ...]:

@@ -110,6 +110,7 @@ def renderer() -> Render:
         "SYMBOLS": wording.SYMBOLS,
         "compared_rows": markup.compared,
         "bisected": False,  # whether the site has bisections
+        "front": None,  # the profile on its first page; None: the newest run's
         "counted": False,  # whether it has pages of counted work
         "soaked": False,  # whether it has soaks
         "delta": markup.delta,

@@ -10,10 +10,12 @@ import msgspec
 import pytest
 
 from shootout.analysis import acknowledgements, compare
+from shootout.errors import InputError
 from shootout.model.plan import Policy
 from shootout.model.run import FailureRecord, RunDocument
 from shootout.model.verdict import Acknowledgement, Comparison, Verdict
-from shootout.report import site, wording
+from shootout.report import judgement_cache, site, wording
+from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site.run import Run
 from tests import builders
 from tests.report.site.pages import (
@@ -147,6 +149,24 @@ def test_other_profiles_are_on_the_home_page(tmp_path: Path) -> None:
     assert "1 of 2 other profiles in this report has open regressions." in Document(index.read_text()).text
     older = index.parent / "runs" / "20261119T024100Z-19" / "index.html"
     assert 'id="others"' not in older.read_text("utf-8")
+
+
+def test_a_profile_may_have_the_home_page_though_others_are_newer(tmp_path: Path) -> None:
+    def a_run(day: int, profile: str) -> JudgedRun:
+        header = builders.a_header(
+            workloads=["oltp_point_select"], threads=[1],
+            run=f"202611{day}T024100Z-{day}", started=f"2026-11-{day}T02:41:00+00:00", profile_name=profile,
+        )  # fmt: skip
+        return judgement_cache.in_memory(*builders.a_result(builders.a_run(header, failing=False)))
+
+    runs = [a_run(20, "quick"), a_run(19, "weekly"), a_run(18, "weekly")]
+    index = site.build(runs, tmp_path / "site", front="weekly").read_text("utf-8")
+    assert "runs/20261119T024100Z-19/cells.html" in Document(index).links
+    assert "Newest weekly" in Document(index).text
+    assert "<h1" in site.report(runs, front="weekly")
+    with pytest.raises(InputError, match=r"no run of profile 'gate' .* expected one of quick, weekly"):
+        site.build(runs, tmp_path / "other", front="gate")
+    assert not (tmp_path / "other").exists()
 
 
 def test_what_is_likely_is_drawn_as_such_with_the_p_that_it_lacks(tmp_path: Path) -> None:
