@@ -18,8 +18,9 @@ from shootout.inputs.options import Selection
 from shootout.measure import dataset, managed
 from shootout.measure.managed import ManagedServer, connect
 from shootout.model.plan import Load
+from shootout.servers import instances
 from shootout.servers.instances import Instance
-from tests.runs import HEAD, Lab
+from tests.runs import HEAD, Lab, a_tree
 
 pytest_plugins = ["tests.runs"]
 SCHEMA = dataset.SCHEMAS["sbtest"]
@@ -75,6 +76,17 @@ def test_a_record_is_complete_once_the_server_runs(managed_server: ManagedServer
 )
 def test_gauges_are_not_counters(name: str, counts: bool) -> None:
     assert managed.is_counted(name) is counts
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("handling", "stops"), [("pool-of-threads", False), ("one-thread-per-connection", True)]
+)
+def test_a_server_with_a_thread_pool_is_never_stopped(handling: str, stops: bool, tmp_path: Path) -> None:
+    tree, home = a_tree("mariadb-10.11"), tmp_path / "instance"
+    instances.initialise(tree, home, {})
+    with instances.start(tree, home, {"thread-handling": handling}) as server:
+        assert (managed.handle("pool", server).stop is not None) == stops
 
 
 @pytest.mark.real
