@@ -81,7 +81,7 @@ fuzz:
 	done
 
 # Reproduce the verdict figures of docs/validation.md: false alarms, power, comparison with usual methods, bias. Takes
-# six hours and resumes after an interruption; for some parts: make bench-verdict ARGS="--parts aa,replay"
+# 7.5 hours and resumes after an interruption; for some parts: make bench-verdict ARGS="--parts aa,replay"
 bench-verdict: $(INSTALLED)
 	@$(BIN)/python -m benchmarks.verdicts $(ARGS)
 

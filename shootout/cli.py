@@ -578,7 +578,7 @@ def _add_learn(commands: Commands[_Parser]) -> None:
     learn = _command(commands, "learn", _learn, "make a workload of what a server ran")
     schema = "a dump of its database, as mysqldump writes it"
     learn.add_argument("--schema", metavar="DUMP.sql", type=Path, required=True, help=schema)
-    queries = "slow query logs (long_query_time = 0) or general query logs"
+    queries = "slow query logs (long_query_time = 0), general query logs or performance_schema's digests"
     learn.add_argument("--queries", metavar="LOG", type=Path, nargs="+", required=True, help=queries)
     out = "the folder for workload.toml, learned.json and fidelity.html"
     learn.add_argument("--out", metavar="DIR", type=Path, required=True, help=out)

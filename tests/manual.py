@@ -14,7 +14,8 @@ PREFACE = """\
 # The command line
 
 This page is made from the declared options (`python -m tests.manual`); `shootout COMMAND --help` prints the
-same. Plain pytest takes the options of `shootout run`, too: `pytest suites --servers A,B`.
+same. Plain pytest takes the options of `shootout run`, too (`pytest suites --servers A,B`), except
+`--check-results`.
 
 ## Exit codes
 

@@ -48,9 +48,10 @@ def table(run: RunDocument) -> Iterator[str]:
     yield ""
     yield f"{header.started[:10]}, {header.runner.cpus} CPUs ({header.runner.cpu}), in {minutes} minutes."
     stood_in = (
-        f"{each.name} (`{instead}`)"
+        f"{each.name} (`{record.reference}`)"
         for each in comparison.servers
-        if (instead := header.profile.stand_ins.get(each.server))
+        if (record := published.record_of(each, header))
+        and record.reference == header.profile.stand_ins.get(each.server)
     )
     if names := ", ".join(stood_in):
         yield ""

@@ -716,6 +716,7 @@ mod tests {
         };
         let number = Ok(Some(Outcome::Prepared(0x0102_0304)));
         assert_eq!(read(&[&prepared(0, 0)]), number);
+        assert_eq!(read(&[&prepared(0, 0)[..9]]), number); // of MySQL 4.1
         assert_eq!(read(&[&prepared(0, 2), COLUMN, COLUMN, END]), number);
         assert_eq!(read(&[&prepared(1, 0), COLUMN, END]), number);
         assert_eq!(read(&[&prepared(1, 1), COLUMN, END, COLUMN, END]), number);

@@ -69,11 +69,16 @@ class DatasetOptions:
     table_size: Annotated[int | None, Option("rows per sbtest table", "N", Count)] = None
     warehouses: Annotated[int | None, Option("number of TPC-C warehouses", "N", Count)] = None
     rows_seed: Annotated[
-        int | None, Option("other rows of the same kind, loaded anew: any number (default: 1)", "N", Count)
+        int | None,
+        Option("other rows of the same kind, loaded anew: from 1 to 2 000 000 000 (default: 1)", "N", Count),
     ] = None
     engine: Annotated[
         str | None,
-        Option("storage engine of the tables; default: each server's default", "NAME", texts.name),
+        Option(
+            "storage engine of the tables, or `default`: each server's own (default: InnoDB)",
+            "NAME",
+            texts.name,
+        ),
     ] = None
 
 
@@ -233,7 +238,7 @@ class Selection:
         str,
         Option(
             "what to measure and how thoroughly: a name or a .toml file (default: quick; "
-            "gate, work and soak: the one of that name; crash: soak)",
+            "gate, work, soak and bisect: the one of that name; doctor: gate; crash: soak)",
             "NAME",
         ),
     ] = "quick"

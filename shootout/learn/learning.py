@@ -24,6 +24,7 @@ from shootout.model.workload import Dump, Group, Learned, Parameter, Transaction
 from shootout.servers.running import Running
 
 SEQUENCES_MAX = 200  # kinds of transactions in a workload; rarer ones are left out
+FASTEST_MAX_S = 0.001  # some statement of a log that has them all is faster
 TABLE_NUMBER = "table_number"  # the parameter for it
 WEIGHTS = 100_000  # of all transactions together
 
@@ -67,6 +68,7 @@ class LearningReport(Value):
     ordered: bool
     kept_values: bool
     synthetic: bool = False
+    incomplete: str = ""  # why the log does not seem to have all statements
 
 
 def learn(
@@ -150,6 +152,7 @@ def learn(
         think_s=log.think_s,
         ordered=log.ordered,
         kept_values=keep,
+        incomplete=incomplete(log),
     )
     return writing.text(workload, _head(report), notes), report
 
@@ -231,6 +234,14 @@ def _sequences(log: Log, reasons: Mapping[int, str]) -> tuple[list[LogSequence],
     return ordered[:SEQUENCES_MAX], [why] if rest else []
 
 
+def incomplete(log: Log) -> str:
+    """Why the log does not seem to have all statements; empty if it does."""
+    if log.kind != "slow" or log.fastest_s <= FASTEST_MAX_S:
+        return ""
+    fastest = f"the log's fastest statement took {log.fastest_s:.2g} s"
+    return f"{fastest}, so long_query_time has hidden faster ones: set it to 0"
+
+
 def _left_out(log: Log, reasons: Mapping[int, str]) -> list[LeftOut]:
     own = [
         LeftOut(reason=why, statements=log.templates[number].count, example=log.templates[number].sql)
@@ -294,6 +305,8 @@ def _head(report: LearningReport) -> list[str]:
         else "No literal of the log is in this file, "
         "except for small numbers and formats that belong to no column.",
     ]
+    if report.incomplete:
+        lines.append(f"Most statements seem to be missing: {report.incomplete}.")
     if not report.ordered:
         lines.append("The log does not have the order of statements: each is a transaction of its own.")
     return lines

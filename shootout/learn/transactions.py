@@ -62,7 +62,6 @@ class Builder:
     statements: Sequence[Statement]  # by index of the template
     learner: Learner
     parameters: dict[str, Parameter] = field(default_factory=dict)
-    _names: dict[tuple[str, bytes], list[str]] = field(default_factory=dict)
 
     def transaction(self, sequence: LogSequence, weight: int) -> Transaction:
         """The transaction of a sequence whose templates are all to be sent."""

@@ -27,7 +27,8 @@ from shootout.model.plan import (
 from shootout.model.program import Program
 from shootout.model.run import WorkloadRecord
 from shootout.model.workload import Workload
-from shootout.servers import cache, dsn, installations, reference
+from shootout.paths import cache_folder
+from shootout.servers import cache, catalogue, dsn, installations, reference
 from shootout.servers.fetch.packages import Progress, no_progress
 from shootout.settings import layers
 
@@ -298,14 +299,22 @@ def _present(profile: Profile) -> tuple[tuple[str, ...], dict[str, ServerReferen
     servers: list[str] = []
     absent: dict[str, ServerReference] = {}
     for server in profile.servers:
-        stand_in = profile.stand_ins.get(server)
-        missing = None if stand_in is None else reference.missing(server)
-        if missing is None or not stand_in:
+        stand_in = profile.stand_ins.get(server, "")
+        missing = reference.missing(server) if server in profile.stand_ins else None
+        if missing is None or not _is_at_hand(stand_in):
             servers.append(server)
             absent |= {} if missing is None else {server: missing}
         elif stand_in not in (*profile.servers, *servers):
             servers.append(stand_in)
     return tuple(servers), absent
+
+
+def _is_at_hand(stand_in: str) -> bool:
+    """Whether a stand-in can be measured. One from a vendor's host can, once it has been fetched."""
+    if not stand_in:
+        return False
+    named = reference.parse(stand_in)
+    return named.source != "catalogue" or catalogue.is_at_hand(named.target, cache_folder())
 
 
 def _check_options(selection: Selection, profile: Profile, workloads: Mapping[str, Workload]) -> None:

@@ -234,7 +234,8 @@ class Gauges:
 
     def now(self) -> dict[Gauge, float]:
         """Read them; those that are not visible are left out. Raises MeasureError."""
-        found = innodb_gauges(self._instance.query("SHOW ENGINE INNODB STATUS")[0][2])
+        ((*_, text),) = self._instance.query("SHOW ENGINE INNODB STATUS")  # before 5.1 the only column
+        found = innodb_gauges(text)
         found["disk"] = float(sum(_sizes(self._instance.directory / "data")))
         if self._instance.pid is not None and (memory := machine.memory_bytes(self._instance.pid)):
             found["memory"] = float(memory)

@@ -84,4 +84,4 @@ class Log(Value):
     seconds: Quantity  # in the server, COMMIT and the like included
     ordered: bool  # connections' statements are in the order in which they ran; else each is its own sequence
     abandoned: Count = 0  # transactions without an end: retried after a deadlock, or cut off
-    fastest_s: Quantity = 0.0  # of a statement; well above a millisecond: long_query_time hid the faster ones
+    fastest_s: Quantity = 0.0  # of a statement

@@ -300,7 +300,7 @@ class Profile(Value):
     container: Container = field(default_factory=Container)
     build: Build | UnsetType = UNSET  # of servers named by `git:`
     published: Name | None = None  # the published comparison that it repeats, in fixtures/published
-    # By server that exists only as a local tree: the server to measure if the tree is missing. "": none; the
-    # cells then report it as not available.
+    # By server that exists only as a local tree: the server to measure if the tree is missing. "", or a
+    # vendor's server that has not been fetched: none; the cells then report it as not available.
     stand_ins: dict[str, str] = field(default_factory=dict)
     scales: dict[Name, Scale] = field(default_factory=dict)  # --scale NAME

@@ -35,8 +35,7 @@ class Disk:
     name: str
     rotational: bool | None
     model: str
-    scheduler: str  # the chosen one
-    schedulers: tuple[str, ...]
+    scheduler: str
 
     @property
     def virtual(self) -> bool:
@@ -162,15 +161,13 @@ class Host:
         if block is None:
             return None
         queue = f"{block}/queue"
-        schedulers = self.text(f"{queue}/scheduler")
-        chosen = re.search(r"\[(\S+)\]", schedulers)
+        chosen = re.search(r"\[(\S+)\]", self.text(f"{queue}/scheduler"))
         rotational = self.number(f"{queue}/rotational")
         return Disk(
             name=PurePosixPath(block).name,
             rotational=None if rotational is None else bool(rotational),
             model=self.text(f"{block}/device/model"),
             scheduler=chosen[1] if chosen else "",
-            schedulers=tuple(schedulers.replace("[", "").replace("]", "").split()),
         )
 
     # --- what this process may have ---------------------------------------------------------------

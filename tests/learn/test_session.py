@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import count
@@ -17,6 +18,7 @@ from shootout.learn.session import REPORT, SYNTHETIC, WORKLOAD, LearnedWorkload
 from shootout.measure import dataset
 from shootout.measure.managed import connect
 from shootout.model.plan import DatasetSize
+from shootout.report import terminal
 from shootout.servers import instances
 from tests import dumps
 from tests.runs import a_tree
@@ -74,6 +76,7 @@ def test_read_write_is_learned_back(invent: bool, tmp_path: Path) -> None:
     again = workload.load(str(tmp_path / "out" / WORKLOAD))
     assert again.transactions[0].steps[0].repeat == 10
     assert msgspec.json.decode((tmp_path / "out" / REPORT).read_bytes(), type=LearnedWorkload) == found
+    assert found.learned.incomplete == ""
 
 
 def general(statements: Iterable[str]) -> str:
@@ -164,6 +167,34 @@ def test_what_the_server_refuses_is_left_out_and_named(tmp_path: Path) -> None:
     sent = {each.name: each.sent_share for each in found.fidelity.statements}
     assert sent["select_parent"] == pytest.approx(0.5, abs=0.05)
     assert sent["delete_parent"] == 0
+
+
+SLOW = """/usr/sbin/mysqld, Version: 5.7.22-log (MySQL Community Server (GPL)). started with:
+Tcp port: 3306  Unix socket: /tmp/mysql.sock
+Time                 Id Command    Argument
+"""
+SECOND = """# Time: 2026-01-01T00:00:{at:02d}.000000Z
+# User@Host: me[me] @ localhost []  Id:     7
+# Query_time: 1.0{at:02d}000  Lock_time: 0.000010 Rows_sent: 1  Rows_examined: 1
+SET timestamp=17672256{at:02d};
+SELECT id FROM parent WHERE id = 2;
+"""
+
+
+def test_a_log_of_slow_statements_only_is_called_incomplete(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "dump.sql").write_text(SHOP)
+    log = tmp_path / "slow.log"
+    log.write_text(SLOW + "use shop;\n" + "".join(SECOND.format(at=at) for at in range(2, 50)))
+    out = tmp_path / "out"
+    found = learned(tmp_path / "dump.sql", log, out)
+    said = "the log's fastest statement took 1 s, so long_query_time has hidden faster ones: set it to 0"
+    assert found.learned.incomplete == said
+    assert said in (out / WORKLOAD).read_text("utf-8").replace("\n# ", " ")
+    assert said in (out / "fidelity.html").read_text("utf-8").replace("&#39;", "'")
+    terminal.print_learned(terminal.console(sys.stdout), found)
+    assert f"incomplete    {said}" in capsys.readouterr().out
 
 
 ORDERED = """CREATE TABLE customer (id INT PRIMARY KEY, land CHAR(2) NOT NULL, KEY (land));

@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shootout import paths
 from shootout.errors import InputError
 from shootout.paths import FIXTURES
+from shootout.servers import catalogue
+from shootout.servers.fetch import packages
 from tests.builders import BASE, HEAD
 from tests.plans import SLOTS, planned, slots
 
@@ -75,6 +78,21 @@ def test_what_is_not_here_is_absent_or_stood_in_for(tmp_path: Path) -> None:
         InputError, match=r"^not available here: path:mysql-5.0; there is nothing to measure$"
     ):
         made.only({cell for cell in made.cells if cell.server in made.absent})
+
+
+def test_a_vendors_server_stands_in_once_it_has_been_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    vendors = "mysql-5.0.96"
+    profile = slots(tmp_path, SLOTS.replace("mysql-5.0' = ''", f"mysql-5.0' = '{vendors}'"))
+    made = planned(profile=profile)
+    assert made.absent == {"path:mysql-5.0"}
+    (source,) = catalogue.load()[vendors].sources
+    packages.target(vendors, source, paths.cache_folder()).mkdir(parents=True)
+    fetched = planned(profile=profile)
+    assert fetched.absent == frozenset()
+    assert list(fetched.servers) == [vendors, f"{BASE}@defaults", HEAD]
 
 
 def test_a_tree_that_is_here_is_measured_itself(tmp_path: Path) -> None:

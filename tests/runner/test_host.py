@@ -18,14 +18,12 @@ SDA = Disk(
     rotational=True,
     model="ST4000NM0035",
     scheduler="bfq",
-    schedulers=("mq-deadline", "kyber", "bfq", "none"),
 )
 NVME = Disk(
     name="nvme0n1",
     rotational=False,
     model="SAMSUNG MZQL2960HCJR-00A07",
     scheduler="none",
-    schedulers=("none", "mq-deadline", "kyber", "bfq"),
 )
 CLOCKS = "sys/devices/system/clocksource/clocksource0/available_clocksource"
 

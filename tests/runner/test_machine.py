@@ -166,3 +166,6 @@ def test_the_flushes_of_the_disk_below_a_directory(tmp_path: Path) -> None:
     old = a_host("kvm", tmp_path / "2", {"sys/block/vda/stat": of_disk})
     assert machine.flushes(Path("/srv/data"), old) is None
     assert machine.flushes(Path("/proc/self"), old) is None  # on no disk
+    (tmp_path / "1/sys/block/vda/stat").unlink()
+    with pytest.raises(MeasureError, match=r"no longer counts the flushes of disk vda"):
+        read()

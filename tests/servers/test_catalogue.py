@@ -18,6 +18,7 @@ from shootout.servers.fetch import packages
 
 FAMILIES = ("mysql", "percona", "mariadb")
 IDS = (
+    "mysql-4.1.22",
     "mysql-5.0.96",
     "mysql-5.5.34",
     "mysql-5.6.24",
@@ -98,7 +99,7 @@ def test_an_id_may_be_cut_short_where_it_stays_unique(written: str, meant: str) 
         ("mariadb", "server 'mariadb' is ambiguous; expected one of mariadb-10.1.23, mariadb-10.2"),
         ("mysql-8.0.1", "unknown server 'mysql-8.0.1'; did you mean 'mysql-8.0.12'?"),
         ("mysql-5.7.", "unknown server 'mysql-5.7.'; did you mean 'mysql-5.7.31'?"),
-        ("", "unknown server ''; known: mysql-5.0.96, "),
+        ("", "unknown server ''; known: mysql-4.1.22, "),
     ],
 )
 def test_what_names_no_server_or_several_is_said(written: str, said: str) -> None:

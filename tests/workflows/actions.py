@@ -344,7 +344,7 @@ class _Runner:
             **{f"GITHUB_{key}": str(file) for key, file in files.items()},
             "GITHUB_ACTION_PATH": str(self.action or ""),
             "GITHUB_REPOSITORY": hub.repository,
-            "GITHUB_RUN_ID": "1",
+            "GITHUB_RUN_ID": "19500000000",  # as large as today's; few of them are valid seeds
             "GITHUB_SERVER_URL": hub.origin.as_uri(),
             "GITHUB_WORKSPACE": str(self.workspace),
             "RUNNER_TEMP": str(self.temp),

@@ -43,7 +43,7 @@ pytest_plugins = ["tests.runs"]
 WORKFLOWS = paths.ROOT / ".github" / "workflows"
 ACTIONS = paths.ROOT / ".github" / "actions"
 SOURCES = (  # those of .github/actions/install, and what GitHub reads
-    ".github", "LICENSE", "Makefile", "README.md", "conftest.py", "fixtures", "pyproject.toml",
+    ".ci/needs", ".github", "LICENSE", "Makefile", "README.md", "conftest.py", "fixtures", "pyproject.toml",
     "requirements.lock", "shootout", "suites", "templates", "engine/Cargo.lock", "engine/Cargo.toml",
     "engine/src",
 )  # fmt: skip
@@ -991,9 +991,13 @@ def test_shootout_is_installed_once_for_each_state_of_its_sources(tmp_path: Path
     copied(tmp_path / "sources")
     (tmp_path / "bin").mkdir()
     make = tmp_path / "bin" / "make"
-    make.write_text('#!/bin/sh\ncd "$2" && mkdir .venv && ls >.venv/installed\n')
+    # What the real one checks before it builds must be among the sources.
+    make.write_text(
+        f'#!/bin/sh\ncd "$2" && {shutil.which("make")} -s tools && mkdir .venv && ls >.venv/installed\n'
+    )
     make.chmod(0o755)
-    environment = {"PATH": f"{tmp_path}/bin:/usr/bin:/bin", "RUNNER_TOOL_CACHE": str(tmp_path / "tools")}
+    path = f"{make.parent}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "RUNNER_TOOL_CACHE": str(tmp_path / "tools")}
     install = str(tmp_path / "sources" / ".github" / "actions" / "install" / "install")
 
     def installed() -> Path:

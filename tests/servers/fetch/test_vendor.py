@@ -19,7 +19,7 @@ from msgspec import structs
 from shootout import cli, paths
 from shootout.errors import InputError, MeasureError
 from shootout.model.catalogue import Vendor
-from shootout.servers import catalogue
+from shootout.servers import catalogue, layout
 from shootout.servers.fetch import archive, packages
 from tests.servers.fetch.archives import an_archive, directories
 
@@ -205,6 +205,37 @@ def test_what_cannot_be_trusted_is_no_source(
     monkeypatch.setattr(catalogue, "FILE", tmp_path / "servers.toml")
     with pytest.raises(InputError, match=rf"sources\[0\]\.{name}"):
         catalogue.load()
+
+
+# What their own distribution scripts put into archives that the catalogue keeps parts of.
+OF_5_0 = (
+    "bin/mysqld bin/mysql_create_system_tables scripts/mysql_install_db share/mysql/english/errmsg.sys docs/x"
+)
+OF_5_5 = "bin/mysqld lib/plugin/a.so scripts/x share/english/errmsg.sys share/mysql_system_tables.sql"
+OF_MARIADB = "bin/mariadbd lib/plugin/a.so scripts/x share/english/errmsg.sys share/mysql_system_tables.sql"
+
+
+@pytest.mark.parametrize(
+    ("name", "files"),
+    [
+        ("mysql-5.0.96", OF_5_0),
+        *((name, OF_5_5) for name in ("mysql-5.5.62", "mysql-5.6.44", "mysql-5.7.31")),
+        *((f"mariadb-{version}", OF_MARIADB) for version in ("10.6.9", "10.11.9", "11.4.9", "11.8.6")),
+    ],
+)
+def test_what_is_kept_of_an_archive_is_a_server(name: str, files: str, host: Host, tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "mine-1.tar.gz", "w:gz") as tar:
+        for each in files.split():
+            file = tarfile.TarInfo(f"mine-linux/{each}")
+            file.mode = 0o755
+            tar.addfile(file, io.BytesIO())
+    (source,) = catalogue.load()[name].sources
+    assert isinstance(source, Vendor)
+    directory = fetched(host.source("mine-1.tar.gz", keep=source.keep), tmp_path)
+    found = layout.find(directory)
+    assert found.mysqld.parent == directory / "bin"
+    assert any(place.startswith("scripts/") or place.endswith(".sql") for place in found.contents)
+    assert not (directory / "docs").exists()
 
 
 @pytest.mark.real
