@@ -47,7 +47,7 @@ def _estimates(document: RunDocument) -> list[tuple[tuple[str, int, str], tuple[
     found = []
     for block in document.header.blocks:
         for pair in pairs.of_block(document, block, policy, block.servers[0]):
-            rounds = pairs.log_ratios(pair) if pair.cell != pair.base else {}
+            rounds = pairs.log_ratios(pair.base_starts, pair.starts) if pair.cell != pair.base else {}
             if len(rounds) > 1:
                 means = stats.contributions([*rounds.values()], policy.trim)
                 mean = sum(means) / len(means)

@@ -117,9 +117,13 @@ class Conclusion:
 
     @property
     def unmeasured(self) -> list[Cell]:
-        """The cells that no shard of a merged run measured."""
-        cells = self.comparison.cells
-        return [each.cell for each in cells if each.figures is None and each.verdict is Verdict.UNJUDGED]
+        """The cells that no shard of a merged run measured, though their servers were there."""
+        absent = {server.label for server in self.document.header.servers if server.absent}
+        return [
+            each.cell
+            for each in self.comparison.cells
+            if each.figures is None and each.verdict is Verdict.UNJUDGED and each.cell.server not in absent
+        ]
 
     @property
     def missing_blocks(self) -> list[str]:
@@ -505,9 +509,9 @@ def _document(run: str | None, results: Path) -> Path:
 
 def _cell(document: RunDocument, text: str) -> Cell:
     """The compared cell of that name. Raises InputError with those that there are."""
-    heads = [
-        cell for block in document.header.blocks for cell in block.cells if cell.server != block.servers[0]
-    ]
+    header = document.header
+    cells = [cell for block in header.blocks for cell in block.cells]
+    heads = [cell for cell in cells if cell.server != explain_.base_of(header, cell)]
     found = [cell for cell in heads if text in (f"{cell.workload}-t{cell.threads}", _cell_name(cell))]
     if len(found) != 1:
         names = ", ".join(map(_cell_name, found or heads))

@@ -260,7 +260,7 @@ def _merge(args: argparse.Namespace) -> int:
         found, path, page = app.merged_work(counted, args.out.resolve(), args.acknowledged, _left_out)
         _show_work(found, args, path, page)
         codes.append(work.exit_code(found))
-    return max(codes)
+    return gate.worst(codes)
 
 
 def _merge_runs(args: argparse.Namespace, measured: Sequence[Path]) -> int:
@@ -289,7 +289,7 @@ def _compare(args: argparse.Namespace) -> int:
             print(app.as_json(comparison, document=str(path)).decode())
         else:
             terminal.print_verdicts(_console(), comparison)
-    return max((*codes, *map(gate.exit_code, comparisons)))
+    return gate.worst([*codes, *map(gate.exit_code, comparisons)])
 
 
 def _baseline_accept(args: argparse.Namespace) -> int:

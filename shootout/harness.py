@@ -63,7 +63,9 @@ class _Reporter:
             return INTERRUPTED
         if self.broken or code in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
             return MeasureError.exit_code
-        return InputError.exit_code if code == pytest.ExitCode.USAGE_ERROR else int(code)
+        # A conclusion's own code may be 4, which is pytest's for wrong usage: there is none after that.
+        wrong_usage = code == pytest.ExitCode.USAGE_ERROR and self.conclusion is None
+        return InputError.exit_code if wrong_usage else int(code)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:

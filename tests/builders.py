@@ -362,7 +362,9 @@ def a_cell_comparison(document: RunDocument, cell: Cell, base: Cell, policy: Pol
     here, there = of(cell), of(base)
     failed = any(failure.cell == cell for failure in document.failures)
     per_start = tuple(
-        sum(a.transactions) / sum(b.transactions) for a, b in zip(here, there, strict=False) if cell != base
+        sum(a.transactions) / sum(b.transactions)
+        for a, b in zip(here, there, strict=False)
+        if cell != base and a.steady and b.steady and not failed
     )
     ratio = an_interval(per_start) if per_start and not failed else None
     warnings: list[Warning] = []

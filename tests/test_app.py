@@ -9,8 +9,9 @@ from msgspec import structs
 from shootout import app, cli
 from shootout.analysis import compare
 from shootout.inputs.options import Selection
-from shootout.model.run import EndRecord, RunDocument
-from tests.analysis.builders import a_document, confirming, starts_of
+from shootout.measure import explain
+from shootout.model.run import ABSENT, EndRecord, RunDocument, Warning
+from tests.analysis.builders import READS, a_document, a_server, confirming, starts_of
 
 
 class Clock:
@@ -46,6 +47,28 @@ def test_a_run_names_the_command_that_decides_more_of_its_cells() -> None:
     assert more_starts(structs.replace(told, end=end)) is None
     confirmed = (*over.starts[:-1], *confirming(over.starts[-1:]))
     assert more_starts(structs.replace(over, starts=confirmed)) is None
+
+
+ABSENT_HERE = Warning(code=ABSENT, text="not here")
+
+
+def three_servers(*labels: str, warnings: tuple[Warning, ...]) -> RunDocument:
+    """A run of `a`, `b` and `gone`, which has these warnings and no starts."""
+    servers = [a_server(label, *(warnings if label == "gone" else ())) for label in labels]
+    return a_document(starts_of(-5), blocks=(structs.replace(READS, servers=labels),), servers=servers)
+
+
+def test_what_an_absent_server_lacks_is_not_what_a_shard_lacks() -> None:
+    for warnings, lacking in ((), ["gone"]), ((ABSENT_HERE,), []):
+        document = three_servers("a", "b", "gone", warnings=warnings)
+        found = app.Conclusion(document, compare.compare(document), (), Path(), Path()).unmeasured
+        assert [cell.server for cell in found] == lacking
+
+
+def test_a_cell_is_explained_beside_the_server_that_was_there() -> None:
+    for warnings, base in ((), "gone"), ((ABSENT_HERE,), "a"):
+        header = three_servers("gone", "a", "b", warnings=warnings).header
+        assert explain.base_of(header, header.blocks[0].cell("b")) == base
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
-from shootout import harness
+from shootout import app, harness
 from shootout.app import Request
 from shootout.inputs.options import Selection
+from tests import builders
 
 
 @pytest.fixture
@@ -27,6 +30,17 @@ def reporter() -> harness._Reporter:
 )
 def test_pytests_exit_code_gets_our_meaning(reporter: harness._Reporter, code: int, ours: int) -> None:
     assert reporter.exit_code(code) == ours
+
+
+def test_an_undecided_run_that_fails_is_no_wrong_usage(
+    reporter: harness._Reporter, pytestconfig: pytest.Config
+) -> None:
+    assert reporter.exit_code(4) == 2
+    document, comparison = builders.a_result()
+    stash = pytest.Stash()
+    stash[harness.CONCLUSION] = app.Conclusion(document, comparison, (), Path(), Path())
+    reporter.config = cast("pytest.Config", SimpleNamespace(stash=stash))
+    assert reporter.exit_code(4) == 4
 
 
 def test_an_interruption_is_told_and_is_no_usage_error(

@@ -123,7 +123,9 @@ def budget(document: RunDocument, block: Block) -> Budget | None:
     and McCulloch, "Variance Components", chapter 3).
     """
     (_, head) = pairs.of_block(document, block, document.header.profile.policy, block.servers[0])
-    starts = [rounds for rounds in pairs.log_ratios(head).values() if len(rounds) > 1]
+    starts = [
+        rounds for rounds in pairs.log_ratios(head.base_starts, head.starts).values() if len(rounds) > 1
+    ]
     if len(starts) < 2:
         return None
     single = float(np.mean([np.var(rounds, ddof=1) for rounds in starts]))

@@ -276,8 +276,9 @@ def _refusal(comparison: Comparison, cell: CellComparison, baseline: Baseline | 
 
 def _unjudged(cell: CellComparison, reason: str) -> CellComparison:
     return msgspec.structs.replace(
-        _without_verdict(cell), verdict=Verdict.UNJUDGED, reason=reason, ratio=None, p_value=None, judged=()
-    )
+        _without_verdict(cell), verdict=Verdict.UNJUDGED, reason=reason,
+        ratio=None, p_value=None, judged=(), leaning=None,
+    )  # fmt: skip
 
 
 def _without_verdict(cell: CellComparison) -> CellComparison:

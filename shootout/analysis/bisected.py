@@ -118,7 +118,7 @@ def _log_ratios(found: Bisection, document: RunDocument) -> dict[str, dict[int, 
     result = {}
     for block in document.header.blocks:
         for pair in pairs.of_block(document, block, policy, base):
-            rounds = pairs.log_ratios(pair) if pair.cell != pair.base else {}
+            rounds = pairs.log_ratios(pair.base_starts, pair.starts) if pair.cell != pair.base else {}
             if rounds:
                 means = stats.contributions([*rounds.values()], found.trim)
                 result[pair.cell.server] = dict(zip(rounds, means, strict=True))

@@ -70,7 +70,7 @@ def _curves(pairs: Iterable[Pair]) -> Iterator[_Curve]:
 
 def _effects(curve: _Curve, policy: Policy) -> tuple[stats.Effect, stats.Effect] | None:
     """Level and tilt over the starts in which all thread counts were measured and steady; at least two."""
-    by_start = [log_ratios(pair) for pair in curve.pairs.values()]
+    by_start = [log_ratios(pair.base_starts, pair.starts) for pair in curve.pairs.values()]
     ratios = [
         dict(zip(each, stats.contributions([*each.values()], policy.trim), strict=True)) for each in by_start
     ]

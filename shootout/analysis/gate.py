@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from shootout.analysis import ledger
@@ -23,6 +24,11 @@ def exit_code(comparison: Comparison) -> int:
         for cell in comparison.cells
     )
     return 4 if undecided and comparison.policy.inconclusive_fails else 0
+
+
+def worst(codes: Iterable[int]) -> int:
+    """The exit code of several comparisons together."""
+    return min(codes, key=(3, 1, 4, 0).index)
 
 
 def standing(comparison: Comparison) -> Standing:

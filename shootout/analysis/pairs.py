@@ -124,7 +124,7 @@ def of_server(records: Sequence[StartRecord], server: str) -> Starts:
 
 def throughput(base: Starts, head: Starts, policy: Policy) -> stats.Effect | None:
     """Log-ratio of throughput over the starts in which both were steady; None with fewer than two rounds."""
-    by_start = _log_ratios(base, head)
+    by_start = log_ratios(base, head)
     if sum(map(len, by_start.values())) < 2:
         return None
     return stats.ratio_of_starts([*by_start.values()], policy.trim, policy.confidence)
@@ -144,11 +144,6 @@ def half_width(starts: Sequence[StartRecord], policy: Policy) -> float:
     return max((_half_width(effect) for effect in effects), default=0.0)
 
 
-def log_ratios(pair: Pair) -> dict[int, list[float]]:
-    """Log-ratios of throughput by start: one per round, from the starts in which both were steady."""
-    return _log_ratios(pair.base_starts, pair.starts)
-
-
 def _half_width(effect: stats.Effect | None) -> float:
     """Infinite with one start: the interval over its rounds, however narrow, does not count."""
     if effect is None or len(effect.per_start) < 2:
@@ -156,7 +151,8 @@ def _half_width(effect: stats.Effect | None) -> float:
     return (effect.high - effect.low) / 2
 
 
-def _log_ratios(base: Starts, head: Starts) -> dict[int, list[float]]:
+def log_ratios(base: Starts, head: Starts) -> dict[int, list[float]]:
+    """Log-ratios of throughput by start: one per round, from the starts in which both were steady."""
     found = {}
     steady_base, steady_head = both_steady(base, head)
     for start, of_base in steady_base.items():

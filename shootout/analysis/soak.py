@@ -180,7 +180,7 @@ def judge(document: SoakDocument) -> SoakResult:
     comparisons = []
     for head in heads or [base]:
         pair = [found.get(name) for name in dict.fromkeys((base, head))]
-        reason = next((failed[name] for name in (base, head) if name in failed), "")
+        reason = next((f"{name}: {failed[name]}" for name in (base, head) if name in failed), "")
         long = all(curve is not None and len(curve.tps) >= SECONDS_MIN for curve in pair)
         of_base = found.get(base) if heads else None
         comparisons.append(

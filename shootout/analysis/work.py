@@ -15,6 +15,7 @@ from statistics import fmean, median
 
 from shootout.analysis import stats
 from shootout.analysis.stats import Effect, Noise
+from shootout.errors import InputError
 from shootout.model.verdict import Interval, Verdict
 from shootout.model.work import (
     WorkChange,
@@ -38,9 +39,14 @@ Key = tuple[str, str, str]  # server, workload, kind
 
 
 def compare(document: WorkDocument, base: str | None = None) -> WorkComparison:
-    """Judge every kind on every server against the base, by default the first server."""
+    """Judge every kind on every server against the base, by default the first server.
+
+    Raises InputError if the document has no server of that name.
+    """
     labels = [server.label for server in document.servers]
     base = labels[0] if base is None else base
+    if base not in labels:
+        raise InputError(f"{base} is not in the document; its servers are {', '.join(labels)}")
     counted = per_unit(document)
     reasons = {(failure.server, failure.workload): failure.reason for failure in document.failures}
     changes = []
@@ -48,7 +54,7 @@ def compare(document: WorkDocument, base: str | None = None) -> WorkComparison:
         for server in sorted(labels, key=lambda label: label != base):
             reason = reasons.get((server, kind.workload)) or reasons.get((server, ""), "")
             changes.append(_change(document, kind, (base, server), counted, reason))
-    return WorkComparison(document=document, changes=tuple(changes))
+    return WorkComparison(document=document, base=base, changes=tuple(changes))
 
 
 def per_unit(document: WorkDocument) -> dict[Key, ByStart]:

@@ -24,7 +24,7 @@ from shootout.measure.plan import Plan, bind
 from shootout.measure.rounds import ANSWER_TIMEOUT_S
 from shootout.model.explanation import CallTree, Explanation, Profile, StatementPlan
 from shootout.model.plan import Block, Cell
-from shootout.model.run import RunDocument, StartRecord
+from shootout.model.run import RunDocument, RunHeader, StartRecord
 from shootout.runner import perf
 from shootout.servers.running import Running
 
@@ -47,7 +47,7 @@ class Question:
     @property
     def base(self) -> str:
         """Label of the server that the cell is compared with."""
-        return next(block.servers[0] for block in self.document.header.blocks if self.cell in block.cells)
+        return base_of(self.document.header, self.cell)
 
     @property
     def tried(self) -> dict[str, str]:
@@ -58,6 +58,13 @@ class Question:
     def folder(self) -> Path:
         """Where the answer and its run document go."""
         return explanations.folder_of(self.results, self.document.header.run)
+
+
+def base_of(header: RunHeader, cell: Cell) -> str:
+    """The first of the cell's servers that was there."""
+    absent = {record.label for record in header.servers if record.absent}
+    servers = next(block.servers for block in header.blocks if cell in block.cells)
+    return next((label for label in servers if label not in absent), servers[0])
 
 
 def plan(question: Question, budget_s: float, environment: Mapping[str, str]) -> Plan:

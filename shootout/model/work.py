@@ -112,6 +112,7 @@ class WorkComparison(Value):
     """A document, judged."""
 
     document: WorkDocument
+    base: str  # its label
     changes: tuple[WorkChange, ...]  # the base's own are unjudged
 
 

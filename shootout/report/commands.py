@@ -5,15 +5,17 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
+from msgspec import structs
+
 from shootout.document import journal
 from shootout.inputs import matrix
 from shootout.model.bisection import Bisection, Revision
 from shootout.model.plan import Cell, DatasetSize
 from shootout.model.run import RunHeader
+from shootout.model.workload import Distribution
 
 OF_THE_RUN = ("--budget", "--shard")  # wrong or pointless for a single cell
 OF_THE_MACHINE = ("--port", "--data")
-OF_THE_BUILD = ("--build", "--tree")
 NOT_COUNTED = ("image:", "dsn:")  # sources of servers that are no programs on this machine
 
 
@@ -55,7 +57,7 @@ def count(header: RunHeader) -> str | None:
     if options := {name: value for name, value in profile.options.items() if name in sent.options}:
         chosen["--option"] = ",".join(f"{name}={value}" for name, value in options.items())
     if profile.distribution is not None:
-        chosen["--rand-type"] = str(type(profile.distribution).__struct_config__.tag)
+        chosen["--rand-type"] = _distribution(profile.distribution)
     if sent.protocol != "text":
         chosen["--protocol"] = sent.protocol
     if profile.dataset.engine != DatasetSize().engine:
@@ -63,6 +65,12 @@ def count(header: RunHeader) -> str | None:
     if profile.build and any(text.startswith("git:") for text in servers):
         chosen |= {"--build": profile.build.command, "--tree": profile.build.tree}
     return _command("work", chosen)
+
+
+def _distribution(drawn: Distribution) -> str:
+    """`NAME:PARAMETER=N,…`, as the option has it."""
+    parameters = ",".join(f"{name}={value:g}" for name, value in structs.asdict(drawn).items())
+    return ":".join(filter(None, (str(type(drawn).__struct_config__.tag), parameters)))
 
 
 def _with_settings(server: str, settings: str) -> str:
@@ -90,11 +98,12 @@ def judge_with_base(header: RunHeader, base: str) -> str:
 
 def why(found: Bisection, before: Revision, after: Revision) -> str:
     """Asks what two neighbours of a history differ in: functions, plans, settings."""
-    compared = {"--servers": f"{before.server},{after.server}", "--workloads": found.workload}
-    given = {flag: text for flag, text in found.given.items() if flag in OF_THE_BUILD}
+    omitted = ("--servers", "--threads", "--seed", *OF_THE_RUN, *OF_THE_MACHINE)
+    given = {flag: text for flag, text in found.given.items() if flag not in omitted}
+    compared = {"--servers": f"{before.server},{after.server}", "--workloads": found.workload} | given
     if found.instrument == "work":
-        return _command("work", compared | given)
-    return _command("run", compared | {"--threads": str(found.threads), "--explain": "5"} | given)
+        return _command("work", compared)
+    return _command("run", compared | {"--threads": str(found.threads), "--explain": "5"})
 
 
 def _command(name: str, options: Mapping[str, str], *arguments: str) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from shootout.model.plan import THROUGHPUT
 from shootout.model.verdict import CellComparison, Comparison, Verdict
-from shootout.numbers import share
 from shootout.report import wording
 from shootout.report.wording import Headline
 
@@ -42,6 +41,8 @@ def _claim(cells: Sequence[CellComparison], heads: int) -> str:
     if all(c.verdict is Verdict.FAILED or c.figures is None for c in cells):
         return f"None of the {heads} servers could be measured"
     both = f"{base} and the other {heads} servers"
+    if all(c.verdict is Verdict.UNJUDGED for c in cells):
+        return f"No verdict on {both}: {cells[0].reason}"
     if any(c.leaning for c in cells):
         return f"No proven difference between {both}"
     if all(len(c.per_start) < 2 for c in cells):
@@ -63,7 +64,7 @@ def _lines(cells: Sequence[CellComparison], comparison: Comparison) -> Iterator[
                 if families[c.cell.server] == family and (c.cell.workload in writing) == (kind == "writes")
             ]
             if of:
-                found = ", ".join(parts(of, share(comparison.policy.margin))) or "undecided"
+                found = ", ".join(parts(of, wording.margins(of, comparison.policy))) or "undecided"
                 yield f"{TITLES.get(family, family)} {kind} {found}"
 
 

@@ -519,11 +519,13 @@ def _headline(cells: Sequence[CellComparison], comparison: Comparison) -> tuple[
         return claim, f"worst {_place(slower[0])}{also}{lost}"
     if equal == len(cells):
         everywhere = "its only cell" if equal == 1 else f"all {total}"
-        return f"{head} is as fast as {base} in {everywhere}", f"within ±{share(comparison.policy.margin)}"
+        return f"{head} is as fast as {base} in {everywhere}", f"within ±{margins(cells, comparison.policy)}"
     if all(c.verdict is Verdict.UNJUDGED and c.figures is None for c in cells):
         return f"{head} was not measured", cells[0].reason
     if failed == len(cells):
         return f"{head} could not be measured", f"{failed} of {total} failed"
+    if all(c.verdict is Verdict.UNJUDGED for c in cells):
+        return f"No verdict on {head}", cells[0].reason
     return _undecided(head, base, cells, _counts(by_verdict, total))
 
 
@@ -596,6 +598,17 @@ def finding(result: ClaimResult) -> str:
     return f"{result.claim.text} ({result.outcome}). {figures}"
 
 
+def margin(c: CellComparison, policy: Policy) -> float:
+    """The margin of the metric that decided, or of throughput."""
+    return c.judged[0].margin if c.judged else policy.margin_of(THROUGHPUT, c.cell.workload)
+
+
+def margins(cells: Sequence[CellComparison], policy: Policy) -> str:
+    """The cells' margin, or from which to which: `2 %`, `2 % to 5 %`."""
+    every = sorted({margin(c, policy) for c in cells} or {policy.margin})
+    return " to ".join(dict.fromkeys(share(each) for each in (every[0], every[-1])))
+
+
 def sentence(c: CellComparison, policy: Policy) -> str:
     """A cell's verdict in words, with the decisive figure."""
     base = c.base.server
@@ -607,12 +620,12 @@ def sentence(c: CellComparison, policy: Policy) -> str:
         return "Measured, with nothing to compare it with"
     metric, ratio = found
     size = change(ratio).lstrip(f"+{MINUS}")
-    margin = share(c.judged[0].margin if c.judged else policy.margin)
+    within = share(margin(c, policy))
     if metric == THROUGHPUT:
         decided = {
             Verdict.REGRESSED: f"{size} fewer transactions per second than {base}",
             Verdict.IMPROVED: f"{size} more transactions per second than {base}",
-            Verdict.EQUIVALENT: f"As fast as {base}, within ±{margin}",
+            Verdict.EQUIVALENT: f"As fast as {base}, within ±{within}",
         }
         undecided = (
             f"Likely {c.leaning} than {base}, {change_range(ratio)}, but unproven"
@@ -625,7 +638,7 @@ def sentence(c: CellComparison, policy: Policy) -> str:
         decided = {
             Verdict.REGRESSED: f"{titled} {size} higher than on {base}",
             Verdict.IMPROVED: f"{titled} {size} lower than on {base}",
-            Verdict.EQUIVALENT: f"{titled} the same as on {base}, within ±{margin}",
+            Verdict.EQUIVALENT: f"{titled} the same as on {base}, within ±{within}",
         }
         undecided = (
             f"Inconclusive: the difference in {title} from {base} may be anywhere from {change_range(ratio)}"

@@ -23,13 +23,13 @@ def headline(comparison: WorkComparison) -> str:
 
 def heads(comparison: WorkComparison) -> tuple[str, ...]:
     """The servers that are compared with the base."""
-    compared = (change.server for change in comparison.changes if change.reason != "the base")
+    compared = (change.server for change in comparison.changes if change.server != comparison.base)
     return tuple(dict.fromkeys(compared))
 
 
 def shown(comparison: WorkComparison) -> tuple[WorkChange, ...]:
     """What a table shows: everything that is compared, or all of a single server."""
-    compared = tuple(change for change in comparison.changes if change.reason != "the base")
+    compared = tuple(change for change in comparison.changes if change.server != comparison.base)
     return compared or comparison.changes
 
 
@@ -106,21 +106,21 @@ def markdown(comparison: WorkComparison) -> str:
 def _of_all(comparison: WorkComparison) -> str:
     changes = shown(comparison)
     worse, better = (len(_named(changes, verdict)) for verdict in (Verdict.REGRESSED, Verdict.IMPROVED))
-    base = comparison.document.servers[0].label
     return (
-        f"{len(heads(comparison))} servers against {base}: more instructions in {worse} of {len(changes)} "
-        f"comparisons, fewer in {better}."
+        f"{len(heads(comparison))} servers against {comparison.base}: more instructions in {worse} of "
+        f"{len(changes)} comparisons, fewer in {better}."
     )
 
 
 def _of_head(comparison: WorkComparison, head: str) -> str:
     changes = [change for change in comparison.changes if change.server == head]
-    base = comparison.document.servers[0].label
     worse = _named(changes, Verdict.REGRESSED)
     better = _named(changes, Verdict.IMPROVED)
     if not any(change.ratio for change in changes):
-        return f"{head} could not be compared with {base}."
-    sentence = f"{head} executes more instructions than {base} for {len(worse)} of {len(changes)} kinds"
+        return f"{head} could not be compared with {comparison.base}."
+    sentence = (
+        f"{head} executes more instructions than {comparison.base} for {len(worse)} of {len(changes)} kinds"
+    )
     if worse:
         most = max(worse, key=lambda change: change.ratio.estimate if change.ratio else 0.0)
         assert most.ratio is not None

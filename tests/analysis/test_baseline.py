@@ -114,6 +114,9 @@ def test_a_machine_that_got_slower_for_everyone_is_no_regression(tmp_path: Path)
 def test_without_a_baseline_nothing_is_judged_and_nothing_fails(tmp_path: Path) -> None:
     found = against_baseline(tmp_path, a_run(-50))
     assert found.cells[1].verdict is Verdict.UNJUDGED
+    likely = tuple(structs.replace(cell, leaning="slower") for cell in compare.compare(a_run(-50)).cells)
+    beside = structs.replace(compare.compare(a_run(-50)), cells=likely)
+    assert baseline.compare(beside, {}).cells[1].leaning is None
     assert found.cells[1].reason.startswith(
         "no baseline for reads on this runner yet; accept one with `shootout"
     )

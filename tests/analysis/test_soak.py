@@ -160,7 +160,7 @@ def test_a_document_is_judged() -> None:
 def test_a_failed_server_and_a_short_load_are_said() -> None:
     taken = slices("a", [100.0] * 10)
     result = soak.judge(document(["a", "b"], taken, failures=[SoakFailure(server="b", reason="crashed")]))
-    assert [each.reason for each in result.comparisons] == ["crashed"]
+    assert [each.reason for each in result.comparisons] == ["b: crashed"]
     assert soak.exit_code(result) == 3
     alone = soak.judge(document(["a"], taken))
     assert "180 s" in alone.comparisons[0].reason

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from shootout.analysis import work
+from shootout.errors import InputError
 from shootout.model.verdict import Interval, Verdict
 from shootout.model.work import FRAME, MIX, TRANSACTION, WorkChange, WorkCount, WorkFailure
 from tests.work import BASE, document, times
@@ -119,6 +120,9 @@ def test_another_base_reverses_the_change() -> None:
     ratios = {change.ratio.estimate for change in found.changes if change.server == "a" and change.ratio}
     assert all(ratio == pytest.approx(0.8, abs=1e-3) for ratio in ratios)
     assert len(found.changes) == 10
+    assert found.base == "b"
+    with pytest.raises(InputError, match="c is not in the document; its servers are a, b"):
+        work.compare(document({"a": BASE, "b": BASE}), base="c")
 
 
 def test_history_has_the_steps_of_the_bar_or_more() -> None:

@@ -68,3 +68,16 @@ def test_markdown_has_the_table_and_escapes_what_others_wrote() -> None:
     assert f"| [e](https://example.org/{'e' * 40}) |" in text
     assert "<b>" not in text
     assert text.count("\n| ") == 1 + len(LABELS)
+
+
+def test_what_asks_why_measures_as_the_bisection_did() -> None:
+    given = {
+        "--workloads": "my.toml",
+        "--table-size": "500",
+        "--budget": "600",
+        "--seed": "3",
+        "--build": "make",
+    }
+    asked = bisection.why(an_answer(STEP, given=given))
+    assert "--workloads my.toml --table-size 500 --build make --threads 4 --explain 5" in asked
+    assert "--seed" not in asked

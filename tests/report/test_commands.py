@@ -13,7 +13,7 @@ from shootout import cli
 from shootout.inputs.options import Selection
 from shootout.model.plan import Build, Cell, DatasetSize
 from shootout.model.run import RunHeader
-from shootout.model.workload import Uniform
+from shootout.model.workload import Gaussian, Pareto, Special, Uniform, Zipfian
 from shootout.report import commands
 from tests import builders
 
@@ -92,6 +92,10 @@ def test_what_a_cell_did_is_counted_with_its_statements_and_settings(header: Run
     )
     assert (found.option, found.rand_type, found.engine) == ("range_size=10", "uniform", "MyISAM")
     assert (found.build, found.tree) == ("make", "out")
+    for drawn in (Zipfian(exponent=1.1), Special(hot_percent=50), Gaussian(), Pareto()):
+        skewed = replace(header, profile=replace(header.profile, distribution=drawn))
+        given = Selection.of(parsed(commands.count(skewed) or ""))
+        assert given.load.rand_type == drawn
 
 
 @pytest.mark.parametrize("reference", ["image:mysql:8.0", "dsn:mysql://u@localhost"])

@@ -116,6 +116,14 @@ def test_changes_of_other_metrics_are_counted_and_not_mixed_with_throughput() ->
     )
 
 
+def test_without_a_base_there_is_no_verdict() -> None:
+    unjudged = (Verdict.UNJUDGED, 1.0)
+    comparison = comparison_of({name: {"oltp_read_only": [unjudged]} for name in ("m1", "m2")})
+    cells = tuple(msgspec.structs.replace(c, reason="their base failed") for c in comparison.cells)
+    claim, *_ = said(msgspec.structs.replace(comparison, cells=cells))
+    assert claim == "No verdict on BASE and the other 2 servers: their base failed"
+
+
 def test_too_few_starts_are_no_absence_of_a_difference() -> None:
     comparison = comparison_of({"m1": {"oltp_read_only": [(Q, 0.9)]}, "m2": {"oltp_read_only": [(Q, 0.9)]}})
     cells = tuple(msgspec.structs.replace(c, per_start=(0.9,)) for c in comparison.cells)

@@ -141,6 +141,26 @@ def test_what_is_likely_or_was_hardly_measured_is_no_absence_of_a_difference() -
     assert wording.verdict(cell) == "▽ likely slower, unproven"
 
 
+def test_without_a_base_there_is_no_verdict() -> None:
+    comparison = a_comparison_of((Verdict.UNJUDGED, None))
+    document, _ = builders.a_result()
+    figures = builders.figures([samples for start in document.starts for samples in start.samples][:1])
+    cells = tuple(
+        msgspec.structs.replace(c, figures=figures, reason="its base failed") for c in comparison.cells
+    )
+    (headline,) = wording.headlines(msgspec.structs.replace(comparison, cells=cells))
+    assert headline.text == f"No verdict on {builders.HEAD}: its base failed"
+
+
+def test_margins_are_those_of_the_cells() -> None:
+    comparison = a_comparison_of((E, 1.0), (E, 1.0))
+    policy = Policy(workloads={"oltp_read_only": {"throughput": 0.05}})
+    (headline,) = wording.headlines(msgspec.structs.replace(comparison, policy=policy))
+    assert headline.text.endswith(f"within ±5{numbers.SPACE}%")
+    judged = builders.decided_by(comparison.cells[1], "throughput", 1.0)
+    assert plain(wording.margins([judged, comparison.cells[3]], policy)) == "5 % to 10 %"
+
+
 def test_noise_is_no_absence_of_a_difference() -> None:
     comparison = leaning(a_comparison_of((Q, 0.99), (Q, 0.98), (E, 1.0)), None, None, None)
 

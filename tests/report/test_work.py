@@ -46,3 +46,13 @@ def test_markdown_is_escaped() -> None:
     assert "<b>" not in text
     assert "head could not be compared with base." in text
     assert text.count("✕ failed") == 5
+
+
+def test_another_base_is_named() -> None:
+    found = verdicts.compare(document({"a": BASE, "b": times(1.25)}), base="b")
+    assert work.headline(found).startswith("a executes more instructions than b for 0 of ")
+    uncounted = verdicts.compare(
+        document({"a": {}, "b": BASE}, [WorkFailure(server="a", workload="", reason="it died")])
+    )
+    assert work.heads(uncounted) == ("b",)
+    assert work.headline(uncounted) == "b could not be compared with a."

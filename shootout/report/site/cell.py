@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import islice, zip_longest
 
 from shootout._engine import Histogram
-from shootout.analysis import metrics, odd, stats
+from shootout.analysis import metrics, odd, pairs, stats
 from shootout.analysis.histograms import merged
 from shootout.analysis.metrics import STARTS_MIN
 from shootout.measure.rounds import STEADY_TOLERANCE
@@ -89,6 +89,12 @@ class CellPage(Page):
     def base(self) -> CellComparison | None:
         """The cell it is compared with; None if it is a base itself."""
         return None if self.cell == self.comparison.base else self.run.cells.get(self.comparison.base)
+
+    @cached_property
+    def changes(self) -> dict[int, float]:
+        """Each start's change, head / base, by its number; none of a failed cell."""
+        starts = pairs.log_ratios(dict(self.base_samples), dict(self.samples))
+        return dict(zip(starts, self.comparison.per_start, strict=False))
 
     @property
     def students(self) -> Interval | None:
@@ -226,7 +232,7 @@ class CellPage(Page):
         series = self.run.series[self.cell.server]
         histograms = [(one, _transactions(samples)) for one, samples in self.both if samples]
         return {
-            "starts": charts.per_start(self.comparison, self.run.comparison.policy, series),
+            "starts": charts.per_start(self.comparison, [*self.changes], self.run.comparison.policy, series),
             "slices": charts.slices(self.both),
             "latencies": charts.latencies(histograms),
         }

@@ -18,7 +18,7 @@ import numpy as np
 from shootout import numbers
 from shootout._engine import Histogram
 from shootout.analysis import scaling
-from shootout.model.plan import Policy
+from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.run import Samples, ServerRecord
 from shootout.model.value import Family
 from shootout.model.verdict import CellComparison, Interval, ScalingLaw
@@ -315,21 +315,22 @@ def by_family(values: Mapping[str, float], families: Mapping[str, str]) -> tuple
     return tuple(points)
 
 
-def per_start(comparison: CellComparison, policy: Policy, series: Series) -> Chart | None:
-    """Each start's change as a point; the interval over all starts as a band."""
+def per_start(
+    comparison: CellComparison, numbered: Sequence[int], policy: Policy, series: Series
+) -> Chart | None:
+    """Each start's change as a point, by its number; the interval over all starts as a band."""
     ratio = comparison.ratio
     if ratio is None:
         return None
     low, estimate, high = ((end - 1) * 100 for end in (ratio.low, ratio.estimate, ratio.high))
-    margin = policy.margin * 100
+    margin = policy.margin_of(THROUGHPUT, comparison.cell.workload) * 100
     changes = [(start - 1) * 100 for start in comparison.per_start]
-    starts = range(1, len(changes) + 1)
-    line = Line(series, tuple(zip(map(float, starts), changes, strict=True)), width=0)
+    line = Line(series, tuple(zip(map(float, numbered), changes, strict=True)), width=0)
     return Chart(
         Axis(
             title="start",
-            ticks=tuple((float(start), str(start)) for start in starts),
-            ends=(0.5, max(len(starts), 1) + 0.5),
+            ticks=tuple((float(start), str(start)) for start in numbered),
+            ends=(0.5, max(numbered, default=1) + 0.5),
         ),
         Axis(title="change, %", ends=padded([low, high, margin, -margin, *changes])),
         (line,),

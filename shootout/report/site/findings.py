@@ -46,11 +46,16 @@ class Finding:
         named: set[str] = {each.metric for each in self.comparison.judged[:1]}
         named |= {cause.name for cause in self.comparison.causes[:1]}
         found = [
-            (metrics.TITLES[each.name], each.ratio)
+            (each.name, each.ratio)
             for each in self.comparison.metrics
             if each.ratio and each.p_value < 1 - policy.confidence and each.name not in named
         ]
-        large = [(title, ratio) for title, ratio in found if abs(ratio.estimate - 1) >= policy.margin]
+        workload = self.comparison.cell.workload
+        large = [
+            (metrics.TITLES[name], ratio)
+            for name, ratio in found
+            if abs(ratio.estimate - 1) >= policy.margin_of(name, workload)
+        ]
         large.sort(key=lambda each: -abs(each[1].estimate - 1))
         return tuple(f"{title} {wording.change(ratio)}" for title, ratio in large[:OTHER_CHANGES_MAX])
 

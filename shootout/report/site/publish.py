@@ -148,7 +148,7 @@ class _Site:
         yield from self.beside_runs()
 
     def beside_runs(self) -> Iterator[Part]:
-        yield from self._parts(*bisection.pages(self.bisected))
+        yield from self._parts(*bisection.pages(self.bisected, alone=not self.runs))
         yield from self._parts(*work.pages(self.counted, [run.comparison for run in self.runs]))
         front = not self.runs and not self.counted
         yield from self._parts(*soak.pages(self.soaked, alone=not self.runs, front=front))

@@ -52,6 +52,7 @@ def renderer() -> Render:
         "flush_ms": workload.flush_ms,
         "cause": wording.cause,
         "causes_title": wording.causes_title,
+        "margin": wording.margin,
         "reading": wording.reading,
         "symbol": wording.symbol,
         "tone": _tone,

@@ -17,7 +17,6 @@ from shootout.model.plan import THROUGHPUT, Block, Cell, Dataset
 from shootout.model.run import FailureRecord, RunDocument, Runner, Samples, ServerRecord, Warning
 from shootout.model.value import DatasetKind
 from shootout.model.verdict import CellComparison, Comparison, Interval, ScalingLaw, Verdict
-from shootout.numbers import share
 from shootout.report import families, wording
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import charts, names
@@ -73,13 +72,15 @@ class Run:
     @cached_property
     def lineage(self) -> tuple[tuple[lineage.Step, tuple[str, ...]], ...]:
         """Each server that follows another of its family, and what its workloads show beside that."""
-        margin = share(self.comparison.policy.margin)
+        policy = self.comparison.policy
 
         def words(step: lineage.Step, workload: str) -> str:
             cells = [each for each in step.cells if each.cell.workload == workload]
-            return ", ".join(families.parts(cells, margin)) or ("undecided" if cells else "")
+            return ", ".join(families.parts(cells, wording.margins(cells, policy))) or (
+                "undecided" if cells else ""
+            )
 
-        steps = lineage.steps(self.document, self.comparison.policy, self.aa_before)
+        steps = lineage.steps(self.document, policy, self.aa_before)
         return tuple((step, tuple(words(step, each) for each in self.workloads)) for step in steps)
 
     @property
@@ -159,7 +160,15 @@ class Run:
     def scale(self) -> RatioAxis:
         """A common axis for the intervals of all cells."""
         found = [decisive[1] for c in self.judged if (decisive := wording.decisive(c))]
-        return RatioAxis.over(found, self.comparison.policy.margin)
+        policy = self.comparison.policy
+        return RatioAxis.over(
+            found, max((wording.margin(c, policy) for c in self.judged), default=policy.margin)
+        )
+
+    @property
+    def margins(self) -> str:
+        """The margin of the cells with a verdict, or from which to which."""
+        return wording.margins(self.judged, self.comparison.policy)
 
     @cached_property
     def cells(self) -> dict[Cell, CellComparison]:

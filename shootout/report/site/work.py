@@ -142,7 +142,7 @@ class WorkPage(Page):
     def _row(self, change: WorkChange) -> tuple[object, ...]:
         ratio, head, base, calls = change.ratio, change.head, change.base, self.calls(change)
         return (
-            self.comparison.document.run, change.workload, change.kind, change.server, self.servers[0],
+            self.comparison.document.run, change.workload, change.kind, change.server, self.comparison.base,
             change.verdict.value, head and head.mean, base and base.mean,
             *((ratio.estimate, ratio.low, ratio.high) if ratio else (None, None, None)),
             change.spread, head and head.starts, calls and calls.allocations, calls and calls.system_calls,

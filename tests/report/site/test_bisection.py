@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from shootout.analysis import bisected, bisected_work
+from shootout.analysis import work as analysis
 from shootout.model.work import FRAME
 from shootout.report import judgement_cache, site
 from tests import builders, work
 from tests.bisections import LABELS, a_bisection, a_run
-from tests.report.site.pages import Document
+from tests.report.site.pages import Document, check_links
 
 STEP = {label: (-0.05 if label >= "e" else 0.0) for label in LABELS}
 SEVERAL = {label: -0.1 * number for number, label in enumerate(LABELS)}
@@ -78,3 +79,12 @@ def test_counts_say_where_the_step_is_without_a_probability(tmp_path: Path) -> N
     assert text.count('class="chart"') == 1
     assert "&gt; 99.9" not in text
     assert "shootout work --servers" in text
+
+
+def test_beside_counts_alone_every_link_leads_somewhere(tmp_path: Path) -> None:
+    counts = {label: {"select": [each, each + 2]} for label, each in (("a", 10_000), ("b", 10_300))}
+    counted = work.document(counts, workload="reads")
+    found = bisected_work.answer(a_bisection(LABELS[:2], instrument="work"), {"1.json": counted})
+    index = site.build([], tmp_path, bisected=[found], counted=[analysis.compare(counted)])
+    check_links(index.parent)
+    assert "bisections/index.html" in read(index).links

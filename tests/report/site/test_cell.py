@@ -50,6 +50,12 @@ def test_a_cell_page_has_its_evidence(built: Path) -> None:
         assert words in text, words
 
 
+def test_starts_keep_their_numbers_where_one_was_not_steady(built: Path) -> None:
+    found = tables(a_page(built, "oltp_point_select-t32-mysql-8"))
+    (rows,) = (rows_in(table) for caption, table in found.items() if caption.startswith("Throughput against"))
+    assert [row[0] for row in rows[:-1]] == ["1", "2", "4", "5"]  # the last is the interval
+
+
 def test_what_cannot_be_seen_is_said_and_not_zero(tmp_path: Path) -> None:
     document = builders.a_run(failing=False)
     hidden = ("context_switches", "write_bytes")

@@ -74,9 +74,10 @@ def test_servers_of_different_families_are_not_joined() -> None:
 
 def test_starts_lie_between_margin_and_interval() -> None:
     _, comparison = builders.a_result()
-    chart = charts.per_start(comparison.cells[1], comparison.policy, SERIES[1])
+    chart = charts.per_start(comparison.cells[1], (1, 2, 4, 5, 7), comparison.policy, SERIES[1])
     assert chart
     assert len(chart.bands) == 2  # margin and interval
+    assert [label for _, label in chart.x.ticks] == ["1", "2", "4", "5", "7"]
     assert len(chart.readouts) == builders.STARTS
 
 
