@@ -130,12 +130,13 @@ class Journal:
         self._open = True
         self._write()
 
-    def discard(self) -> None:
-        """Drop the records that are not written yet."""
-        self._unwritten.clear()
-
     def end(self, record: EndRecord) -> None:
-        """End the document if it has records; end a resumed one even if nothing was left to measure."""
+        """End the document if it has records; end a resumed one even if nothing was left to measure.
+
+        An interruption before the journal was opened writes nothing: the header may still lack servers.
+        """
+        if record.interrupted and not self._open:
+            return
         self.open()
         if not self._begun and not record.interrupted and self._writer.path.exists():
             self._begin()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 import signal
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,10 +64,9 @@ def learn(
     for file in (dump, *queries):
         if not file.is_file():
             raise InputError(f"{file}: no such file")
-    try:
+    with _writing(out):
         out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{out}: cannot be created: {error.strerror}") from None
+        tempfile.TemporaryFile(dir=out).close()  # before a server starts
     with interrupting(signal.SIGTERM, signal.SIGHUP), ExitStack() as held:
         observe(f"{reference.text}")
         program = installations.find(reference, held)
@@ -83,14 +83,26 @@ def learn(
         if invent:
             observe("inventing rows")
             dump = out / SYNTHETIC
-            synthetic.write(Path(loaded.dump), dump, instance, schema, known=known, joined=joined(log, known))
+            tied = joined(log, known)
+            with _writing(dump):
+                synthetic.write(Path(loaded.dump), dump, instance, schema, known=known, joined=tied)
             sent, target = started.with_dump(dump)
         bench = _Bench(log, instance, schema, known, sent, target, out, observe)
         relative = os.path.relpath(dump.resolve(), out.resolve())
         report, found = bench.learned(relative, [file.name for file in queries], keep=keep)
     outcome = LearnedWorkload(workload=str(out / WORKLOAD), learned=report, fidelity=found)
-    (out / REPORT).write_bytes(msgspec.json.format(msgspec.json.encode(outcome)) + b"\n")
+    with _writing(out / REPORT):
+        (out / REPORT).write_bytes(msgspec.json.format(msgspec.json.encode(outcome)) + b"\n")
     return outcome
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Raise InputError where `path` cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 @dataclass(frozen=True)
@@ -141,7 +153,8 @@ class _Bench:
                 keep=keep,
                 refused=refused,
             )
-            (self.out / WORKLOAD).write_text(text, "utf-8")
+            with _writing(self.out / WORKLOAD):
+                (self.out / WORKLOAD).write_text(text, "utf-8")
             self.observe("sending what was learned")
             try:
                 return report, self._sent(report)

@@ -58,7 +58,7 @@ class Bench:
 
     def start(self, participant: Participant) -> Running:
         """Start a server on its CPUs. Raises MeasureError."""
-        return participant.start(self.runner.placement.servers)
+        return participant.start(self.runner.placement.starting)
 
     def measure(
         self, block: Block, start: int, instances: Instances, generator: random.Random, on_round: OnRound

@@ -22,7 +22,7 @@ from msgspec import structs
 from shootout import __version__
 from shootout.analysis import ledger
 from shootout.document import journal, resume
-from shootout.errors import InputError, MeasureError
+from shootout.errors import MeasureError
 from shootout.measure import schedule
 from shootout.measure.bench import Bench, Instances, Watcher
 from shootout.measure.participants import Participant, prepare
@@ -75,9 +75,6 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
             bench = Bench(plan, recorder.run.header.runner, recorder, watcher)
             Campaign(plan, recorder, participants, bench, observe).measure(results / ledger.FOLDER)
             interrupted = False
-        except InputError:
-            recorder.journal.discard()
-            raise
         finally:
             recorder.end(interrupted=interrupted)
     return writer.path

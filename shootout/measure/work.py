@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Self
 
 import msgspec
 
@@ -108,11 +109,12 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
         ExitStack() as held,
     ):
         benches = [
-            _Bench(plan, every, server, directory / str(number), server.load(held), watcher or Watcher())
+            _Bench(plan, every, server, directory / str(number), watcher or Watcher()).load(held)
             for number, server in enumerate(_servers(plan, held, observe))
         ]
+        loaded = [bench for bench in benches if bench.template is not None]
         for start in range(1, plan.profile.sampling.starts_min + 1):
-            for together in _batches(benches, len(os.sched_getaffinity(0))):
+            for together in _batches(loaded, len(os.sched_getaffinity(0))):
                 names = ", ".join(bench.server.label for bench in together)
                 observe(Progress(stage="start", detail=names, start=start))
                 _one_start(together, start, observe)
@@ -135,15 +137,25 @@ class _Bench:
     units: Mapping[str, Sequence[Unit]]
     server: ManagedServer
     home: Path
-    template: Template
     watcher: Watcher
+    template: Template | None = field(init=False, default=None)  # None: it could not be loaded
     found: Counted = field(init=False)
 
     def __post_init__(self) -> None:
-        self.found = Counted(self.server.record(self.template))
+        self.found = Counted(self.server.record())
+
+    def load(self, held: ExitStack) -> Self:
+        """Load the datasets, or record why that failed."""
+        try:
+            self.template = self.server.load(held)
+            self.found.record = self.server.record(self.template)
+        except MeasureError as error:
+            self.fail("", str(error))
+        return self
 
     def begin(self) -> Instance:
         """Start the server under Callgrind, without waiting for it. Raises MeasureError."""
+        assert self.template is not None
         self.template.copy_to(self.home)
         tree = callgrind.under(self.server.program, self.home)
         return instances.begin(

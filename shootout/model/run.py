@@ -38,6 +38,11 @@ class Placement(Value):
         # and the client's.
         return self.client, tuple(cpu for cpu in self.servers if cpu not in self.client) or self.servers
 
+    @property
+    def starting(self) -> tuple[int, ...]:
+        """Every CPU that a block may give to a server: a container cannot get others later."""
+        return self.reading or self.servers
+
 
 class Finding(Value):
     """The result of one preflight check."""

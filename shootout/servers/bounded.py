@@ -42,6 +42,10 @@ class Link(socket.socket):
         super().sendall(data, flags)
         self._begin()
 
+    def allow_more(self) -> None:
+        """Begin the limit to the size anew, but not the time-out."""
+        self._left = ANSWER_MAX
+
     def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
         left_s = min(self._ends, self.ends_by) - time.monotonic()
         if left_s <= 0:
@@ -55,7 +59,7 @@ class Link(socket.socket):
 
     def _begin(self) -> None:
         self._ends = time.monotonic() + self._timeout_s
-        self._left = ANSWER_MAX
+        self.allow_more()
 
 
 def dial(host: str, port: int, timeout_s: float) -> socket.socket:
@@ -73,6 +77,9 @@ def dial(host: str, port: int, timeout_s: float) -> socket.socket:
 class BoundedConnection(_Connection):
     """PyMySQL's connection over a Link. What is not MySQL's protocol is a pymysql.OperationalError."""
 
+    _sock: Link
+    _result: Any
+
     def log_in(self, link: socket.socket, timeout_s: float) -> None:
         """Log in over an open socket, in this time. Closes it if that fails."""
         bounded = Link(fileno=link.detach())
@@ -85,6 +92,16 @@ class BoundedConnection(_Connection):
         with self._reading():
             return super().query(sql, unbuffered)
 
+    def _read_packet(self, *arguments: Any) -> Any:
+        if self._result is not None and self._result.unbuffered_active:  # no row stays in memory
+            self._sock.allow_more()
+        return super()._read_packet(*arguments)  # type: ignore[no-untyped-call]
+
+    def _force_close(self) -> None:
+        if self._result is not None:
+            self._result.unbuffered_active = False  # or its cursor would read on when it is closed
+        super()._force_close()  # type: ignore[misc]
+
     @contextmanager
     def _reading(self) -> Iterator[None]:
         try:
@@ -93,7 +110,7 @@ class BoundedConnection(_Connection):
             error.args = tuple(quoted(each) if isinstance(each, str) else each for each in error.args)
             raise
         except Exception as error:  # PyMySQL checks next to nothing that it reads
-            self._force_close()  # type: ignore[attr-defined]
+            self._force_close()
             wrong = (
                 f"the server's answer is not MySQL's protocol ({type(error).__name__}: {quoted(str(error))})"
             )

@@ -227,6 +227,14 @@ def test_a_run_that_never_began_leaves_nothing(tmp_path: Path) -> None:
     assert list((tmp_path / "results").iterdir()) == []
 
 
+def test_a_run_that_is_interrupted_before_its_servers_are_known_leaves_nothing(tmp_path: Path) -> None:
+    fetching = msgspec.structs.replace(a_header(), servers=a_header().servers[:1])
+    begun = journal.Journal(journal.Writer(tmp_path, RUN), lambda: fetching)
+    begun.add(A_FAILURE)
+    begun.end(CUT_SHORT)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_torn_last_line_is_dropped_and_the_run_counts_as_cut_short(tmp_path: Path) -> None:
     path = tmp_path / "torn.jsonl"
     lines = GOLDEN.splitlines(keepends=True)
@@ -269,7 +277,6 @@ def test_a_journal_that_goes_on_says_so_once_and_only_if_there_is_something_to_s
     interrupted.end(CUT_SHORT)
     refused = a_journal()
     refused.add(A_FAILURE)
-    refused.discard()
     refused.end(CUT_SHORT)
     assert path.read_bytes() == before
 

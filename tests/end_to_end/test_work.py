@@ -83,6 +83,22 @@ def test_the_document_has_counts_and_functions(counted: Counted) -> None:
     assert "row_upd_step(que_thr_t*)" in named
 
 
+def test_a_server_that_cannot_be_initialised_is_a_result(counted: Counted, lab: Lab, tmp_path: Path) -> None:
+    refused = tmp_path / "refused.cnf"
+    refused.write_text("[mysqld]\nno-such-option = 1\n", "utf-8")
+    servers = ("--base", BASE, "--head", f"refused={BASE}@{refused}")
+    profile = ("--profile", str(counted.out / "short.toml"), "--out", str(tmp_path))
+    done = lab.run(SHOOTOUT, "work", *servers, *profile)
+    assert done.returncode == 3, done.stderr
+    (file,) = work.find(tmp_path / "results")
+    document = work.read(file)
+    (failure,) = document.failures
+    assert (failure.server, failure.workload) == ("refused", "")
+    assert "no-such-option" in failure.reason
+    assert {count.server for count in document.counts} == {BASE}
+    assert [server.label for server in document.servers] == [BASE, "refused"]
+
+
 def test_a_document_is_judged_again(counted: Counted, lab: Lab) -> None:
     done = lab.run(SHOOTOUT, "compare", str(counted.file), "--base", "more", "--json")
     assert done.returncode == 0, done.stderr

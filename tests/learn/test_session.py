@@ -169,6 +169,22 @@ def test_what_the_server_refuses_is_left_out_and_named(tmp_path: Path) -> None:
     assert sent["delete_parent"] == 0
 
 
+def test_a_folder_that_takes_no_files_is_named(tmp_path: Path) -> None:
+    (tmp_path / "dump.sql").write_text(SHOP)
+    with pytest.raises(InputError, match=r"^/proc: cannot be written: "):
+        learned(tmp_path / "dump.sql", tmp_path / "dump.sql", Path("/proc"))
+
+
+@pytest.mark.parametrize("name", [SYNTHETIC, WORKLOAD, REPORT])
+def test_a_file_that_finds_the_disk_full_is_named(name: str, tmp_path: Path) -> None:
+    (tmp_path / "dump.sql").write_text(SHOP)
+    log = tmp_path / "general.log"
+    log.write_text(general(RAN * 20))
+    (tmp_path / name).symlink_to("/dev/full")
+    with pytest.raises(InputError, match=rf"^{tmp_path / name}: cannot be written: No space left on device$"):
+        learned(tmp_path / "dump.sql", log, tmp_path, invent=name == SYNTHETIC)
+
+
 SLOW = """/usr/sbin/mysqld, Version: 5.7.22-log (MySQL Community Server (GPL)). started with:
 Tcp port: 3306  Unix socket: /tmp/mysql.sock
 Time                 Id Command    Argument

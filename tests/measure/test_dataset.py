@@ -1,11 +1,13 @@
 from pathlib import Path
+from unittest.mock import Mock
 
 import msgspec
 import pytest
 
 from shootout.errors import MeasureError
+from shootout.inputs import workload
 from shootout.measure import dataset
-from shootout.model.plan import Dataset
+from shootout.model.plan import Dataset, DatasetSize
 from shootout.model.value import Family
 from shootout.servers import cache, instances
 from shootout.servers.accounts import LOAD_USER
@@ -150,6 +152,27 @@ def test_another_storage_engine_holds_the_same_rows(name: str, cache_dir: Path, 
         assert reads > 0
         instance.query("SELECT COUNT(pad) FROM shootout.sbtest1 WHERE id IN (1, 2500, 5007) OR k < 100")
         assert instance.status()["Key_reads"] == reads
+
+
+@pytest.mark.parametrize(("name", "unused"), [("mysql-8.0.12", "INVISIBLE"), ("mariadb-11.8", "IGNORED")])
+def test_indexes_that_no_query_may_use_are_left_cold(
+    name: str, unused: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dump = tmp_path / "dump.sql"
+    dump.write_text(
+        f"CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, KEY used (a), KEY unused (b) {unused});\n"
+        "INSERT INTO t VALUES (1, 2, 3);\n"
+    )
+    dumped = workload.dump_dataset(dump, DatasetSize())
+    tree = a_tree(name)
+    instances.initialise(tree, tmp_path / "instance", SMALL)
+    with instances.start(tree, tmp_path / "instance", SMALL) as instance:
+        dataset.load(instance, dumped)
+        spied = Mock(wraps=instance.query)
+        monkeypatch.setattr(instance, "query", spied)
+        dataset.warm(instance, dumped)
+        forced = [call.args[0].partition("FORCE INDEX ")[2] for call in spied.call_args_list]
+        assert [*filter(None, forced)] == ["(`used`)"]
 
 
 @pytest.mark.parametrize("harm", ["truncated", "file gone", "manifest gone"])

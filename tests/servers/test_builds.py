@@ -1,4 +1,4 @@
-"""Builds of commits, without a real server: a build makes a file named mysqld."""
+"""Builds of commits, without a real server: a build makes a script named mysqld."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from shootout.servers.builds import BuildError, Source
 from tests.runs import until
 
 MAKE = "test -f broken && { echo 'x.cc:1: error: not finished'; exit 3; }; mkdir -p out/bin"
-MAKE += "; cp code out/bin/mysqld; chmod +x out/bin/mysqld; echo built >> ../count"
+MAKE += " out/share/english; touch out/share/english/errmsg.sys"
+MAKE += "; printf '#!/bin/sh\\necho mysqld Ver 8.0.36 #' | cat - code > out/bin/mysqld"
+MAKE += "; chmod +x out/bin/mysqld; echo built >> ../count"
 BUILD = Build(command=MAKE, tree="out")
 
 
@@ -104,7 +106,7 @@ def test_other_forms_are_refused(written: str) -> None:
 def test_a_commit_is_built_once(repository: Repository, tmp_path: Path) -> None:
     source = repository.source(repository.commit("one", code="1"))
     found = builds.fetch(source, BUILD, tmp_path)
-    assert (found / "bin" / "mysqld").read_text() == "1"
+    assert (found / "bin" / "mysqld").read_text().endswith("#1")
     assert builds.fetch(source, BUILD, tmp_path) == found
     assert count(tmp_path) == 1
 
@@ -147,6 +149,22 @@ def test_a_build_without_a_server_has_failed(repository: Repository, tmp_path: P
         builds.fetch(source, Build(command=MAKE, tree="elsewhere"), tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("code", "command", "words"),
+    [
+        ("1", f"{MAKE}; rm out/share/english/errmsg.sys", "contains no error messages"),
+        ("\nexit 1", MAKE, "does not report a version"),
+        ("1", f"{MAKE}; echo > out/bin/mysqld", "cannot be run"),
+    ],
+)
+def test_a_build_whose_server_cannot_start_has_failed(
+    code: str, command: str, words: str, repository: Repository, tmp_path: Path
+) -> None:
+    source = repository.source(repository.commit("one", code=code))
+    with pytest.raises(BuildError, match=rf"^build of {source.commit[:12]}: --tree out: .*{words}"):
+        builds.fetch(source, Build(command=command, tree="out"), tmp_path)
+
+
 def ended(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z"
@@ -186,4 +204,4 @@ def test_a_work_tree_that_a_killed_git_has_left_is_made_anew(repository: Reposit
     builds.fetch(one, BUILD, tmp_path)
     (lock,) = (repository.folder / ".git" / "worktrees").glob("*")
     (lock / "index.lock").touch()
-    assert (builds.fetch(two, BUILD, tmp_path) / "bin" / "mysqld").read_text() == "2"
+    assert (builds.fetch(two, BUILD, tmp_path) / "bin" / "mysqld").read_text().endswith("#2")

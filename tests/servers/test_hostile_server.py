@@ -6,18 +6,22 @@ import re
 import resource
 import time
 import tracemalloc
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 
 import pytest
+from pymysql import OperationalError
+from pymysql.cursors import SSCursor
 
 from shootout._engine import Engine, LoadError
 from shootout.errors import MeasureError
-from shootout.servers import external, running
+from shootout.servers import bounded, external, running
 from shootout.servers.bounded import ANSWER_MAX
 from shootout.servers.dsn import Dsn
 from shootout.servers.external import External
-from tests.servers.hostile_server import CASES, Play, dripping_greeting, endless_rows, serving
+from tests.servers.hostile_server import CASES, Play, dripping_greeting, endless_rows, huge_row, serving
 
 pytestmark = pytest.mark.slow
 
@@ -72,6 +76,31 @@ def test_the_connection_for_queries(moment: str, play: Play) -> None:
 def test_an_endless_answer_is_left_before_its_time() -> None:
     with serving("query", endless_rows) as server:
         assert f"the answer is longer than {ANSWER_MAX} bytes" in refusal_of(server.port)
+
+
+def one_by_one(port: int) -> Iterator[tuple[str]]:
+    """The rows of an answer that is not kept in memory."""
+    server = External(Dsn(user="me", host="127.0.0.1", port=port), SECRET)
+    with server.connect() as connection, connection.cursor(SSCursor) as cursor:
+        try:
+            cursor.execute("SELECT c FROM t")
+            yield from iter(cursor.fetchone, None)
+        finally:
+            connection._force_close()  # type: ignore[attr-defined]
+
+
+def test_rows_that_are_read_one_by_one_have_a_limit_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded, "ANSWER_MAX", 20_000)
+    with serving("query", endless_rows) as server:
+        assert sum(1 for _ in islice(one_by_one(server.port), 10_000)) == 10_000
+    with serving("query", huge_row) as server, pytest.raises(OperationalError, match="longer than 20000"):
+        next(one_by_one(server.port))
+
+
+@pytest.mark.usefixtures("impatient")
+def test_rows_that_are_read_one_by_one_have_one_deadline() -> None:
+    with serving("query", endless_rows) as server, pytest.raises(OperationalError, match="timed out"):
+        deque(one_by_one(server.port), maxlen=0)
 
 
 @pytest.mark.usefixtures("impatient")
