@@ -24,7 +24,7 @@ from shootout import __version__
 from shootout._engine import Engine, LoadError, Slice
 from shootout.document import journal, soaks
 from shootout.errors import InputError, MeasureError
-from shootout.measure import dataset
+from shootout.measure import columns, dataset
 from shootout.measure.bench import LANES_MAX
 from shootout.measure.campaign import Observe
 from shootout.measure.dataset import Template
@@ -92,8 +92,11 @@ class LongLoad:
             machine.place(instance.pid, cpus)
         hooks = Hooks(instance, bound.workload, bound.dataset)
         hooks.set_up(self.block.threads)
+        program = columns.continued(
+            columns.filled(bound.program, hooks.schema, instance), bound.dataset, [instance]
+        )
         numbered = random.Random(f"{self.plan.seed}/{seed}").getrandbits(64)
-        engine = Engine(msgspec.json.encode(bound.program), numbered, min(LANES_MAX, len(client)))
+        engine = Engine(msgspec.json.encode(program), numbered, min(LANES_MAX, len(client)))
 
         def send(window_s: float) -> Slice:
             try:

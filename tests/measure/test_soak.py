@@ -1,10 +1,19 @@
-"""What a soak reads of InnoDB's status, which versions word in their own ways."""
+"""What a soak reads of InnoDB's status, which versions word in their own ways, and what it loads."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
+from shootout.document import soaks
 from shootout.measure.soak import innodb_gauges
+from shootout.model.crash import CrashDocument
+from shootout.model.value import decoded
+from tests.runs import BASE, SHOOTOUT, Lab
+
+pytest_plugins = ["tests.runs"]
 
 OF_5_0 = """
 Log sequence number 1 84000620
@@ -33,3 +42,46 @@ History list length 0
 )
 def test_gauges_of_each_versions_status(text: str, found: dict[str, float]) -> None:
     assert innodb_gauges(text) == found
+
+
+LEARNED = """
+title = "Learned"
+description = "Values of a column, and new ones."
+[dataset]
+dump = "t.sql"
+[parameters]
+known = { type = "learned", column = "t.id" }
+new = { type = "learned", column = "t.id", absent = 1.0, fresh = true }
+[[transactions]]
+[[transactions.steps]]
+statements = [
+    { name = "read", sql = "SELECT id FROM t WHERE id = {known}" },
+    { name = "written", sql = "INSERT INTO t VALUES ({new})" },
+]
+"""
+
+
+@pytest.fixture
+def learned(tmp_path: Path) -> tuple[str, ...]:
+    (tmp_path / "t.sql").write_text("CREATE TABLE t (id INT PRIMARY KEY);\nINSERT INTO t VALUES (1), (5);\n")
+    (tmp_path / "learned.toml").write_text(LEARNED)
+    return "--workloads", str(tmp_path / "learned.toml"), "--threads", "2", "--out", str(tmp_path)
+
+
+@pytest.mark.real
+def test_a_learned_workload_is_soaked(lab: Lab, learned: tuple[str, ...]) -> None:
+    command = (SHOOTOUT, "soak", "--profile", str(lab.profile), "--servers", BASE, "--minutes", "0.03")
+    done = lab.run(*command, "--json", *learned)
+    assert done.returncode == 0, done.stderr
+    document = soaks.read(Path(json.loads(done.stdout)["document"]))
+    assert sum(each.completed for each in document.slices) > 0
+
+
+@pytest.mark.real
+def test_a_learned_workload_is_there_before_each_crash(lab: Lab, learned: tuple[str, ...]) -> None:
+    """Twice: new numbers go on after those that the first crash left."""
+    command = (SHOOTOUT, "crash", "--profile", str(lab.profile), "--servers", f"{BASE}@production")
+    done = lab.run(*command, "--times", "2", "--json", *learned)
+    assert done.returncode == 0, done.stderr
+    document = decoded(Path(json.loads(done.stdout)["file"]).read_bytes(), CrashDocument)
+    assert [each.transactions > 0 for each in document.crashes] == [True, True]
