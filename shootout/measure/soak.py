@@ -12,7 +12,7 @@ import re
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -246,10 +246,8 @@ class Gauges:
 
     def _read_on(self) -> None:
         while not self._end.is_set():
-            try:
+            with suppress(MeasureError):  # the load meets what is wrong, too
                 self._newest = self.now()
-            except MeasureError:  # the load meets what is wrong, too
-                return
             self._end.wait(GAUGES_S)
 
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from itertools import chain, repeat
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from shootout.document import soaks
-from shootout.measure.soak import innodb_gauges
+from shootout.errors import MeasureError
+from shootout.measure import soak
+from shootout.measure.soak import Gauges, innodb_gauges
 from shootout.model.crash import CrashDocument
 from shootout.model.value import decoded
-from tests.runs import BASE, SHOOTOUT, Lab
+from shootout.servers.instances import Instance
+from tests.runs import BASE, SHOOTOUT, Lab, until
 
 pytest_plugins = ["tests.runs"]
 
@@ -42,6 +47,21 @@ History list length 0
 )
 def test_gauges_of_each_versions_status(text: str, found: dict[str, float]) -> None:
     assert innodb_gauges(text) == found
+
+
+def test_after_a_reading_that_fails_gauges_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    readings = chain([MeasureError("timed out")], repeat({"disk": 1.0}))
+
+    def now(_: Gauges) -> object:
+        if isinstance(found := next(readings), MeasureError):
+            raise found
+        return found
+
+    monkeypatch.setattr(Gauges, "now", now)
+    monkeypatch.setattr(soak, "GAUGES_S", 0.0)
+    gauges = Gauges(cast(Instance, None))
+    with gauges.read():
+        until(gauges.taken, 10.0)
 
 
 LEARNED = """
