@@ -168,12 +168,18 @@ class _Subject:
         return max((row for owner, row in self.rows if owner == connection), default=0)
 
     def _syncs(self, instance: Instance) -> dict[str, float]:
-        """What is synced for each commit of one connection alone: others would share them."""
+        """What is synced for each commit of one connection alone: others would share them.
+
+        Raises MeasureError.
+        """
         before = _synced(instance)
         client = _Client(instance, ALONE, self._newest(ALONE))
-        with closing(client.connected()) as connection:
-            for _ in range(COMMITS):
-                client.commit_one(connection)
+        try:
+            with closing(client.connected()) as connection:
+                for _ in range(COMMITS):
+                    client.commit_one(connection)
+        except pymysql.Error as error:
+            raise MeasureError(f"commits before the load: {error}{instance.post_mortem()}") from error
         after = _synced(instance)
         self.rows |= client.rows
         return {name: (after[name] - value) / COMMITS for name, value in before.items() if name in after}
