@@ -1,7 +1,8 @@
-"""Atomic file replacement: files appear whole or not at all."""
+"""Files and their lines: they appear whole or not at all."""
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -21,3 +22,34 @@ def replace(path: Path, content: bytes) -> None:
         except BaseException:
             written.unlink()
             raise
+
+
+def append(path: Path, line: bytes, at: int, *, sync: bool = True) -> None:
+    """Append a line at offset `at` and sync it to disk; at 0 it may create the file.
+
+    First removes anything beyond `at`: a line torn by a crash. Raises OSError, and then leaves no part of the
+    line.
+    """
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        os.ftruncate(file, at)
+        written = os.write(file, line)
+        if written < len(line):  # a partial write means that the disk is full
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        if sync:
+            os.fsync(file)
+    except OSError:
+        os.ftruncate(file, at)
+        raise
+    finally:
+        os.close(file)
+    if sync and not at:
+        _sync(path.parent)  # so that the file's name survives a power cut, too
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -10,7 +10,6 @@ or removed by anything but `Writer`.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import secrets
@@ -22,6 +21,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from shootout import files
 from shootout.errors import InputError, MeasureError, quoted
 from shootout.model.plan import block_key
 from shootout.model.run import EndRecord, FailureRecord, ResumeRecord, RunDocument, RunHeader, StartRecord
@@ -93,13 +93,7 @@ class Writer:
         """
         line, digest = sealed(msgspec.json.encode(record), self._digest)
         try:
-            file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-            try:
-                _append(file, line, self._size)
-            finally:
-                os.close(file)
-            if not self._size:
-                _sync(self.path.parent)  # so that the file's name survives a power cut, too
+            files.append(self.path, line, self._size)
         except OSError as error:
             raise MeasureError(f"{self.path}: cannot be written: {error.strerror}") from None
         self._digest, self._size = digest, self._size + len(line)
@@ -246,30 +240,6 @@ def encoded(document: RunDocument) -> bytes:
 def find(folder: Path) -> tuple[Path, ...]:
     """The documents in a folder, the newest last; none if the folder does not exist."""
     return tuple(sorted(folder.glob(new_name("*"))))
-
-
-def _append(file: int, line: bytes, at: int) -> None:
-    """Append a line at offset `at` and sync it to disk, or remove the part that was written.
-
-    First removes anything beyond `at`: a line torn by a crash.
-    """
-    try:
-        os.ftruncate(file, at)
-        written = os.write(file, line)
-        if written < len(line):  # a partial write means that the disk is full
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        os.fsync(file)
-    except OSError:
-        os.ftruncate(file, at)
-        raise
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _check_format(path: Path, line: bytes) -> None:

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from shootout import files
 from shootout.errors import InputError, MeasureError
 from shootout.model.soak import SoakDocument, SoakEnd, SoakFailure, SoakHeader, SoakServer, SoakSlice
 from shootout.model.value import decoded
@@ -24,6 +25,7 @@ class Writer:
     def __init__(self, results: Path, header: SoakHeader) -> None:
         """Raise InputError if the document cannot be written."""
         self.path = results / FOLDER / f"{file_stem(header.soak)}{SUFFIX}"
+        self._size = 0
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.append(header)
@@ -31,12 +33,16 @@ class Writer:
             raise InputError(f"{self.path}: cannot be written: {error}") from None
 
     def append(self, record: Record) -> None:
-        """Write one record. Raises MeasureError if it cannot be written."""
+        """Write one record, or no part of it. Raises MeasureError if it cannot be written.
+
+        Not synced: between two slices of writing load that took 8 ms, and up to 49, instead of 0.2 ms.
+        """
+        line = msgspec.json.encode(record) + b"\n"
         try:
-            with self.path.open("ab") as file:
-                file.write(msgspec.json.encode(record) + b"\n")
+            files.append(self.path, line, self._size, sync=False)
         except OSError as error:
             raise MeasureError(f"{self.path}: cannot be written: {error.strerror}") from None
+        self._size += len(line)
 
 
 def find(results: Path) -> tuple[Path, ...]:

@@ -13,7 +13,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from zlib import crc32
 
 import pymysql
@@ -127,9 +127,11 @@ class _Subject:
         confirmed = len(self.rows)
         clients = [_Client(instance, each, self._newest(each)) for each in range(self.load.block.threads)]
         beside = _Beside(self.load, instance, self.place, str(number))
-        every: tuple[_Client | _Beside, ...] = (*clients, beside)
-        for each in every:
-            each.start()
+        every: tuple[_Client | _Beside, ...] = (beside, *clients)
+        beside.start()
+        beside.begun.wait()
+        for client in clients:
+            client.start()
         load_s = random.Random(f"{self.load.plan.seed}/{self.server.label}/{number}").uniform(*LOAD_S)
         time.sleep(load_s)
         reasons = [each.reason for each in every if each.reason]
@@ -166,12 +168,18 @@ class _Subject:
         return max((row for owner, row in self.rows if owner == connection), default=0)
 
     def _syncs(self, instance: Instance) -> dict[str, float]:
-        """What is synced for each commit of one connection alone: others would share them."""
+        """What is synced for each commit of one connection alone: others would share them.
+
+        Raises MeasureError.
+        """
         before = _synced(instance)
         client = _Client(instance, ALONE, self._newest(ALONE))
-        with closing(client.connected()) as connection:
-            for _ in range(COMMITS):
-                client.commit_one(connection)
+        try:
+            with closing(client.connected()) as connection:
+                for _ in range(COMMITS):
+                    client.commit_one(connection)
+        except pymysql.Error as error:
+            raise MeasureError(f"commits before the load: {error}{instance.post_mortem()}") from error
         after = _synced(instance)
         self.rows |= client.rows
         return {name: (after[name] - value) / COMMITS for name, value in before.items() if name in after}
@@ -220,6 +228,7 @@ class _Beside(Thread):
 
     def __init__(self, load: LongLoad, instance: Instance, place: Placement, seed: str) -> None:
         super().__init__(name="workload", daemon=True)
+        self.begun = Event()  # set-up takes its time; or it has failed
         self.transactions = 0
         self.reason = ""  # why it ended
         self._load = load
@@ -231,10 +240,15 @@ class _Beside(Thread):
         """Load the server, until it is gone."""
         try:
             with self._load.connected(self._instance, self._place, self._seed) as (send, _):
+                self.begun.set()
                 while True:
                     self.transactions += send(1.0).completed
         except MeasureError as error:
             self.reason = str(error)
+        except Exception as error:  # a defect: without load beside, there is little to recover
+            self.reason = repr(error)
+        finally:
+            self.begun.set()
 
 
 def _text(connection: int, row: int) -> str:

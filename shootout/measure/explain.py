@@ -224,7 +224,7 @@ class _Watcher:
         for label, instance in instances.items():
             self.variables[label] = instance.variables()
         base = instances.get(BASE)
-        if base is None or not base.ours:
+        if base is None or not base.ours or "log_output" not in self.variables[BASE]:  # MySQL before 5.1.6
             return
         number = list(instances).index(BASE)
         with suppress(LoadError):

@@ -109,8 +109,10 @@ def _analyse(connection: Connection[Cursor]) -> None:
 
 @contextmanager
 def _general_log(instance: Running) -> Iterator[None]:
-    """Log every statement to mysql.general_log inside the block."""
-    before = instance.variables()["log_output"]
+    """Log every statement to mysql.general_log inside the block. Raises MeasureError."""
+    before = instance.variables().get("log_output")
+    if before is None:
+        raise MeasureError(f"{instance.version} cannot log statements to a table; MySQL can since 5.1.6")
     instance.query("TRUNCATE TABLE mysql.general_log")
     instance.query("SET GLOBAL log_output = 'TABLE'")
     instance.query("SET GLOBAL general_log = 1")

@@ -180,7 +180,7 @@ class _Slices:
     sampling: Sampling
     load: Load
     latency_s: float = 0.0  # the slowest server's mean so far
-    slowest_tps: float = math.inf  # at the end of the warm-up
+    slowest_tps: float = math.inf  # in a closed loop, at the end of the warm-up
     failures: dict[int, str] = field(default_factory=dict)
 
     @property
@@ -238,7 +238,7 @@ class _Slices:
     def measure_s(self) -> float:
         """The measured time per server: the profile's, or what its transactions take the slowest server."""
         wanted = self.sampling.transactions
-        return self.sampling.measure_s if wanted is None else wanted / self.slowest_tps
+        return self.sampling.measure_s if wanted is None else wanted / (self.load.rate or self.slowest_tps)
 
     def read(self, server: int, reading: Callable[[], T], otherwise: T) -> T:
         """A live server's reading; `otherwise` if it has failed or fails now."""

@@ -12,7 +12,7 @@ import re
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ from shootout import __version__
 from shootout._engine import Engine, LoadError, Slice
 from shootout.document import journal, soaks
 from shootout.errors import InputError, MeasureError
-from shootout.measure import dataset
+from shootout.measure import columns, dataset
 from shootout.measure.bench import LANES_MAX
 from shootout.measure.campaign import Observe
 from shootout.measure.dataset import Template
@@ -92,8 +92,11 @@ class LongLoad:
             machine.place(instance.pid, cpus)
         hooks = Hooks(instance, bound.workload, bound.dataset)
         hooks.set_up(self.block.threads)
+        program = columns.continued(
+            columns.filled(bound.program, hooks.schema, instance), bound.dataset, [instance]
+        )
         numbered = random.Random(f"{self.plan.seed}/{seed}").getrandbits(64)
-        engine = Engine(msgspec.json.encode(bound.program), numbered, min(LANES_MAX, len(client)))
+        engine = Engine(msgspec.json.encode(program), numbered, min(LANES_MAX, len(client)))
 
         def send(window_s: float) -> Slice:
             try:
@@ -243,10 +246,8 @@ class Gauges:
 
     def _read_on(self) -> None:
         while not self._end.is_set():
-            try:
+            with suppress(MeasureError):  # the load meets what is wrong, too
                 self._newest = self.now()
-            except MeasureError:  # the load meets what is wrong, too
-                return
             self._end.wait(GAUGES_S)
 
 

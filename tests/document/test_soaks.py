@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from shootout.document import soaks
-from shootout.errors import InputError
+from shootout.errors import InputError, MeasureError
 from shootout.model.soak import SoakDocument, SoakFailure
+from tests.document.test_journal import files_no_larger_than
 from tests.soaks import document, slices
 
 
@@ -69,3 +70,13 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / soaks.FOLDER).touch()
     with pytest.raises(InputError, match="cannot be written"):
         soaks.Writer(tmp_path, document(["a"], []).header)
+
+
+def test_a_full_disk_leaves_no_half_line(tmp_path: Path) -> None:
+    whole = document(["a"], [])
+    writer = soaks.Writer(tmp_path, whole.header)
+    full = pytest.raises(MeasureError, match="cannot be written: ")
+    with files_no_larger_than(writer.path.stat().st_size + 5), full:
+        writer.append(whole.servers[0])
+    writer.append(whole.servers[0])
+    assert soaks.read(writer.path) == whole

@@ -10,6 +10,7 @@ from benchmarks import provoked
 from benchmarks.provoked import BIG, OPTIONS, SCHEMA
 from shootout.analysis import plan_changes
 from shootout.analysis.plan_changes import PlanChange
+from shootout.errors import MeasureError
 from shootout.measure import plans
 from shootout.model.explanation import StatementPlan
 from shootout.servers import instances
@@ -95,3 +96,9 @@ def test_nothing_is_written(server: Instance) -> None:
     (found, *_) = explained(server, {"update": "UPDATE big SET k = k + 1 WHERE id = 3"}, "base")
     assert found.handlers == {"Handler_read_key": 1.0, "Handler_update": 1.0}
     assert server.query(f"SELECT COUNT(*), SUM(k) FROM {BIG}") == before
+
+
+def test_a_server_without_a_log_in_a_table_says_so(server: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "variables", dict)  # as before MySQL 5.1.6
+    with pytest.raises(MeasureError, match=r"^8\.0\.12 cannot log statements to a table; MySQL can since"):
+        plans.logged(server, pytest.fail)

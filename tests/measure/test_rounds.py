@@ -115,6 +115,14 @@ def test_a_number_of_transactions_lasts_as_long_as_the_slowest_takes() -> None:
     assert len(found.order) == 20  # 1000 at 500 a second, in slices of 0.1 s
 
 
+def test_at_a_rate_a_number_of_transactions_lasts_as_long_as_they_arrive() -> None:
+    driver = FakeDriver(lambda server, number: 500.0, latency_s=0.001)
+    sampling = structs.replace(SAMPLING, transactions=1000)
+    found = measured(driver, sampling=sampling, load=Load(rate=500.0)).record
+    assert found is not None
+    assert len(found.order) == 20
+
+
 @given(st.integers(1, 8), st.integers(1, 60), st.integers())
 def test_every_round_has_every_server_and_places_are_balanced(servers: int, count: int, seed: int) -> None:
     drawn = orders(range(servers), count, random.Random(seed))

@@ -1,10 +1,24 @@
-"""What a soak reads of InnoDB's status, which versions word in their own ways."""
+"""What a soak reads of InnoDB's status, which versions word in their own ways, and what it loads."""
 
 from __future__ import annotations
 
+import json
+from itertools import chain, repeat
+from pathlib import Path
+from typing import cast
+
 import pytest
 
-from shootout.measure.soak import innodb_gauges
+from shootout.document import soaks
+from shootout.errors import MeasureError
+from shootout.measure import soak
+from shootout.measure.soak import Gauges, innodb_gauges
+from shootout.model.crash import CrashDocument
+from shootout.model.value import decoded
+from shootout.servers.instances import Instance
+from tests.runs import BASE, SHOOTOUT, Lab, until
+
+pytest_plugins = ["tests.runs"]
 
 OF_5_0 = """
 Log sequence number 1 84000620
@@ -33,3 +47,61 @@ History list length 0
 )
 def test_gauges_of_each_versions_status(text: str, found: dict[str, float]) -> None:
     assert innodb_gauges(text) == found
+
+
+def test_after_a_reading_that_fails_gauges_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    readings = chain([MeasureError("timed out")], repeat({"disk": 1.0}))
+
+    def now(_: Gauges) -> object:
+        if isinstance(found := next(readings), MeasureError):
+            raise found
+        return found
+
+    monkeypatch.setattr(Gauges, "now", now)
+    monkeypatch.setattr(soak, "GAUGES_S", 0.0)
+    gauges = Gauges(cast(Instance, None))
+    with gauges.read():
+        until(gauges.taken, 10.0)
+
+
+LEARNED = """
+title = "Learned"
+description = "Values of a column, and new ones."
+[dataset]
+dump = "t.sql"
+[parameters]
+known = { type = "learned", column = "t.id" }
+new = { type = "learned", column = "t.id", absent = 1.0, fresh = true }
+[[transactions]]
+[[transactions.steps]]
+statements = [
+    { name = "read", sql = "SELECT id FROM t WHERE id = {known}" },
+    { name = "written", sql = "INSERT INTO t VALUES ({new})" },
+]
+"""
+
+
+@pytest.fixture
+def learned(tmp_path: Path) -> tuple[str, ...]:
+    (tmp_path / "t.sql").write_text("CREATE TABLE t (id INT PRIMARY KEY);\nINSERT INTO t VALUES (1), (5);\n")
+    (tmp_path / "learned.toml").write_text(LEARNED)
+    return "--workloads", str(tmp_path / "learned.toml"), "--threads", "2", "--out", str(tmp_path)
+
+
+@pytest.mark.real
+def test_a_learned_workload_is_soaked(lab: Lab, learned: tuple[str, ...]) -> None:
+    command = (SHOOTOUT, "soak", "--profile", str(lab.profile), "--servers", BASE, "--minutes", "0.03")
+    done = lab.run(*command, "--json", *learned)
+    assert done.returncode == 0, done.stderr
+    document = soaks.read(Path(json.loads(done.stdout)["document"]))
+    assert sum(each.completed for each in document.slices) > 0
+
+
+@pytest.mark.real
+def test_a_learned_workload_is_there_before_each_crash(lab: Lab, learned: tuple[str, ...]) -> None:
+    """Twice: new numbers go on after those that the first crash left."""
+    command = (SHOOTOUT, "crash", "--profile", str(lab.profile), "--servers", f"{BASE}@production")
+    done = lab.run(*command, "--times", "2", "--json", *learned)
+    assert done.returncode == 0, done.stderr
+    document = decoded(Path(json.loads(done.stdout)["file"]).read_bytes(), CrashDocument)
+    assert [each.transactions > 0 for each in document.crashes] == [True, True]
