@@ -107,8 +107,8 @@ class _Subject:
         if self._instance is None:
             if not self.home.exists():
                 self.template.copy_to(self.home)
-            options = self.server.compiled.options
-            self._instance = instances.start(self.server.program, self.home, options, cpus=self.place.servers)
+            options, cpus = self.server.compiled.options, self.place.starting
+            self._instance = instances.start(self.server.program, self.home, options, cpus=cpus)
             if not self.rows:
                 for statement in CREATE:
                     self._instance.query(statement)

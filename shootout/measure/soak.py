@@ -152,7 +152,7 @@ class _Turn:
         self.template.copy_to(self.home)
         began_s = time.monotonic()
         program, options = self.server.program, self.server.compiled.options
-        with instances.start(program, self.home, options, cpus=place.servers) as instance:
+        with instances.start(program, self.home, options, cpus=place.starting) as instance:
             start_s = time.monotonic() - began_s
             for each in self.server.datasets:
                 dataset.warm(instance, each)
