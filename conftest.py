@@ -33,7 +33,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("shootout", "performance suites (pytest suites …)")
     for option in MEASURING:
         option.add_to(group.addoption, **({"type": str} if option.metavar else {}))
-    for option in (OUT, MARKDOWN, ACKNOWLEDGED, EXPLAIN, JSON):
+    EXPLAIN.add_to(group.addoption, type=str)
+    for option in (OUT, MARKDOWN, ACKNOWLEDGED, JSON):
         option.add_to(group.addoption)
 
 
@@ -47,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
                 options.out.resolve(),
                 options.acknowledged,
                 options.markdown,
-                options.explain,
+                options.explain and EXPLAIN.parse(EXPLAIN.flag, options.explain),
                 _preparing,
             )
         assert config.stash[REQUEST].plan  # report its errors before anything is measured

@@ -53,7 +53,7 @@ from shootout.measure.plan import Plan, bind
 from shootout.model.bisection import Answer, Instrument, Revision
 from shootout.model.crash import CrashDocument
 from shootout.model.history import Baseline, HistorySeries, Regression
-from shootout.model.plan import Build, Cell, ServerReference
+from shootout.model.plan import Build, Cell, Policy, ServerReference
 from shootout.model.run import RunDocument
 from shootout.model.soak import SoakResult
 from shootout.model.verdict import Acknowledgement, ClaimResult, Comparison, Verdict
@@ -533,10 +533,9 @@ def fetch(server: ServerReference, report: Callable[[str], None], build: Build |
     return Fetched(reference=server.text, family=program.family, version=version, directory=place)
 
 
-def examine(out: Path, data: Path, profile: str) -> Report:
-    """Examine this machine and its A/A results so far."""
-    policy = matrix.load_profile(profile).policy
-    return doctor.examine(data, out / "results", policy)
+def examine(out: Path, data: Path, profile: str, policy: Policy | None) -> Report:
+    """Examine this machine and its A/A results so far, by this policy or the profile's."""
+    return doctor.examine(data, out / "results", policy or matrix.load_profile(profile).policy)
 
 
 def calibrate_noise(request: Request, measure: Callable[[Request], int]) -> int:

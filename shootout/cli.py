@@ -20,7 +20,7 @@ from shootout.analysis import baseline, bisected, gate, soak, work
 from shootout.app import Conclusion, Request
 from shootout.document import work as documents
 from shootout.errors import InputError, MeasureError
-from shootout.inputs import matrix, workload
+from shootout.inputs import matrix, texts, workload
 from shootout.inputs.options import (
     ACKNOWLEDGED,
     ANCHOR,
@@ -243,7 +243,8 @@ def _doctor(args: argparse.Namespace) -> int:
         if code not in (0, 1):
             return code
     data = cache_folder() if args.data is None else Path(args.data)
-    report = app.examine(args.out, data, args.profile)
+    policy = None if args.policy is None else texts.policy("--policy", args.policy)
+    report = app.examine(args.out, data, args.profile, policy)
     return _print(args, report, terminal.print_doctor)
 
 

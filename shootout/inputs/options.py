@@ -295,11 +295,15 @@ class Selection:
 
     def within(self, budget_min: float | None) -> Self:
         """The same with a budget of so many minutes, or the profile's."""
-        return replace(self, sampling=replace(self.sampling, budget=budget_min))
+        written = {flag: text for flag, text in self.written.items() if flag != "--budget"}
+        if budget_min is not None:
+            written["--budget"] = f"{budget_min:g}"
+        return replace(self, sampling=replace(self.sampling, budget=budget_min), written=written)
 
     def loaded_anew(self, seed: int) -> Self:
         """The same with other rows."""
-        return replace(self, dataset=replace(self.dataset, rows_seed=seed))
+        written = {**self.written, "--rows-seed": str(seed)}
+        return replace(self, dataset=replace(self.dataset, rows_seed=seed), written=written)
 
 
 def _declared(part: type) -> dict[str, tuple[Option, ...]]:

@@ -16,7 +16,7 @@ from msgspec import structs
 from shootout._engine import Engine, LoadError
 from shootout.document import explanations, journal
 from shootout.errors import InputError, MeasureError
-from shootout.inputs.options import Selection
+from shootout.inputs.options import PlaceOptions, Selection
 from shootout.measure import campaign, plans
 from shootout.measure.campaign import Observe
 from shootout.measure.dataset import schema_of
@@ -96,7 +96,9 @@ def plan(question: Question, budget_s: float, environment: Mapping[str, str]) ->
         header.profile, servers=tuple(servers), stand_ins={}, workloads=(written,), threads=(cell.threads,),
         sampling=sampling, policy=structs.replace(header.profile.policy, confirm_starts=0), published=None,
     )  # fmt: skip
-    planned = bind(profile, Selection(profile=header.profile_name), environment)
+    data = Path(header.given["--data"]) if "--data" in header.given else None
+    place = PlaceOptions(data=data if data and data.is_dir() else None, remote="--remote" in header.given)
+    planned = bind(profile, Selection(profile=header.profile_name, place=place), environment)
     if planned.digests.get(cell.workload) != header.digests.get(cell.workload):
         raise InputError(f"workload {written} has changed since run {header.run}; measure it again")
     return planned

@@ -19,6 +19,7 @@ from shootout.servers import accounts, installations, instances
 from shootout.servers.config import quoted
 from shootout.servers.instances import Instance
 from shootout.servers.leftovers import working_directory
+from shootout.servers.native import Tree
 from shootout.settings import layers, profiles
 
 POLL_S = 0.2  # between checks that the server is alive
@@ -52,7 +53,8 @@ def running(reference: ServerReference, settings_name: str, port: int | None) ->
     with interrupting(signal.SIGTERM, signal.SIGHUP), ExitStack() as held:
         program = installations.find(reference, held)
         profile = layers.of(settings_name, reference.settings)
-        options = profiles.compile(profile, program.family, program.version).options
+        plugins = program.plugins if isinstance(program, Tree) else frozenset()
+        options = profiles.compile(profile, program.family, program.version, plugins=plugins).options
         home = (
             held.enter_context(
                 working_directory(cache_folder(), f"session-{os.getpid()}-{secrets.token_hex(2)}")

@@ -185,7 +185,7 @@ def flushes(directory: Path, host: Host | None = None) -> Callable[[], dict[str,
     the disk is gone.
     """
     kernel = host or Host()
-    mount = kernel.mount(directory)
+    mount = kernel.mount(directory.resolve())
     disk = mount and kernel.disk(mount)
     if not disk:
         return None

@@ -30,7 +30,8 @@ _OPTIONS = {  # mount options: the replacement, and why
     "dirsync": ("async", "Creating or removing a file waits for the disk."),
     "nobarrier": ("barrier", _NO_FLUSH),
     "barrier=0": ("barrier=1", _NO_FLUSH),
-    "data=journal": ("data=ordered", "All data is written twice, so servers run at the journal's pace."),
+    # No mount can change this one.
+    "data=journal": ("", "All data is written twice, so servers run at the journal's pace."),
     "discard": (
         "nodiscard",
         "Removing a file sends a TRIM at once, and every start removes data directories.",
@@ -358,14 +359,14 @@ def _filesystem(mount: Mount) -> Finding:
 
 def _mount_options(mount: Mount) -> Finding:
     unfit = [remedy for option, remedy in _OPTIONS.items() if option in mount.options]
-    changes = ",".join(instead for instead, _ in unfit)
+    changes = ",".join(filter(None, (instead for instead, _ in unfit)))
     return Finding(
         code="mount-options",
         what="mount options",
         found=",".join(sorted(mount.options)),
         why=" ".join(why for _, why in unfit),
         fit=not unfit,
-        mend=f"sudo mount -o remount,{changes} {mount.point}" if unfit else "",
+        mend=f"sudo mount -o remount,{changes} {mount.point}" if changes else "",
     )
 
 

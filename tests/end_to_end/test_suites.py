@@ -83,12 +83,19 @@ def test_a_workload_of_ones_own_has_items_too(tmp_path: Path) -> None:
     ]
 
 
-def test_what_is_wrong_is_a_usage_error(tmp_path: Path) -> None:
-    done = suites(tmp_path, "--threads", "0")
+@pytest.mark.parametrize(
+    ("option", "text", "said"),
+    [
+        ("--threads", "0", r"--threads 0: expected .*; found '0'"),
+        ("--explain", "five", "--explain 'five': expected .*"),
+    ],
+)
+def test_what_is_wrong_is_a_usage_error(option: str, text: str, said: str, tmp_path: Path) -> None:
+    done = suites(tmp_path, option, text)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert done.stdout == ""
     (line,) = done.stderr.strip().splitlines()
-    assert re.fullmatch(r"ERROR: --threads 0: expected .*; found '0'", line)
+    assert re.fullmatch(f"ERROR: {said}", line)
 
 
 def test_pytest_takes_the_options_of_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,6 +23,12 @@ def test_a_budget_leaves_the_rest_as_it_was() -> None:
     assert asked.within(2.5).sampling.budget == 2.5
     assert asked.within(2.5).within(5) == asked
     assert asked.within(None).sampling.budget is None
+    assert (asked.within(2.5).written["--budget"], "--budget" in asked.within(None).written) == ("2.5", False)
+
+
+def test_rows_that_are_loaded_anew_are_among_the_options() -> None:
+    anew = Selection.read(rows_seed="7").loaded_anew(3)
+    assert (anew.dataset.rows_seed, anew.written["--rows-seed"]) == (3, "3")
 
 
 def test_every_option_of_a_selection_has_its_help() -> None:

@@ -64,6 +64,10 @@ def test_the_doctor_tells_of_machine_and_noise(tmp_path: Path, capsys: pytest.Ca
     found = json.loads(capsys.readouterr().out)
     assert found["noise"][0]["workload"] == "reads"
     assert found["aa_cells_wanting"] == 71
+    (tmp_path / "policy.toml").write_text("false_alarms_max = 1.0\n")
+    options = ["--out", str(tmp_path), "--data", str(tmp_path), "--policy", str(tmp_path / "policy.toml")]
+    assert cli.main(["doctor", *options, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["aa_cells_wanting"] == 0
     findings = {finding["code"]: finding for finding in found["findings"]}
     assert findings.keys() >= {
         *("processor", "memory", "filesystem", "mount-options", "swap", "open-files", "free-space", "flush"),

@@ -163,6 +163,11 @@ def test_the_flushes_of_the_disk_below_a_directory(tmp_path: Path) -> None:
     read = machine.flushes(Path("/srv/data"), a_host("kvm", tmp_path / "1", {"sys/block/vda/stat": text}))
     assert read is not None
     assert read() == {"disk_flushes": 2653367.0, "disk_flush_s": 1986.835}
+    (tmp_path / "link").symlink_to("/proc/self")  # on no disk
+    assert (
+        machine.flushes(tmp_path / "link", a_host("kvm", tmp_path / "3", {"sys/block/vda/stat": text}))
+        is None
+    )
     old = a_host("kvm", tmp_path / "2", {"sys/block/vda/stat": of_disk})
     assert machine.flushes(Path("/srv/data"), old) is None
     assert machine.flushes(Path("/proc/self"), old) is None  # on no disk

@@ -51,6 +51,15 @@ def test_what_a_fresh_server_needs(tmp_path: Path) -> None:
     assert found["virtual"].found == "none"
 
 
+def test_a_journal_of_all_data_is_no_matter_of_a_remount(tmp_path: Path) -> None:
+    mounts = "40 27 253:0 / /srv rw - ext4 /dev/vda rw,data=journal{more}"
+    host = a_host("kvm", tmp_path / "1", {"proc/self/mountinfo": mounts.format(more="")})
+    assert (found := findings(host, "/srv")["mount-options"]).why.startswith("All data is written twice")
+    assert (found.fit, found.mend) == (False, "")
+    host = a_host("kvm", tmp_path / "2", {"proc/self/mountinfo": mounts.format(more=",discard")})
+    assert findings(host, "/srv")["mount-options"].mend == "sudo mount -o remount,nodiscard /srv"
+
+
 def test_what_a_small_virtual_machine_needs(tmp_path: Path) -> None:
     found = findings(a_host("kvm", tmp_path))
     assert {code: each.found for code, each in found.items() if not each.fit} == {
