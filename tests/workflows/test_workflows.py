@@ -144,7 +144,6 @@ def ours(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Hub:
     folder = tmp_path_factory.mktemp("hub")
     origin = folder / "origin" / OURS
     copied(origin)
-    (origin / ".ci").mkdir()
     (origin / ".ci" / "run").write_text("#!/bin/sh\necho everything is tested\n")
     (origin / ".ci" / "run").chmod(0o755)
     installed(origin, folder / "tools").symlink_to(SHOOTOUT)
