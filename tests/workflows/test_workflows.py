@@ -76,6 +76,19 @@ expires = 2099-12-31
 owner = "me"
 reason = "a second is too short to tell"
 """
+ORCHESTRATED = """#!/bin/sh
+for word; do
+    case $word in
+    --out=*) out=${word#*=} && mkdir -p "$out/results" ;;
+    --single=*) echo page >"${word#*=}" ;;
+    *.jsonl) documents="$documents $word" ;;
+    esac
+done
+case $1 in
+run) echo "$*" >>"$out/results/run.jsonl" ;;
+merge) cat $documents >"$out/results/run.jsonl" ;;
+esac
+"""  # a shootout whose run documents say what was asked for
 OURS = "maker/shootout"  # what repositories call
 COPIED = 'cp --recursive --symbolic-link "$(cat tree)" build'  # a build of a second
 ME = ("-c", "user.name=me", "-c", "user.email=me@example.org", "-c", "init.defaultBranch=main")
@@ -155,6 +168,15 @@ def ours(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Hub:
         tools=folder / "tools",
         environment=lab.environment | {"SHOOTOUT_LOCK": str(folder / "lock")},
     )
+
+
+@pytest.fixture
+def orchestrated(ours: Hub, tmp_path: Path) -> Hub:
+    """This repository, where everything runs but shootout itself."""
+    command = installed(ours.origin / OURS, tmp_path / "tools")
+    command.write_text(ORCHESTRATED)
+    command.chmod(0o755)
+    return replace(ours, folder=tmp_path / "run", tools=tmp_path / "tools", event_name="schedule")
 
 
 @pytest.fixture(scope="module")
@@ -344,6 +366,14 @@ def test_expressions_mean_what_they_mean_on_github(text: str, value: object) -> 
 def test_an_expression_that_is_not_understood_is_an_error() -> None:
     with pytest.raises(actions.UnsupportedError, match=r"not understood from '\[0\]'"):
         actions.evaluated("a[0]", {})
+
+
+@pytest.mark.parametrize("workflow", ["own-weekly", "selftest"])
+def test_what_is_run_again_replaces_its_artifacts(workflow: str, orchestrated: Hub) -> None:
+    for _ in range(2):
+        jobs = actions.run(orchestrated, WORKFLOWS / f"{workflow}.yml", {})
+        assert [job.log for job in jobs.values() if job.result == "failure"] == []
+        assert list(orchestrated.artifacts.glob("report-*.html"))
 
 
 # --- a gate ---------------------------------------------------------------------------------------
