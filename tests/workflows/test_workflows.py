@@ -890,6 +890,15 @@ def test_baselines_are_held_against(weekly: tuple[Hub, GitHub, dict[str, Job]]) 
     assert log[held:].count("oltp_point_select") == 2, log
 
 
+def test_two_matrices_of_one_workflow_keep_apart(orchestrated: Hub) -> None:
+    actions.run(orchestrated, WORKFLOWS / "own-weekly.yml", {})
+    for name in ("weekly", "weekly-production"):
+        merged = orchestrated.artifacts / f"{name}-merged" / "results" / "run.jsonl"
+        asked = [line.split() for line in merged.read_text().splitlines()]
+        assert [words[1] for words in asked] == [f"--profile={name}"] * 3
+        assert sorted(words[2] for words in asked) == [f"--shard={n}/3" for n in (1, 2, 3)]
+
+
 # --- CI and releases ------------------------------------------------------------------------------
 
 
