@@ -322,6 +322,15 @@ def test_a_forks_code_reaches_a_runner_of_ours_by_an_environment_only() -> None:
             assert actions.filled(gate["jobs"][job]["environment"], context) == environment
 
 
+@pytest.mark.parametrize("workflow", ["gate", "weekly"])
+def test_a_machine_of_ours_builds_with_the_shootout_that_it_has(workflow: str) -> None:
+    found = yaml.safe_load((WORKFLOWS / f"{workflow}.yml").read_text())
+    (build,) = (step for step in found["jobs"]["build"]["steps"] if step["name"] == "Build")
+    for builder, command in (('"ubuntu-24.04"', ""), ('["self-hosted"]', "/mine")):
+        context = {"inputs": {"command": "/mine", "build-runner": builder}}
+        assert actions.filled(build["with"]["command"], context) == command
+
+
 def test_a_called_workflow_gets_no_more_than_its_caller_has(hub_of: Hub, tmp_path: Path) -> None:
     def call(**job: object) -> None:
         caller = {"permissions": {}, "jobs": {"job": {"uses": "$/.github/workflows/callee.yml"} | job}}
