@@ -1235,6 +1235,14 @@ def test_a_push_to_the_data_branch_comes_after_those_made_meanwhile(tmp_path: Pa
     assert subjects.split() == ["second", "first", "Begin"]
 
 
+def test_an_earlier_answer_is_not_shown_again(stub: dict[str, str], tmp_path: Path) -> None:
+    for name in ("summary.md", "junit.xml"):
+        (tmp_path / name).write_text("before")
+    measured(stub, PROFILE="p", OUT=str(tmp_path), CODE="3")
+    assert not (tmp_path / "junit.xml").exists()
+    assert Path(stub["GITHUB_STEP_SUMMARY"]).read_text() == ""
+
+
 def test_servers_must_be_named(stub: dict[str, str]) -> None:
     for given in ({}, {"BASE": "a"}, {"HEAD": "a", "PROFILE": "p"}):
         done = measured(stub, **given)
