@@ -548,6 +548,7 @@ def _github(hub: Hub) -> dict[str, Any]:
         "event_name": hub.event_name,
         "ref": "refs/heads/main",
         "repository": hub.repository,
+        "repository_id": "7",
         "run_id": "1",
         "server_url": "https://github.example",
         "sha": hub.sha,

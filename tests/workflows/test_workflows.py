@@ -13,6 +13,7 @@ import sys
 import sysconfig
 import tarfile
 import textwrap
+import time
 import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -85,7 +86,7 @@ for word; do
     esac
 done
 case $1 in
-run) echo "$*" >>"$out/results/run.jsonl" ;;
+run | bisect) echo "$*" >>"$out/results/run.jsonl" ;;
 merge) cat $documents >"$out/results/run.jsonl" ;;
 esac
 """  # a shootout whose run documents say what was asked for
@@ -906,6 +907,17 @@ def test_two_matrices_of_one_workflow_keep_apart(orchestrated: Hub) -> None:
         asked = [line.split() for line in merged.read_text().splitlines()]
         assert [words[1] for words in asked] == [f"--profile={name}"] * 3
         assert sorted(words[2] for words in asked) == [f"--shard={n}/3" for n in (1, 2, 3)]
+
+
+def test_a_bisection_goes_on_with_what_the_runner_has(orchestrated: Hub) -> None:
+    month_ago = time.time() - 29 * 86400
+    for runs in (1, 2):
+        actions.run(orchestrated, WORKFLOWS / "bisect.yml", {"good": "v1", "bad": "main", "build": "make"})
+        (kept,) = (orchestrated.tools / "shootout").glob("bisection-*")
+        assert kept.stat().st_mtime > month_ago  # or installing would remove it soon
+        os.utime(kept, (month_ago, month_ago))
+        asked = orchestrated.artifacts / "shootout-bisection" / "results" / "run.jsonl"
+        assert len(asked.read_text().splitlines()) == runs
 
 
 # --- CI and releases ------------------------------------------------------------------------------
