@@ -734,6 +734,16 @@ def test_a_fork_that_rewrites_the_gate_gets_no_verdicts(
 # --- requests -------------------------------------------------------------------------------------
 
 
+def test_a_request_passes_on_what_a_gate_takes() -> None:
+    gate, request = (yaml.safe_load((WORKFLOWS / f"{name}.yml").read_text()) for name in ("gate", "request"))
+    takes, asks = (actions.triggers(each)["workflow_call"]["inputs"] for each in (gate, request))
+    passed = request["jobs"]["gate"]["with"].keys()
+    of_events = {"label", "ignore", "environment", "base-artifact", "head-artifact"}
+    assert passed == takes.keys() - of_events
+    assert asks.keys() == passed - {"name", "ref"}
+    assert all(each.get("default") == takes[name].get("default") for name, each in asks.items())
+
+
 def asked(hub: Hub, body: str, author: str = "ann") -> Hub:
     comment = {"body": body, "user": {"login": author}}
     issue = {"number": 3, "pull_request": {"url": "https://github.example/pulls/3"}}
