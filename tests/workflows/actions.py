@@ -387,7 +387,7 @@ class _Runner:
                 repository = given.get("repository", self.hub.repository)
                 _clone(self.hub.origin / repository, target, given.get("ref") or self.hub.sha)
             case "actions/upload-artifact":
-                return True, {"artifact-url": f"https://github.example/{self._upload(target, given)}"}
+                return self._upload(target, given)
             case "actions/download-artifact":
                 return self._download(target, given), {}
             case "actions/cache/restore" | "actions/cache/save":
@@ -396,17 +396,24 @@ class _Runner:
                 raise UnsupportedError(f"{step['uses']}: needs GitHub; expected `if: ${{{{ !env.ACT }}}}`")
         return True, {}
 
-    def _upload(self, source: Path, given: Mapping[str, Any]) -> str:
-        """Keep a file or a folder as an artifact; returns its name."""
-        name: str = source.name if given.get("archive") is False else given["name"]
-        artifact = self.hub.artifacts / name
-        shutil.rmtree(artifact, ignore_errors=True)
+    def _upload(self, source: Path, given: Mapping[str, Any]) -> tuple[bool, dict[str, str]]:
+        """Keep a file or a folder as an artifact; a file that is no archive goes by its own name.
+
+        What `overwrite` removes goes by the input `name` in either case.
+        """
+        name = given.get("name", "artifact")
+        if given.get("overwrite"):
+            shutil.rmtree(self.hub.artifacts / name, ignore_errors=True)
+        artifact = self.hub.artifacts / (source.name if given.get("archive") is False else name)
+        if artifact.exists():
+            self.done.log += f"409 Conflict: {artifact.name}\n"
+            return False, {}
         if source.is_dir():
             shutil.copytree(source, artifact)
         else:
             artifact.mkdir(parents=True)
             shutil.copy2(source, artifact)
-        return name
+        return True, {"artifact-url": f"https://github.example/{artifact.name}"}
 
     def _download(self, target: Path, given: Mapping[str, Any]) -> bool:
         """Whether there is what was asked for by its name; a pattern may match nothing."""
@@ -541,6 +548,7 @@ def _github(hub: Hub) -> dict[str, Any]:
         "event_name": hub.event_name,
         "ref": "refs/heads/main",
         "repository": hub.repository,
+        "repository_id": "7",
         "run_id": "1",
         "server_url": "https://github.example",
         "sha": hub.sha,

@@ -13,6 +13,7 @@ import sys
 import sysconfig
 import tarfile
 import textwrap
+import time
 import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -76,6 +77,19 @@ expires = 2099-12-31
 owner = "me"
 reason = "a second is too short to tell"
 """
+ORCHESTRATED = """#!/bin/sh
+for word; do
+    case $word in
+    --out=*) out=${word#*=} && mkdir -p "$out/results" ;;
+    --single=*) echo page >"${word#*=}" ;;
+    *.jsonl) documents="$documents $word" ;;
+    esac
+done
+case $1 in
+run | bisect) echo "$*" >>"$out/results/run.jsonl" ;;
+merge) cat $documents >"$out/results/run.jsonl" ;;
+esac
+"""  # a shootout whose run documents say what was asked for
 OURS = "maker/shootout"  # what repositories call
 COPIED = 'cp --recursive --symbolic-link "$(cat tree)" build'  # a build of a second
 ME = ("-c", "user.name=me", "-c", "user.email=me@example.org", "-c", "init.defaultBranch=main")
@@ -144,7 +158,6 @@ def ours(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Hub:
     folder = tmp_path_factory.mktemp("hub")
     origin = folder / "origin" / OURS
     copied(origin)
-    (origin / ".ci").mkdir()
     (origin / ".ci" / "run").write_text("#!/bin/sh\necho everything is tested\n")
     (origin / ".ci" / "run").chmod(0o755)
     installed(origin, folder / "tools").symlink_to(SHOOTOUT)
@@ -156,6 +169,15 @@ def ours(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Hub:
         tools=folder / "tools",
         environment=lab.environment | {"SHOOTOUT_LOCK": str(folder / "lock")},
     )
+
+
+@pytest.fixture
+def orchestrated(ours: Hub, tmp_path: Path) -> Hub:
+    """This repository, where everything runs but shootout itself."""
+    command = installed(ours.origin / OURS, tmp_path / "tools")
+    command.write_text(ORCHESTRATED)
+    command.chmod(0o755)
+    return replace(ours, folder=tmp_path / "run", tools=tmp_path / "tools", event_name="schedule")
 
 
 @pytest.fixture(scope="module")
@@ -301,6 +323,15 @@ def test_a_forks_code_reaches_a_runner_of_ours_by_an_environment_only() -> None:
             assert actions.filled(gate["jobs"][job]["environment"], context) == environment
 
 
+@pytest.mark.parametrize("workflow", ["gate", "weekly"])
+def test_a_machine_of_ours_builds_with_the_shootout_that_it_has(workflow: str) -> None:
+    found = yaml.safe_load((WORKFLOWS / f"{workflow}.yml").read_text())
+    (build,) = (step for step in found["jobs"]["build"]["steps"] if step["name"] == "Build")
+    for builder, command in (('"ubuntu-24.04"', ""), ('["self-hosted"]', "/mine")):
+        context = {"inputs": {"command": "/mine", "build-runner": builder}}
+        assert actions.filled(build["with"]["command"], context) == command
+
+
 def test_a_called_workflow_gets_no_more_than_its_caller_has(hub_of: Hub, tmp_path: Path) -> None:
     def call(**job: object) -> None:
         caller = {"permissions": {}, "jobs": {"job": {"uses": "$/.github/workflows/callee.yml"} | job}}
@@ -345,6 +376,14 @@ def test_expressions_mean_what_they_mean_on_github(text: str, value: object) -> 
 def test_an_expression_that_is_not_understood_is_an_error() -> None:
     with pytest.raises(actions.UnsupportedError, match=r"not understood from '\[0\]'"):
         actions.evaluated("a[0]", {})
+
+
+@pytest.mark.parametrize("workflow", ["own-weekly", "selftest"])
+def test_what_is_run_again_replaces_its_artifacts(workflow: str, orchestrated: Hub) -> None:
+    for _ in range(2):
+        jobs = actions.run(orchestrated, WORKFLOWS / f"{workflow}.yml", {})
+        assert [job.log for job in jobs.values() if job.result == "failure"] == []
+        assert list(orchestrated.artifacts.glob("report-*.html"))
 
 
 # --- a gate ---------------------------------------------------------------------------------------
@@ -695,6 +734,16 @@ def test_a_fork_that_rewrites_the_gate_gets_no_verdicts(
 # --- requests -------------------------------------------------------------------------------------
 
 
+def test_a_request_passes_on_what_a_gate_takes() -> None:
+    gate, request = (yaml.safe_load((WORKFLOWS / f"{name}.yml").read_text()) for name in ("gate", "request"))
+    takes, asks = (actions.triggers(each)["workflow_call"]["inputs"] for each in (gate, request))
+    passed = request["jobs"]["gate"]["with"].keys()
+    of_events = {"label", "ignore", "environment", "base-artifact", "head-artifact"}
+    assert passed == takes.keys() - of_events
+    assert asks.keys() == passed - {"name", "ref"}
+    assert all(each.get("default") == takes[name].get("default") for name, each in asks.items())
+
+
 def asked(hub: Hub, body: str, author: str = "ann") -> Hub:
     comment = {"body": body, "user": {"login": author}}
     issue = {"number": 3, "pull_request": {"url": "https://github.example/pulls/3"}}
@@ -859,6 +908,26 @@ def test_baselines_are_held_against(weekly: tuple[Hub, GitHub, dict[str, Job]]) 
     log = jobs["weekly/merge"].log
     held = log.index("--- Compare with the accepted baselines")
     assert log[held:].count("oltp_point_select") == 2, log
+
+
+def test_two_matrices_of_one_workflow_keep_apart(orchestrated: Hub) -> None:
+    actions.run(orchestrated, WORKFLOWS / "own-weekly.yml", {})
+    for name in ("weekly", "weekly-production"):
+        merged = orchestrated.artifacts / f"{name}-merged" / "results" / "run.jsonl"
+        asked = [line.split() for line in merged.read_text().splitlines()]
+        assert [words[1] for words in asked] == [f"--profile={name}"] * 3
+        assert sorted(words[2] for words in asked) == [f"--shard={n}/3" for n in (1, 2, 3)]
+
+
+def test_a_bisection_goes_on_with_what_the_runner_has(orchestrated: Hub) -> None:
+    month_ago = time.time() - 29 * 86400
+    for runs in (1, 2):
+        actions.run(orchestrated, WORKFLOWS / "bisect.yml", {"good": "v1", "bad": "main", "build": "make"})
+        (kept,) = (orchestrated.tools / "shootout").glob("bisection-*")
+        assert kept.stat().st_mtime > month_ago  # or installing would remove it soon
+        os.utime(kept, (month_ago, month_ago))
+        asked = orchestrated.artifacts / "shootout-bisection" / "results" / "run.jsonl"
+        assert len(asked.read_text().splitlines()) == runs
 
 
 # --- CI and releases ------------------------------------------------------------------------------
@@ -1186,6 +1255,14 @@ def test_a_push_to_the_data_branch_comes_after_those_made_meanwhile(tmp_path: Pa
         assert done.returncode == 0
     subjects = git(tmp_path / "origin", "log", "--format=%s", "shootout-data")
     assert subjects.split() == ["second", "first", "Begin"]
+
+
+def test_an_earlier_answer_is_not_shown_again(stub: dict[str, str], tmp_path: Path) -> None:
+    for name in ("summary.md", "junit.xml"):
+        (tmp_path / name).write_text("before")
+    measured(stub, PROFILE="p", OUT=str(tmp_path), CODE="3")
+    assert not (tmp_path / "junit.xml").exists()
+    assert Path(stub["GITHUB_STEP_SUMMARY"]).read_text() == ""
 
 
 def test_servers_must_be_named(stub: dict[str, str]) -> None:
