@@ -298,7 +298,8 @@ def _compared(
     newest = then.runs[-1]
     floors = [floor for floor in (now, newest.floor) if floor is not None]
     floor = math.hypot(*floors) if floors else None  # the noise of both runs, which is independent
-    found, reason = verdicts.of_metric(cell.cell, change, comparison.policy, p_values, floor)
+    policy = msgspec.structs.replace(comparison.policy, confirm_starts=0)  # nothing confirms it
+    found, reason = verdicts.of_metric(cell.cell, change, policy, p_values, floor)
     measured, anchor = _without_verdict(cell), cell.base.server
     reason = f"{reason}: it was {ratio_text(then, anchor)} in run {newest.run}, and is "
     reason += ratio_text(_cell(cell, comparison), anchor)

@@ -27,6 +27,8 @@ _SAME = Interval(estimate=0.0, low=0.0, high=0.0)
 class _Known:
     """What has been counted."""
 
+    last: int
+    end: int  # the revision that is counted for the last: perhaps an older one, of the same files
     usable: tuple[int, ...]
     runs: tuple[Pair, ...]  # places that can be told apart, first and last revision
     counted: Mapping[int, WorkChange]  # by revision, to the base
@@ -74,8 +76,8 @@ def reasons(found: Bisection, documents: Documents) -> dict[str, str]:
 def next_revisions(found: Bisection, documents: Documents) -> tuple[int, ...]:
     """What to count beside the base: the newest, then the middle of the largest step; empty: nothing."""
     known = _known(found, documents)
-    if not known.counted:
-        return known.usable[-1:]
+    if known.last not in known.counted:
+        return (known.end,)
     between = known.between(known.changed[0]) if known.changed else []
     return (between[len(between) // 2],) if between else ()
 
@@ -126,13 +128,12 @@ def spent_s(found: Bisection, documents: Documents) -> float:
 
 
 def _kind(known: _Known) -> Kind:
-    last = known.usable[-1]
-    if last not in known.counted:
+    if known.last not in known.counted:
         return "open"
     if not known.changed:
-        if known.differ((0, last)):
+        if known.differ((0, known.last)):
             return "several"  # steps below the bar, which add up
-        return "none" if known.counted[last].verdict == Verdict.EQUIVALENT else "open"
+        return "none" if known.counted[known.last].verdict == Verdict.EQUIVALENT else "open"
     if known.between(known.changed[0]):
         return "open"
     return "step" if len(known.changed) == 1 else "several"
@@ -146,14 +147,28 @@ def _known(found: Bisection, documents: Documents) -> _Known:
         for change in work.compare(document, found.revisions[0].label).changes
         if change.kind == _whole(document) and change.ratio is not None and change.server in numbers
     }
+    equal = bisected.equal(found)
+    for older, newer in equal:  # the same files: whatever is known of one is known of the other
+        same = counted.get(older, counted.get(newer)) if older else _unchanged(found.revisions[newer].label)
+        if same is not None:
+            counted |= {newer: same} if older == 0 else {older: same, newer: same}
     evidence = Evidence(
         last=len(numbers) - 1,
         starts=(),
         unusable=[numbers[label] for label in reasons(found, documents)],
-        equal=bisected.equal(found),
+        equal=equal,
     )
     bar = max((document.bar for document in documents.values()), default=0.0)
-    return _Known(evidence.usable, evidence.runs, counted, bar)
+    end = next((older for older, newer in equal if newer == evidence.last), evidence.last)
+    return _Known(evidence.last, end, evidence.usable, evidence.runs, counted, bar)
+
+
+def _unchanged(label: str) -> WorkChange:
+    """That of a revision that is the base's files."""
+    return WorkChange(
+        workload="", kind="", server=label, base=None, head=None,
+        ratio=bisected.exponential(_SAME), spread=None, verdict=Verdict.EQUIVALENT,
+    )  # fmt: skip
 
 
 def _whole(document: WorkDocument) -> str:

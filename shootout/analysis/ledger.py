@@ -39,7 +39,7 @@ def path_of(folder: Path, fingerprint: str) -> Path:
 
 
 def read(folder: Path, fingerprint: str) -> tuple[LedgerEntry, ...]:
-    """Read all entries of a runner; empty if it has no file yet.
+    """Read all entries of a runner; empty if it has no file yet. Of a run that went on, the newest ones.
 
     Skips a last line torn by a crash. Raises InputError, naming the line, for any other invalid one.
     """
@@ -57,11 +57,20 @@ def read(folder: Path, fingerprint: str) -> tuple[LedgerEntry, ...]:
             entries.append(msgspec.structs.replace(entry, runner=fingerprint))
         except ValueError as error:
             raise InputError(f"{file}:{number}: not a ledger entry: {error}") from None
-    return tuple(entries)
+    newest = _newest(entries)
+    return tuple(entry for entry in entries if entry.made == newest[entry.run])
+
+
+def _newest(entries: Iterable[LedgerEntry]) -> dict[str, int]:
+    """By run, of how many starts its newest entries are."""
+    found: dict[str, int] = {}
+    for entry in entries:
+        found[entry.run] = max(entry.made, found.get(entry.run, 0))
+    return found
 
 
 def append(folder: Path, fingerprint: str, entries: Iterable[LedgerEntry]) -> None:
-    """Append entries to a runner's file, except those of runs that it already has.
+    """Append entries to a runner's file, except those of runs that it already has, with as many starts.
 
     Raises InputError if it cannot be read or written.
     """
@@ -73,8 +82,8 @@ def append(folder: Path, fingerprint: str, entries: Iterable[LedgerEntry]) -> No
         folder.mkdir(parents=True, exist_ok=True)
         with file.open("ab") as opened:
             fcntl.flock(opened, fcntl.LOCK_EX)  # another run may end at the same moment
-            runs = {entry.run for entry in read(folder, fingerprint)}
-            new = [entry for entry in given if entry.run not in runs]
+            known = _newest(read(folder, fingerprint))
+            new = [entry for entry in given if entry.made > known.get(entry.run, -1)]
             opened.truncate(file.read_bytes().rfind(b"\n") + 1)  # drop a line torn by a crash
             opened.write(b"".join(msgspec.json.encode(entry) + b"\n" for entry in new))
     except OSError as error:

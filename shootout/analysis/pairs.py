@@ -80,18 +80,18 @@ def of_block(document: RunDocument, block: Block, policy: Policy, base: str | No
 
 
 def of_aa_control(document: RunDocument, block: Block, policy: Policy) -> Pair | None:
-    """The block's A/A cell: its first server beside a second instance of it; None if there was none."""
-    base, *_ = block.servers
+    """The block's A/A cell: its base beside a second instance of it; None if there was none."""
     records = [
         record for record in document.starts if record.block == block.key and record.aa_control is not None
     ]
     aa_controls = {record.start: record.aa_control for record in records if record.aa_control is not None}
+    base = next((samples.server for samples in aa_controls.values()), "")
     starts = of_server(records, base)
     if not aa_controls.keys() & starts.keys():
         return None
     confirming = {record.start for record in records if record.confirming}
     return Pair(
-        cell=aa_cell(block),
+        cell=aa_cell(block, base),
         base=block.cell(base),
         starts=aa_controls,
         base_starts=starts,
@@ -105,9 +105,9 @@ def of_aa_control(document: RunDocument, block: Block, policy: Policy) -> Pair |
     )
 
 
-def aa_cell(block: Block) -> Cell:
-    """The block's A/A cell. No server has its name: it is a second instance of the block's first."""
-    return block.cell(f"{block.servers[0]} again")
+def aa_cell(block: Block, base: str) -> Cell:
+    """The block's A/A cell. No server has its name: it is a second instance of the base."""
+    return block.cell(f"{base} again")
 
 
 def verdict_metrics(header: RunHeader, policy: Policy) -> tuple[Metric, ...]:

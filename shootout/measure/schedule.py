@@ -106,6 +106,8 @@ def _initial(
     sampling, policy = run.header.profile.sampling, run.header.profile.policy
     before = structs.replace(run, starts=tuple(each for each in run.starts if each.start < number))
     cut_short = len(before.starts) < len(run.starts)
+    if cut_short:  # the choice is that of its beginning
+        spent_s = max((each.spent_s or 0.0 for each in before.starts), default=0.0)
     wanting = [block for block in run.header.blocks if _is_wanting(before, block)]
     left_s = sampling.budget_s - spent_s
     if before.starts:
@@ -113,11 +115,10 @@ def _initial(
         block_s = max(spent_s, 1e-9) / len(before.starts)  # with its share of restarts
         left_s -= policy.confirm_starts * len(changed) * block_s
         blocks = [block for block in wanting if _starts(before, block)]
-        if not cut_short:
-            fitting = _fitting(left_s / block_s, len(before.starts) / (number - 1))
-            urgent = sorted(blocks, key=lambda block: _urgency(before, block))[:fitting]
-            second = [block for block in blocks if number < _starts(before, block)[0].start + STARTS_JUDGED]
-            blocks = [block for block in blocks if block in urgent or block in second]
+        fitting = _fitting(left_s / block_s, len(before.starts) / (number - 1))
+        urgent = sorted(blocks, key=lambda block: _urgency(before, block))[:fitting]
+        second = [block for block in blocks if number < _starts(before, block)[0].start + STARTS_JUDGED]
+        blocks = [block for block in blocks if block in urgent or block in second]
     else:
         blocks = []
     if not blocks:  # the next ones

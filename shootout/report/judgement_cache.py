@@ -72,7 +72,7 @@ class Summary(Value):
     aa_entries: tuple[LedgerEntry, ...]
 
     @classmethod
-    def of(cls, comparison: Comparison) -> Summary:
+    def of(cls, document: RunDocument, comparison: Comparison) -> Summary:
         """About a tenth of the comparison's size."""
         header = comparison.header
         servers = tuple(structs.replace(server, settings=()) for server in header.servers)
@@ -85,13 +85,14 @@ class Summary(Value):
             laws=(),
         )
         entries = ledger.of(header, comparison.policy, comparison.cells, comparison.aa_controls)
-        return cls(comparison=slim, aa_entries=entries)
+        made = len(document.starts)
+        return cls(comparison=slim, aa_entries=tuple(structs.replace(each, made=made) for each in entries))
 
 
 def in_memory(document: RunDocument, comparison: Comparison) -> JudgedRun:
     """A judged run that is not on disk."""
     whole = Whole(document, comparison)
-    summary = Summary.of(comparison)
+    summary = Summary.of(document, comparison)
     return JudgedRun(summary.comparison, summary.aa_entries, lambda: whole)
 
 
@@ -152,7 +153,7 @@ def store(path: Path, whole: Whole, judge: Judge | None = None) -> Summary:
     header = whole.comparison.header
     fingerprints = (runner.fingerprint for runner in header.runners)
     sources = _sources(path, header.run, fingerprints, judge)
-    summary = Summary.of(whole.comparison)
+    summary = Summary.of(whole.document, whole.comparison)
     lines = [msgspec.json.encode(each) for each in (sources, summary, whole.comparison)]
     file = _cache_file(path)
     with suppress(OSError):

@@ -111,6 +111,21 @@ def test_a_machine_that_got_slower_for_everyone_is_no_regression(tmp_path: Path)
     assert head(tmp_path, a_run(0, "r2", slow)).verdict is Verdict.EQUIVALENT
 
 
+def test_what_nothing_confirms_needs_no_confirmation_to_be_detectable(tmp_path: Path) -> None:
+    path = accepted(tmp_path, a_run(0))
+    assert path.exists()
+    document = a_run(-1, "r2")
+
+    def detectable(confirm_starts: int) -> float | None:
+        policy = structs.replace(document.header.profile.policy, confirm_starts=confirm_starts)
+        compared = compare.compare(document, policy)
+        return (
+            baseline.compare(compared, baseline.find(tmp_path, document.header)).cells[1].judged[0].detectable
+        )
+
+    assert detectable(0) == detectable(2) is not None
+
+
 def test_without_a_baseline_nothing_is_judged_and_nothing_fails(tmp_path: Path) -> None:
     found = against_baseline(tmp_path, a_run(-50))
     assert found.cells[1].verdict is Verdict.UNJUDGED

@@ -92,3 +92,25 @@ def test_nothing_is_said_before_the_end_is_counted() -> None:
     answer = bisected_work.answer(found, {})
     assert (answer.kind, bisected.exit_code(answer)) == ("open", 4)
     assert bisected_work.next_revisions(found, {}) == (7,)
+
+
+def alike(*labels: str) -> dict[str, BuildRecord]:
+    """Builds of all revisions, of which these are the same files."""
+    return {each: BuildRecord(seconds=1.0, digest="same" if each in labels else each) for each in "abcdefgh"}
+
+
+def test_what_is_the_bases_files_is_before_the_step() -> None:
+    answer, order = bisect(since("f"), builds=alike("a", "e"))
+    assert (answer.kind, answer.first, answer.last) == ("step", "f", "f")
+    assert not {"b", "c", "d", "e"} & {*order}
+
+
+def test_what_are_a_counted_revisions_files_is_counted() -> None:
+    answer, order = bisect(since("d"), builds=alike("d", "h"))
+    assert (answer.kind, answer.first, answer.last) == ("step", "d", "d")
+    assert not {"e", "f", "g"} & {*order}
+
+
+def test_ends_of_the_same_files_need_no_count() -> None:
+    answer, order = bisect(since("c"), builds=alike("a", "h"))
+    assert (answer.kind, order, bisected.exit_code(answer)) == ("none", [], 0)

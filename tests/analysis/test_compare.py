@@ -35,6 +35,9 @@ def test_an_a_a_cell_is_confirmed_like_the_others() -> None:
     """It looked slower; after fresh starts it does not: no false alarm."""
     first = with_aa_controls(starts_of(0), -10)
     assert compare.compare(a_document(first)).aa_controls[0].verdict is Verdict.REGRESSED
+    absent = a_document(first, blocks=(msgspec.structs.replace(READS, servers=("gone", "a", "b")),))
+    (of_next,) = compare.compare(absent).aa_controls
+    assert (of_next.verdict, of_next.base.server) == (Verdict.REGRESSED, "a")
     for later, verdict in ((0, Verdict.INCONCLUSIVE), (-10, Verdict.REGRESSED)):
         again = with_aa_controls(confirming(starts_of(0)), later)
         (aa_control,) = compare.compare(a_document(first + again)).aa_controls

@@ -47,6 +47,17 @@ def test_entries_are_kept_once_for_each_run_and_apart_for_each_runner(tmp_path: 
     assert [path.name for path in (tmp_path / "ledger").iterdir()] == ["f1.jsonl"]
 
 
+def test_a_run_that_went_on_has_its_newest_entries(tmp_path: Path) -> None:
+    first = [an_entry("r1", made=6), an_entry("r1", threads=8, made=6)]
+    later = [an_entry("r1", made=9, verdict=Verdict.REGRESSED)]
+    for entries in (first, [an_entry("r2", made=3)], later, first):
+        ledger.append(tmp_path, "f", entries)
+    found = ledger.read(tmp_path, "f")
+    assert [(each.run, each.made, each.verdict) for each in found] == [
+        ("r2", 3, first[0].verdict), ("r1", 9, Verdict.REGRESSED),
+    ]  # fmt: skip
+
+
 def test_a_torn_line_loses_only_itself(tmp_path: Path) -> None:
     ledger.append(tmp_path, "f", [an_entry("r1"), an_entry("r1", threads=8)])
     file = ledger.path_of(tmp_path, "f")

@@ -142,6 +142,14 @@ def test_a_start_that_was_cut_short_gets_the_blocks_that_it_lacks() -> None:
     assert schedule.resumed_after(a_run()) == 0
 
 
+def test_a_start_that_was_cut_short_gets_no_block_that_its_budget_had_left_out() -> None:
+    run = a_run((3, 3, 3), budget_s=21.2, confirm=0)
+    run = structs.replace(run, starts=tuple(structs.replace(s, spent_s=6.0 * s.start) for s in run.starts))
+    assert names(next_start(run, 3, 18.0)) == (4, (8,), False)
+    broken = structs.replace(run, starts=(*run.starts, a_start(BLOCKS[1], 4, 0.01)))
+    assert next_start(broken, 3, 21.0) is None
+
+
 def test_blocks_whose_servers_failed_are_over() -> None:
     run = a_run((1, 1, 1))
     failed = [FailureRecord(cell=cell, start=1, reason="it died") for cell in BLOCKS[0].cells]

@@ -76,7 +76,7 @@ def test_the_whole_is_what_comparing_says_and_the_summary_its_short_form(tmp_pat
     whole = run.whole()
     assert whole.document == journal.read(path)
     assert whole.comparison == compare.compare(journal.read(path))
-    assert run.comparison == judgement_cache.Summary.of(whole.comparison).comparison
+    assert run.comparison == judgement_cache.Summary.of(whole.document, whole.comparison).comparison
     for short, long in zip(run.comparison.cells, whole.comparison.cells, strict=True):
         assert (short.cell, short.verdict, short.ratio, short.reason) == (
             long.cell, long.verdict, long.ratio, long.reason,
