@@ -329,6 +329,9 @@ impl Connection {
         let now = self.answered;
         let refused = match outcome {
             Outcome::Done => None,
+            Outcome::Refused { code, message } if !self.is_busy() => {
+                return Err(Failure::of_server(code, message));
+            }
             Outcome::Refused { code, .. } if RETRIED.contains(&code) && self.at != At::Rollback => Some(code),
             Outcome::Refused { code, message } => {
                 return Err(Failure::of_statement(program, self.kind(program), code, &message));
