@@ -90,6 +90,26 @@ fn a_slow_log_of_mariadb_is_read() {
 }
 
 #[test]
+fn a_plan_of_mariadb_is_part_of_the_header() {
+    let log = learned(
+        b"\
+# Time: 140516 10:25:02
+# User@Host: root[root] @ localhost []
+# Thread_id: 4  Schema: shop  QC_hit: No
+# Query_time: 0.500000  Lock_time: 0.000115  Rows_sent: 1  Rows_examined: 2
+#
+# explain: id\tselect_type\ttable\ttype\tpossible_keys\tkey\tkey_len\tref\trows\tExtra
+# explain: 1\tSIMPLE\tt\tALL\tNULL\tNULL\tNULL\tNULL\t2\tUsing where
+#
+SET timestamp=1400225102;
+SELECT a FROM t WHERE b = 5;
+",
+    );
+    assert_eq!((counts(&log), left_out(&log)), (vec![("SELECT a FROM t WHERE b = ?", 1)], vec![]));
+    assert_eq!((&log["seconds"], &log["templates"][0]["rows_examined"]), (&json!(0.5), &json!(2)));
+}
+
+#[test]
 fn errors_and_quits_are_read_where_the_log_has_them() {
     let log = "\
 # Time: 2026-11-25T01:59:59.000000Z

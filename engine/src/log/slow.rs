@@ -60,7 +60,8 @@ impl Slow {
         match &mut self.head {
             None => learner.unreadable(OUTSIDE),
             Some(head) if head.complete || !self.body.is_empty() => self.body.push(line),
-            Some(_) if line.starts_with(b"# ") && !line.starts_with(b"# administrator command") => {
+            // MariaDB puts bare `#` lines around a plan.
+            Some(_) if line.starts_with(b"#") && !line.starts_with(b"# administrator command") => {
                 self.fields(line);
             }
             Some(_) if line.starts_with(b"use ") && line.ends_with(b";") => {
