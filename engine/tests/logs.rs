@@ -245,6 +245,12 @@ fn transactions_are_what_begins_and_ends() {
 }
 
 #[test]
+fn a_savepoint_may_be_named_by_a_string() {
+    let log = slow(alone(&["BEGIN", "SAVEPOINT a", "COMMIT", "BEGIN", "SAVEPOINT \"b\"", "COMMIT"]));
+    assert_eq!(counts(&learned(log.as_bytes())), [("SAVEPOINT s1", 2)]);
+}
+
+#[test]
 fn transactions_without_begin_are_known_by_their_commits() {
     let log = learned(slow(alone(&["SELECT 1", "COMMIT", "SELECT 2", "SELECT 3", "COMMIT"])).as_bytes());
     assert_eq!(sequences(&log), [(vec![0, 0], 1, true)]);
