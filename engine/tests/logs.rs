@@ -367,6 +367,12 @@ fn what_cannot_be_read_is_counted() {
     let log = learned(slow(many.iter().map(|text| (7, &**text))).as_bytes());
     assert_eq!(left_out(&log), [("a kind of statement beyond the 4000 that are kept", 100)]);
     assert_eq!(log["statements"], 4_100);
+    let sum = |values: usize| format!("SELECT {}a", "1+".repeat(values));
+    let log = learned(slow(alone(&[&sum(1_000), &sum(1_001)])).as_bytes());
+    assert_eq!(
+        (counts(&log).len(), left_out(&log)),
+        (1, vec![("more than 1000 values outside of lists", 1)])
+    );
     let latin = slow(alone(&["SELECT ~"]))
         .into_bytes()
         .iter()
