@@ -89,6 +89,42 @@ fn a_slow_log_of_mariadb_is_read() {
     assert!(left_out(&log).is_empty());
 }
 
+/// A slow log of whole seconds: each statement's time, how long it took, and its text.
+fn coarse(head: &str, statements: &[(u64, f64, &str)]) -> String {
+    let entry = |&(time, took, text): &(u64, f64, &str)| {
+        let head = format!("# User@Host: a[a] @ localhost []{head}\n# Query_time: {took:.6}");
+        format!(
+            "{head}  Lock_time: 0.000000 Rows_sent: 0  Rows_examined: 0\nSET timestamp={time};\n{text};\n"
+        )
+    };
+    statements.iter().map(entry).collect()
+}
+
+const MYSQL_5_6: &str = "  Id:     7";
+const MARIADB_10_11: &str = "\n# Thread_id: 7  Schema:   QC_hit: No";
+
+#[test]
+fn whole_seconds_are_those_of_the_end_and_with_mariadb_of_the_begin() {
+    for (head, times) in [(MYSQL_5_6, [100, 101, 103]), (MARIADB_10_11, [100, 100, 101])] {
+        let [begin, update, commit] = times;
+        let log = coarse(
+            head,
+            &[(begin, 0.0, "BEGIN"), (update, 1.0, "UPDATE t SET a = 1"), (commit, 2.0, "COMMIT")],
+        );
+        let log = learned(log.as_bytes());
+        assert_eq!((&log["span_s"], &log["think_s"]), (&json!(3.0), &json!(0.0)), "{head}");
+    }
+}
+
+#[test]
+fn whole_seconds_are_in_order() {
+    for (head, first, second) in [(MYSQL_5_6, 0.0, 0.9), (MARIADB_10_11, 0.9, 0.0)] {
+        let pair = |time| [(time, first, "SELECT 1"), (time, second, "SELECT 2")];
+        let log = coarse(head, &(100..110).flat_map(pair).collect::<Vec<_>>());
+        assert_eq!(learned(log.as_bytes())["ordered"], true, "{head}");
+    }
+}
+
 #[test]
 fn a_plan_of_mariadb_is_part_of_the_header() {
     let log = learned(
