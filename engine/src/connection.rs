@@ -206,6 +206,10 @@ impl Connection {
         matches!(self.stage, Stage::Down)
     }
 
+    pub fn is_connecting(&self) -> bool {
+        matches!(self.stage, Stage::Connecting)
+    }
+
     /// Connecting, logging in or preparing.
     pub fn is_pending(&self) -> bool {
         !matches!(self.stage, Stage::Down | Stage::Up)
@@ -269,10 +273,6 @@ impl Connection {
         now: &dyn Fn() -> u64,
         scratch: &mut Vec<u8>,
     ) -> Result<Progress, Failure> {
-        if let Stage::Connecting = self.stage {
-            // The greeting may arrive together with the event that reports the connection.
-            self.stage = Stage::login(target);
-        }
         if let Stage::LoggingIn(login) = &mut self.stage {
             scratch.clear();
             let outcome = login.feed(bytes, &target.account, scratch)?;
@@ -329,6 +329,9 @@ impl Connection {
         let now = self.answered;
         let refused = match outcome {
             Outcome::Done => None,
+            Outcome::Refused { code, message } if !self.is_busy() => {
+                return Err(Failure::of_server(code, message));
+            }
             Outcome::Refused { code, .. } if RETRIED.contains(&code) && self.at != At::Rollback => Some(code),
             Outcome::Refused { code, message } => {
                 return Err(Failure::of_statement(program, self.kind(program), code, &message));

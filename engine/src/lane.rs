@@ -391,6 +391,11 @@ impl Lane {
     }
 
     fn serve(&mut self, slice: &mut Slice<'_>, index: usize, flags: EventFlags) -> Result<(), Failure> {
+        let connection = &mut self.connections[index];
+        if connection.is_connecting() {
+            // Reading would take the socket's error, and with it the reason why it could not connect.
+            connection.writable(slice.task.target)?;
+        }
         // Read first: the server's final error says more than a failed send.
         if flags.intersects(CLOSED | EventFlags::IN) {
             self.receive(slice, index, flags.intersects(CLOSED))?;

@@ -88,6 +88,8 @@ enum Expect {
         id: u32,
         columns: u64,
     },
+    /// Only the error with which a server may end a session at any time.
+    FinalError,
 }
 
 // Column types.
@@ -174,7 +176,8 @@ impl Reply {
         if self.wanted > 0 { ROW_MAX } else { HEAD_MAX }
     }
 
-    /// Processes bytes from the server. `Some` when the reply is complete; bytes after its end are an error.
+    /// Processes bytes from the server. `Some` when the reply is complete or the server ends the session; no other
+    /// packet may follow a reply.
     pub fn feed(&mut self, mut bytes: &[u8]) -> Result<Option<Outcome>, Malformed> {
         while !bytes.is_empty() {
             if self.header_len < HEADER {
@@ -210,11 +213,10 @@ impl Reply {
             };
             self.continuation = self.length == LONGEST;
             if let Some(outcome) = outcome {
-                return if bytes.is_empty() {
-                    Ok(Some(outcome))
-                } else {
-                    Err(Malformed("bytes after a reply's end"))
-                };
+                self.expect = Expect::FinalError;
+                if bytes.is_empty() {
+                    return Ok(Some(outcome));
+                }
             }
         }
         Ok(None)
@@ -222,10 +224,14 @@ impl Reply {
 
     fn begin_packet(&mut self) -> Result<(), Malformed> {
         let [a, b, c, sequence] = self.header;
-        if sequence != self.sequence {
+        if sequence == self.sequence {
+            self.sequence = self.sequence.wrapping_add(1);
+        } else if sequence == 0 && !self.continuation {
+            // A server that ends a session of its own accord begins to count anew.
+            self.expect = Expect::FinalError;
+        } else {
             return Err(Malformed("packets out of order"));
         }
-        self.sequence = self.sequence.wrapping_add(1);
         self.length = u32::from_le_bytes([a, b, c, 0]);
         self.remaining = self.length as usize;
         Ok(())
@@ -294,6 +300,7 @@ impl Reply {
                 Ok(None)
             }
             Expect::DescribedEnd { id, columns } => Ok(self.describe(id, columns, 0)),
+            Expect::FinalError => Err(Malformed("an unexpected reply")),
         }
     }
 
@@ -551,6 +558,21 @@ mod tests {
     }
 
     #[test]
+    fn a_server_may_end_a_session_at_any_time() {
+        let killed = Ok(Some(Outcome::Refused { code: 1927, message: "Connection was killed".into() }));
+        let mut last = packets(&[b"\xff\x87\x07#70100Connection was killed"]);
+        last[3] = 0;
+        for before in [packets(&[]), packets(&[&[1], COLUMN, END]), packets(&[OK])] {
+            assert_eq!(read(&[&before[..], &last].concat()), killed);
+            let mut reply = Reply::default();
+            reply.feed(&before).unwrap();
+            assert_eq!(reply.feed(&last), killed);
+        }
+        last[4] = 0;
+        assert_eq!(read(&last), Err(Malformed("an unexpected reply")));
+    }
+
+    #[test]
     fn a_packet_of_maximal_length_continues() {
         let mut row = vec![b'x'; LONGEST as usize];
         row[0] = 0xFD;
@@ -736,12 +758,11 @@ mod tests {
         let (mut reply, mut outcome, mut most) = (Reply::default(), Ok(None), 0);
         reply.restart(request, wanted);
         for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
-            if outcome != Ok(None) {
-                outcome = outcome.and(Err(Malformed("bytes after a reply's end")));
-                break;
-            }
             outcome = reply.feed(piece);
             most = most.max(reply.buffered.capacity() + reply.columns.capacity() * size_of::<Column>());
+            if outcome.is_err() {
+                break;
+            }
         }
         (outcome, reply.take_row(), most)
     }

@@ -3,6 +3,7 @@
 mod fake;
 
 use std::io::Write;
+use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -108,5 +109,13 @@ fn an_unreachable_server_is_reported_with_its_address() {
     assert_eq!(failure.code, 2002);
     let socket = directory.socket();
     let message = format!("0 of 1 connections opened: {}: No such file or directory", socket.display());
+    assert!(failure.message.starts_with(&message), "{failure:?}");
+
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = Address::Tcp(listener.local_addr().unwrap());
+    drop(listener);
+    let message = format!("0 of 1 connections opened: {address}: Connection refused");
+    let failure = attempt(Target { address, ..target(directory.socket()) }, 1, 1).unwrap_err();
+    assert_eq!(failure.code, 2003);
     assert!(failure.message.starts_with(&message), "{failure:?}");
 }

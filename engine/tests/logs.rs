@@ -89,6 +89,62 @@ fn a_slow_log_of_mariadb_is_read() {
     assert!(left_out(&log).is_empty());
 }
 
+/// A slow log of whole seconds: each statement's time, how long it took, and its text.
+fn coarse(head: &str, statements: &[(u64, f64, &str)]) -> String {
+    let entry = |&(time, took, text): &(u64, f64, &str)| {
+        let head = format!("# User@Host: a[a] @ localhost []{head}\n# Query_time: {took:.6}");
+        format!(
+            "{head}  Lock_time: 0.000000 Rows_sent: 0  Rows_examined: 0\nSET timestamp={time};\n{text};\n"
+        )
+    };
+    statements.iter().map(entry).collect()
+}
+
+const MYSQL_5_6: &str = "  Id:     7";
+const MARIADB_10_11: &str = "\n# Thread_id: 7  Schema:   QC_hit: No";
+
+#[test]
+fn whole_seconds_are_those_of_the_end_and_with_mariadb_of_the_begin() {
+    for (head, times) in [(MYSQL_5_6, [100, 101, 103]), (MARIADB_10_11, [100, 100, 101])] {
+        let [begin, update, commit] = times;
+        let log = coarse(
+            head,
+            &[(begin, 0.0, "BEGIN"), (update, 1.0, "UPDATE t SET a = 1"), (commit, 2.0, "COMMIT")],
+        );
+        let log = learned(log.as_bytes());
+        assert_eq!((&log["span_s"], &log["think_s"]), (&json!(3.0), &json!(0.0)), "{head}");
+    }
+}
+
+#[test]
+fn whole_seconds_are_in_order() {
+    for (head, first, second) in [(MYSQL_5_6, 0.0, 0.9), (MARIADB_10_11, 0.9, 0.0)] {
+        let pair = |time| [(time, first, "SELECT 1"), (time, second, "SELECT 2")];
+        let log = coarse(head, &(100..110).flat_map(pair).collect::<Vec<_>>());
+        assert_eq!(learned(log.as_bytes())["ordered"], true, "{head}");
+    }
+}
+
+#[test]
+fn a_plan_of_mariadb_is_part_of_the_header() {
+    let log = learned(
+        b"\
+# Time: 140516 10:25:02
+# User@Host: root[root] @ localhost []
+# Thread_id: 4  Schema: shop  QC_hit: No
+# Query_time: 0.500000  Lock_time: 0.000115  Rows_sent: 1  Rows_examined: 2
+#
+# explain: id\tselect_type\ttable\ttype\tpossible_keys\tkey\tkey_len\tref\trows\tExtra
+# explain: 1\tSIMPLE\tt\tALL\tNULL\tNULL\tNULL\tNULL\t2\tUsing where
+#
+SET timestamp=1400225102;
+SELECT a FROM t WHERE b = 5;
+",
+    );
+    assert_eq!((counts(&log), left_out(&log)), (vec![("SELECT a FROM t WHERE b = ?", 1)], vec![]));
+    assert_eq!((&log["seconds"], &log["templates"][0]["rows_examined"]), (&json!(0.5), &json!(2)));
+}
+
 #[test]
 fn errors_and_quits_are_read_where_the_log_has_them() {
     let log = "\
@@ -225,6 +281,12 @@ fn transactions_are_what_begins_and_ends() {
 }
 
 #[test]
+fn a_savepoint_may_be_named_by_a_string() {
+    let log = slow(alone(&["BEGIN", "SAVEPOINT a", "COMMIT", "BEGIN", "SAVEPOINT \"b\"", "COMMIT"]));
+    assert_eq!(counts(&learned(log.as_bytes())), [("SAVEPOINT s1", 2)]);
+}
+
+#[test]
 fn transactions_without_begin_are_known_by_their_commits() {
     let log = learned(slow(alone(&["SELECT 1", "COMMIT", "SELECT 2", "SELECT 3", "COMMIT"])).as_bytes());
     assert_eq!(sequences(&log), [(vec![0, 0], 1, true)]);
@@ -341,6 +403,12 @@ fn what_cannot_be_read_is_counted() {
     let log = learned(slow(many.iter().map(|text| (7, &**text))).as_bytes());
     assert_eq!(left_out(&log), [("a kind of statement beyond the 4000 that are kept", 100)]);
     assert_eq!(log["statements"], 4_100);
+    let sum = |values: usize| format!("SELECT {}a", "1+".repeat(values));
+    let log = learned(slow(alone(&[&sum(1_000), &sum(1_001)])).as_bytes());
+    assert_eq!(
+        (counts(&log).len(), left_out(&log)),
+        (1, vec![("more than 1000 values outside of lists", 1)])
+    );
     let latin = slow(alone(&["SELECT ~"]))
         .into_bytes()
         .iter()

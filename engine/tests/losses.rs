@@ -148,6 +148,26 @@ fn a_shutdown_is_counted_under_its_error() {
 }
 
 #[test]
+fn a_session_that_the_server_ends_is_counted_under_its_error() {
+    const THINK: &str = r#""pace": {"type": "closed", "think_s": 0.2, "exponential": false},"#;
+    let ended = || packet(0, &error(1927, "Connection was killed"));
+    let at_once = move |stream: &mut UnixStream| send(stream, &[ok(), ended()].concat());
+    let while_idle = move |stream: &mut UnixStream| {
+        send(stream, &ok());
+        thread::sleep(Duration::from_millis(20));
+        send(stream, &ended());
+    };
+    let server = first_then_ok(move || ok_until(1, at_once));
+    let tally = one_slice(reconnecting(false, "UPDATE"), &server, 1, TIMEOUT).unwrap();
+    assert_eq!(tally.errors, BTreeMap::from([(1927, 1)]));
+    assert_eq!(tally.completed, server.received()[1].len() as u64);
+
+    let server = Server::of(vec![ok_until(1, while_idle)]);
+    let failure = run_once(program_with(THINK, false, "UPDATE"), &server, 1, LONG, TIMEOUT).unwrap_err();
+    assert_eq!(failure, Failure::of_server(1927, "Connection was killed".into()));
+}
+
+#[test]
 fn a_full_server_is_counted_under_its_error() {
     let server = Server::new(|number| match number {
         0 => ok_until(3, close),

@@ -40,7 +40,7 @@ OPTIONS = {
 }
 DATASET = Dataset(tables=2, rows=1_000, seed=3)
 TIMEOUT_S = 30.0
-DEADLOCK, LOST, NO_SOCKET = 1213, 2013, 2002
+DEADLOCK, ENDED, LOST, NO_SOCKET = 1213, 4031, 2013, 2002
 
 
 @pytest.fixture(scope="module")
@@ -212,6 +212,19 @@ def test_killed_connections_come_back(instance: Instance) -> None:
     commits = instance.status()["Com_commit"] - before["Com_commit"]
     assert taken.completed <= commits <= taken.completed + 4  # the last one's answer may be lost
     assert engine.slice(0, 0.0, 0.2, TIMEOUT_S).completed > 0
+
+
+def test_sessions_ended_for_idleness_come_back(tmp_path: Path) -> None:
+    tree = a_tree("mysql-9.7")  # before 8.0.24 a server says nothing when it ends them
+    dataset.template(tree, OPTIONS, [DATASET], tmp_path / "cache").copy_to(tmp_path / "instance")
+    with instances.start(tree, tmp_path / "instance", OPTIONS) as instance:
+        instance.query("SET GLOBAL wait_timeout = 1")
+        engine = Engine(program("oltp_point_select", reconnect=True), 1)
+        connect(engine, instance, SCHEMA, 4)
+        until(lambda: instance.status()["Threads_connected"] == 1)
+        taken = engine.slice(0, 0.0, 0.5, TIMEOUT_S)
+    assert taken.errors == {ENDED: 4}
+    assert taken.completed > 0
 
 
 def test_a_restart_under_load_is_counted_and_loses_no_count(

@@ -41,15 +41,11 @@ fn read<'a>(reply: &mut Reply, pieces: impl Iterator<Item = &'a [u8]>) -> Seen {
 
 fn read_to_end<'a>(
     reply: &mut Reply,
-    mut pieces: impl Iterator<Item = &'a [u8]>,
+    pieces: impl Iterator<Item = &'a [u8]>,
 ) -> Result<Option<Outcome>, Malformed> {
-    while let Some(piece) = pieces.next() {
-        if let Some(outcome) = reply.feed(piece)? {
-            return match pieces.next() {
-                None => Ok(Some(outcome)),
-                Some(_) => Err(Malformed("bytes after a reply's end")),
-            };
-        }
+    let mut outcome = None;
+    for piece in pieces {
+        outcome = reply.feed(piece)?;
     }
-    Ok(None)
+    Ok(outcome)
 }

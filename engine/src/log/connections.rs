@@ -271,7 +271,9 @@ impl Connections {
             let (first, last) = tally.span_us.unwrap_or((now.start_us, now.end_us));
             tally.span_us = Some((first.min(now.start_us), last.max(now.end_us)));
             if let Some(before) = connection.times {
-                tally.backwards += u64::from(now.start_us < before.start_us);
+                // Where a log has whole seconds of one of them, the other may seem earlier.
+                let earlier = now.start_us < before.start_us && now.end_us < before.end_us;
+                tally.backwards += u64::from(earlier);
                 if connection.open || connection.in_transaction() && !connection.statements.is_empty() {
                     tally.gaps += 1;
                     let gap = now.start_us.saturating_sub(before.end_us);

@@ -231,6 +231,8 @@ fn act(
     };
     if let Some((what, number)) = number {
         statement.template = format!("{what} s{number}").into_bytes();
+        statement.marks.clear();
+        statement.literals.clear();
     }
     let Some(id) = books.count(statement, &connection.schema, 1, cost) else { return };
     let values = &books.templates.values;

@@ -154,6 +154,9 @@ fn constants(transactions: &[Box<[Value]>]) -> Vec<(usize, i64)> {
 /// that of pairs from different transactions, so that few or constant values make no links.
 pub fn links(transactions: &[Box<[Value]>]) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
+    if transactions.len() < LINK_MIN {
+        return links;
+    }
     let mut origins: Vec<usize> = Vec::new();
     let slots = transactions.first().map_or(0, |values| values.len());
     for slot in 0..slots {

@@ -17,8 +17,11 @@ struct Head {
     /// Whether Query_time was there.
     costed: bool,
     error: u32,
-    /// From SET timestamp: when the statement began.
-    began_us: Option<i64>,
+    /// From SET timestamp.
+    timestamp_us: Option<i64>,
+    /// Its times are those of the statement's begin from some version between 10.5 and 10.11 on, and are taken for
+    /// that: no header tells the version. Other servers' are those of the end.
+    mariadb: bool,
     /// The header is complete: all that follows is the statement.
     complete: bool,
 }
@@ -27,7 +30,7 @@ struct Head {
 pub struct Slow {
     head: Option<Head>,
     body: Body,
-    /// When the next entries were written; a server of whole seconds writes it when it changes.
+    /// The time of the next entries; a server of whole seconds writes it when it changes.
     written_us: Option<i64>,
     /// Whether `written_us` has a fraction: then it is the end of one statement.
     precise: bool,
@@ -60,15 +63,16 @@ impl Slow {
         match &mut self.head {
             None => learner.unreadable(OUTSIDE),
             Some(head) if head.complete || !self.body.is_empty() => self.body.push(line),
-            Some(_) if line.starts_with(b"# ") && !line.starts_with(b"# administrator command") => {
+            // MariaDB puts bare `#` lines around a plan.
+            Some(_) if line.starts_with(b"#") && !line.starts_with(b"# administrator command") => {
                 self.fields(line);
             }
             Some(_) if line.starts_with(b"use ") && line.ends_with(b";") => {
                 self.schema = unquoted(&line[4..line.len() - 1]).into();
             }
             Some(head) => match timestamp(line) {
-                Some(began_us) => {
-                    head.began_us = Some(began_us);
+                Some(us) => {
+                    head.timestamp_us = Some(us);
                     head.complete = true;
                 }
                 None => self.body.push(line),
@@ -98,6 +102,7 @@ impl Slow {
             match std::mem::take(&mut key) {
                 b"Id" | b"Thread_id" => head.connection = Some(number()),
                 b"Schema" => head.schema = Some(word.into()),
+                b"QC_hit" => head.mariadb = true,
                 b"Query_time" => {
                     let seconds = parsed(word).filter(|seconds| (0.0..1e9).contains(seconds));
                     head.cost.seconds = seconds.unwrap_or(0.0);
@@ -130,12 +135,11 @@ impl Slow {
             return;
         }
         let took_us = (head.cost.seconds * 1e6) as i64;
-        let times = match (self.written_us.filter(|_| self.precise), head.began_us) {
-            (Some(end_us), _) => Some(Times { start_us: end_us - took_us, end_us }),
-            (None, began_us) => {
-                began_us.or(self.written_us).map(|start_us| Times { start_us, end_us: start_us + took_us })
-            }
-        };
+        let written_us = if self.precise { None } else { head.timestamp_us }.or(self.written_us);
+        let times = written_us.map(|us| {
+            let start_us = if head.mariadb { us } else { us - took_us };
+            Times { start_us, end_us: start_us + took_us }
+        });
         if head.connection.is_none() {
             learner.mixed = true;
         }

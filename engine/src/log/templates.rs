@@ -8,6 +8,7 @@ use super::values::{Distinct, Sample, Sizes, Top, cut, hash};
 use crate::random::Stream;
 
 const TEMPLATES_MAX: usize = 4000;
+const SLOTS_MAX: usize = 1000;
 /// Executions of a template whose values are kept; half as many from each further 256 templates on.
 const SAMPLED: usize = 1000;
 const SAMPLED_MIN: usize = 32;
@@ -155,6 +156,9 @@ impl Templates {
         let id = self.all.len();
         if id == TEMPLATES_MAX {
             return Err("a kind of statement beyond the 4000 that are kept");
+        }
+        if statement.marks.len() > SLOTS_MAX {
+            return Err("more than 1000 values outside of lists");
         }
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec());
         let (Ok(sql), Ok(name)) = (text(&statement.template), text(schema)) else {
