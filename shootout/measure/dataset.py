@@ -27,7 +27,7 @@ from shootout.measure.rounds import reason
 from shootout.model.plan import Dataset
 from shootout.model.value import DatasetKind, Family
 from shootout.paths import FIXTURES
-from shootout.servers import cache, instances
+from shootout.servers import cache, instances, log
 from shootout.servers.external import MARK
 from shootout.servers.installation import Installation
 from shootout.servers.locking import build_once
@@ -45,6 +45,7 @@ SCHEMAS: Mapping[DatasetKind, str] = {
 # and no page is written twice.
 LOADING = {"loose-innodb-autoinc-lock-mode": "2", "loose-innodb-doublewrite": "0"}
 SCAN_TIMEOUT_S = 3600.0  # for a statement that reads a whole table, however large
+SHUTDOWN_TIMEOUT_S = 3600.0  # of a slow shutdown, which purges and merges all that loading has left
 DEFAULT_ENGINE = "default"  # each server's own default
 FORMAT = 4  # of templates; a new number invalidates all of them
 
@@ -365,6 +366,11 @@ def _build(
         checksum = verify_all(instance, datasets)
         if instance.variables().get("innodb_fast_shutdown", "").isdecimal():  # fixed before 5.0
             instance.query("SET GLOBAL innodb_fast_shutdown = 0")  # leaves no purge or merge to the copies
+        if (code := instance.shut_down(SHUTDOWN_TIMEOUT_S)) != 0:  # each copy would begin with a recovery
+            raise MeasureError(
+                f"{program.name}: did not shut down cleanly after loading ({log.ending(code)}); "
+                f"its error log ends:\n{instance.error_log_tail()}"
+            )
     data = directory / "data"
     (home / "data").rename(data)
     shutil.rmtree(home)
