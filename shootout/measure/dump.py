@@ -35,10 +35,12 @@ _COLLATIONS = (
 )
 # What belongs to the server that was dumped, or would go on by itself.
 _LEFT_OUT = re.compile(
-    rb"""(?:/\*!\d+\s+)?(?:
+    rb"""(?:/\*M?!\d*\s*)?(?:
         (?:CREATE|DROP|ALTER)\s+(?:/\*.*?\*/\s*)*(?:DATABASE|SCHEMA)\b
       | (?:LOCK|UNLOCK)\s+TABLES\b
-      | SET\s+@@(?:GLOBAL\b|SESSION\.SQL_LOG_BIN\b)
+      | SET\s+(?:@@)?(?:GLOBAL|PERSIST|PERSIST_ONLY|(?:SESSION[.\s])?SQL_LOG_BIN)\b
+      | (?:CHANGE|FLUSH|PURGE|RESET)\s
+      | (?:START|STOP)\s+(?:ALL\s+)?(?:SLAVES?|REPLICAS?|GROUP_REPLICATION)\b
       | CREATE\b[^(]{0,200}?\bEVENT\b
     )""",
     re.IGNORECASE | re.DOTALL | re.VERBOSE,

@@ -71,6 +71,61 @@ def test_a_dump_of_two_databases_is_refused(tmp_path: Path) -> None:
         list(dump.prepared(file))
 
 
+def sent(folder: Path, text: str) -> list[str]:
+    """The statements that are sent of a dump."""
+    file = folder / "d.sql"
+    file.write_text(text)
+    return [statement.decode() for _, statement in dump.prepared(file)]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        # mysqldump --source-data, --apply-replica-statements, --dump-replica, and mariadb-dump's
+        "CHANGE MASTER TO MASTER_LOG_FILE='binlog.000002', MASTER_LOG_POS=157",
+        "CHANGE MASTER 'a' TO MASTER_USE_GTID=slave_pos",
+        "CHANGE REPLICATION SOURCE TO SOURCE_LOG_FILE='binlog.000002', SOURCE_LOG_POS=157",
+        "STOP SLAVE",
+        "STOP ALL SLAVES",
+        "STOP REPLICA",
+        "START SLAVE",
+        "start all slaves",
+        "START REPLICA",
+        "RESET SLAVE ALL",
+        "RESET MASTER",
+        "RESET BINARY LOGS AND GTIDS",
+        "SET GLOBAL gtid_slave_pos='0-1-2'",
+        "SET @@GLOBAL.GTID_PURGED=/*!80000 '+'*/ 'a:1-2'",
+        "SET GLOBAL INNODB_STATS_AUTO_RECALC=OFF",
+        "SET PERSIST max_connections = 10",
+        "SET @@SESSION.SQL_LOG_BIN= 0",
+        "SET sql_log_bin = 0",
+        "FLUSH PRIVILEGES",
+        "FLUSH TABLES WITH READ LOCK",
+        "/*! FLUSH PRIVILEGES */",
+        "/*!50100 SET GLOBAL event_scheduler = ON */",
+        "/*M!100500 STOP ALL SLAVES */",
+    ],
+)
+def test_what_belongs_to_the_server_is_left_out(statement: str, tmp_path: Path) -> None:
+    assert sent(tmp_path, f"{statement};\nSELECT 1;\n") == ["SELECT 1"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "START TRANSACTION",
+        "SET @MYSQLDUMP_TEMP_LOG_BIN = @@SESSION.SQL_LOG_BIN",
+        "SET NAMES utf8mb4",
+        "/*!40103 SET TIME_ZONE='+00:00' */",
+        "SET @globals = 1",
+        "DROP TABLE IF EXISTS `reset `",
+    ],
+)
+def test_what_belongs_to_the_session_is_sent(statement: str, tmp_path: Path) -> None:
+    assert sent(tmp_path, f"{statement};\n") == [statement]
+
+
 def test_a_missing_dump_is_reported_before_anything_starts(tmp_path: Path) -> None:
     file = a_workload(tmp_path)
     with pytest.raises(InputError, match=r"d\.sql: cannot be read: No such file"):
