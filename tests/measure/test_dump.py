@@ -111,6 +111,61 @@ def test_what_belongs_to_the_server_is_left_out(statement: str, tmp_path: Path) 
     assert sent(tmp_path, f"{statement};\nSELECT 1;\n") == ["SELECT 1"]
 
 
+EVENT = "ON SCHEDULE EVERY 1 SECOND DO DELETE FROM t"
+DEFINERS = (
+    *(
+        "`gone`@`%`",
+        "'gone'@'10.0.0.%'",
+        '"gone"@"localhost"',
+        "gone@localhost",
+        "gone@10.0.0.1",
+        "`a b`@`%`",
+    ),
+    *("CURRENT_USER", "current_user()", "`role`"),
+)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        f"/*!50106 CREATE*/ /*!50117 DEFINER=`gone`@`%`*/ /*!50106 EVENT `e` {EVENT} */",
+        f"/*!50106 CREATE EVENT `e` {EVENT} */",
+        f"CREATE EVENT IF NOT EXISTS e {EVENT}",
+        f"create or replace event e {EVENT}",
+        *(f"CREATE DEFINER={each} EVENT `e` {EVENT}" for each in DEFINERS),
+        f"CREATE\nOR REPLACE DEFINER = gone@localhost\nEVENT `e` {EVENT}",
+    ],
+)
+def test_events_are_left_out(statement: str, tmp_path: Path) -> None:
+    assert sent(tmp_path, f"DELIMITER ;;\n{statement} ;;\n") == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE `event` (\n  `id` int NOT NULL\n)",
+        "CREATE TABLE event LIKE other",
+        "CREATE TABLE a SELECT * FROM event",
+        "CREATE UNIQUE INDEX event ON t (id)",
+        "/*!50001 CREATE VIEW `v` AS SELECT 1 AS `event` */",
+        "/*!50003 CREATE*/ /*!50017 {}*/ /*!50003 TRIGGER a AFTER INSERT ON `event` FOR EACH ROW SET @a=1 */",
+        "/*!50003 CREATE*/ /*!50017 {}*/ /*!50003 TRIGGER event AFTER INSERT ON t FOR EACH ROW SET @a = 1 */",
+        "CREATE {} PROCEDURE `event`() SELECT 1",
+        "CREATE {} FUNCTION event() RETURNS int RETURN 1",
+        "/*!50001 CREATE ALGORITHM=UNDEFINED */\n/*!50013 {} SQL SECURITY DEFINER */\n"
+        "/*!50001 VIEW `v` AS select 1 from event */",
+    ],
+)
+def test_what_is_only_named_like_an_event_is_sent(statement: str, tmp_path: Path) -> None:
+    text = f"DELIMITER ;;\n{statement.format('DEFINER=`gone`@`%`')} ;;\n"
+    assert sent(tmp_path, text) == [statement.format("")]
+
+
+@pytest.mark.parametrize("definer", DEFINERS[:-3])
+def test_a_definer_is_left_out_however_it_is_quoted(definer: str, tmp_path: Path) -> None:
+    assert sent(tmp_path, f"CREATE DEFINER={definer} VIEW v AS SELECT 1;") == ["CREATE  VIEW v AS SELECT 1"]
+
+
 @pytest.mark.parametrize(
     "statement",
     [
