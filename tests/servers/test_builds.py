@@ -12,6 +12,7 @@ from shootout.errors import InputError
 from shootout.model.plan import Build
 from shootout.servers import builds, reference
 from shootout.servers.builds import BuildError, Source
+from shootout.servers.native import Tree
 from tests.runs import until
 
 MAKE = "test -f broken && { echo 'x.cc:1: error: not finished'; exit 3; }; mkdir -p out/bin"
@@ -133,6 +134,21 @@ def test_the_same_sources_of_two_commits_are_the_same_files(repository: Reposito
     )
     digests = [builds.digest(builds.fetch(source, BUILD, tmp_path)) for source in (one, notes, other)]
     assert digests[0] == digests[1] != digests[2]
+
+
+def test_a_built_server_keeps_its_commit_and_scripts(repository: Repository, tmp_path: Path) -> None:
+    command = f"{MAKE}; mkdir -p scripts; cp code scripts/mysql_system_tables.sql"
+    build = Build(
+        command=f"{command}; echo CMAKE_HOME_DIRECTORY:INTERNAL=$PWD > out/CMakeCache.txt", tree="out"
+    )
+    one, two = (repository.source(repository.commit(each, code=each)) for each in ("1", "2"))
+    directory = builds.fetch(one, build, tmp_path)
+    before = Tree.inspect(directory)
+    builds.fetch(two, build, tmp_path)
+    after = Tree.inspect(directory)
+    assert (before.files.commit, after.files.commit) == (one.commit, one.commit)
+    assert (before.shared("mysql_system_tables.sql"), after.shared("mysql_system_tables.sql")) == ("1", "1")
+    assert after.digest == before.digest
 
 
 def test_a_build_that_fails_says_the_compilers_last_words(repository: Repository, tmp_path: Path) -> None:
