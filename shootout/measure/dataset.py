@@ -315,8 +315,11 @@ class Template(Loaded):
         The copy is on disk on return; otherwise its write-back (600 MB, most of it redo log) would disturb
         the first half minute of slices. Raises MeasureError if the copy fails.
         """
-        instance_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         target = instance_directory / "data"
+        try:
+            instance_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise MeasureError(f"cannot copy the dataset to {target}: {error.strerror}") from None
         copy = ["cp", "-a", "--reflink=auto", str(self.directory / "data"), str(target)]
         for command in (copy, ["sync", "-f", str(target)]):
             done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
@@ -334,19 +337,19 @@ def template(
 ) -> Template:
     """The datasets on one server build, from the cache or loaded now under these my.cnf options.
 
-    Options that do not affect data files share a template, which stays until `held` is closed.
+    Options that do not affect data files share a template, which stays until `held` is closed. Raises
+    MeasureError if it cannot be made.
     """
     every = tuple(sorted(set(datasets), key=lambda dataset: dataset.key))
     made_of = [(dataset.key, dataset.seed, _statements(dataset)) for dataset in every]
     facts = (FORMAT, program.digest, sorted(profiles.in_files(options).items()), made_of)
     key = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
     directory = cache_dir / "templates" / key
-    made = build_once(
-        directory,
-        partial(_build, program, options, every),
-        lambda found: cache.manifest(found) is not None,
-        held,
-    )
+    build = partial(_build, program, options, every)
+    try:
+        made = build_once(directory, build, lambda found: cache.manifest(found) is not None, held)
+    except OSError as error:
+        raise MeasureError(f"{directory}: cannot be made: {error.strerror or error}") from None
     manifest = cache.manifest(directory)
     if manifest is None:
         raise MeasureError(f"{directory}: the template changed after it was written")

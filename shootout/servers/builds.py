@@ -76,7 +76,7 @@ class Source:
 
 
 def find(directory: str, revision: str) -> Source:
-    """The commit that `revision` names in a repository. Raises InputError."""
+    """The commit that `revision` names in a repository. Raises InputError, MeasureError if git hangs."""
     repository = Path(os.path.abspath(Path(directory).expanduser()))  # noqa: PTH100 (as for path:)
     if re.fullmatch(r"[0-9a-f]{40}", revision) and repository.is_dir():
         return Source(repository, revision)  # `fetch` reports it if it does not exist
@@ -134,7 +134,10 @@ def fetch(
         progress(f"building {source.commit[:12]}")
         _build(source, build, cache / WORK_TREES, partial)
 
-    locking.build_once(target, make, Path.is_dir, held)
+    try:
+        locking.build_once(target, make, Path.is_dir, held)
+    except OSError as error:
+        raise MeasureError(f"{target}: cannot be made: {error.strerror or error}") from None
     return target
 
 
@@ -167,18 +170,15 @@ def _build(source: Source, build: Build, work_trees: Path, target: Path) -> None
                 Tree.inspect(made)
         except InputError as error:
             raise BuildError(f"build of {source.commit[:12]}: --tree {build.tree}: {error}") from None
-        try:
-            # CMake's cache leads to the work tree, where the next commit will be.
-            leaving_out = shutil.ignore_patterns(".git", "CMakeCache.txt")
-            shutil.copytree(made, target, symlinks=True, dirs_exist_ok=True, ignore=leaving_out)
-            copied, before = layout.find(target), layout.find(made).contents
-            for place in before.keys() - copied.contents.keys():
-                if place.startswith("scripts/"):  # they lie in the sources
-                    (copied.basedir / place).parent.mkdir(exist_ok=True)
-                    shutil.copy(before[place], copied.basedir / place)
-            (copied.top / layout.COMMIT).write_text(source.commit, "ascii")
-        except OSError as error:
-            raise MeasureError(f"{target}: cannot be written: {error}") from None
+        # CMake's cache leads to the work tree, where the next commit will be.
+        leaving_out = shutil.ignore_patterns(".git", "CMakeCache.txt")
+        shutil.copytree(made, target, symlinks=True, dirs_exist_ok=True, ignore=leaving_out)
+        copied, before = layout.find(target), layout.find(made).contents
+        for place in before.keys() - copied.contents.keys():
+            if place.startswith("scripts/"):  # they lie in the sources
+                (copied.basedir / place).parent.mkdir(exist_ok=True)
+                shutil.copy(before[place], copied.basedir / place)
+        (copied.top / layout.COMMIT).write_text(source.commit, "ascii")
 
 
 def _check_out(source: Source, work_tree: Path) -> None:
@@ -269,7 +269,7 @@ def _chunks(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
 
 
 def _git(directory: Path, *arguments: str) -> str | None:
-    """What git says; None if it fails. Raises InputError without git."""
+    """What git says; None if it fails. Raises InputError without git, MeasureError if it takes too long."""
     found = _run_git(directory, *arguments, timeout_s=_GIT_TIMEOUT_S)
     return found.stdout if found.returncode == 0 else None
 
@@ -297,3 +297,5 @@ def _run_git(
         )
     except OSError as error:
         raise InputError(f"git cannot be run: {error.strerror}") from None
+    except subprocess.TimeoutExpired:
+        raise MeasureError(f"git {arguments[0]}: took longer than {timeout_s:.0f} s") from None

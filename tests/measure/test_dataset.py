@@ -249,3 +249,14 @@ def test_a_failed_copy_is_reported(cache_dir: Path, tmp_path: Path) -> None:
     template = dataset.Template(directory=tmp_path / "none", checksum="", load_s=None)
     with pytest.raises(MeasureError, match=r"cannot copy the dataset to .*No such file"):
         template.copy_to(tmp_path / "instance")
+    (tmp_path / "file").touch()
+    with pytest.raises(
+        MeasureError, match=r"cannot copy the dataset to .*/file/instance/data: Not a directory"
+    ):
+        template.copy_to(tmp_path / "file" / "instance")
+
+
+def test_a_cache_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(MeasureError, match=r"/file/templates/\w+: cannot be made: Not a directory"):
+        dataset.template(a_tree(NAMES[0]), SMALL, [DATASET], tmp_path / "file")

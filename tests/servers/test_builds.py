@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shootout.errors import InputError
+from shootout.errors import InputError, MeasureError
 from shootout.model.plan import Build
 from shootout.servers import builds, reference
 from shootout.servers.builds import BuildError, Source
@@ -179,6 +179,30 @@ def test_a_build_whose_server_cannot_start_has_failed(
     source = repository.source(repository.commit("one", code=code))
     with pytest.raises(BuildError, match=rf"^build of {source.commit[:12]}: --tree out: .*{words}"):
         builds.fetch(source, Build(command=command, tree="out"), tmp_path)
+
+
+@pytest.mark.parametrize("place", [builds.FOLDER, builds.WORK_TREES])
+def test_a_cache_that_cannot_be_written_is_reported(
+    place: str, repository: Repository, tmp_path: Path
+) -> None:
+    source = repository.source(repository.commit("one", code="1"))
+    (tmp_path / place).touch()
+    with pytest.raises(
+        MeasureError, match=rf"git-{source.commit[:12]}-\w+: cannot be made: (File exists|Not a)"
+    ):
+        builds.fetch(source, BUILD, tmp_path)
+
+
+def test_a_git_that_takes_too_long_is_reported(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = repository.source(repository.commit("one", code="1"))
+    (tmp_path / "git").write_text("#!/bin/sh\nexec sleep 60\n")
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(builds, "_GIT_TIMEOUT_S", 0.1)
+    with pytest.raises(MeasureError, match=r"^git rev-parse: took longer than 0 s$"):
+        builds.fetch(source, BUILD, tmp_path)
 
 
 def ended(pid: int) -> bool:
