@@ -19,7 +19,7 @@ from shootout.measure.managed import connect, handle
 from shootout.measure.participants import Participant
 from shootout.measure.plan import Plan
 from shootout.measure.recorder import Recorder
-from shootout.measure.rounds import OnRound, measure_block
+from shootout.measure.rounds import OnRound, ServerHandle, measure_block
 from shootout.model.plan import Block
 from shootout.model.program import Program
 from shootout.model.run import Runner, StartRecord
@@ -77,41 +77,42 @@ class Bench:
                     self._fail(block, participant, start, str(error))
                 return None
         engine = Engine(msgspec.json.encode(program), generator.getrandbits(64), min(LANES_MAX, len(client)))
-        connected: dict[Participant, Running] = {}
+        handles: dict[Participant, ServerHandle] = {}
         for participant, instance in instances.items():
             try:
                 if instance.ours and instance.pid is not None:
                     machine.place(instance.pid, cpus)
                 hooks = self._hooks(block, instance)
                 hooks.set_up(block.threads)
+                # Before the engine gives the server its number, which is its handle's place.
+                made = handle(participant.label, instance, control=participant.control)
                 connect(engine, instance, hooks.schema, block.threads)
-                connected[participant] = instance
+                handles[participant] = made
             except MeasureError as error:
                 self._fail(block, participant, start, str(error))
-        handles = [handle(each.label, instance, control=each.control) for each, instance in connected.items()]
         sampling = self.plan.profile.sampling
         with ExitStack() as held:
             held.enter_context(machine.hold(client, batch=block.threads > 1))
             begin = None
             if self.watcher is not None:
-                by_label = {each.label: instance for each, instance in connected.items()}
+                by_label = {each.label: instances[each] for each in handles}
                 begin = held.enter_context(self.watcher.watching(start, block, engine, by_label))
             measured = measure_block(
                 block.key,
                 start,
-                handles,
+                tuple(handles.values()),
                 kinds=[kind.name for kind in program.kinds],
                 driver=engine,
                 sampling=sampling.isolated(
-                    writes=program.writes, ours=all(each.stop is not None for each in handles)
+                    writes=program.writes, ours=all(each.stop is not None for each in handles.values())
                 ),
                 load=self.plan.profile.load,
                 generator=generator,
                 on_round=on_round,
                 on_measuring=begin,
             )
-        for participant, reason in zip(connected, measured.failures, strict=True):
-            self._check(block, participant, connected[participant], start, reason)
+        for participant, reason in zip(handles, measured.failures, strict=True):
+            self._check(block, participant, instances[participant], start, reason)
         return measured.record
 
     def _with_values(self, block: Block, instances: Instances) -> Program:

@@ -27,7 +27,7 @@ from shootout.measure.rounds import reason
 from shootout.model.plan import Dataset
 from shootout.model.value import DatasetKind, Family
 from shootout.paths import FIXTURES
-from shootout.servers import cache, instances
+from shootout.servers import cache, instances, log
 from shootout.servers.external import MARK
 from shootout.servers.installation import Installation
 from shootout.servers.locking import build_once
@@ -45,6 +45,7 @@ SCHEMAS: Mapping[DatasetKind, str] = {
 # and no page is written twice.
 LOADING = {"loose-innodb-autoinc-lock-mode": "2", "loose-innodb-doublewrite": "0"}
 SCAN_TIMEOUT_S = 3600.0  # for a statement that reads a whole table, however large
+SHUTDOWN_TIMEOUT_S = 3600.0  # of a slow shutdown, which purges and merges all that loading has left
 DEFAULT_ENGINE = "default"  # each server's own default
 FORMAT = 4  # of templates; a new number invalidates all of them
 
@@ -314,8 +315,11 @@ class Template(Loaded):
         The copy is on disk on return; otherwise its write-back (600 MB, most of it redo log) would disturb
         the first half minute of slices. Raises MeasureError if the copy fails.
         """
-        instance_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         target = instance_directory / "data"
+        try:
+            instance_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise MeasureError(f"cannot copy the dataset to {target}: {error.strerror}") from None
         copy = ["cp", "-a", "--reflink=auto", str(self.directory / "data"), str(target)]
         for command in (copy, ["sync", "-f", str(target)]):
             done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
@@ -333,19 +337,19 @@ def template(
 ) -> Template:
     """The datasets on one server build, from the cache or loaded now under these my.cnf options.
 
-    Options that do not affect data files share a template, which stays until `held` is closed.
+    Options that do not affect data files share a template, which stays until `held` is closed. Raises
+    MeasureError if it cannot be made.
     """
     every = tuple(sorted(set(datasets), key=lambda dataset: dataset.key))
     made_of = [(dataset.key, dataset.seed, _statements(dataset)) for dataset in every]
     facts = (FORMAT, program.digest, sorted(profiles.in_files(options).items()), made_of)
     key = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
     directory = cache_dir / "templates" / key
-    made = build_once(
-        directory,
-        partial(_build, program, options, every),
-        lambda found: cache.manifest(found) is not None,
-        held,
-    )
+    build = partial(_build, program, options, every)
+    try:
+        made = build_once(directory, build, lambda found: cache.manifest(found) is not None, held)
+    except OSError as error:
+        raise MeasureError(f"{directory}: cannot be made: {error.strerror or error}") from None
     manifest = cache.manifest(directory)
     if manifest is None:
         raise MeasureError(f"{directory}: the template changed after it was written")
@@ -365,6 +369,11 @@ def _build(
         checksum = verify_all(instance, datasets)
         if instance.variables().get("innodb_fast_shutdown", "").isdecimal():  # fixed before 5.0
             instance.query("SET GLOBAL innodb_fast_shutdown = 0")  # leaves no purge or merge to the copies
+        if (code := instance.shut_down(SHUTDOWN_TIMEOUT_S)) != 0:  # each copy would begin with a recovery
+            raise MeasureError(
+                f"{program.name}: did not shut down cleanly after loading ({log.ending(code)}); "
+                f"its error log ends:\n{instance.error_log_tail()}"
+            )
     data = directory / "data"
     (home / "data").rename(data)
     shutil.rmtree(home)

@@ -24,7 +24,8 @@ _TOKENS = rb"""(?:
 )*+"""
 _BLANK = re.compile(rb"(?:\s++|--[^\n]*+(?:\n|\Z)|#[^\n]*+(?:\n|\Z)|/\*(?!M?!(?!999999)).*?\*/)*+", re.DOTALL)
 _DELIMITER = re.compile(rb"DELIMITER[ \t]+(\S+)[^\n]*(?:\n|\Z)", re.IGNORECASE)
-_DEFINER = re.compile(rb"DEFINER\s*=\s*(?:`[^`]*`|'[^']*'|\w+)@(?:`[^`]*`|'[^']*'|\w+)", re.IGNORECASE)
+_NAME = rb"""(?:`[^`]*`|'[^']*'|"[^"]*"|[\w.$%-]+)"""
+_DEFINER = re.compile(rb"DEFINER\s*=\s*%b@%b" % (_NAME, _NAME), re.IGNORECASE)
 _DEFINED = re.compile(rb"(?:/\*!\d+\s+)?CREATE\b(?!\s+TABLE)|/\*!50013\b", re.IGNORECASE)
 _USE = re.compile(rb"USE\s+`?(?P<schema>[^`;]+)", re.IGNORECASE)
 # Versions that name the collation of every table in a dump have another default: MySQL 8.0 and MariaDB 11.5.
@@ -35,12 +36,15 @@ _COLLATIONS = (
 )
 # What belongs to the server that was dumped, or would go on by itself.
 _LEFT_OUT = re.compile(
-    rb"""(?:/\*!\d+\s+)?(?:
+    rb"""(?:/\*M?!\d*\s*)?(?:
         (?:CREATE|DROP|ALTER)\s+(?:/\*.*?\*/\s*)*(?:DATABASE|SCHEMA)\b
       | (?:LOCK|UNLOCK)\s+TABLES\b
-      | SET\s+@@(?:GLOBAL\b|SESSION\.SQL_LOG_BIN\b)
-      | CREATE\b[^(]{0,200}?\bEVENT\b
-    )""",
+      | SET\s+(?:@@)?(?:GLOBAL|PERSIST|PERSIST_ONLY|(?:SESSION[.\s])?SQL_LOG_BIN)\b
+      | (?:CHANGE|FLUSH|PURGE|RESET)\s
+      | (?:START|STOP)\s+(?:ALL\s+)?(?:SLAVES?|REPLICAS?|GROUP_REPLICATION)\b
+      | CREATE\b(?:\s|\*/|/\*M?!\d*|OR\s+REPLACE\b|DEFINER\s*=\s*%(name)b(?:@%(name)b|\(\))?)+EVENT\b
+    )"""
+    % {b"name": _NAME},
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
 

@@ -21,13 +21,14 @@ from pathlib import Path
 
 from shootout.errors import InputError, MeasureError
 from shootout.model.plan import Build
-from shootout.servers import locking
+from shootout.servers import layout, locking
 from shootout.servers.fetch.packages import Progress, no_progress
 from shootout.servers.libraries import MissingLibrariesError
 from shootout.servers.native import Tree
 
 FOLDER = "servers"  # in the cache, as servers that are fetched
 WORK_TREES = "work-trees"
+FORMAT = 2  # of what is kept of a build; a new number builds everything again
 LAST_LINES = 6
 ENVIRONMENT = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS")  # what builds depend on
 NICENESS = 10
@@ -75,7 +76,7 @@ class Source:
 
 
 def find(directory: str, revision: str) -> Source:
-    """The commit that `revision` names in a repository. Raises InputError."""
+    """The commit that `revision` names in a repository. Raises InputError, MeasureError if git hangs."""
     repository = Path(os.path.abspath(Path(directory).expanduser()))  # noqa: PTH100 (as for path:)
     if re.fullmatch(r"[0-9a-f]{40}", revision) and repository.is_dir():
         return Source(repository, revision)  # `fetch` reports it if it does not exist
@@ -133,15 +134,18 @@ def fetch(
         progress(f"building {source.commit[:12]}")
         _build(source, build, cache / WORK_TREES, partial)
 
-    locking.build_once(target, make, Path.is_dir, held)
+    try:
+        locking.build_once(target, make, Path.is_dir, held)
+    except OSError as error:
+        raise MeasureError(f"{target}: cannot be made: {error.strerror or error}") from None
     return target
 
 
 def digest(directory: Path) -> str:
-    """Of all files of a tree, with their names: equal ones are the same server."""
+    """Of all files of a tree but its commit, with their names: equal ones are the same server."""
     found = hashlib.sha256()
     for path in sorted(directory.rglob("*")):
-        if path.is_file() and not path.is_symlink():
+        if path.is_file() and not path.is_symlink() and path.name != layout.COMMIT:
             with path.open("rb") as file:
                 content = hashlib.file_digest(file, "sha256").hexdigest()
             found.update(f"{path.relative_to(directory)}\0{content}\n".encode())
@@ -166,11 +170,15 @@ def _build(source: Source, build: Build, work_trees: Path, target: Path) -> None
                 Tree.inspect(made)
         except InputError as error:
             raise BuildError(f"build of {source.commit[:12]}: --tree {build.tree}: {error}") from None
-        try:
-            leaving_out = shutil.ignore_patterns(".git")
-            shutil.copytree(made, target, symlinks=True, dirs_exist_ok=True, ignore=leaving_out)
-        except OSError as error:
-            raise MeasureError(f"{target}: cannot be written: {error}") from None
+        # CMake's cache leads to the work tree, where the next commit will be.
+        leaving_out = shutil.ignore_patterns(".git", "CMakeCache.txt")
+        shutil.copytree(made, target, symlinks=True, dirs_exist_ok=True, ignore=leaving_out)
+        copied, before = layout.find(target), layout.find(made).contents
+        for place in before.keys() - copied.contents.keys():
+            if place.startswith("scripts/"):  # they lie in the sources
+                (copied.basedir / place).parent.mkdir(exist_ok=True)
+                shutil.copy(before[place], copied.basedir / place)
+        (copied.top / layout.COMMIT).write_text(source.commit, "ascii")
 
 
 def _check_out(source: Source, work_tree: Path) -> None:
@@ -229,7 +237,7 @@ def _alone(path: Path) -> Iterator[int]:
 def _key(tree: str, build: Build) -> str:
     """Of all that a build depends on: sources, command, compiler and environment."""
     compilers = [_version_of(os.environ.get(variable, default)) for variable, default in _COMPILERS]
-    parts = [tree, build.command, build.tree, *compilers]
+    parts = [str(FORMAT), tree, build.command, build.tree, *compilers]
     parts += [os.environ.get(name, "") for name in ENVIRONMENT]
     return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()[:16]
 
@@ -261,7 +269,7 @@ def _chunks(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
 
 
 def _git(directory: Path, *arguments: str) -> str | None:
-    """What git says; None if it fails. Raises InputError without git."""
+    """What git says; None if it fails. Raises InputError without git, MeasureError if it takes too long."""
     found = _run_git(directory, *arguments, timeout_s=_GIT_TIMEOUT_S)
     return found.stdout if found.returncode == 0 else None
 
@@ -289,3 +297,5 @@ def _run_git(
         )
     except OSError as error:
         raise InputError(f"git cannot be run: {error.strerror}") from None
+    except subprocess.TimeoutExpired:
+        raise MeasureError(f"git {arguments[0]}: took longer than {timeout_s:.0f} s") from None

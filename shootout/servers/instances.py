@@ -194,18 +194,20 @@ class Instance(Running):
         return f"\nThe server has died ({log.ending(code)}); its error log ends:\n{self.error_log_tail()}"
 
     def stop(self) -> None:
-        """Shut the server down; kill it if that takes longer than STOP_TIMEOUT_S."""
+        self.shut_down(STOP_TIMEOUT_S)
+
+    def shut_down(self, timeout_s: float) -> int:
+        """Shut the server down, or kill it after that time; returns its exit code, negative for a signal."""
         if self._version >= SIGNALS_SINCE:
-            self._end(signal.SIGTERM)
-            return
+            return self._end(signal.SIGTERM, timeout_s)
         with suppress(pymysql.MySQLError):  # it is dead, or will be killed
             connection = self.connect(read_timeout=STOP_TIMEOUT_S)
             connection._execute_command(COMMAND.COM_SHUTDOWN, b"\0")  # type: ignore[attr-defined]
-        self._end(None)
+        return self._end(None, timeout_s)
 
     def kill(self) -> None:
         """Kill the server, as a crash would."""
-        self._end(signal.SIGKILL)
+        self._end(signal.SIGKILL, STOP_TIMEOUT_S)
 
     def wait_until_ready(self) -> None:
         """Wait until a login succeeds; a server that dies or takes too long is killed: MeasureError."""
@@ -237,16 +239,17 @@ class Instance(Running):
             return ""
         return None
 
-    def _end(self, how: signal.Signals | None) -> None:
+    def _end(self, how: signal.Signals | None, timeout_s: float) -> int:
         self.hang_up()
         if how is not None:
             self._process.send_signal(how)
         try:
-            self._process.wait(STOP_TIMEOUT_S)
+            code = self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait()
+            code = self._process.wait()
         self._held.close()
+        return code
 
     def _login(self, user: str, options: Mapping[str, Any], *, over_tcp: bool = False) -> Connection[Cursor]:
         charset = "utf8mb4" if self._version >= UTF8MB4_SINCE and self._version[0] != 6 else "utf8"

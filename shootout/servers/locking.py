@@ -60,7 +60,10 @@ def build_once(
 
 
 def remove(target: Path) -> bool:
-    """Remove the directory and any leftover of a killed build; False if a process uses or builds it."""
+    """Remove the directory and any leftover of a killed build.
+
+    False if a process uses or builds it, or if it is not ours to remove.
+    """
     try:
         with locked(lock_of(target), wait=False):
             partial = partial_of(target)
@@ -68,17 +71,20 @@ def remove(target: Path) -> bool:
             if target.exists():
                 target.rename(partial)  # a half-removed directory must not look complete
                 shutil.rmtree(partial)
-    except BlockingIOError:
+    except OSError:
         return False
     return True
 
 
 def is_held(lock: Path) -> bool:
-    """Whether a process holds the lock; that of a directory: whether it uses or builds the directory."""
+    """Whether a process holds the lock; that of a directory: whether it uses or builds the directory.
+
+    One that cannot be opened, as another user's, counts as held.
+    """
     try:
         with locked(lock, wait=False):
             return False
-    except BlockingIOError:
+    except OSError:
         return True
 
 

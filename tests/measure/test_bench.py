@@ -1,19 +1,30 @@
-"""Which CPUs servers get."""
+"""Which CPUs servers get, and what becomes of one that dies."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from msgspec import structs
 
+from shootout import app
+from shootout.inputs.options import Selection
+from shootout.measure import bench
 from shootout.measure.bench import Bench
 from shootout.measure.dataset import Loaded
+from shootout.measure.managed import ManagedServer, connect
 from shootout.measure.participants import Participant
+from shootout.model.plan import Cell
 from shootout.runner import machine
+from shootout.servers.running import Running
 from tests import builders
+from tests.runs import BASE, HEAD, Lab
+
+pytest_plugins = ["tests.runs"]
 
 
 class Server:
@@ -32,3 +43,42 @@ def test_a_server_starts_on_every_cpu_that_a_block_may_give_it(count: int, tmp_p
     bench.start(Participant("s", cast(Any, server), Loaded(checksum="", load_s=None), tmp_path))
     blocks = [placement.of(threads, writes=writes) for threads in (1, 8) for writes in (False, True)]
     assert server.cpus == {cpu for _, cpus in blocks for cpu in cpus}
+
+
+class Failures:
+    """A recorder that notes failures only."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, str] = {}
+
+    def fail(self, cell: Cell, start: int, reason: str) -> None:
+        self.found[cell.server] = reason
+
+
+@pytest.mark.real
+def test_a_server_that_dies_while_others_are_set_up_fails_alone(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(lab.folder))
+    plan, failures = app.plan(Selection.read(profile=str(lab.once))), Failures()
+    with ExitStack() as held:
+        instances: dict[Participant, Running] = {}
+        for label in (BASE, HEAD):
+            server = ManagedServer.find(plan, label)
+            participant = Participant(label, server, server.load(), tmp_path / label)
+            instances[participant] = held.enter_context(participant.start(()))
+        first, last = instances.values()
+
+        def connect_and_die(engine: Any, instance: Running, *rest: Any) -> None:
+            connect(engine, instance, *rest)
+            if instance is last:
+                first.kill()
+
+        monkeypatch.setattr(bench, "connect", connect_and_die)
+        runner = machine.inspect(tmp_path)
+        measuring = Bench(plan, runner, cast(Any, failures))
+        found = measuring.measure(plan.blocks[0], 1, instances, random.Random(1), lambda *_: None)
+    assert found is not None
+    assert [each.server for each in found.samples] == [HEAD]
+    assert [*failures.found] == [BASE]
+    assert "The server has died (signal SIGKILL)" in failures.found[BASE]

@@ -203,6 +203,28 @@ def test_a_template_that_cannot_be_made_leaves_nothing(engine: str, cache_dir: P
     assert not list((cache_dir / "templates").glob(".*.partial"))
 
 
+def test_a_slow_shutdown_has_its_time(
+    cache_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree, other = a_tree(NAMES[0]), [Dataset(tables=1, rows=11)]
+    monkeypatch.setattr(instances, "STOP_TIMEOUT_S", 0.0)
+    dataset.template(tree, SMALL, other, cache_dir).copy_to(tmp_path / "instance")
+    with instances.start(tree, tmp_path / "instance", SMALL) as instance:
+        assert "crash recovery" not in instance.error_log_tail(1000)
+
+
+def test_a_server_that_does_not_shut_down_makes_no_template(
+    cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dataset, "SHUTDOWN_TIMEOUT_S", 0.0)
+    before = set((cache_dir / "templates").glob("[!.]*"))
+    with pytest.raises(
+        MeasureError, match=r"shut down cleanly .*\(signal SIGKILL\); its error log ends:\n.*\w"
+    ):
+        dataset.template(a_tree(NAMES[0]), SMALL, [Dataset(tables=1, rows=12)], cache_dir)
+    assert set((cache_dir / "templates").glob("[!.]*")) == before
+
+
 @pytest.mark.parametrize(
     ("given", "family", "engine", "loaded"),
     [
@@ -227,3 +249,14 @@ def test_a_failed_copy_is_reported(cache_dir: Path, tmp_path: Path) -> None:
     template = dataset.Template(directory=tmp_path / "none", checksum="", load_s=None)
     with pytest.raises(MeasureError, match=r"cannot copy the dataset to .*No such file"):
         template.copy_to(tmp_path / "instance")
+    (tmp_path / "file").touch()
+    with pytest.raises(
+        MeasureError, match=r"cannot copy the dataset to .*/file/instance/data: Not a directory"
+    ):
+        template.copy_to(tmp_path / "file" / "instance")
+
+
+def test_a_cache_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(MeasureError, match=r"/file/templates/\w+: cannot be made: Not a directory"):
+        dataset.template(a_tree(NAMES[0]), SMALL, [DATASET], tmp_path / "file")

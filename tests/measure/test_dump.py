@@ -71,6 +71,116 @@ def test_a_dump_of_two_databases_is_refused(tmp_path: Path) -> None:
         list(dump.prepared(file))
 
 
+def sent(folder: Path, text: str) -> list[str]:
+    """The statements that are sent of a dump."""
+    file = folder / "d.sql"
+    file.write_text(text)
+    return [statement.decode() for _, statement in dump.prepared(file)]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        # mysqldump --source-data, --apply-replica-statements, --dump-replica, and mariadb-dump's
+        "CHANGE MASTER TO MASTER_LOG_FILE='binlog.000002', MASTER_LOG_POS=157",
+        "CHANGE MASTER 'a' TO MASTER_USE_GTID=slave_pos",
+        "CHANGE REPLICATION SOURCE TO SOURCE_LOG_FILE='binlog.000002', SOURCE_LOG_POS=157",
+        "STOP SLAVE",
+        "STOP ALL SLAVES",
+        "STOP REPLICA",
+        "START SLAVE",
+        "start all slaves",
+        "START REPLICA",
+        "RESET SLAVE ALL",
+        "RESET MASTER",
+        "RESET BINARY LOGS AND GTIDS",
+        "SET GLOBAL gtid_slave_pos='0-1-2'",
+        "SET @@GLOBAL.GTID_PURGED=/*!80000 '+'*/ 'a:1-2'",
+        "SET GLOBAL INNODB_STATS_AUTO_RECALC=OFF",
+        "SET PERSIST max_connections = 10",
+        "SET @@SESSION.SQL_LOG_BIN= 0",
+        "SET sql_log_bin = 0",
+        "FLUSH PRIVILEGES",
+        "FLUSH TABLES WITH READ LOCK",
+        "/*! FLUSH PRIVILEGES */",
+        "/*!50100 SET GLOBAL event_scheduler = ON */",
+        "/*M!100500 STOP ALL SLAVES */",
+    ],
+)
+def test_what_belongs_to_the_server_is_left_out(statement: str, tmp_path: Path) -> None:
+    assert sent(tmp_path, f"{statement};\nSELECT 1;\n") == ["SELECT 1"]
+
+
+EVENT = "ON SCHEDULE EVERY 1 SECOND DO DELETE FROM t"
+DEFINERS = (
+    *(
+        "`gone`@`%`",
+        "'gone'@'10.0.0.%'",
+        '"gone"@"localhost"',
+        "gone@localhost",
+        "gone@10.0.0.1",
+        "`a b`@`%`",
+    ),
+    *("CURRENT_USER", "current_user()", "`role`"),
+)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        f"/*!50106 CREATE*/ /*!50117 DEFINER=`gone`@`%`*/ /*!50106 EVENT `e` {EVENT} */",
+        f"/*!50106 CREATE EVENT `e` {EVENT} */",
+        f"CREATE EVENT IF NOT EXISTS e {EVENT}",
+        f"create or replace event e {EVENT}",
+        *(f"CREATE DEFINER={each} EVENT `e` {EVENT}" for each in DEFINERS),
+        f"CREATE\nOR REPLACE DEFINER = gone@localhost\nEVENT `e` {EVENT}",
+    ],
+)
+def test_events_are_left_out(statement: str, tmp_path: Path) -> None:
+    assert sent(tmp_path, f"DELIMITER ;;\n{statement} ;;\n") == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE `event` (\n  `id` int NOT NULL\n)",
+        "CREATE TABLE event LIKE other",
+        "CREATE TABLE a SELECT * FROM event",
+        "CREATE UNIQUE INDEX event ON t (id)",
+        "/*!50001 CREATE VIEW `v` AS SELECT 1 AS `event` */",
+        "/*!50003 CREATE*/ /*!50017 {}*/ /*!50003 TRIGGER a AFTER INSERT ON `event` FOR EACH ROW SET @a=1 */",
+        "/*!50003 CREATE*/ /*!50017 {}*/ /*!50003 TRIGGER event AFTER INSERT ON t FOR EACH ROW SET @a = 1 */",
+        "CREATE {} PROCEDURE `event`() SELECT 1",
+        "CREATE {} FUNCTION event() RETURNS int RETURN 1",
+        "/*!50001 CREATE ALGORITHM=UNDEFINED */\n/*!50013 {} SQL SECURITY DEFINER */\n"
+        "/*!50001 VIEW `v` AS select 1 from event */",
+    ],
+)
+def test_what_is_only_named_like_an_event_is_sent(statement: str, tmp_path: Path) -> None:
+    text = f"DELIMITER ;;\n{statement.format('DEFINER=`gone`@`%`')} ;;\n"
+    assert sent(tmp_path, text) == [statement.format("")]
+
+
+@pytest.mark.parametrize("definer", DEFINERS[:-3])
+def test_a_definer_is_left_out_however_it_is_quoted(definer: str, tmp_path: Path) -> None:
+    assert sent(tmp_path, f"CREATE DEFINER={definer} VIEW v AS SELECT 1;") == ["CREATE  VIEW v AS SELECT 1"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "START TRANSACTION",
+        "SET @MYSQLDUMP_TEMP_LOG_BIN = @@SESSION.SQL_LOG_BIN",
+        "SET NAMES utf8mb4",
+        "/*!40103 SET TIME_ZONE='+00:00' */",
+        "SET @globals = 1",
+        "DROP TABLE IF EXISTS `reset `",
+    ],
+)
+def test_what_belongs_to_the_session_is_sent(statement: str, tmp_path: Path) -> None:
+    assert sent(tmp_path, f"{statement};\n") == [statement]
+
+
 def test_a_missing_dump_is_reported_before_anything_starts(tmp_path: Path) -> None:
     file = a_workload(tmp_path)
     with pytest.raises(InputError, match=r"d\.sql: cannot be read: No such file"):

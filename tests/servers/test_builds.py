@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from shootout.errors import InputError
+from shootout.errors import InputError, MeasureError
 from shootout.model.plan import Build
 from shootout.servers import builds, reference
 from shootout.servers.builds import BuildError, Source
+from shootout.servers.native import Tree
 from tests.runs import until
 
 MAKE = "test -f broken && { echo 'x.cc:1: error: not finished'; exit 3; }; mkdir -p out/bin"
@@ -135,6 +136,21 @@ def test_the_same_sources_of_two_commits_are_the_same_files(repository: Reposito
     assert digests[0] == digests[1] != digests[2]
 
 
+def test_a_built_server_keeps_its_commit_and_scripts(repository: Repository, tmp_path: Path) -> None:
+    command = f"{MAKE}; mkdir -p scripts; cp code scripts/mysql_system_tables.sql"
+    build = Build(
+        command=f"{command}; echo CMAKE_HOME_DIRECTORY:INTERNAL=$PWD > out/CMakeCache.txt", tree="out"
+    )
+    one, two = (repository.source(repository.commit(each, code=each)) for each in ("1", "2"))
+    directory = builds.fetch(one, build, tmp_path)
+    before = Tree.inspect(directory)
+    builds.fetch(two, build, tmp_path)
+    after = Tree.inspect(directory)
+    assert (before.files.commit, after.files.commit) == (one.commit, one.commit)
+    assert (before.shared("mysql_system_tables.sql"), after.shared("mysql_system_tables.sql")) == ("1", "1")
+    assert after.digest == before.digest
+
+
 def test_a_build_that_fails_says_the_compilers_last_words(repository: Repository, tmp_path: Path) -> None:
     good = repository.source(repository.commit("one", code="1"))
     bad = repository.source(repository.commit("two", broken=""))
@@ -163,6 +179,30 @@ def test_a_build_whose_server_cannot_start_has_failed(
     source = repository.source(repository.commit("one", code=code))
     with pytest.raises(BuildError, match=rf"^build of {source.commit[:12]}: --tree out: .*{words}"):
         builds.fetch(source, Build(command=command, tree="out"), tmp_path)
+
+
+@pytest.mark.parametrize("place", [builds.FOLDER, builds.WORK_TREES])
+def test_a_cache_that_cannot_be_written_is_reported(
+    place: str, repository: Repository, tmp_path: Path
+) -> None:
+    source = repository.source(repository.commit("one", code="1"))
+    (tmp_path / place).touch()
+    with pytest.raises(
+        MeasureError, match=rf"git-{source.commit[:12]}-\w+: cannot be made: (File exists|Not a)"
+    ):
+        builds.fetch(source, BUILD, tmp_path)
+
+
+def test_a_git_that_takes_too_long_is_reported(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = repository.source(repository.commit("one", code="1"))
+    (tmp_path / "git").write_text("#!/bin/sh\nexec sleep 60\n")
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(builds, "_GIT_TIMEOUT_S", 0.1)
+    with pytest.raises(MeasureError, match=r"^git rev-parse: took longer than 0 s$"):
+        builds.fetch(source, BUILD, tmp_path)
 
 
 def ended(pid: int) -> bool:

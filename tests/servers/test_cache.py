@@ -240,6 +240,15 @@ def test_clearing_keeps_what_is_in_use_and_says_so(
     assert names(cache_dir) == []
 
 
+def test_what_is_not_ours_to_open_is_listed_and_kept(cache_dir: Path) -> None:
+    lock = locking.lock_of(a_template(cache_dir, "theirs"))
+    lock.symlink_to(lock.rename(cache_dir / "elsewhere"))  # root may open all but a link
+    (entry,) = cache.contents(cache_dir, EVERYTHING).entries
+    assert entry.state == "in use"
+    cache.evict(cache_dir, 0)
+    assert cache.clear(cache_dir).kept == (entry,)
+
+
 def test_a_limit_that_is_none_ends_the_command(
     cache_dir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

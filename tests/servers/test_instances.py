@@ -125,7 +125,7 @@ def test_a_server_that_dies_leaves_its_last_words(
         running.query("SELECT 1")
     assert not running.alive()
     assert running.error_log_tail(3).count("\n") == 2
-    running.stop()
+    assert running.shut_down(1) == {signal.SIGKILL: -9, signal.SIGSEGV: 2}[how]
     with instances.start(*home, SMALL) as again:  # after recovery
         assert again.query("SELECT 1") == ((1,),)
 
