@@ -23,7 +23,7 @@ def overall(comparison: Comparison) -> Headline:
     heads = wording.heads(comparison)
     if len(heads) < 2:
         return wording.headlines(comparison)[0]
-    cells = [c for c in comparison.cells if c.cell.server in heads]
+    cells = [c for c in comparison.cells if c.cell.server in heads and wording.needs_verdict(c)]
     return Headline(_claim(cells, len(heads)), tuple(_lines(cells, comparison)))
 
 
@@ -41,8 +41,8 @@ def _claim(cells: Sequence[CellComparison], heads: int) -> str:
     if all(c.verdict is Verdict.FAILED or c.figures is None for c in cells):
         return f"None of the {heads} servers could be measured"
     both = f"{base} and the other {heads} servers"
-    if all(c.verdict is Verdict.UNJUDGED for c in cells):
-        return f"No verdict on {both}: {cells[0].reason}"
+    if all(c.verdict in (Verdict.FAILED, Verdict.UNJUDGED) for c in cells):
+        return f"No verdict on {both}: {next(c.reason for c in cells if c.verdict is Verdict.UNJUDGED)}"
     if any(c.leaning for c in cells):
         return f"No proven difference between {both}"
     if all(len(c.per_start) < 2 for c in cells):

@@ -460,8 +460,19 @@ def cause(each: Cause) -> str:
 
 
 def heads(comparison: Comparison) -> tuple[str, ...]:
-    """The servers compared with a base, in the run's order."""
-    return tuple(dict.fromkeys(c.cell.server for c in comparison.cells if c.cell != c.base))
+    """The servers compared with a base, in the run's order.
+
+    The run's base is no head, even in a block in which another server stands in for it.
+    """
+    found = [c for c in comparison.cells if c.cell != c.base]
+    bases = {c.base.server for c in found}
+    base = next((server.label for server in comparison.header.servers if server.label in bases), None)
+    return tuple(dict.fromkeys(c.cell.server for c in found if c.cell.server != base))
+
+
+def needs_verdict(c: CellComparison) -> bool:
+    """Whether the cell is compared with a base, or is a base that failed."""
+    return c.cell != c.base or c.verdict is not Verdict.UNJUDGED
 
 
 def worst_first(cells: Sequence[CellComparison]) -> tuple[CellComparison, ...]:
@@ -492,10 +503,11 @@ def headlines(comparison: Comparison) -> tuple[Headline, ...]:
     if not found:
         servers = ", ".join(server.label for server in comparison.header.servers)
         return (Headline(f"{servers} was measured alone", ("nothing to compare it with",)),)
+    judged = [c for c in comparison.cells if needs_verdict(c)]
     return tuple(
         Headline(claim, (detail,))
         for head in found
-        for claim, detail in [_headline([c for c in comparison.cells if c.cell.server == head], comparison)]
+        for claim, detail in [_headline([c for c in judged if c.cell.server == head], comparison)]
     )
 
 
@@ -524,8 +536,8 @@ def _headline(cells: Sequence[CellComparison], comparison: Comparison) -> tuple[
         return f"{head} was not measured", cells[0].reason
     if failed == len(cells):
         return f"{head} could not be measured", f"{failed} of {total} failed"
-    if all(c.verdict is Verdict.UNJUDGED for c in cells):
-        return f"No verdict on {head}", cells[0].reason
+    if failed + len(by_verdict[Verdict.UNJUDGED]) == len(cells):
+        return f"No verdict on {head}", _counts(by_verdict, total) if failed else cells[0].reason
     return _undecided(head, base, cells, _counts(by_verdict, total))
 
 

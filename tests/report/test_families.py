@@ -124,6 +124,27 @@ def test_without_a_base_there_is_no_verdict() -> None:
     assert claim == "No verdict on BASE and the other 2 servers: their base failed"
 
 
+def test_failed_cells_beside_unjudged_ones_are_no_verdict() -> None:
+    unjudged = (Verdict.UNJUDGED, 1.0)
+    comparison = comparison_of({"m1": {"oltp_read_only": [(F, 1.0)]}, "m2": {"oltp_read_only": [unjudged]}})
+    cells = tuple(msgspec.structs.replace(c, reason="its base failed") for c in comparison.cells)
+    claim, _ = said(msgspec.structs.replace(comparison, cells=cells))
+    assert claim == "No verdict on BASE and the other 2 servers: its base failed"
+
+
+def test_a_block_in_which_a_server_stands_in_for_the_base_is_none_of_its_cells() -> None:
+    comparison = comparison_of({name: {"oltp_read_only": [(E, 1.0), (E, 1.0)]} for name in ("m1", "m2")})
+    base, stand_in, *others = comparison.cells
+    cells = (
+        msgspec.structs.replace(stand_in, base=stand_in.cell, verdict=Verdict.UNJUDGED),
+        msgspec.structs.replace(base, base=stand_in.cell, verdict=F, figures=None),
+        *others,
+    )
+    claim, line = said(msgspec.structs.replace(comparison, cells=cells))
+    assert claim == "All 2 servers are as fast as BASE"
+    assert line == "MySQL reads within ±2 % in 3 of 3 cells"
+
+
 def test_too_few_starts_are_no_absence_of_a_difference() -> None:
     comparison = comparison_of({"m1": {"oltp_read_only": [(Q, 0.9)]}, "m2": {"oltp_read_only": [(Q, 0.9)]}})
     cells = tuple(msgspec.structs.replace(c, per_start=(0.9,)) for c in comparison.cells)

@@ -124,8 +124,7 @@ class Run:
     @cached_property
     def judged(self) -> tuple[CellComparison, ...]:
         """All cells that need a verdict, worst first, including bases that failed."""
-        needing = [c for c in self.comparison.cells if c.cell != c.base or c.verdict is not Verdict.UNJUDGED]
-        return wording.worst_first(needing)
+        return wording.worst_first([*filter(wording.needs_verdict, self.comparison.cells)])
 
     @property
     def decided_by_others(self) -> bool:
@@ -342,7 +341,7 @@ class CellSet:
 
     @cached_property
     def verdicts(self) -> dict[Verdict, int]:
-        return tally(c for c in self.cells if c.cell != c.base or c.verdict is not Verdict.UNJUDGED)
+        return tally(filter(wording.needs_verdict, self.cells))
 
     def at(self, server: str, threads: int) -> CellComparison | None:
         """The cell of a server at a number of threads; None if the run lacks it."""
