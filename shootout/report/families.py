@@ -45,7 +45,7 @@ def _claim(cells: Sequence[CellComparison], heads: int) -> str:
         return f"No verdict on {both}: {next(c.reason for c in cells if c.verdict is Verdict.UNJUDGED)}"
     if any(c.leaning for c in cells):
         return f"No proven difference between {both}"
-    if all(len(c.per_start) < 2 for c in cells):
+    if wording.too_few_starts(cells):
         return f"No verdict on {both}: too few starts"
     if wording.noisy(cells):
         return f"Too noisy to compare {both}"

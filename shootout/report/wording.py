@@ -545,7 +545,7 @@ def _undecided(head: str, base: str, cells: Sequence[CellComparison], counts: st
     sides = [(side, sum(c.leaning == side for c in cells)) for side in ("slower", "faster")]
     if likely := " and ".join(f"{side} in {count}" for side, count in sides if count):
         return f"{head} is likely {likely} of {counted(len(cells), 'cell')} than {base}, unproven", counts
-    if all(c.verdict is Verdict.INCONCLUSIVE and len(c.per_start) < 2 for c in cells):
+    if too_few_starts(cells):
         return f"No verdict on {head} and {base}: too few starts", counts
     if hiding := noisy(cells):
         return (
@@ -553,6 +553,11 @@ def _undecided(head: str, base: str, cells: Sequence[CellComparison], counts: st
             f"{counts}; {hiding} could hide a loss of {share(NOISY)}",
         )
     return f"No significant difference between {head} and {base}", counts
+
+
+def too_few_starts(cells: Sequence[CellComparison]) -> bool:
+    """Whether no cell has the starts that a verdict takes; summaries lack those of cells that are equal."""
+    return all(c.verdict is not Verdict.EQUIVALENT and len(c.per_start) < 2 for c in cells)
 
 
 def noisy(cells: Sequence[CellComparison]) -> int:

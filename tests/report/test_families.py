@@ -8,8 +8,9 @@ import msgspec
 import pytest
 
 from shootout import numbers
+from shootout.model.run import RunDocument
 from shootout.model.verdict import CellComparison, Comparison, Interval, Verdict
-from shootout.report import families
+from shootout.report import families, judgement_cache
 from tests import builders
 
 R, G, E, Q, F = (
@@ -143,6 +144,13 @@ def test_a_block_in_which_a_server_stands_in_for_the_base_is_none_of_its_cells()
     claim, line = said(msgspec.structs.replace(comparison, cells=cells))
     assert claim == "All 2 servers are as fast as BASE"
     assert line == "MySQL reads within ±2 % in 3 of 3 cells"
+
+
+def test_equal_cells_do_not_lack_starts_where_only_the_summary_of_a_run_is_read() -> None:
+    comparison = comparison_of({"m1": {"oltp_read_only": [(E, 1.0)]}, "m2": {"oltp_read_only": [(F, 1.0)]}})
+    document = RunDocument(header=comparison.header, starts=(), failures=(), end=None)
+    claim, _ = said(judgement_cache.in_memory(document, comparison).comparison)
+    assert claim == said(comparison)[0] == "No significant difference between BASE and the other 2 servers"
 
 
 def test_too_few_starts_are_no_absence_of_a_difference() -> None:

@@ -133,6 +133,8 @@ def test_what_is_likely_or_was_hardly_measured_is_no_absence_of_a_difference() -
     undecided = a_comparison_of((Q, 0.8), (Q, 1.2), (Q, 0.99))
     (none,) = wording.headlines(undecided)
     assert plain(none.claim) == f"No verdict on {builders.HEAD} and {builders.BASE}: too few starts"
+    (lost,) = wording.headlines(a_comparison_of((Q, 0.8), (F, None)))
+    assert lost.claim == none.claim
     (likely,) = wording.headlines(leaning(undecided, "slower", "faster", None))
     assert plain(likely.claim) == (
         f"{builders.HEAD} is likely slower in 1 and faster in 1 of 3 cells than {builders.BASE}, unproven"
