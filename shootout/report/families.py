@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from msgspec import structs
+
 from shootout.model.plan import THROUGHPUT
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.report import wording
@@ -19,10 +21,14 @@ SIDES = {
 
 
 def overall(comparison: Comparison) -> Headline:
-    """One headline for all heads of a run."""
-    heads = wording.heads(comparison)
+    """One headline for all heads of a run that are available."""
+    absent = {server.label for server in comparison.header.servers if server.absent}
+    here = structs.replace(
+        comparison, cells=tuple(c for c in comparison.cells if c.cell.server not in absent)
+    )
+    heads = wording.heads(here)
     if len(heads) < 2:
-        return wording.headlines(comparison)[0]
+        return wording.headlines(here if heads else comparison)[0]
     cells = [c for c in comparison.cells if c.cell.server in heads and wording.needs_verdict(c)]
     return Headline(_claim(cells, len(heads)), tuple(_lines(cells, comparison)))
 

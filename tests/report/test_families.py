@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from shootout import numbers
+from shootout.analysis import compare
 from shootout.model.run import RunDocument
 from shootout.model.verdict import CellComparison, Comparison, Interval, Verdict
 from shootout.report import families, judgement_cache
@@ -144,6 +145,17 @@ def test_a_block_in_which_a_server_stands_in_for_the_base_is_none_of_its_cells()
     claim, line = said(msgspec.structs.replace(comparison, cells=cells))
     assert claim == "All 2 servers are as fast as BASE"
     assert line == "MySQL reads within ±2 % in 3 of 3 cells"
+
+
+def test_servers_that_are_not_available_are_not_counted() -> None:
+    header = builders.a_header([builders.BASE, "m1", "m2", "m3"], ["oltp_read_only"], [1])
+    measured = builders.a_run(header, failing=False)
+    one = compare.compare(builders.without(measured, "m1"))
+    claim, *lines = said(one)
+    assert claim == "2 of 2 servers are slower than BASE in 2 of 2 cells"
+    assert [line.partition(" ")[0] for line in lines] == ["MySQL"]
+    two = compare.compare(builders.without(builders.without(measured, "m1"), "m2"))
+    assert said(two)[0] == "m3 is slower than BASE in 1 of 1 cell"
 
 
 def test_equal_cells_do_not_lack_starts_where_only_the_summary_of_a_run_is_read() -> None:

@@ -228,7 +228,12 @@ class Run:
 
     @cached_property
     def settings(self) -> tuple[tuple[str, tuple[SettingRow, ...]], ...]:
-        return grouped(self.document.header.servers)
+        return grouped(self.available)
+
+    @cached_property
+    def available(self) -> tuple[ServerRecord, ...]:
+        """The servers whose settings are known: all but optional ones that are not here."""
+        return tuple(server for server in self.document.header.servers if not server.absent)
 
     @cached_property
     def server_warnings(self) -> frozenset[Warning]:
