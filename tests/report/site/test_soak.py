@@ -14,7 +14,7 @@ from shootout.report import judgement_cache, site
 from shootout.report import soak as words
 from shootout.report.site import soak as pages
 from tests import builders
-from tests.report.site.pages import Document, check_links, opened, serious
+from tests.report.site.pages import Document, check_links, opened, row_values, serious
 from tests.soaks import SOAK, document, slices
 
 SHORT = "20261124T100000Z-000002"
@@ -67,7 +67,9 @@ def test_a_soak_that_ended_early_says_why(folder: Path) -> None:
 
 
 def test_the_list_and_the_navigation_lead_to_every_page(folder: Path) -> None:
-    links = Document((folder / "index.html").read_text("utf-8")).links
+    page = Document((folder / "index.html").read_text("utf-8"))
+    assert row_values(page) == ["2", "1"]
+    links = page.links
     assert {f"../soaks/{SOAK}.html", f"../soaks/{SHORT}.html"} <= set(links)
     assert "soaks/index.html" in Document((folder.parent / "index.html").read_text("utf-8")).links
 
