@@ -110,6 +110,19 @@ def test_no_curve_is_heavier_than_a_page_can_be() -> None:
     assert built <= 4 * pages.POINTS_MAX
 
 
+def test_servers_whose_gauges_were_read_at_other_times_have_readouts_in_common() -> None:
+    def gauges(first: int) -> list[dict[Gauge, float]]:
+        return [{"memory": 5e8} if second % 10 == first else {} for second in range(600)]
+
+    taken = [slices(name, [1000.0] * 600, gauges=gauges(first)) for name, first in (("a", 2), ("b", 7))]
+    page = pages.SoakPage(soak.judge(document(["a", "b"], [*taken[0], *taken[1]])), False)
+    (chart,) = (chart for name, _, chart in page.charts if name == "memory")
+    first, second = ([x for x, _ in line.points] for line in chart.lines)
+    assert first == second
+    assert len(first) == 60
+    assert all("a: " in text and "b: " in text for _, text in chart.readouts)
+
+
 def test_values_have_their_units() -> None:
     (only,) = soak.judge(long()).comparisons
     texts = {each.kind: words.value(each.kind, each.head) for each in only.findings}
