@@ -30,6 +30,7 @@ from shootout.numbers import MINUS, SPACE, decimals, grouped, number, percents, 
 from shootout.settings import differences
 
 NONE = "\N{EN DASH}"  # no number
+ALONE = "Measured alone, with nothing to compare it with"
 NOT_VISIBLE = "not visible"  # to the machine that measured
 
 SYMBOLS = {
@@ -626,11 +627,11 @@ def margins(cells: Sequence[CellComparison], policy: Policy) -> str:
     return " to ".join(dict.fromkeys(share(each) for each in (every[0], every[-1])))
 
 
-def sentence(c: CellComparison, policy: Policy) -> str:
-    """A cell's verdict in words, with the decisive figure."""
+def sentence(c: CellComparison, policy: Policy, *, alone: bool = False) -> str:
+    """A cell's verdict in words, with the decisive figure; `alone`: the run has no head."""
     base = c.base.server
     if c.cell == c.base and c.verdict is Verdict.UNJUDGED:
-        return "This is the base: the other servers are compared with it"
+        return ALONE if alone else "This is the base: the other servers are compared with it"
     if c.verdict is Verdict.FAILED:
         return "Only partly measured" if c.figures else "Could not be measured"
     if (found := decisive(c)) is None:
