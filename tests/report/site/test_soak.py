@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,15 @@ from shootout.report import judgement_cache, site
 from shootout.report import soak as words
 from shootout.report.site import soak as pages
 from tests import builders
-from tests.report.site.pages import Document, check_links, opened, row_values, serious
+from tests.report.site.pages import (
+    Document,
+    check_links,
+    opened,
+    row_values,
+    rows_in,
+    serious,
+    tables,
+)
 from tests.soaks import SOAK, document, slices
 
 SHORT = "20261124T100000Z-000002"
@@ -58,6 +67,14 @@ def test_a_page_has_the_findings_and_the_curves(folder: Path) -> None:
     assert "memory after the load" in page.text
     assert "Within the margins: data on disk after the load, start." in page.text
     assert "../index.html" in page.links
+
+
+def test_a_soak_of_one_server_has_one_column_of_values(tmp_path: Path) -> None:
+    taken = slices("a", [1000.0 + second % 7 for second in range(600)])
+    site.build([], tmp_path, soaked=[soak.judge(document(["a"], taken))])
+    (table,) = tables(tmp_path / "soaks" / f"{SOAK}.html").values()
+    assert re.findall(r'<th scope="col"[^>]*>([^<]*)<', table) == ["finding", "a", "verdict"]
+    assert {len(row) for row in rows_in(table)} == {3}
 
 
 def test_a_soak_that_ended_early_says_why(folder: Path) -> None:
