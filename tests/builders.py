@@ -16,6 +16,7 @@ from shootout.analysis.thresholds import RULE
 from shootout.document.journal import FORMAT
 from shootout.model.plan import Block, Cell, Dataset, Metric, Policy, Profile
 from shootout.model.run import (
+    ABSENT,
     EndRecord,
     FailureRecord,
     Placement,
@@ -302,6 +303,20 @@ def a_run(header: RunHeader | None = None, *, interrupted: bool = False, failing
             failures.append(FailureRecord(cell=block.cell(block.servers[1]), start=2, reason=ERROR_LOG))
     end = EndRecord(finished="2026-11-20T02:46:31+00:00", elapsed_s=331.0, interrupted=interrupted)
     return RunDocument(header=header, starts=tuple(starts), failures=tuple(failures), end=end)
+
+
+def without(document: RunDocument, label: str) -> RunDocument:
+    """The document of a run in which that server was optional, and not available."""
+    absent = a_server(
+        label, family="", version="", comment="", build="", settings=(), checksum="", load_s=None,
+        warnings=(Warning(code=ABSENT, text=f"not available here: there is no tree at {label}"),),
+    )  # fmt: skip
+    servers = tuple(absent if server.label == label else server for server in document.header.servers)
+    starts = tuple(
+        replace(start, samples=tuple(each for each in start.samples if each.server != label))
+        for start in document.starts
+    )
+    return replace(document, header=replace(document.header, servers=servers), starts=starts)
 
 
 def a_latency(histogram: Histogram) -> Latency:

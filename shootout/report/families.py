@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from msgspec import structs
+
 from shootout.model.plan import THROUGHPUT
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.report import wording
@@ -19,11 +21,15 @@ SIDES = {
 
 
 def overall(comparison: Comparison) -> Headline:
-    """One headline for all heads of a run."""
-    heads = wording.heads(comparison)
+    """One headline for all heads of a run that are available."""
+    absent = {server.label for server in comparison.header.servers if server.absent}
+    here = structs.replace(
+        comparison, cells=tuple(c for c in comparison.cells if c.cell.server not in absent)
+    )
+    heads = wording.heads(here)
     if len(heads) < 2:
-        return wording.headlines(comparison)[0]
-    cells = [c for c in comparison.cells if c.cell.server in heads]
+        return wording.headlines(here if heads else comparison)[0]
+    cells = [c for c in comparison.cells if c.cell.server in heads and wording.needs_verdict(c)]
     return Headline(_claim(cells, len(heads)), tuple(_lines(cells, comparison)))
 
 
@@ -41,11 +47,11 @@ def _claim(cells: Sequence[CellComparison], heads: int) -> str:
     if all(c.verdict is Verdict.FAILED or c.figures is None for c in cells):
         return f"None of the {heads} servers could be measured"
     both = f"{base} and the other {heads} servers"
-    if all(c.verdict is Verdict.UNJUDGED for c in cells):
-        return f"No verdict on {both}: {cells[0].reason}"
+    if all(c.verdict in (Verdict.FAILED, Verdict.UNJUDGED) for c in cells):
+        return f"No verdict on {both}: {next(c.reason for c in cells if c.verdict is Verdict.UNJUDGED)}"
     if any(c.leaning for c in cells):
         return f"No proven difference between {both}"
-    if all(len(c.per_start) < 2 for c in cells):
+    if wording.too_few_starts(cells):
         return f"No verdict on {both}: too few starts"
     if wording.noisy(cells):
         return f"Too noisy to compare {both}"

@@ -200,11 +200,12 @@ def _cached(path: Path, judge: Judge) -> Summary | None:
 
 
 def _whole(path: Path, judge: Judge, acknowledged: Sequence[Acknowledgement]) -> Whole:
-    try:
-        line = _cache_file(path).read_bytes().split(b"\n", 2)[2]
-        whole = Whole(journal.read(path), decoded(line, Comparison))
-    except (OSError, IndexError, ValueError):
-        whole = _judge(path, judge)
+    whole = None
+    if _cached(path, judge):  # a file that cannot be replaced may be of other sources
+        with suppress(OSError, IndexError, ValueError):
+            line = _cache_file(path).read_bytes().split(b"\n", 2)[2]
+            whole = Whole(journal.read(path), decoded(line, Comparison))
+    whole = whole or _judge(path, judge)
     return whole._replace(
         comparison=acknowledgements.applied(whole.comparison, acknowledged),
         explained=tuple(_explained(path.parent, whole.document.header.run)),

@@ -247,13 +247,15 @@ def print_soak(console: Console, result: SoakResult) -> None:
     _say(console, soak.conditions(result.document.header), "dim")
     for each in result.comparisons:
         console.print()
-        table = _table("finding", each.base, each.head, "difference", "verdict")
+        alone = each.base == each.head
+        shown = (each.head,) if alone else (each.base, each.head, "difference")
+        table = _table("finding", *shown, "verdict")
         styles = [STYLES[found.verdict] for found in each.findings]
         lines = [*soak.rows(result, each)]
         for cells, style in zip(lines, [""] * (len(lines) - len(styles)) + styles, strict=True):
-            *values, verdict = (Text(wording.visible(cell)) for cell in cells)
+            title, *values, verdict = (Text(wording.visible(cell)) for cell in cells)
             verdict.style = style
-            table.add_row(*values, verdict)
+            table.add_row(title, *(values[1:2] if alone else values), verdict)
         _print_whole(console, table)
         if each.reason and each.findings:
             _say(console, each.reason, "magenta")

@@ -30,6 +30,7 @@ from shootout.numbers import MINUS, SPACE, decimals, grouped, number, percents, 
 from shootout.settings import differences
 
 NONE = "\N{EN DASH}"  # no number
+ALONE = "Measured alone, with nothing to compare it with"
 NOT_VISIBLE = "not visible"  # to the machine that measured
 
 SYMBOLS = {
@@ -460,8 +461,19 @@ def cause(each: Cause) -> str:
 
 
 def heads(comparison: Comparison) -> tuple[str, ...]:
-    """The servers compared with a base, in the run's order."""
-    return tuple(dict.fromkeys(c.cell.server for c in comparison.cells if c.cell != c.base))
+    """The servers compared with a base, in the run's order.
+
+    The run's base is no head, even in a block in which another server stands in for it.
+    """
+    found = [c for c in comparison.cells if c.cell != c.base]
+    bases = {c.base.server for c in found}
+    base = next((server.label for server in comparison.header.servers if server.label in bases), None)
+    return tuple(dict.fromkeys(c.cell.server for c in found if c.cell.server != base))
+
+
+def needs_verdict(c: CellComparison) -> bool:
+    """Whether the cell is compared with a base, or is a base that failed."""
+    return c.cell != c.base or c.verdict is not Verdict.UNJUDGED
 
 
 def worst_first(cells: Sequence[CellComparison]) -> tuple[CellComparison, ...]:
@@ -492,10 +504,11 @@ def headlines(comparison: Comparison) -> tuple[Headline, ...]:
     if not found:
         servers = ", ".join(server.label for server in comparison.header.servers)
         return (Headline(f"{servers} was measured alone", ("nothing to compare it with",)),)
+    judged = [c for c in comparison.cells if needs_verdict(c)]
     return tuple(
         Headline(claim, (detail,))
         for head in found
-        for claim, detail in [_headline([c for c in comparison.cells if c.cell.server == head], comparison)]
+        for claim, detail in [_headline([c for c in judged if c.cell.server == head], comparison)]
     )
 
 
@@ -524,8 +537,8 @@ def _headline(cells: Sequence[CellComparison], comparison: Comparison) -> tuple[
         return f"{head} was not measured", cells[0].reason
     if failed == len(cells):
         return f"{head} could not be measured", f"{failed} of {total} failed"
-    if all(c.verdict is Verdict.UNJUDGED for c in cells):
-        return f"No verdict on {head}", cells[0].reason
+    if failed + len(by_verdict[Verdict.UNJUDGED]) == len(cells):
+        return f"No verdict on {head}", _counts(by_verdict, total) if failed else cells[0].reason
     return _undecided(head, base, cells, _counts(by_verdict, total))
 
 
@@ -533,7 +546,7 @@ def _undecided(head: str, base: str, cells: Sequence[CellComparison], counts: st
     sides = [(side, sum(c.leaning == side for c in cells)) for side in ("slower", "faster")]
     if likely := " and ".join(f"{side} in {count}" for side, count in sides if count):
         return f"{head} is likely {likely} of {counted(len(cells), 'cell')} than {base}, unproven", counts
-    if all(c.verdict is Verdict.INCONCLUSIVE and len(c.per_start) < 2 for c in cells):
+    if too_few_starts(cells):
         return f"No verdict on {head} and {base}: too few starts", counts
     if hiding := noisy(cells):
         return (
@@ -541,6 +554,11 @@ def _undecided(head: str, base: str, cells: Sequence[CellComparison], counts: st
             f"{counts}; {hiding} could hide a loss of {share(NOISY)}",
         )
     return f"No significant difference between {head} and {base}", counts
+
+
+def too_few_starts(cells: Sequence[CellComparison]) -> bool:
+    """Whether no cell has the starts that a verdict takes; summaries lack those of cells that are equal."""
+    return all(c.verdict is not Verdict.EQUIVALENT and len(c.per_start) < 2 for c in cells)
 
 
 def noisy(cells: Sequence[CellComparison]) -> int:
@@ -609,11 +627,11 @@ def margins(cells: Sequence[CellComparison], policy: Policy) -> str:
     return " to ".join(dict.fromkeys(share(each) for each in (every[0], every[-1])))
 
 
-def sentence(c: CellComparison, policy: Policy) -> str:
-    """A cell's verdict in words, with the decisive figure."""
+def sentence(c: CellComparison, policy: Policy, *, alone: bool = False) -> str:
+    """A cell's verdict in words, with the decisive figure; `alone`: the run has no head."""
     base = c.base.server
     if c.cell == c.base and c.verdict is Verdict.UNJUDGED:
-        return "This is the base: the other servers are compared with it"
+        return ALONE if alone else "This is the base: the other servers are compared with it"
     if c.verdict is Verdict.FAILED:
         return "Only partly measured" if c.figures else "Could not be measured"
     if (found := decisive(c)) is None:

@@ -8,8 +8,10 @@ import msgspec
 import pytest
 
 from shootout import numbers
+from shootout.analysis import compare
+from shootout.model.run import RunDocument
 from shootout.model.verdict import CellComparison, Comparison, Interval, Verdict
-from shootout.report import families
+from shootout.report import families, judgement_cache
 from tests import builders
 
 R, G, E, Q, F = (
@@ -122,6 +124,45 @@ def test_without_a_base_there_is_no_verdict() -> None:
     cells = tuple(msgspec.structs.replace(c, reason="their base failed") for c in comparison.cells)
     claim, *_ = said(msgspec.structs.replace(comparison, cells=cells))
     assert claim == "No verdict on BASE and the other 2 servers: their base failed"
+
+
+def test_failed_cells_beside_unjudged_ones_are_no_verdict() -> None:
+    unjudged = (Verdict.UNJUDGED, 1.0)
+    comparison = comparison_of({"m1": {"oltp_read_only": [(F, 1.0)]}, "m2": {"oltp_read_only": [unjudged]}})
+    cells = tuple(msgspec.structs.replace(c, reason="its base failed") for c in comparison.cells)
+    claim, _ = said(msgspec.structs.replace(comparison, cells=cells))
+    assert claim == "No verdict on BASE and the other 2 servers: its base failed"
+
+
+def test_a_block_in_which_a_server_stands_in_for_the_base_is_none_of_its_cells() -> None:
+    comparison = comparison_of({name: {"oltp_read_only": [(E, 1.0), (E, 1.0)]} for name in ("m1", "m2")})
+    base, stand_in, *others = comparison.cells
+    cells = (
+        msgspec.structs.replace(stand_in, base=stand_in.cell, verdict=Verdict.UNJUDGED),
+        msgspec.structs.replace(base, base=stand_in.cell, verdict=F, figures=None),
+        *others,
+    )
+    claim, line = said(msgspec.structs.replace(comparison, cells=cells))
+    assert claim == "All 2 servers are as fast as BASE"
+    assert line == "MySQL reads within ±2 % in 3 of 3 cells"
+
+
+def test_servers_that_are_not_available_are_not_counted() -> None:
+    header = builders.a_header([builders.BASE, "m1", "m2", "m3"], ["oltp_read_only"], [1])
+    measured = builders.a_run(header, failing=False)
+    one = compare.compare(builders.without(measured, "m1"))
+    claim, *lines = said(one)
+    assert claim == "2 of 2 servers are slower than BASE in 2 of 2 cells"
+    assert [line.partition(" ")[0] for line in lines] == ["MySQL"]
+    two = compare.compare(builders.without(builders.without(measured, "m1"), "m2"))
+    assert said(two)[0] == "m3 is slower than BASE in 1 of 1 cell"
+
+
+def test_equal_cells_do_not_lack_starts_where_only_the_summary_of_a_run_is_read() -> None:
+    comparison = comparison_of({"m1": {"oltp_read_only": [(E, 1.0)]}, "m2": {"oltp_read_only": [(F, 1.0)]}})
+    document = RunDocument(header=comparison.header, starts=(), failures=(), end=None)
+    claim, _ = said(judgement_cache.in_memory(document, comparison).comparison)
+    assert claim == said(comparison)[0] == "No significant difference between BASE and the other 2 servers"
 
 
 def test_too_few_starts_are_no_absence_of_a_difference() -> None:

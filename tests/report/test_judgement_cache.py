@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from shootout import files
 from shootout.analysis import acknowledgements, compare, ledger
 from shootout.document import journal
 from shootout.errors import InputError
@@ -167,6 +168,22 @@ def test_a_folder_that_cannot_be_written_is_read_all_the_same(tmp_path: Path) ->
     run = judgement_cache.run(path)
     assert run.comparison.cells[-1].verdict is Verdict.REGRESSED
     assert run.whole().comparison == compare.compare(journal.read(path))
+
+
+def test_what_is_stale_and_cannot_be_replaced_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, a_run("r1"))
+    judgement_cache.run(path)
+
+    def read_only(*_: object) -> None:  # root may write to every folder
+        raise PermissionError
+
+    monkeypatch.setattr(files, "replace", read_only)
+    write(tmp_path, a_run("r1", change_percent=0.0))
+    run = judgement_cache.run(path)
+    assert run.comparison.cells[-1].verdict is Verdict.EQUIVALENT
+    assert run.whole().comparison.cells[-1].verdict is Verdict.EQUIVALENT
 
 
 def test_what_is_kept_of_a_removed_run_goes(tmp_path: Path) -> None:

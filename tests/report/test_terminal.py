@@ -8,12 +8,12 @@ from msgspec import structs
 from rich.console import Console
 
 from shootout import numbers
-from shootout.analysis import claims, compare
+from shootout.analysis import claims, compare, soak
 from shootout.model.plan import Policy
 from shootout.model.run import FailureRecord, Progress, RunDocument
 from shootout.model.verdict import Comparison
 from shootout.report import terminal
-from tests import builders
+from tests import builders, soaks
 from tests.repeated import a_repetition
 
 BASE, HEAD = builders.BASE, builders.HEAD
@@ -169,6 +169,14 @@ def test_a_server_alone_is_shown_too() -> None:
     lines = printed(compare.compare(a_document((BASE,))))
     assert lines[1] == f"{BASE} was measured alone: nothing to compare it with"
     assert [(row[2], row[-1]) for row in rows(lines)] == [(BASE, "○ unjudged")] * 2
+
+
+def test_a_soak_of_one_server_has_one_column_of_values() -> None:
+    screen = io.StringIO()
+    alone = soaks.document(["a"], soaks.slices("a", [1000.0 + second % 7 for second in range(600)]))
+    terminal.print_soak(Console(file=screen, width=132), soak.judge(alone))
+    (titles,) = (line for line in screen.getvalue().splitlines() if line.startswith("finding "))
+    assert titles.split() == ["finding", "a", "verdict"]
 
 
 def test_the_reason_of_a_failure_stands_below() -> None:

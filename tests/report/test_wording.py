@@ -97,8 +97,9 @@ def leaning(comparison: Comparison, *sides: Literal["slower", "faster"] | None) 
     return msgspec.structs.replace(comparison, cells=cells)
 
 
-R, G, E, Q, F = (
+R, G, E, Q, F, U = (
     Verdict.REGRESSED, Verdict.IMPROVED, Verdict.EQUIVALENT, Verdict.INCONCLUSIVE, Verdict.FAILED,
+    Verdict.UNJUDGED,
 )  # fmt: skip
 
 
@@ -119,6 +120,7 @@ R, G, E, Q, F = (
         ([(E, 1.0), (Q, 0.98)],
          "No significant difference between HEAD and BASE: 1 of 2 cells inconclusive, 1 equivalent"),
         ([(F, None), (F, None)], "HEAD could not be measured: 2 of 2 cells failed"),
+        ([(F, None), (U, None)], "No verdict on HEAD: 1 of 2 cells failed, 1 unjudged"),
     ],
 )  # fmt: skip
 def test_headlines(verdicts: list[tuple[Verdict, float | None]], expected: str) -> None:
@@ -131,6 +133,8 @@ def test_what_is_likely_or_was_hardly_measured_is_no_absence_of_a_difference() -
     undecided = a_comparison_of((Q, 0.8), (Q, 1.2), (Q, 0.99))
     (none,) = wording.headlines(undecided)
     assert plain(none.claim) == f"No verdict on {builders.HEAD} and {builders.BASE}: too few starts"
+    (lost,) = wording.headlines(a_comparison_of((Q, 0.8), (F, None)))
+    assert lost.claim == none.claim
     (likely,) = wording.headlines(leaning(undecided, "slower", "faster", None))
     assert plain(likely.claim) == (
         f"{builders.HEAD} is likely slower in 1 and faster in 1 of 3 cells than {builders.BASE}, unproven"
@@ -150,6 +154,17 @@ def test_without_a_base_there_is_no_verdict() -> None:
     )
     (headline,) = wording.headlines(msgspec.structs.replace(comparison, cells=cells))
     assert headline.text == f"No verdict on {builders.HEAD}: its base failed"
+
+
+def test_a_base_for_which_another_server_stands_in_is_no_head() -> None:
+    comparison = a_comparison_of((U, None), (E, 1.0))
+    base, head, *others = comparison.cells
+    failed = msgspec.structs.replace(base, base=head.cell, verdict=F)
+    stand_in = msgspec.structs.replace(head, base=head.cell)
+    comparison = msgspec.structs.replace(comparison, cells=(stand_in, failed, *others))
+    assert wording.heads(comparison) == (builders.HEAD,)
+    (headline,) = wording.headlines(comparison)
+    assert headline.claim == f"{builders.HEAD} is as fast as {builders.BASE} in its only cell"
 
 
 def test_margins_are_those_of_the_cells() -> None:

@@ -108,9 +108,7 @@ class Table:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The servers, with their anchors if these differ."""
-        several = len({each.anchor for each in self.series}) > 1
-        return tuple(f"{each.server} / {each.anchor}" if several else each.server for each in self.series)
+        return tuple(style.label for style in self.styles)
 
     @cached_property
     def rows(self) -> tuple[tuple[HistoryPoint, tuple[HistoryPoint | None, ...]], ...]:
@@ -154,10 +152,18 @@ class SeriesPage(Page):
         yield f"{stem}.csv", "".join(text)
 
     @cached_property
+    def _several_anchors(self) -> bool:
+        return len({each.anchor for each in self.series}) > 1
+
+    def label(self, series: HistorySeries) -> str:
+        """The server, with its anchor if the page has several."""
+        return f"{series.server} / {series.anchor}" if self._several_anchors else series.server
+
+    @cached_property
     def styles(self) -> dict[str, Series]:
-        """Each server's series in all charts of the page; number 0 is reserved for the anchor."""
-        servers = dict.fromkeys(each.server for each in self.series)
-        return {server: Series(server, number) for number, server in enumerate(servers, 1)}
+        """The appearance in all charts of the page, by label; number 0 is reserved for the anchor."""
+        labels = dict.fromkeys(map(self.label, self.series))
+        return {label: Series(label, number) for number, label in enumerate(labels, 1)}
 
     @property
     def runs(self) -> int:
@@ -165,7 +171,7 @@ class SeriesPage(Page):
 
     @property
     def most_threads(self) -> dict[str, HistorySeries]:
-        return {each.server: each for each in sorted(self.series, key=lambda each: each.threads)}
+        return {self.label(each): each for each in sorted(self.series, key=lambda each: each.threads)}
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
@@ -173,7 +179,7 @@ class SeriesPage(Page):
         for threads in sorted({each.threads for each in self.series}):
             series = tuple(each for each in self.series if each.threads == threads)
             changes = tuple(change for change in self.changes if change.series.threads == threads)
-            styles = tuple(self.styles[each.server] for each in series)
+            styles = tuple(self.styles[self.label(each)] for each in series)
             tables.append(Table(threads, series, styles, changes))
         return tuple(tables)
 
@@ -203,10 +209,10 @@ class HistoryPage(Page):
 
     @property
     def newest(self) -> Iterator[tuple[SeriesPage, HistorySeries, int, int]]:
-        """Each server's series with most threads, and its changes for the worse and the better."""
+        """Each label's series with most threads, and its changes for the worse and the better."""
         for page in self.pages:
-            for server, series in page.most_threads.items():
-                found = [change.worse for change in page.changes if change.series.server == server]
+            for label, series in page.most_threads.items():
+                found = [change.worse for change in page.changes if page.label(change.series) == label]
                 yield page, series, sum(found), len(found) - sum(found)
 
     @property

@@ -98,6 +98,7 @@ def renderer() -> Render:
     environment.globals |= {
         "MEANINGS": wording.MEANINGS,
         "NONE": wording.NONE,
+        "ALONE": wording.ALONE,
         "NOT_VISIBLE": wording.NOT_VISIBLE,
         "OUTCOME_SYMBOLS": wording.OUTCOME_SYMBOLS,
         "PUBLISHED": published.known(),

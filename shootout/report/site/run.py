@@ -124,8 +124,7 @@ class Run:
     @cached_property
     def judged(self) -> tuple[CellComparison, ...]:
         """All cells that need a verdict, worst first, including bases that failed."""
-        needing = [c for c in self.comparison.cells if c.cell != c.base or c.verdict is not Verdict.UNJUDGED]
-        return wording.worst_first(needing)
+        return wording.worst_first([*filter(wording.needs_verdict, self.comparison.cells)])
 
     @property
     def decided_by_others(self) -> bool:
@@ -229,7 +228,12 @@ class Run:
 
     @cached_property
     def settings(self) -> tuple[tuple[str, tuple[SettingRow, ...]], ...]:
-        return grouped(self.document.header.servers)
+        return grouped(self.available)
+
+    @cached_property
+    def available(self) -> tuple[ServerRecord, ...]:
+        """The servers whose settings are known: all but optional ones that are not here."""
+        return tuple(server for server in self.document.header.servers if not server.absent)
 
     @cached_property
     def server_warnings(self) -> frozenset[Warning]:
@@ -342,7 +346,7 @@ class CellSet:
 
     @cached_property
     def verdicts(self) -> dict[Verdict, int]:
-        return tally(c for c in self.cells if c.cell != c.base or c.verdict is not Verdict.UNJUDGED)
+        return tally(filter(wording.needs_verdict, self.cells))
 
     def at(self, server: str, threads: int) -> CellComparison | None:
         """The cell of a server at a number of threads; None if the run lacks it."""

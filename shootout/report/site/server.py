@@ -50,7 +50,7 @@ class ServerPage(CellsPage):
 
     @cached_property
     def verdicts(self) -> dict[Verdict, int]:
-        return tally(c for c in self.cells if c.cell != c.base or c.verdict is not Verdict.UNJUDGED)
+        return tally(filter(wording.needs_verdict, self.cells))
 
     @property
     def warnings(self) -> tuple[WarningEntry, ...]:

@@ -89,7 +89,7 @@ class SettingRow:
 
 
 def grouped(servers: Sequence[ServerRecord]) -> tuple[tuple[str, tuple[SettingRow, ...]], ...]:
-    """All settings of all servers by group, most important first."""
+    """All settings of these servers by group, most important first."""
     by_name = [{record.name: record for record in server.settings} for server in servers]
     requested_first = sorted(
         (record for server in servers for record in server.settings), key=lambda r: r.requested is None

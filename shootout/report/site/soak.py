@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -96,15 +96,14 @@ class SoakPage(Page):
         found = analysis.curves(self.result.document)
         shown = []
         for name, title in CHARTS.items():
-            of = {server: _values(curve, name) for server, curve in found.items()}
-            lines = [
-                line
+            of = {
+                one: values
                 for one in self.series
-                if (values := of.get(one.label)) is not None
-                for line in [_line(one, values)]
-            ]
-            if lines:
-                shown.append((name, title, _chart(lines)))
+                if one.label in found and (values := _values(found[one.label], name)) is not None
+            }
+            if of:
+                width_s = _bin_width_s(of.values())
+                shown.append((name, title, _chart([_line(*each, width_s) for each in of.items()])))
         return shown
 
     @property
@@ -175,11 +174,20 @@ def _values(curve: Curve, name: str) -> NDArray[np.float64] | None:
     return None if found is None else found * (1e-6 if name in soak.IN_MB else 1.0)
 
 
-def _line(series: Series, values: NDArray[np.float64]) -> Line:
+def _bin_width_s(every: Collection[NDArray[np.float64]]) -> int:
+    """The width of all servers' bins, so that their points have the same times; most bins have a value."""
+    known = max(int((~np.isnan(values)).sum()) for values in every)
+    return -(-max(map(len, every)) // min(POINTS_MAX, max(known, 1)))
+
+
+def _line(series: Series, values: NDArray[np.float64], width_s: int) -> Line:
     """A curve by second or, if it is long, by several seconds at once: their mean, least and most."""
     known = np.flatnonzero(~np.isnan(values))
-    bins = [each for each in np.array_split(known, min(POINTS_MAX, len(known))) if len(each)]
-    points = tuple((float(each.mean()) / 60, float(values[each].mean())) for each in bins)
+    places = known // width_s
+    bins = np.split(known, np.flatnonzero(np.diff(places)) + 1) if len(known) else []
+    points = tuple(
+        ((float(each[0] // width_s) + 0.5) * width_s / 60, float(values[each].mean())) for each in bins
+    )
     ranges = tuple((float(values[each].min()), float(values[each].max())) for each in bins)
     return Line(
         series,
@@ -193,8 +201,12 @@ def _line(series: Series, values: NDArray[np.float64]) -> Line:
 
 def _chart(lines: Sequence[Line]) -> Chart:
     """Over minutes of load; every so many points have a readout."""
-    every = max(1, max(len(line.points) for line in lines) // READOUTS_MAX)
-    sparse = [replace(line, points=line.points[::every], intervals=()) for line in lines]
+    times = sorted({x for line in lines for x, _ in line.points})
+    read = {*times[:: max(1, len(times) // READOUTS_MAX)]}
+    sparse = [
+        replace(line, points=tuple(point for point in line.points if point[0] in read), intervals=())
+        for line in lines
+    ]
     return Chart(
         Axis(title="minutes of load"),
         Axis(from_zero=True),

@@ -91,6 +91,23 @@ def rows_in(table: str) -> list[list[str]]:
     ]
 
 
+INTERVAL = re.compile(r'<td class="num"([^>]*)>[^<]* to [^<]*%</td>')
+
+
+def check_intervals(text: str) -> None:
+    """Fields with an interval alone sort by a number."""
+    found = INTERVAL.findall(text)
+    assert found
+    assert all("data-value=" in attributes for attributes in found)
+
+
+def row_values(page: Document) -> list[str | None]:
+    """What the headers of a page's rows sort by."""
+    return [
+        fields.get("data-value") for tag, fields in page.tags if tag == "th" and fields.get("scope") == "row"
+    ]
+
+
 def check_links(out: Path) -> None:
     """Every link of every page leads to a place that is there, and inside the site."""
     documents = {page: Document(page.read_text("utf-8")) for page in sorted(out.rglob("*.html"))}

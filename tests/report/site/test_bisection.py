@@ -12,7 +12,7 @@ from shootout.model.work import FRAME
 from shootout.report import judgement_cache, site
 from tests import builders, work
 from tests.bisections import LABELS, a_bisection, a_run
-from tests.report.site.pages import Document, check_links
+from tests.report.site.pages import Document, check_links, row_values
 
 STEP = {label: (-0.05 if label >= "e" else 0.0) for label in LABELS}
 SEVERAL = {label: -0.1 * number for number, label in enumerate(LABELS)}
@@ -56,7 +56,9 @@ def test_several_steps_have_no_chart_of_where_the_one_step_is(folder: Path) -> N
 
 
 def test_the_list_leads_to_every_page(folder: Path) -> None:
-    links = read(folder / "index.html").links
+    page = read(folder / "index.html")
+    assert row_values(page) == ["3", "2", "1"]
+    links = page.links
     for name in ("20261124T100000Z-000001.html", "20261123T100000Z-000002.html"):
         assert f"../bisections/{name}" in links
 

@@ -19,6 +19,7 @@ from tests.report.site.pages import (
     Document,
     a_page,
     a_site,
+    check_intervals,
     rows_in,
     tables,
 )
@@ -36,6 +37,11 @@ def test_a_cell_page_has_only_the_settings_that_matter(built: Path) -> None:
     (rows,) = (rows_in(table) for caption, table in tables(page).items() if caption.startswith("Profile"))
     names = [row[0].split()[0] for row in rows]
     assert set(names) == {"max_connections", "query_cache_bytes", "character_set"}
+
+
+def test_intervals_of_metrics_sort_by_number(small: Path) -> None:
+    found = tables(a_page(small, "oltp_read_write-t1-mysql-8"))
+    check_intervals(found["Latencies, and work per transaction"])
 
 
 def test_a_cell_page_has_its_evidence(built: Path) -> None:

@@ -65,6 +65,18 @@ def test_a_history_is_drawn_with_intervals_levels_and_zero(weeks: list[JudgedRun
     assert chart.y.ends[1] > 0
 
 
+def test_a_server_beside_two_anchors_has_two_lines_of_different_looks(weeks: list[JudgedRun]) -> None:
+    (one,) = [each for each in history.series(run.comparison for run in weeks) if each.changes][:1]
+    two = [one, replace(one, anchor="another", changes=())]
+    found = history_pages.changes(two, [], weeks[-1].comparison.header.started)
+    (page,) = history_pages.pages(two, found)
+    (table,) = page.tables
+    assert table.columns == (f"{one.server} / {one.anchor}", f"{one.server} / another")
+    assert [style.number for style in table.styles] == [1, 2]
+    newest = history_pages.HistoryPage((page,), found, len(weeks)).newest
+    assert [(series.anchor, worse) for _, series, worse, _ in newest] == [(one.anchor, 1), ("another", 0)]
+
+
 def test_runs_of_one_day_are_told_apart_by_their_time(weeks: list[JudgedRun]) -> None:
     series = history.series(run.comparison for run in weeks)[0]
     times = ("2026-11-21T20:19:00+00:00", "2026-11-21T20:24:00+00:00", "2026-11-22T02:41:00+00:00")

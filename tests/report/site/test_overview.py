@@ -50,6 +50,17 @@ def test_the_newest_run_is_the_overview(built: Path) -> None:
     assert "interrupted" in text
 
 
+def test_undecided_and_unjudged_cells_are_told_apart_where_nothing_changed() -> None:
+    document, found = builders.a_result(builders.a_run(failing=False))
+    verdicts = {1: Verdict.EQUIVALENT, 8: Verdict.INCONCLUSIVE, 32: Verdict.UNJUDGED}
+    cells = tuple(
+        c if c.cell == c.base else msgspec.structs.replace(c, verdict=verdicts[c.cell.threads])
+        for c in found.cells
+    )
+    page = rendered(Run(document, msgspec.structs.replace(found, cells=cells)))["index.html"]
+    assert "Nothing changed or failed; 3 of 9 cells are inconclusive; 3 of 9 cells are unjudged." in page
+
+
 def test_the_table_of_all_cells_has_every_judged_one_with_its_numbers(built: Path) -> None:
     (worst,) = tables(a_page(built, "cells")).values()
     rows = re.findall(r"<tr>.*?</tr>", worst, flags=re.DOTALL)[1:]

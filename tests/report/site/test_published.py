@@ -185,8 +185,10 @@ def test_the_index_says_of_each_comparison_whether_it_was_repeated_and_what_came
 ) -> None:
     document = a_repetition("shootout", starts=3, threads="1,32")
     built(tmp_path, document)
-    listed = Tables((tmp_path / "published" / "index.html").read_text("utf-8"))
-    rows = listed.rows("Published comparisons with their newest repetitions")
+    text = (tmp_path / "published" / "index.html").read_text("utf-8")
+    assert text.count('data-value="20261120"') == 1
+    assert text.count('<td class="text" data-value="0">not yet') == len(NAMES) - 1
+    rows = Tables(text).rows("Published comparisons with their newest repetitions")
     assert rows["comparison"][1:4] == ["✓ holds", "✗ does not hold", "? cannot be told"]
     titles = {name: published.load(name).title for name in NAMES}
     assert set(rows) == {"comparison", *titles.values()}

@@ -11,6 +11,7 @@ from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import retention
 from tests.report.site.pages import (
     ATOM,
+    check_intervals,
     entries_of,
 )
 from tests.report.site.weeks import a_week
@@ -31,6 +32,7 @@ def test_old_runs_are_archived_and_the_newest_of_each_runner_is_not(
     text = " ".join((old / "index.html").read_text("utf-8").split())
     assert "This run is archived" in text
     assert text.count('class="badge regressed"') == 2
+    check_intervals(text)
     assert "mysql-8.0.12 is slower than mysql-5.7.22 in 2 of 4 cells" in text
     for entry in entries_of(out / "feed.xml"):
         link = entry.find(f"{ATOM}link")

@@ -6,9 +6,11 @@ import msgspec
 import pytest
 
 from shootout.model.run import Warning
+from shootout.report import wording
 from shootout.report.site.run import Run
 from tests import builders
 from tests.report.site.pages import (
+    Document,
     rendered,
 )
 
@@ -45,6 +47,18 @@ def test_bands_are_the_intervals_of_verdicts_around_the_lines() -> None:
             assert (tps.low / tps.estimate, tps.high / tps.estimate) == pytest.approx(
                 (c.ratio.low / c.ratio.estimate, c.ratio.high / c.ratio.estimate)
             )
+
+
+def test_a_server_alone_is_not_called_the_base_of_others() -> None:
+    alone = builders.a_header([builders.BASE], ["oltp_read_write"], [1])
+    made = rendered(Run(*builders.a_result(builders.a_run(alone))))
+    starts = ("server-", "oltp_read_write-t1")
+    pages = [text for name, text in made.items() if name.startswith(starts) and name.endswith(".html")]
+    assert len(pages) == 2
+    for page in pages:
+        text = Document(page).text
+        assert wording.ALONE in text
+        assert "the other servers" not in text
 
 
 def test_without_a_base_bands_are_the_throughputs_own() -> None:

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from shootout.analysis import compare
+from shootout.report.site.run import Run
+from tests import builders
 from tests.report.site.pages import (
     Document,
     a_page,
+    rendered,
     rows_in,
     tables,
 )
+
+
+def test_the_page_of_a_server_that_is_not_available_says_so() -> None:
+    header = builders.a_header([builders.BASE, builders.HEAD, "old"], ["oltp_read_only"], [1])
+    document = builders.without(builders.a_run(header), "old")
+    page = rendered(Run(document, compare.compare(document)))["server-old.html"]
+    assert "<dt>Dataset</dt><dd>not available here: there is no tree at old</dd>" in page
 
 
 def test_a_server_page_has_its_cells_and_settings(built: Path) -> None:

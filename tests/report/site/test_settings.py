@@ -7,12 +7,15 @@ from pathlib import Path
 
 import msgspec
 
+from shootout.analysis import compare
 from shootout.report.site import settings
+from shootout.report.site.run import Run
 from tests import builders
 from tests.report.site.pages import (
     Document,
     a_page,
     a_site,
+    rendered,
     rows_in,
     tables,
 )
@@ -43,6 +46,16 @@ def test_the_settings_of_all_servers_stand_side_by_side(built: Path) -> None:
     assert order.index("max_connections") < order.index("buffer_pool_bytes innodb_buffer_pool_size")
     assert text.count('class="differs">214') == 1
     assert text.count('<td class="lacking">lacking') == 1
+
+
+def test_a_server_that_is_not_available_has_no_settings_to_differ_in() -> None:
+    header = builders.a_header([builders.BASE, "mysql-5.7.44", "mysql-4.1"], ["oltp_read_only"], [1])
+    document = builders.without(builders.a_run(header, failing=False), "mysql-4.1")
+    run = Run(document, compare.compare(document))
+    assert [title for title, _ in run.settings] == [settings.GROUPS[1], settings.GROUPS[3]]
+    page = rendered(run)["settings.html"]
+    assert "mysql-5.7.44" in page
+    assert "mysql-4.1" not in page
 
 
 def test_settings_of_different_profiles_are_told_apart(tmp_path: Path) -> None:

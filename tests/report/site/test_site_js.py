@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
+from shootout.numbers import MINUS
 from shootout.report import judgement_cache, site
 from tests import builders
 from tests.report.site.pages import (
@@ -91,6 +92,12 @@ def test_tables_sort_by_value_both_ways(built: Path, chromium: Browser) -> None:
     for _ in range(2):
         change.click()
         assert "failed" in worst.locator("tbody tr").last.inner_text()  # what has no figure stays last
+    tab.goto((built.parent / "history.html").as_uri())
+    tab.get_by_role("columnheader", name="interval").get_by_role("button").click()
+    intervals = tab.locator("tbody td:nth-child(5)").all_inner_texts()
+    lows = [float(text.partition(" to ")[0].replace(MINUS, "-")) for text in intervals]
+    assert len(lows) > 1
+    assert lows == sorted(lows)
     assert faults == []
     tab.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,15 @@ from shootout.report import judgement_cache, site
 from shootout.report import soak as words
 from shootout.report.site import soak as pages
 from tests import builders
-from tests.report.site.pages import Document, check_links, opened, serious
+from tests.report.site.pages import (
+    Document,
+    check_links,
+    opened,
+    row_values,
+    rows_in,
+    serious,
+    tables,
+)
 from tests.soaks import SOAK, document, slices
 
 SHORT = "20261124T100000Z-000002"
@@ -60,6 +69,14 @@ def test_a_page_has_the_findings_and_the_curves(folder: Path) -> None:
     assert "../index.html" in page.links
 
 
+def test_a_soak_of_one_server_has_one_column_of_values(tmp_path: Path) -> None:
+    taken = slices("a", [1000.0 + second % 7 for second in range(600)])
+    site.build([], tmp_path, soaked=[soak.judge(document(["a"], taken))])
+    (table,) = tables(tmp_path / "soaks" / f"{SOAK}.html").values()
+    assert re.findall(r'<th scope="col"[^>]*>([^<]*)<', table) == ["finding", "a", "verdict"]
+    assert {len(row) for row in rows_in(table)} == {3}
+
+
 def test_a_soak_that_ended_early_says_why(folder: Path) -> None:
     text = (folder / f"{SHORT}.html").read_text("utf-8")
     assert "Ended early" in text
@@ -67,7 +84,9 @@ def test_a_soak_that_ended_early_says_why(folder: Path) -> None:
 
 
 def test_the_list_and_the_navigation_lead_to_every_page(folder: Path) -> None:
-    links = Document((folder / "index.html").read_text("utf-8")).links
+    page = Document((folder / "index.html").read_text("utf-8"))
+    assert row_values(page) == ["2", "1"]
+    links = page.links
     assert {f"../soaks/{SOAK}.html", f"../soaks/{SHORT}.html"} <= set(links)
     assert "soaks/index.html" in Document((folder.parent / "index.html").read_text("utf-8")).links
 
@@ -106,6 +125,19 @@ def test_no_curve_is_heavier_than_a_page_can_be() -> None:
     result = soak.judge(long(7200))
     built = sum(len(chart.lines[0].points) for _, _, chart in pages.SoakPage(result, False).charts)
     assert built <= 4 * pages.POINTS_MAX
+
+
+def test_servers_whose_gauges_were_read_at_other_times_have_readouts_in_common() -> None:
+    def gauges(first: int) -> list[dict[Gauge, float]]:
+        return [{"memory": 5e8} if second % 10 == first else {} for second in range(600)]
+
+    taken = [slices(name, [1000.0] * 600, gauges=gauges(first)) for name, first in (("a", 2), ("b", 7))]
+    page = pages.SoakPage(soak.judge(document(["a", "b"], [*taken[0], *taken[1]])), False)
+    (chart,) = (chart for name, _, chart in page.charts if name == "memory")
+    first, second = ([x for x, _ in line.points] for line in chart.lines)
+    assert first == second
+    assert len(first) == 60
+    assert all("a: " in text and "b: " in text for _, text in chart.readouts)
 
 
 def test_values_have_their_units() -> None:
