@@ -254,7 +254,8 @@ def test_all_keep_their_connections_side_by_side(
         measure_s=0.02,
         budget_s=3600.0,
     )
-    made = replace(made, profile=structs.replace(made.profile, sampling=sampling))
+    policy = structs.replace(made.profile.policy, confirm_starts=0)  # versions differ
+    made = replace(made, profile=structs.replace(made.profile, sampling=sampling, policy=policy))
     document = journal.read(campaign.measure(made, tmp_path, lambda progress: None))
     assert document.failures == ()
     samples = [each for start in document.starts for each in start.samples]
