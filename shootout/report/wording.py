@@ -635,7 +635,7 @@ def sentence(c: CellComparison, policy: Policy, *, alone: bool = False) -> str:
     if c.verdict is Verdict.FAILED:
         return "Only partly measured" if c.figures else "Could not be measured"
     if (found := decisive(c)) is None:
-        return "Measured, with nothing to compare it with"
+        return "Measured, with nothing to compare it with" if c.figures else "Not measured"
     metric, ratio = found
     size = change(ratio).lstrip(f"+{MINUS}")
     within = share(margin(c, policy))

@@ -145,6 +145,11 @@ def test_what_is_likely_or_was_hardly_measured_is_no_absence_of_a_difference() -
     assert wording.verdict(cell) == "▽ likely slower, unproven"
 
 
+def test_what_was_not_measured_is_not_called_measured() -> None:
+    comparison = a_comparison_of((Verdict.UNJUDGED, None))
+    assert wording.sentence(comparison.cells[1], comparison.policy) == "Not measured"
+
+
 def test_without_a_base_there_is_no_verdict() -> None:
     comparison = a_comparison_of((Verdict.UNJUDGED, None))
     document, _ = builders.a_result()
