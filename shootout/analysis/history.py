@@ -29,7 +29,8 @@ def series(comparisons: Iterable[Comparison]) -> tuple[HistorySeries, ...]:
 def key_of(header: RunHeader, cell: CellComparison) -> SeriesKey:
     """The series that a run's cell belongs to."""
     runner = header.part(cell.cell).runner.fingerprint
-    return SeriesKey(runner=runner, anchor=cell.base.server, **structs.asdict(cell.cell))
+    settings = header.profile.settings
+    return SeriesKey(runner=runner, anchor=cell.base.server, settings=settings, **structs.asdict(cell.cell))
 
 
 def points_of(comparison: Comparison) -> Iterator[tuple[SeriesKey, HistoryPoint]]:

@@ -138,6 +138,7 @@ def entry(
         workload=cell.workload,
         dataset=cell.dataset,
         threads=cell.threads,
+        settings=header.profile.settings,
         verdict=verdict,
         starts=starts,
         spreads={metric.metric: metric.spread for metric in judged},
@@ -147,9 +148,13 @@ def entry(
 
 
 def earlier(header: RunHeader, entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
-    """The entries of earlier runs, except a merged run's own parts."""
+    """The entries of earlier runs with the same settings, except a merged run's own parts."""
     parts = {part.run for part in header.parts}
-    return [entry for entry in entries if entry.run < header.run and entry.run not in parts]
+    return [
+        entry
+        for entry in entries
+        if entry.settings == header.profile.settings and entry.run < header.run and entry.run not in parts
+    ]
 
 
 def kind(cell: Cell | LedgerEntry) -> Kind:

@@ -100,7 +100,7 @@ class ChangePoint(Value):
 
 
 class SeriesKey(Value, order=True):
-    """Identity of a cell's history: the ratios that one runner measured against one anchor."""
+    """Identity of a cell's history: ratios to one anchor, on one runner, with equal settings."""
 
     runner: str  # fingerprint
     workload: str
@@ -108,6 +108,7 @@ class SeriesKey(Value, order=True):
     server: str
     anchor: str
     threads: Threads
+    settings: str  # of the run: a profile's name, or a file
 
     @property
     def key(self) -> SeriesKey:
@@ -159,4 +160,5 @@ class LedgerEntry(Value):
     confidence: Annotated[float, Meta(ge=0, lt=1)] = 0.0
     confirm_starts: Count = 0  # that the policy wanted
     made: Count = 0  # starts of the run when it was judged: a run that goes on has newer entries
+    settings: str = ""  # of the run, as in SeriesKey; "": not recorded
     runner: str = ""  # fingerprint; stored once per file, filled in on reading

@@ -309,11 +309,14 @@ def print_claims(console: Console, results: Sequence[ClaimResult]) -> None:
 
 
 def print_history(console: Console, found: Sequence[HistorySeries]) -> None:
-    table = _table("workload", "threads>", "server", "anchor", "runs>", "first>", "newest>", "change")
+    table = _table(
+        "workload", "settings", "threads>", "server", "anchor", "runs>", "first>", "newest>", "change"
+    )
     for each in found:
         changes = [_change_point(change) for change in each.changes] or [Text("none", style="dim")]
         table.add_row(
             Text(wording.visible(each.workload)),
+            Text(wording.visible(each.settings)),
             str(each.threads),
             Text(wording.visible(each.server)),
             Text(wording.visible(each.anchor)),
@@ -323,7 +326,7 @@ def print_history(console: Console, found: Sequence[HistorySeries]) -> None:
             changes[0],
         )
         for more in changes[1:]:
-            table.add_row(*[""] * 7, more)
+            table.add_row(*[""] * 8, more)
     _print_whole(console, table)
 
 
@@ -426,11 +429,12 @@ def print_doctor(console: Console, report: Report) -> None:
         return
     losses = tuple(report.noise[0].power)
     powers = (f"detects −{100 * float(loss):g} %>" for loss in losses)
-    noise = _table("A/A cell", "threads>", "runs>", "spread per start>", *powers)
+    noise = _table("A/A cell", "dataset", "settings", "threads>", "runs>", "spread per start>", *powers)
     for each in report.noise:
         power = [f"{100 * each.power[loss]:.0f} %" for loss in losses]
         spread = numbers.percents(each.spread)
-        noise.add_row(wording.visible(each.workload), str(each.threads), str(each.runs), spread, *power)
+        names = map(wording.visible, (each.workload, each.dataset, each.settings or wording.NONE))
+        noise.add_row(*map(Text, names), str(each.threads), str(each.runs), spread, *power)
     _print_whole(console, noise)
     known = report.false_alarms
     share = f"{numbers.percents(known.share.low)} to {numbers.percents(known.share.high)}"

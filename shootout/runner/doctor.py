@@ -24,10 +24,11 @@ STARTS = 6  # of the run that it describes
 
 
 class CellNoise(Value):
-    """The noise in A/A cells of one kind."""
+    """The noise in A/A cells of one kind, with equal settings."""
 
     workload: str
     dataset: str
+    settings: str  # of the runs; "": not recorded
     threads: int
     runs: int
     spread: float  # of one start's throughput ratio: standard deviation of its logarithm
@@ -64,9 +65,12 @@ def examine(data: Path, results: Path, policy: Policy) -> Report:
 
 
 def noise(entries: Sequence[LedgerEntry], policy: Policy) -> tuple[CellNoise, ...]:
-    """The noise of each kind of cell in the ledger."""
+    """The noise of each kind of cell in the ledger, by settings."""
+    grouped: dict[tuple[ledger.Kind, str], list[LedgerEntry]] = {}
+    for entry in entries:
+        grouped.setdefault((ledger.kind(entry), entry.settings), []).append(entry)
     found = []
-    for (workload, dataset, threads), of_kind in sorted(ledger.by_kind(entries).items()):
+    for ((workload, dataset, threads), settings), of_kind in sorted(grouped.items()):
         cell = Cell(workload=workload, dataset=dataset, server="", threads=threads)
         known = ledger.noise(of_kind, cell).get(THROUGHPUT)
         if known is not None:
@@ -75,6 +79,7 @@ def noise(entries: Sequence[LedgerEntry], policy: Policy) -> tuple[CellNoise, ..
                 CellNoise(
                     workload=workload,
                     dataset=dataset,
+                    settings=settings,
                     threads=threads,
                     runs=len({entry.run for entry in of_kind}),
                     spread=known.spread,

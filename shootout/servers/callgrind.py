@@ -62,7 +62,7 @@ def require_program(reference: ServerReference) -> None:
 def under(program: Installation, home: Path) -> Tree:
     """The program as it starts under Callgrind, which writes into its instance directory."""
     assert isinstance(program, Tree)  # require_program
-    command = ("valgrind", *_CALLGRIND, f"--callgrind-out-file={home}/{_PREFIX}")
+    command = ("valgrind", *_CALLGRIND, f"--callgrind-out-file={home}/{_PREFIX}", _channel(home))
     launch = replace(program.launch, before=(*command, *program.launch.before))
     return replace(program, launch=launch)
 
@@ -114,7 +114,7 @@ class Counter:
         return max(dumps, key=lambda dump: dump.instructions)
 
     def _ask(self, command: str) -> None:
-        asked = ["vgdb", f"--pid={self.pid}", *command.split()]
+        asked = ["vgdb", _channel(self.home), f"--pid={self.pid}", *command.split()]
         try:
             done = subprocess.run(
                 asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
@@ -126,6 +126,11 @@ class Counter:
             raise MeasureError(
                 f"Callgrind did not answer {command!r}: {(done.stderr or done.stdout).strip()}"
             )
+
+
+def _channel(home: Path) -> str:
+    """Where Valgrind makes the pipes that vgdb speaks through: a killed server would leave them in /tmp."""
+    return f"--vgdb-prefix={home}/vgdb"
 
 
 def totals(text: str) -> tuple[int, int]:

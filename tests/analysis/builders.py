@@ -187,6 +187,7 @@ def an_entry(spread: float, starts: int = 5, verdict: Verdict = Verdict.EQUIVALE
         run=f"before {spread}",
         workload="reads",
         dataset="d",
+        settings="in-memory",
         threads=4,
         verdict=verdict,
         starts=starts,

@@ -13,11 +13,16 @@ from shootout.model.verdict import Comparison
 from tests.analysis.builders import a_document, starts_of
 
 
-def a_run(number: int, change_percent: float, fingerprint: str = "f") -> Comparison:
+def a_run(
+    number: int, change_percent: float, fingerprint: str = "f", settings: str = "in-memory"
+) -> Comparison:
     document = a_document(starts_of(change_percent, (-0.1, 0.1)))
     header = document.header
     runner = structs.replace(header.runner, fingerprint=fingerprint)
-    header = structs.replace(header, run=f"r{number:03}", started=f"2026-01-{number:02}", runner=runner)
+    profile = structs.replace(header.profile, settings=settings)
+    header = structs.replace(
+        header, run=f"r{number:03}", started=f"2026-01-{number:02}", runner=runner, profile=profile
+    )
     return compare.compare(structs.replace(document, header=header))
 
 
@@ -73,6 +78,16 @@ def test_series_are_apart_by_runner_and_in_the_order_of_runs() -> None:
         ("g", ["r003"]),
     ]
     assert found[0].points[0].tps > 0
+
+
+def test_series_are_apart_by_settings() -> None:
+    """Else every other night of two matrices would be a change."""
+    nights = [a_run(1 + each, -20 * (each % 2), settings=("fast", "safe")[each % 2]) for each in range(20)]
+    found = history.series(nights)
+    assert [(each.settings, len(each.points), each.changes) for each in found] == [
+        ("fast", 10, ()),
+        ("safe", 10, ()),
+    ]
 
 
 def suspected_runs(level: list[float]) -> int:

@@ -23,6 +23,7 @@ def an_entry(run: str = "r1", spread: float = 0.01, starts: int = 5, **fields: o
         "run": run,
         "workload": "reads",
         "dataset": "d",
+        "settings": "in-memory",
         "threads": 4,
         "verdict": Verdict.EQUIVALENT,
         "starts": starts,

@@ -114,7 +114,8 @@ def test_only_earlier_entries_of_the_ledger_count(tmp_path: Path, monkeypatch: p
     def entry(run: str) -> LedgerEntry:
         return LedgerEntry(
             run=run, workload=cell.workload, dataset=cell.dataset, threads=cell.threads,
-            verdict=Verdict.EQUIVALENT, starts=4, spreads={"throughput": 0.2},
+            settings=read.header.profile.settings, verdict=Verdict.EQUIVALENT, starts=4,
+            spreads={"throughput": 0.2},
         )  # fmt: skip
 
     alone = judgement_cache.run(path)

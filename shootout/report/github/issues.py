@@ -1,4 +1,4 @@
-"""Issues about regressions: one per runner, server and workload, in sync with the history."""
+"""Issues about regressions, in sync with the history: one per runner, server, workload and settings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Issue:
 
 
 def of(regressions: Iterable[Regression], link: str | None = None) -> tuple[Issue, ...]:
-    """One issue per runner, server and workload, with all its thread counts; worst first."""
+    """One issue per runner, server, workload and settings, with all its thread counts; worst first."""
     groups: dict[str, list[Regression]] = {}
     for each in sorted(regressions, key=_remaining):
         groups.setdefault(_key(each), []).append(each)
@@ -78,7 +78,7 @@ def _closed(repository: Repository, old: Text, *, known: bool) -> str:
 
 
 def _key(each: Regression) -> str:
-    about = "\0".join((each.runner, each.workload, each.dataset, each.server, each.anchor))
+    about = "\0".join((each.runner, each.workload, each.dataset, each.server, each.anchor, each.settings))
     return hashlib.sha256(about.encode()).hexdigest()[:16]
 
 
@@ -116,7 +116,8 @@ def _body(cells: Sequence[Regression], worst: Regression, link: str | None) -> I
         yield f"| {' | '.join((str(each.threads), *levels, *runs))} |"
     yield ""
     yield from _causes(cells)
-    yield f"On runner {escaped(worst.runner)}, dataset {escaped(worst.dataset)}. To reproduce it there:"
+    where = map(escaped, (worst.runner, worst.dataset, worst.settings))
+    yield "On runner {}, dataset {}, settings {}. To reproduce it there:".format(*where)
     yield ""
     yield from markdown.code(worst.repeat)
     yield ""

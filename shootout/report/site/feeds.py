@@ -149,7 +149,9 @@ def _change(change: Change) -> Entry:
     since = "since" if point.confirmed else "suspected since"
     sign, size = wording.SYMBOLS[Verdict.REGRESSED], wording.percent(change.size)
     return Entry(
-        id=_urn("change", series.runner, series.anchor, cell_stem(series.cell), point.first_bad),
+        id=_urn(
+            "change", series.runner, series.anchor, series.settings, cell_stem(series.cell), point.first_bad
+        ),
         title=f"{sign} {_cell_text(series.cell)}: {size} {since} run {point.first_bad}",
         text=(
             f"Throughput as a ratio to {series.anchor} fell from {numbers.number(point.before)} to "

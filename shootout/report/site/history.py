@@ -20,12 +20,12 @@ from shootout.report.site.names import history_page
 from shootout.report.site.page import Page, Render
 
 HISTORY_COLUMNS = (
-    "runner", "workload", "dataset", "threads", "server", "anchor", "run", "started", "ratio",
-    "ratio_low", "ratio_high", "tps", "commit",
+    "runner", "workload", "dataset", "settings", "threads", "server", "anchor", "run", "started",
+    "ratio", "ratio_low", "ratio_high", "tps", "commit",
 )  # fmt: skip
 CHANGE_COLUMNS = (
-    "runner", "workload", "dataset", "threads", "server", "anchor", "last_good", "first_bad", "started",
-    "before", "after", "confirmed", "commits", "acknowledged", "page",
+    "runner", "workload", "dataset", "settings", "threads", "server", "anchor", "last_good", "first_bad",
+    "started", "before", "after", "confirmed", "commits", "acknowledged", "page",
 )  # fmt: skip
 CHANGES_MAX = 200  # changes on the page, the newest
 MARKED_MAX = 60  # runs; in charts of more, markers and whiskers would overlap
@@ -64,9 +64,9 @@ class Change:
     def row(self) -> tuple[object, ...]:
         series, point = self.series, self.point
         return (
-            series.runner, series.workload, series.dataset, series.threads, series.server, series.anchor,
-            point.last_good, point.first_bad, self.started, point.before, point.after, point.confirmed,
-            point.commits, self.acknowledged is not None, self.page,
+            *_shared(series), series.threads, series.server, series.anchor, point.last_good,
+            point.first_bad, self.started, point.before, point.after, point.confirmed, point.commits,
+            self.acknowledged is not None, self.page,
         )  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def changes(
 
 
 def page_of(series: HistorySeries) -> str:
-    return history_page(series.runner, series.workload, series.dataset)
+    return history_page(*_shared(series))
 
 
 def anchor_of(series: HistorySeries) -> str:
@@ -129,6 +129,7 @@ class SeriesPage(Page):
     runner: str
     workload: str
     dataset: str
+    settings: str
     series: tuple[HistorySeries, ...]
     changes: tuple[Change, ...]
     template = "series"
@@ -143,8 +144,7 @@ class SeriesPage(Page):
         yield next(super().files(render))
         text = lines([HISTORY_COLUMNS])
         for each in self.series:
-            key = (each.runner, each.workload, each.dataset, each.threads, each.server, each.anchor)
-            (start,) = lines([key])
+            (start,) = lines([(*_shared(each), each.threads, each.server, each.anchor)])
             points = lines([msgspec.structs.astuple(point) for point in each.points])
             text += [f"{start.removesuffix(LINE_END)},{line}" for line in points]
         stem = self.path.removesuffix(".html")
@@ -185,13 +185,18 @@ class SeriesPage(Page):
 
 
 def pages(series: Sequence[HistorySeries], found: Sequence[Change]) -> tuple[SeriesPage, ...]:
-    """One page per runner, workload and dataset."""
-    grouped: dict[tuple[str, str, str], tuple[list[HistorySeries], list[Change]]] = {}
+    """One page per runner, workload, dataset and settings."""
+    grouped: dict[tuple[str, str, str, str], tuple[list[HistorySeries], list[Change]]] = {}
     for each in series:
-        grouped.setdefault((each.runner, each.workload, each.dataset), ([], []))[0].append(each)
+        grouped.setdefault(_shared(each), ([], []))[0].append(each)
     for change in found:
-        grouped[change.series.runner, change.series.workload, change.series.dataset][1].append(change)
+        grouped[_shared(change.series)][1].append(change)
     return tuple(SeriesPage(*key, tuple(group), tuple(of)) for key, (group, of) in grouped.items())
+
+
+def _shared(series: HistorySeries) -> tuple[str, str, str, str]:
+    """What the series of one page have in common."""
+    return series.runner, series.workload, series.dataset, series.settings
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ def cell_stem(cell: Cell) -> str:
     return _unique(f"{cell.workload}-t{cell.threads}-{cell.server}", identity)
 
 
-def history_page(runner: str, workload: str, dataset: str) -> str:
+def history_page(runner: str, workload: str, dataset: str, settings: str) -> str:
     """The path of a workload's history on a runner, from the site's root; `runner`: its fingerprint."""
-    return f"history/{_unique(workload, (runner, workload, dataset))}.html"
+    return f"history/{_unique(workload, (runner, workload, dataset, settings))}.html"
 
 
 def workload_page(workload: str, dataset: str) -> str:

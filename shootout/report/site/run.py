@@ -10,7 +10,7 @@ from typing import get_args
 
 from msgspec import structs
 
-from shootout.analysis import lineage
+from shootout.analysis import history, lineage
 from shootout.analysis.explained import Explained
 from shootout.model.history import ChangePoint, LedgerEntry
 from shootout.model.plan import THROUGHPUT, Block, Cell, Dataset
@@ -206,8 +206,8 @@ class Run:
         """The path of the history page that the cell adds to, from the site's root; None if to none."""
         if c.ratio is None or c.figures is None:
             return None
-        runner = self.document.header.part(c.cell).runner
-        return names.history_page(runner.fingerprint, c.cell.workload, c.cell.dataset)
+        key = history.key_of(self.document.header, c)
+        return names.history_page(key.runner, key.workload, key.dataset, key.settings)
 
     def histories(self, cells: Iterable[CellComparison]) -> dict[str, str]:
         """The history pages that these cells add to, by the runner's fingerprint."""

@@ -23,13 +23,15 @@ from shootout.report.site.run import Run
 from shootout.runner import doctor
 from shootout.runner.doctor import CellNoise
 
-ENTRY_COLUMNS = ("run", "workload", "dataset", "threads", "verdict", "starts", "spread_throughput")
+ENTRY_COLUMNS = (
+    "run", "workload", "dataset", "settings", "threads", "verdict", "starts", "spread_throughput",
+)  # fmt: skip
 ALARMS = (Verdict.REGRESSED, Verdict.IMPROVED)
 
 
 @dataclass(frozen=True)
 class CellKind:
-    """The A/A cells of one workload, dataset and number of threads."""
+    """The A/A cells of one workload, dataset and number of threads, with equal settings."""
 
     noise: CellNoise
     floor: float  # noise floor of a run with doctor.STARTS starts: a loss, as a share
@@ -124,10 +126,12 @@ class RunnerPage(Page):
     @cached_property
     def kinds(self) -> tuple[CellKind, ...]:
         """Noise by kind of cell."""
-        cells = Counter((e.workload, e.dataset, e.threads) for e in self.entries)
-        alarms = Counter((e.workload, e.dataset, e.threads) for e in self.entries if e.verdict in ALARMS)
-        keyed = [((n.workload, n.dataset, n.threads), n) for n in doctor.noise(self.entries, self.policy)]
-        return tuple(CellKind(noise, self._floor(noise), cells[key], alarms[key]) for key, noise in keyed)
+        cells = Counter(map(_key, self.entries))
+        alarms = Counter(_key(entry) for entry in self.entries if entry.verdict in ALARMS)
+        return tuple(
+            CellKind(noise, self._floor(noise), cells[_key(noise)], alarms[_key(noise)])
+            for noise in doctor.noise(self.entries, self.policy)
+        )
 
     def _floor(self, noise: CellNoise) -> float:
         of_estimate = ledger.Noise(noise.spread, noise.lasting).of(doctor.STARTS)
@@ -153,7 +157,16 @@ class RunnerPage(Page):
     @property
     def rows(self) -> list[tuple[object, ...]]:
         return [
-            (e.run, e.workload, e.dataset, e.threads, e.verdict.value, e.starts, e.spreads.get("throughput"))
+            (
+                e.run,
+                e.workload,
+                e.dataset,
+                e.settings,
+                e.threads,
+                e.verdict.value,
+                e.starts,
+                e.spreads.get("throughput"),
+            )
             for e in self.entries
         ]
 
@@ -170,6 +183,10 @@ def pages(runs: Sequence[JudgedRun]) -> tuple[RunnerPage, ...]:
         for one in run.comparison.header.runners:
             grouped.setdefault(one.fingerprint, []).append(Share(run, one))
     return tuple(RunnerPage(tuple(group)) for group in grouped.values())
+
+
+def _key(of: LedgerEntry | CellNoise) -> tuple[str, str, str, int]:
+    return of.workload, of.dataset, of.settings, of.threads
 
 
 def _name(noise: CellNoise) -> str:
