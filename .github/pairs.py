@@ -1,8 +1,9 @@
 """Which servers a pull request to this repository asks to compare, as JSON: `pairs.py BASE HEAD`, checkouts.
 
 A changed catalogue entry is compared with itself as it was, a changed settings profile likewise, on one
-server; what is new with what is nearest to it. A changed workload cannot be compared with what it was, as
-verdicts are about servers: it is measured on one server twice, which shows that it runs and how noisy it is.
+server that takes it; a new entry with its neighbour, a new profile with no settings at all. A changed
+workload cannot be compared with what it was, as verdicts are about servers: it is measured on one server
+twice, which shows that it runs and how noisy it is.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SERVER = "mysql-8.0.12"  # where the change is not one of servers
+POOLED = "mariadb-11.8"  # it takes what profiles say of a pool of threads
 CATALOGUE = Path("fixtures/servers.toml")
 SETTINGS = Path("fixtures/settings")
 WORKLOADS = Path("fixtures/workloads")
@@ -33,12 +35,7 @@ def pairs(base: Path, head: Path) -> Iterator[Pair]:
     """The pairs, of two checkouts."""
     yield from _servers(base, head)
     for name in _changed(base, head, SETTINGS):
-        before = f"{base / SETTINGS / name}" if (base / SETTINGS / name).exists() else "defaults"
-        yield {
-            "name": f"settings-{Path(name).stem}",
-            "base": f"{SERVER}@{before}",
-            "head": f"{SERVER}@{head / SETTINGS / name}",
-        }
+        yield from _settings(base / SETTINGS / name, head / SETTINGS / name)
     for name in _changed(base, head, WORKLOADS):
         workload = str(head / WORKLOADS / name)
         yield {
@@ -47,6 +44,20 @@ def pairs(base: Path, head: Path) -> Iterator[Pair]:
             "head": SERVER,
             "workloads": workload,
         }
+
+
+def _settings(before: Path, after: Path) -> Iterator[Pair]:
+    """A profile as it was, or none, and as it is: each alone, without the run's settings."""
+    existed = before.exists()
+    text = after.read_text("utf-8") + (before.read_text("utf-8") if existed else "")
+    if "plugin-load" in text:
+        return  # of a plugin that no server of the catalogue has
+    server = POOLED if "thread_handling" in text else SERVER
+    yield {
+        "name": f"settings-{after.stem}",
+        "base": f"{server}@only:{before}" if existed else f"{server}@defaults",
+        "head": f"{server}@only:{after}",
+    }
 
 
 def _servers(base: Path, head: Path) -> Iterator[Pair]:

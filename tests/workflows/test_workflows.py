@@ -25,13 +25,20 @@ import yaml
 from msgspec import structs
 
 from shootout import __version__, paths
-from shootout.analysis import baseline, compare
+from shootout.analysis import baseline, compare, ledger
 from shootout.document import journal
+from shootout.model.history import LedgerEntry
+from shootout.model.plan import Dataset
 from shootout.report.github import markdown
+from shootout.servers import catalogue
+from shootout.servers.version import numbers_of
+from shootout.settings import layers, profiles
 from tests import builders
+from tests.analysis import builders as made_up
 from tests.report.github import github_server
 from tests.report.github.github_server import REPOSITORY, GitHub
 from tests.runs import BASE, HEAD, SETTINGS, SHOOTOUT, Lab, until
+from tests.test_cli import saved
 from tests.workflows import actions
 from tests.workflows.actions import Hub, Job
 
@@ -232,14 +239,33 @@ def test_a_settings_profile_is_compared_with_what_it_was(sides: tuple[Path, Path
         {
             "name": "settings-new",
             "base": "mysql-8.0.12@defaults",
-            "head": "mysql-8.0.12@head/fixtures/settings/new.toml",
+            "head": "mysql-8.0.12@only:head/fixtures/settings/new.toml",
         },
         {
             "name": "settings-production",
-            "base": "mysql-8.0.12@base/fixtures/settings/production.toml",
-            "head": "mysql-8.0.12@head/fixtures/settings/production.toml",
+            "base": "mysql-8.0.12@only:base/fixtures/settings/production.toml",
+            "head": "mysql-8.0.12@only:head/fixtures/settings/production.toml",
         },
     ]
+
+
+def test_a_changed_profile_is_measured_on_a_server_that_takes_it_and_alone(
+    sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(sides[0].parent)
+    shipped = {file.stem: file for file in (sides[1] / "fixtures" / "settings").iterdir()}
+    for file in shipped.values():
+        file.write_text(file.read_text() + "# more\n")
+    found = {pair["name"].removeprefix("settings-"): pair for pair in pairs(*sides)}
+    assert shipped.keys() - found.keys() == {"flavours-tokudb", "shootout-innodb-plugin"}  # whose plugins?
+    datasets = [Dataset(tables=1, rows=1_000_000)]
+    for name, pair in found.items():
+        for side in (pair["base"], pair["head"]):
+            server, _, own = side.partition("@")
+            settings = layers.of("in-memory", own)
+            assert settings == profiles.load(str(shipped[name]))
+            entry = catalogue.load()[server]
+            profiles.compile(settings, entry.family, numbers_of(f"{entry.version}.0"), datasets)
 
 
 def test_a_catalogue_entry_is_compared_with_what_it_was_or_its_neighbour(sides: tuple[Path, Path]) -> None:
@@ -670,8 +696,8 @@ def comment(
     }
     shutil.copytree(measured.artifacts / "shootout-build", folder / "artifacts" / "shootout-build")
     (folder / "artifacts" / "shootout-build" / "summary.md").write_text("@everyone trust me")
-    for ledger in (folder / "artifacts" / "shootout-build" / "results" / "ledger").glob("*.jsonl"):
-        ledger.write_text("no ledger\n")
+    for entries in (folder / "artifacts" / "shootout-build" / "results" / "ledger").glob("*.jsonl"):
+        entries.write_text("no ledger\n")
     with github_server.running() as state:
         state.pulls.append(a_pull("someone:$(touch injected)", measured.sha, "sql/sql_parse.cc"))
         state.artifacts = ["report-shootout-build.html"]
@@ -698,8 +724,8 @@ def test_a_comment_comes_of_the_gates_document_alone(comment: tuple[Hub, GitHub,
     assert "(https://github.example/owner/servers/actions/runs/1)" in posted["body"]  # not the fork's page
     assert "trust me" not in posted["body"]
     assert list(hub.folder.rglob("injected")) == []
-    (document,) = hub.folder.rglob("documents/0/*")  # judged without the artifact's ledger
-    assert document.suffix == ".jsonl"
+    (document,) = hub.folder.rglob("documents/0/*.jsonl")
+    assert "gate" not in document.with_name("ledger").readlink().parts  # not the artifact's
 
 
 @pytest.mark.real
@@ -729,6 +755,56 @@ def test_a_fork_that_rewrites_the_gate_gets_no_verdicts(
         else:
             (posted,) = state.comments
             assert "No verdicts are shown here" in posted["body"], jobs["comment/comment"].log
+
+
+def commented(hub: Hub, caller: Path, repository: str) -> str:
+    """The comment on the gate of a branch of that repository."""
+    head = {"owner": {"login": "someone"}, "full_name": repository}
+    run = {"id": 1, "event": "pull_request", "head_sha": hub.sha, "head_branch": "faster"}
+    with github_server.running() as state:
+        state.pulls.append(a_pull("someone:faster", hub.sha, "sql/a.cc", repository=repository))
+        hub = replace(
+            hub,
+            event_name="workflow_run",
+            event={"workflow_run": run | {"head_repository": head}},
+            environment={**hub.environment, "GITHUB_API_URL": state.url},
+        )
+        jobs = actions.run(hub, caller)
+        assert jobs["comment/comment"].result == "success", jobs["comment/comment"].log
+        (posted,) = state.comments
+    return str(posted["body"])
+
+
+def test_a_comment_says_what_the_gate_says_and_believes_no_ledger_of_a_fork(
+    hub_of: Hub, ours: Hub, tmp_path: Path
+) -> None:
+    """By its five starts alone the head is slower; A/A cells know this runner to be too noisy to tell."""
+    document = made_up.a_document(made_up.starts_of(-4))
+    path = saved(document, tmp_path)
+    noisy = [made_up.an_entry(0.1)] * 9
+    runner = document.header.runner.fingerprint
+    alone = markdown.comment([compare.compare(document)])
+    gate = markdown.comment([compare.compare(document, ledger_entries=noisy)])
+    assert ("inconclusive" in alone, "inconclusive" in gate) == (False, True)
+
+    def posted(repository: str, artifacts: list[LedgerEntry], branch: list[LedgerEntry]) -> str:
+        case = f"{repository.partition('/')[0]}-{len(artifacts)}-{len(branch)}"
+        hub = replace(hub_of, folder=tmp_path / case)
+        results = hub.artifacts / "shootout-build" / "results"
+        results.mkdir(parents=True)
+        shutil.copy2(path, results)
+        ledger.append(results / ledger.FOLDER, runner, artifacts)
+        data = tmp_path / f"data-{case}"
+        ledger.append(data / "results" / ledger.FOLDER, runner, branch)
+        if branch:
+            committed(data, "A/A cells")
+            git(data, "push", "--quiet", str(hub.origin / REPOSITORY), f"HEAD:{data.name}")
+        return commented(hub, written(hub.folder, ours.sha, example("comment"), data=data.name), repository)
+
+    link = "\n[The full report](https://github.example/owner/servers/actions/runs/1)\n"
+    assert posted(REPOSITORY, noisy, []) == gate + link
+    assert posted("someone/servers", [], noisy) == gate + link
+    assert posted("someone/servers", noisy, []) == alone + link
 
 
 # --- requests -------------------------------------------------------------------------------------
