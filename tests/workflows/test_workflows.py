@@ -980,10 +980,41 @@ def test_the_weekly_matrix_is_built_once_measured_in_shards_merged_and_kept(
 
 @pytest.mark.real
 def test_baselines_are_held_against(weekly: tuple[Hub, GitHub, dict[str, Job]]) -> None:
-    _, _, jobs = weekly
+    hub, _, jobs = weekly
     log = jobs["weekly/merge"].log
     held = log.index("--- Compare with the accepted baselines")
     assert log[held:].count("oltp_point_select") == 2, log
+    assert not (
+        hub.artifacts / "weekly-merged" / "baselines"
+    ).exists()  # or storing the run would restore old ones
+
+
+def test_what_the_branch_got_since_the_merge_stays(tmp_path: Path) -> None:
+    found = yaml.safe_load((WORKFLOWS / "weekly.yml").read_text())
+    (add,) = (step for step in found["jobs"]["keep"]["steps"] if step["name"].startswith("Add the run"))
+    files = {
+        "merged/results/run.jsonl": "run\n",
+        "merged/results/judged/run.json": "{}",
+        "merged/results/ledger/a.jsonl": "1\n2\nours\n",
+        "merged/results/ledger/b.jsonl": "new\n",
+        "data/acknowledged.toml": KNOWN,
+        "data/results/ledger/a.jsonl": "1\n2\nlater\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    shutil.copytree(tmp_path / "merged", tmp_path / "artifact")
+    for _ in range(2):
+        shutil.copytree(tmp_path / "artifact", tmp_path / "merged", dirs_exist_ok=True)
+        script = ["bash", "-eo", "pipefail", "-c", add["run"]]
+        subprocess.run(script, cwd=tmp_path, env=os.environ | {"KEEP": "9"}, check=True)
+        kept = [file for file in (tmp_path / "data").rglob("*") if file.is_file()]
+        assert {str(file.relative_to(tmp_path / "data")): file.read_text() for file in kept} == {
+            "acknowledged.toml": KNOWN,  # of another matrix
+            "results/ledger/a.jsonl": "1\n2\nlater\nours\n",
+            "results/ledger/b.jsonl": "new\n",
+            "results/run.jsonl": "run\n",
+        }
 
 
 def test_two_matrices_of_one_workflow_keep_apart(orchestrated: Hub) -> None:
@@ -1180,10 +1211,9 @@ def stub(tmp_path: Path) -> dict[str, str]:
         "CODE": "0",
         "PASS": "",
         "RESUME": "false",
-        "OUT": "",
+        "OUT": str(tmp_path / "measured"),
         "REPORT": str(tmp_path / "report.html"),
         "PATH": "/usr/bin:/bin",
-        "RUNNER_TEMP": str(tmp_path / "temp"),
         "RUNNER_TOOL_CACHE": str(tmp_path),
         "SHOOTOUT_LOCK": str(tmp_path / "lock"),
     }
@@ -1245,7 +1275,7 @@ def test_a_runner_is_calibrated_and_every_judging_command_gets_the_acknowledgeme
     lines = measured(stub, CALIBRATE="mysql-8.0.12", PROFILE="gate").stdout.splitlines()
     assert lines[1:4] == ["doctor", "--calibrate=mysql-8.0.12", "--profile=gate"]
     Path(stub["SHOOTOUT"]).write_text(
-        '#!/bin/sh\nprintf "%s\\n" "$@"\n[ "$1" = github ] || : >"$RUNNER_TEMP/shootout/results/a.jsonl"\n'
+        '#!/bin/sh\nprintf "%s\\n" "$@"\n[ "$1" = github ] || : >"$OUT/results/a.jsonl"\n'
     )
     lines = measured(stub, PROFILE="p", ACKNOWLEDGED="a b.toml").stdout.splitlines()
     assert lines[1:4] == ["run", "--profile=p", "--acknowledged=a b.toml"]
@@ -1261,7 +1291,7 @@ def test_a_machine_measures_for_one_runner_at_a_time(stub: dict[str, str], tmp_p
     )
     script, running = str(ACTIONS / "measure" / "measure"), []
     for number in ("1", "2"):
-        own = {"RUNNER_TOOL_CACHE": str(tmp_path / number), "RUNNER_TEMP": str(tmp_path / number)}
+        own = {"RUNNER_TOOL_CACHE": str(tmp_path / number), "OUT": str(tmp_path / number / "measured")}
         (tmp_path / number).mkdir()
         running.append(
             subprocess.Popen([script], env=stub | own | {"PROFILE": "p"}, stdout=subprocess.DEVNULL)
@@ -1339,6 +1369,18 @@ def test_an_earlier_answer_is_not_shown_again(stub: dict[str, str], tmp_path: Pa
     measured(stub, PROFILE="p", OUT=str(tmp_path), CODE="3")
     assert not (tmp_path / "junit.xml").exists()
     assert Path(stub["GITHUB_STEP_SUMMARY"]).read_text() == ""
+
+
+def test_each_measurement_of_a_job_has_a_folder_of_its_own() -> None:
+    action = yaml.safe_load((ACTIONS / "measure" / "action.yml").read_text())
+    (step,) = (step for step in action["runs"]["steps"] if step["name"] == "Measure")
+    outs = [
+        actions.filled(
+            step["env"]["OUT"], {"inputs": {"out": out, "artifact": name}, "runner": {"temp": "/t"}}
+        )
+        for out, name in (("", "a"), ("", "b"), ("/mine", "c"))
+    ]
+    assert outs == ["/t/shootout-a", "/t/shootout-b", "/mine"]
 
 
 def test_servers_must_be_named(stub: dict[str, str]) -> None:
