@@ -7,14 +7,14 @@ import os
 import re
 from pathlib import Path
 
-_PACKED = Path(__file__).with_name("_data")  # in a wheel: what a checkout has beside the package
-
 PACKAGE = Path(__file__).parent
-ROOT = _PACKED if _PACKED.is_dir() else Path(__file__).resolve().parents[1]
+_BESIDE = PACKAGE.resolve().parent
+_IS_CHECKOUT = (_BESIDE / "engine" / "Cargo.toml").is_file()
+ROOT = _BESIDE if _IS_CHECKOUT else PACKAGE / "_data"  # a wheel has a copy of what is beside the package
 FIXTURES = ROOT / "fixtures"
 TEMPLATES = ROOT / "templates"
 SUITES = ROOT / "suites"
-REPORTS = Path("reports") if _PACKED.is_dir() else ROOT / "reports"
+REPORTS = ROOT / "reports" if _IS_CHECKOUT else Path("reports")
 
 
 def cache_folder() -> Path:
