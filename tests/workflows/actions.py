@@ -4,8 +4,7 @@ Supports what the project's workflows use of expressions, `needs`, matrices, cal
 actions; anything else is an error. Callers and callees may be of different repositories: each takes its own
 actions from the commit that it is called at, gets only the secrets that it declares and is passed, and no
 more permissions than its caller has. Emulates the checkout, artifact and cache actions; a step with another
-third-party action must have a condition that skips it if the variable ACT is set, as `act` sets it. Skips
-jobs for another processor than this machine's.
+third-party action must have a condition that skips it if the variable ACT is set, as `act` sets it.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -128,12 +126,10 @@ def run(
                 done |= {f"{prefix}/{key}": value for key, value in inner.items()}
                 parts.append(Job(_combined([each.result for each in inner.values()])))
             else:
-                here = _is_here(filled(job["runs-on"], own))
-                parts.append(_job(hub, workflow, where, job, own) if here else Job("skipped"))
+                parts.append(_job(hub, workflow, where, job, own))
                 done[f"{name}[{number}]"] = parts[-1]
-        last = next((each for each in reversed(parts) if each.result != "skipped"), parts[-1])
         done[name] = replace(
-            last,
+            parts[-1],
             result=_combined([each.result for each in parts]),
             scripts={script for each in parts for script in each.scripts},
         )
@@ -151,11 +147,6 @@ def scripts(file: Path) -> Iterator[str]:
         for step in steps:
             if "run" in step and "!env.ACT" not in str(step.get("if")):
                 yield f"{where}: {step['name']}"
-
-
-def _is_here(runner: str | Sequence[str]) -> bool:
-    """Whether this machine has the hosted runner's processor; a self-hosted one may have any."""
-    return not isinstance(runner, str) or runner.endswith("-arm") == (platform.machine() == "aarch64")
 
 
 def called(hub: Hub, workflow: Path, uses: str) -> Path:
@@ -418,7 +409,7 @@ class _Runner:
     def _download(self, target: Path, given: Mapping[str, Any]) -> bool:
         """Whether there is what was asked for by its name; a pattern may match nothing."""
         found = list(self.hub.artifacts.glob(given.get("name") or given["pattern"]))
-        flat = "name" in given or given.get("merge-multiple")
+        flat = "name" in given
         for artifact in found:
             shutil.copytree(artifact, target if flat else target / artifact.name, dirs_exist_ok=True)
         return bool(found) or "name" not in given
