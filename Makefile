@@ -6,16 +6,15 @@ INSTALLED := .venv/installed
 ENGINE := $(wildcard engine/src/* engine/src/*/*) engine/Cargo.toml engine/Cargo.lock
 
 # What a target needs beside Python and Rust; checked at once, before anything is built.
-bench bench-gate bench-shop bench-soak bench-storm test-servers: NEEDS = mvn
+bench bench-gate bench-learn bench-method bench-shop bench-soak bench-storm test-servers: NEEDS = mvn
 bench-work bench-why: NEEDS = mvn valgrind
-bench-engine bench-verdict: NEEDS = sysbench
+bench-engine bench-verdict: NEEDS = mvn sysbench
 bench-site: NEEDS = chromium
 test-bare: NEEDS = mmdebstrap git
 test: NEEDS = mvn npm chromium sysbench fio go perf valgrind git curl jq openssl
 
-.PHONY: bench check clean demo-site setup fuzz lint test test-bare test-servers tools wheel
-.PHONY: bench-bisect bench-engine bench-gate bench-learn bench-logs bench-merge bench-method bench-shop bench-site
-.PHONY: bench-soak bench-storm bench-verdict bench-why bench-work
+BENCHMARKS := $(addprefix bench-,bisect engine gate learn logs merge method shop site soak storm verdict why work)
+.PHONY: bench $(BENCHMARKS) check clean demo-site setup fuzz lint test test-bare test-servers tools wheel
 
 # Exit code 1 means that something regressed: here a result, not an error.
 bench: $(INSTALLED)
@@ -62,11 +61,6 @@ test-servers: $(INSTALLED)
 test-bare: wheel
 	$(BIN)/pytest -W error tests/end_to_end/test_bare.py -m real
 
-# Compare the engine with sysbench, interleaved on one server: throughput, CPU, memory, loading. Takes 40 minutes;
-# for less: make bench-engine ARGS="--workloads oltp_point_select --connections 16 --costs ''"
-bench-engine: $(INSTALLED)
-	@$(BIN)/python -m benchmarks.engine $(ARGS)
-
 # Fuzz each of the engine's protocol parsers with INPUTS streams; stable Rust suffices. The corpus is kept in
 # engine/target/fuzz/corpus, failing inputs next to it.
 INPUTS ?= 10000000
@@ -80,32 +74,8 @@ fuzz:
 			-print_final_stats=1 -artifact_prefix=$$target- corpus/$$target ../../fuzz/seeds/$$target || exit; \
 	done
 
-# Reproduce the verdict figures of docs/validation.md: false alarms, power, comparison with usual methods, bias. Takes
-# 7.5 hours and resumes after an interruption; for some parts: make bench-verdict ARGS="--parts aa,replay"
-bench-verdict: $(INSTALLED)
-	@$(BIN)/python -m benchmarks.verdicts $(ARGS)
-
-# How often a bisection is right, and what it costs beside `git bisect`, over simulated histories: half an hour of CPU,
-# or less with ARGS="--lengths 40 --steps 0.03". Real builds and servers: ARGS="--real DIR".
-bench-bisect: $(INSTALLED)
-	@$(BIN)/python -m benchmarks.bisect $(ARGS)
-
-# What `shootout work` sees of no change, and of instructions that a preloaded library adds to every statement.
-bench-work: $(INSTALLED)
-	@$(BIN)/python -m benchmarks.work $(ARGS)
-
-# Whether an explanation names what changed, and nothing else. Takes an hour, in parts of twenty minutes: the same command
-# goes on. One part alone: make bench-why ARGS="--parts plans"
-bench-why: $(INSTALLED)
-	@$(BIN)/python -m benchmarks.why $(ARGS)
-
-# What `shootout soak` finds of no change, of stalls, a leak and a slope: 20 minutes each, resumable by part. Less with
-# ARGS="--parts aa,stall --minutes 4"; more A/A soaks with ARGS="--parts aa --times 3".
-bench-soak: $(INSTALLED)
-	@$(BIN)/python -m benchmarks.soak $(ARGS)
-
 # For users without Rust: the engine, built for any recent Linux, and the files that a checkout has next to the
-# package. Zig provides the old glibc to link with.
+# package: not in .gitignore, as maturin would leave them out. Zig provides the old glibc to link with.
 PACKED := shootout/_data
 wheel: $(INSTALLED)
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-release.lock
@@ -114,39 +84,30 @@ wheel: $(INSTALLED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --zig --compatibility manylinux_2_28 --out dist; \
 		code=$$?; rm -rf $(PACKED); exit $$code
 
-# Reproduce the figures of docs/validation.md on cold starts and CPU placement.
-bench-method: $(INSTALLED)
-	@$(BIN)/python -m benchmarks.method
-
-# Break down a gate's ten minutes; fails if more than a fifth is overhead.
-bench-gate: $(INSTALLED)
-	@$(BIN)/python -m benchmarks.gate $(ARGS)
-
-# Merge a hundred generated shards of a hundred cells each: time and memory.
-bench-merge: $(INSTALLED)
-	@$(BIN)/python -m benchmarks.merge
-
-# Learn built-in workloads back from slow logs of four servers: shares, rows examined, the client's CPU.
-bench-learn: $(INSTALLED)
-	@$(BIN)/python -m benchmarks.learn $(ARGS)
-
-# Learn the workload of a real shop, django-oscar, from its pages' queries, and run it. Takes half an hour, in steps: the
-# same command goes on.
-bench-shop: $(INSTALLED)
-	@$(BIN)/python -m benchmarks.shop $(ARGS)
-
-# Read generated slow query logs of 10 and 500 MB: speed beside a loop over their lines, and memory.
-bench-logs: $(INSTALLED)
-	@$(BIN)/python -m benchmarks.logs
-
-# Compare a run that is killed and resumed twenty times with an undisturbed one. Takes eight minutes.
-bench-storm: $(INSTALLED)
-	@$(BIN)/python -m benchmarks.storm
-
-# Build the site of three years of weekly runs, 78 000 results: time, memory, page sizes. Takes ten minutes, mostly to
-# generate the runs.
-bench-site: $(INSTALLED)
-	@$(BIN)/python -m benchmarks.site $(ARGS)
+# What docs/validation.md and docs/engine.md quote; ARGS takes a benchmark's options. After an interruption shop, soak,
+# verdict and why go on where they were, by the same command.
+#
+#   bench-bisect   how often a bisection is right, and what it costs beside `git bisect`, over simulated histories: half
+#                  an hour of CPU; ARGS="--lengths 40 --steps 0.03" is less, ARGS="--real DIR" builds and starts servers
+#   bench-engine   the engine beside sysbench, interleaved on one server: throughput, CPU, memory, loading; 40 minutes;
+#                  less with ARGS="--workloads oltp_point_select --connections 16 --costs ''"
+#   bench-gate     a gate's ten minutes, broken down; fails if more than a fifth is overhead
+#   bench-learn    built-in workloads, learned back from slow logs of four servers: shares, rows examined, the client's CPU
+#   bench-logs     generated slow query logs of 10 and 500 MB: speed beside a loop over their lines, and memory
+#   bench-merge    a hundred generated shards of a hundred cells each: time and memory
+#   bench-method   cold starts and CPU placement
+#   bench-shop     the workload of a real shop, django-oscar, learned from its pages' queries, and run; half an hour
+#   bench-site     the site of three years of weekly runs, 78 000 results: time, memory, page sizes; ten minutes, mostly
+#                  to generate the runs
+#   bench-soak     what `shootout soak` finds of no change, of stalls, a leak and a slope: 20 minutes each; less with
+#                  ARGS="--parts aa,stall --minutes 4", more A/A soaks with ARGS="--parts aa --times 3"
+#   bench-storm    a run that is killed and resumed twenty times, beside an undisturbed one; eight minutes
+#   bench-verdict  false alarms, power, comparison with usual methods, bias; 7.5 hours; some parts with
+#                  ARGS="--parts aa,replay"
+#   bench-why      whether an explanation names what changed, and nothing else; an hour; a part with ARGS="--parts plans"
+#   bench-work     what `shootout work` sees of no change, and of instructions that a preloaded library adds
+$(BENCHMARKS): bench-%: $(INSTALLED)
+	@$(BIN)/python -m benchmarks.$(patsubst verdict,verdicts,$*) $(ARGS)
 
 $(INSTALLED): requirements.lock pyproject.toml $(ENGINE) | tools
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
