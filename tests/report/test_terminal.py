@@ -255,6 +255,7 @@ def test_a_series_has_a_row_and_each_further_change_a_line() -> None:
         "change": f"▼ −10.0 %, confirmed: last good r1.0, first bad r0.9; commits {'a' * 12}..{'b' * 12}",
     }  # fmt: skip
     assert second.strip() == "▲ +10.0 %, suspected: last good r0.9, first better r0.95"
+    assert second.index("▲") == first.index("▼")
     assert row(unchanged)[-1] == "none"
 
 
