@@ -14,6 +14,7 @@ from shootout.errors import InputError
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Cell, Policy
 from shootout.model.verdict import NO_ALARMS, Verdict
+from tests.runs import PATIENCE_S
 
 CELL = Cell(workload="reads", dataset="d", server="a", threads=4)
 
@@ -191,17 +192,17 @@ def test_a_document_cannot_choose_the_file(tmp_path: Path, fingerprint: str) -> 
 
 def test_runs_that_end_at_once_are_each_kept_once(tmp_path: Path) -> None:
     fork = multiprocessing.get_context("fork")
-    together = fork.Barrier(4)
+    together = fork.Barrier(4, timeout=PATIENCE_S)
 
     def add() -> None:
         for number in range(50):
             together.wait()
             ledger.append(tmp_path, "f", [an_entry(f"r{number:02}")])
 
-    processes = [fork.Process(target=add) for _ in range(together.parties)]
+    processes = [fork.Process(target=add, daemon=True) for _ in range(together.parties)]
     for process in processes:
         process.start()
     for process in processes:
-        process.join()
+        process.join(PATIENCE_S)
         assert process.exitcode == 0
     assert sorted(entry.run for entry in ledger.read(tmp_path, "f")) == [f"r{n:02}" for n in range(50)]
