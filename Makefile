@@ -11,7 +11,7 @@ bench-work bench-why: NEEDS = mvn valgrind
 bench-engine bench-verdict: NEEDS = sysbench
 bench-site: NEEDS = chromium
 test-bare: NEEDS = mmdebstrap git
-test: NEEDS = mvn npm chromium sysbench fio go perf valgrind git curl jq openssl
+test: NEEDS = mvn npm chromium sysbench fio go perf valgrind git curl jq
 
 .PHONY: bench check clean demo-site setup fuzz lint test test-bare test-servers tools wheel
 .PHONY: bench-bisect bench-engine bench-gate bench-learn bench-logs bench-merge bench-method bench-shop bench-site
