@@ -235,7 +235,7 @@ def test_an_interval_beyond_the_margin_without_significance_leans() -> None:
 
 
 def test_what_another_cell_shows_is_no_floor_of_this_one() -> None:
-    other = msgspec.structs.replace(an_entry(0.1), threads=8)
+    other = an_entry(0.1, threads=8)
     head = compare.compare(a_document(starts_of(-10)), ledger_entries=[other]).cells[1]
     assert (head.verdict, head.judged[0].floor) == (Verdict.REGRESSED, None)
 
