@@ -24,14 +24,14 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from msgspec.structs import replace
-from playwright.sync_api import sync_playwright
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import browser
 from benchmarks.showcase import record
 from shootout import app
 from shootout.analysis import compare, ledger
@@ -42,7 +42,7 @@ from shootout.model.history import LedgerEntry
 from shootout.model.plan import Block
 from shootout.model.run import EndRecord, RunDocument, RunHeader, Samples, StartRecord
 from shootout.model.verdict import CellComparison, Comparison, Interval, MetricVerdict, Verdict
-from shootout.paths import REPORTS
+from shootout.paths import REPORTS, ROOT
 from shootout.report import judgement_cache
 
 WEEKS = 156
@@ -71,7 +71,7 @@ def main() -> int:
         return _build(*args.build)
     # Where sites really are: in /tmp, with its many short-lived files, a build can take ten times longer.
     with tempfile.TemporaryDirectory(prefix="bench-", dir=REPORTS) as folder:
-        return _measure(args.dir or Path(folder), args.weeks)
+        return _measure((args.dir or Path(folder)).resolve(), args.weeks)
 
 
 def _measure(folder: Path, weeks: int) -> int:
@@ -110,15 +110,15 @@ class Built:
 def _built(results: Path, out: Path) -> Built:
     """Build in a separate process, as the command line does; imports are not counted."""
     os.sync()  # otherwise the writeback of earlier files would count, too
-    command = [sys.executable, __file__, "--build", str(results), str(out)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    command = [sys.executable, "-m", "benchmarks.site", "--build", str(results), str(out)]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     seconds, kibibytes = done.stdout.split()
     return Built(float(seconds), int(kibibytes) * 1024)
 
 
 def _build(results: Path, out: Path) -> int:
     began_s = time.perf_counter()
-    app.publish(results, out, ACKNOWLEDGED.default, print)
+    app.publish(results, out, ACKNOWLEDGED.default, partial(print, file=sys.stderr))
     largest = max(resource.getrusage(of).ru_maxrss for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     print(time.perf_counter() - began_s, largest)
     return 0
@@ -126,16 +126,11 @@ def _build(results: Path, out: Path) -> int:
 
 def _interactive(index: Path) -> float:
     """Seconds until the overview is interactive: parsed, with its scripts run."""
-    path = shutil.which("chromium")
-    if path is None:
-        raise SystemExit("Chromium is missing: apt-get install chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--headless", "--no-sandbox"])
-        tab = browser.new_page(viewport={"width": 1440, "height": 900})
+    with browser.chromium() as chromium:
+        tab = chromium.new_page(viewport={"width": 1440, "height": 900})
         tab.goto(index.as_uri())
         tab.wait_for_load_state("load")
         found: float = tab.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd")
-        browser.close()
     return found / 1000
 
 

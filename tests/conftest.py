@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
+
+from benchmarks import browser
 
 # How long an example takes says something about the machine, which others use as well.
 settings.register_profile("shared machine", deadline=None)
@@ -21,17 +22,8 @@ os.environ.pop("PYTEST_XDIST_WORKER", None)
 # A shell's background jobs ignore SIGINT, and so would every program that a test starts and interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-ARGUMENTS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-)  # fmt: skip
-
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    path = shutil.which("chromium")
-    assert path, "Chromium is missing: apt-get install chromium"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
-        yield browser
-        browser.close()
+    with browser.chromium() as found:
+        yield found

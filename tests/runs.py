@@ -174,6 +174,14 @@ def until(condition: Callable[[], object], seconds: float = PATIENCE_S) -> None:
         time.sleep(0.02)
 
 
+def gone(pid: int) -> bool:
+    """Whether a process is no more, or a zombie that nobody has waited for yet."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 def document_in(out: Path) -> Path:
     """The only run document under `out`."""
     (path,) = (out / "results").glob("*.jsonl")

@@ -1,14 +1,17 @@
-"""The targets of `make bench-engine`, and the load in the time of `make bench-gate`."""
+"""Targets of `make bench-engine`, the load in the time of `make bench-gate`, builds of `make bench-site`."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 from msgspec import structs
 
-from benchmarks import gate
+from benchmarks import gate, site
 from benchmarks.engine.clients import Load
 from benchmarks.engine.targets import targets
 from benchmarks.engine.values import Memory, Point, Report, Turn, loading
+from shootout.document import journal
 from shootout.model.plan import Dataset, Sampling
 from shootout.model.run import RunDocument
 from tests import builders
@@ -79,3 +82,14 @@ def test_a_gates_load_is_its_slices_with_ramps() -> None:
     header = structs.replace(header, profile=profile)
     document = RunDocument(header=header, starts=(start, start), failures=(), end=None)
     assert gate.loaded_s(document) == pytest.approx((6 * 10 * 0.12, 6 * 16 * 0.06))
+
+
+@pytest.mark.slow
+def test_a_site_is_built_in_a_process_of_its_own_whatever_it_leaves_out(tmp_path: Path) -> None:
+    document = builders.a_run()
+    (tmp_path / journal.new_name(document.header.run)).write_bytes(journal.encoded(document))
+    (tmp_path / journal.new_name("unreadable")).touch()
+    built = site._built(tmp_path, tmp_path / "site")
+    assert built.seconds > 0
+    assert built.bytes > 10**7
+    assert (tmp_path / "site" / "index.html").exists()

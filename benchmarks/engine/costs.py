@@ -21,6 +21,7 @@ from shootout.measure import dataset
 from shootout.measure.dataset import SCHEMAS
 from shootout.measure.managed import ManagedServer
 from shootout.model.plan import Dataset
+from shootout.paths import ROOT
 from shootout.servers import instances
 from shootout.servers.instances import Instance
 
@@ -39,8 +40,9 @@ def memory(instance: Instance, password: str, protocol: str, connections: int, t
         schema=SCHEMAS["sbtest"],
         connections=connections,
     )
+    client = [sys.executable, "-m", process.__name__]
     ours = subprocess.run(
-        [sys.executable, process.__file__], input=msgspec.json.encode(job), stdout=subprocess.PIPE, check=True
+        client, cwd=ROOT, input=msgspec.json.encode(job), stdout=subprocess.PIPE, check=True
     )
     with clients.sysbench(load, instance, password) as running:
         running.turn(1.0, 0.0)

@@ -5,11 +5,9 @@ Usage: `python -m benchmarks.showcase.screenshot`
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
-
+from benchmarks import browser
 from shootout.paths import REPORTS, ROOT
 
 PAGE = REPORTS / "demo" / "site" / "runs" / "20261125T061217Z-e84e2b" / "index.html"  # as `make bench` ends
@@ -24,19 +22,12 @@ def main() -> None:
 
 def shoot(page: Path, image: Path, height: int, section: str = "") -> Path:
     """The top of a page, or of the section with this heading, in the light colour scheme."""
-    browser_path = shutil.which("chromium")
-    if browser_path is None:
-        raise SystemExit("Chromium is missing: apt-get install chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=browser_path, args=["--headless", "--no-sandbox"]
-        )
-        tab = browser.new_page(viewport={"width": WIDTH, "height": height}, color_scheme="light")
+    with browser.chromium() as chromium:
+        tab = chromium.new_page(viewport={"width": WIDTH, "height": height}, color_scheme="light")
         tab.goto(page.as_uri())
         tab.wait_for_load_state("load")
         top = tab.evaluate(TOP, section)
         tab.screenshot(path=image, clip={"x": 0, "y": top, "width": WIDTH, "height": height}, full_page=True)
-        browser.close()
     return image
 
 

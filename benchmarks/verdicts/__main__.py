@@ -249,12 +249,8 @@ def variances(gates: Sequence[RunDocument]) -> Iterator[str]:
 # --- losses of known size -------------------------------------------------------------------------
 
 
-def power(records: Records) -> Iterator[str]:
-    """How often a real loss is found, and whether the interval covers it."""
-    found: dict[tuple[float, float], list[bool]] = {}
-    covered: dict[float, list[bool]] = {}
-    estimates: dict[float, list[float]] = {}
-    gates: list[RunDocument] = []
+def power_documents(records: Records) -> Iterator[tuple[RunDocument, dict[str, float]]]:
+    """Runs of slowed servers, another one each, with the shares for which each place was stopped."""
     for number in range(POWER_RUNS):
         server = SERVERS[number % len(SERVERS)]
         name = f"power-{number + 1}"
@@ -263,7 +259,16 @@ def power(records: Records) -> Iterator[str]:
         log = records.file(f"{name}-injected.jsonl")
         with nullcontext() if records.recorded else slowed(log):
             document = records.run(name, POWER, [server] * (1 + len(LOSSES)), seed=number + 1)
-        injected = stopped(log)
+        yield document, stopped(log)
+
+
+def power(records: Records) -> Iterator[str]:
+    """How often a real loss is found, and whether the interval covers it."""
+    found: dict[tuple[float, float], list[bool]] = {}
+    covered: dict[float, list[bool]] = {}
+    estimates: dict[float, list[float]] = {}
+    gates: list[RunDocument] = []
+    for document, injected in power_documents(records):
         gates += judging.heads(document)
         for place, gate in enumerate(judging.heads(document), 1):
             loss = LOSSES[place - 1]
@@ -344,12 +349,10 @@ def new_runner(records: Records) -> Iterator[str]:
     for loss in WRITTEN:
         slower = (_confirmed(judging.slower(gate, loss)) for gate in aa)
         yield _failing(f"{100 * loss:g} % written into these cells", slower)
-    for place, loss in enumerate(LOSSES, 1):
+    injected = [[*judging.heads(document)] for document, _ in power_documents(records)]
+    for loss, gates in zip(LOSSES, zip(*injected, strict=True), strict=True):
         for seconds in MEASURED_S:
-            shorter = (
-                _of_length([*judging.heads(records.run(f"power-{number}", POWER, (), 0))][place - 1], seconds)
-                for number in range(1, POWER_RUNS + 1)
-            )
+            shorter = (_of_length(gate, seconds) for gate in gates)
             yield _failing(f"{100 * loss:g} % injected, {seconds:g} s", shorter)
 
 

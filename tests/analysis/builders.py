@@ -182,18 +182,19 @@ def with_aa_controls(
     ]
 
 
-def an_entry(spread: float, starts: int = 5, verdict: Verdict = Verdict.EQUIVALENT) -> LedgerEntry:
-    return LedgerEntry(
-        run=f"before {spread}",
-        workload="reads",
-        dataset="d",
-        settings="in-memory",
-        threads=4,
-        verdict=verdict,
-        starts=starts,
-        spreads={"throughput": spread},
-        rule=RULE,
-        comparisons=1,
-        confidence=0.95,
-        confirm_starts=2,
-    )
+def an_entry(spread: float = 0.01, **fields: object) -> LedgerEntry:
+    values: dict[str, object] = {
+        "run": f"before {spread}",
+        "workload": "reads",
+        "dataset": "d",
+        "settings": "in-memory",
+        "threads": 4,
+        "verdict": Verdict.EQUIVALENT,
+        "starts": 5,
+        "spreads": {"throughput": spread},
+        "rule": RULE,
+        "comparisons": 1,
+        "confidence": 0.95,
+        "confirm_starts": 2,
+    }
+    return LedgerEntry(**(values | fields))  # type: ignore[arg-type]

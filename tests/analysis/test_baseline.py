@@ -12,8 +12,7 @@ from shootout.model.plan import Block
 from shootout.model.run import RunDocument, SettingRecord, StartRecord, WorkloadRecord
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
 from shootout.model.workload import Special
-from tests.analysis.builders import CLOSE, READS, WRITES, a_document, a_server, starts_of
-from tests.analysis.test_ledger import an_entry
+from tests.analysis.builders import CLOSE, READS, WRITES, a_document, a_server, an_entry, starts_of
 
 
 def a_run(
@@ -244,7 +243,7 @@ def test_other_statements_are_another_measurement(tmp_path: Path) -> None:
 def test_noise_of_both_runs_is_the_floor(tmp_path: Path) -> None:
     """Each has one of 1.96 · 0.03 / √5; a loss of 4 % is within what both together show of nothing."""
     for spread, verdict in ((0.001, Verdict.REGRESSED), (0.03, Verdict.INCONCLUSIVE)):
-        known = [an_entry(run="r0", spread=spread)]
+        known = [an_entry(spread, run="r0")]
         folder = tmp_path / str(spread)
         for run in ("r1", "r1 b", "r1 c"):
             baseline.accept(folder, baseline.of(compare.compare(a_run(20, run), ledger_entries=known)))

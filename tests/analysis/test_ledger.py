@@ -1,6 +1,7 @@
 import math
 import multiprocessing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,35 +10,17 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from shootout.analysis import ledger
-from shootout.analysis.thresholds import RULE
 from shootout.errors import InputError
-from shootout.model.history import LedgerEntry
 from shootout.model.plan import Cell, Policy
 from shootout.model.verdict import NO_ALARMS, Verdict
+from tests.analysis.builders import an_entry
+from tests.runs import PATIENCE_S
 
 CELL = Cell(workload="reads", dataset="d", server="a", threads=4)
 
 
-def an_entry(run: str = "r1", spread: float = 0.01, starts: int = 5, **fields: object) -> LedgerEntry:
-    values: dict[str, object] = {
-        "run": run,
-        "workload": "reads",
-        "dataset": "d",
-        "settings": "in-memory",
-        "threads": 4,
-        "verdict": Verdict.EQUIVALENT,
-        "starts": starts,
-        "spreads": {"throughput": spread},
-        "rule": RULE,
-        "comparisons": 1,
-        "confidence": 0.95,
-        "confirm_starts": 2,
-    }
-    return LedgerEntry(**(values | fields))  # type: ignore[arg-type]
-
-
 def test_entries_are_kept_once_for_each_run_and_apart_for_each_runner(tmp_path: Path) -> None:
-    first, second = an_entry("r1"), an_entry("r2", verdict=Verdict.REGRESSED)
+    first, second = an_entry(run="r1"), an_entry(run="r2", verdict=Verdict.REGRESSED)
     ledger.append(tmp_path / "ledger", "f1", [first])
     ledger.append(tmp_path / "ledger", "f1", [first])
     ledger.append(tmp_path / "ledger", "f1", [second, second])
@@ -49,9 +32,9 @@ def test_entries_are_kept_once_for_each_run_and_apart_for_each_runner(tmp_path: 
 
 
 def test_a_run_that_went_on_has_its_newest_entries(tmp_path: Path) -> None:
-    first = [an_entry("r1", made=6), an_entry("r1", threads=8, made=6)]
-    later = [an_entry("r1", made=9, verdict=Verdict.REGRESSED)]
-    for entries in (first, [an_entry("r2", made=3)], later, first):
+    first = [an_entry(run="r1", made=6), an_entry(run="r1", threads=8, made=6)]
+    later = [an_entry(run="r1", made=9, verdict=Verdict.REGRESSED)]
+    for entries in (first, [an_entry(run="r2", made=3)], later, first):
         ledger.append(tmp_path, "f", entries)
     found = ledger.read(tmp_path, "f")
     assert [(each.run, each.made, each.verdict) for each in found] == [
@@ -60,12 +43,12 @@ def test_a_run_that_went_on_has_its_newest_entries(tmp_path: Path) -> None:
 
 
 def test_a_torn_line_loses_only_itself(tmp_path: Path) -> None:
-    ledger.append(tmp_path, "f", [an_entry("r1"), an_entry("r1", threads=8)])
+    ledger.append(tmp_path, "f", [an_entry(run="r1"), an_entry(run="r1", threads=8)])
     file = ledger.path_of(tmp_path, "f")
     file.write_bytes(file.read_bytes()[:-5])
-    assert ledger.read(tmp_path, "f") == (an_entry("r1", runner="f"),)
-    ledger.append(tmp_path, "f", [an_entry("r2")])
-    assert ledger.read(tmp_path, "f") == (an_entry("r1", runner="f"), an_entry("r2", runner="f"))
+    assert ledger.read(tmp_path, "f") == (an_entry(run="r1", runner="f"),)
+    ledger.append(tmp_path, "f", [an_entry(run="r2")])
+    assert ledger.read(tmp_path, "f") == (an_entry(run="r1", runner="f"), an_entry(run="r2", runner="f"))
 
 
 def test_what_is_no_entry_is_named(tmp_path: Path) -> None:
@@ -86,7 +69,7 @@ def test_the_spread_of_many_runs_is_that_of_all_their_starts() -> None:
     entries = []
     for number in range(400):
         starts = rng.normal(rng.normal(0, 0.1), 0.02, rng.integers(3, 9))
-        entries.append(an_entry(f"r{number}", float(starts.std(ddof=1)), len(starts)))
+        entries.append(an_entry(float(starts.std(ddof=1)), run=f"r{number}", starts=len(starts)))
     assert ledger.noise(entries, CELL)["throughput"].spread == pytest.approx(0.02, rel=0.05)
 
 
@@ -153,8 +136,8 @@ def test_cells_that_were_judged_more_leniently_show_nothing() -> None:
 @pytest.mark.parametrize(
     "otherwise", [{"rule": 0}, {"comparisons": 3}, {"confidence": 0.99}, {"confirm_starts": 0}], ids=str
 )
-def test_cells_that_were_judged_otherwise_do_not_count(otherwise: dict[str, object]) -> None:
-    entries = [an_entry(), structs.replace(an_entry(verdict=Verdict.REGRESSED), **otherwise)]
+def test_cells_that_were_judged_otherwise_do_not_count(otherwise: dict[str, Any]) -> None:
+    entries = [an_entry(), an_entry(verdict=Verdict.REGRESSED, **otherwise)]
     found = ledger.false_alarms(entries, Policy(), 1)
     assert (found.alarms, found.cells) == (0, 1)
 
@@ -169,7 +152,7 @@ def test_what_lasts_through_a_run_is_part_of_its_noise() -> None:
     """Starts agree to 1 %, and runs differ by 3 %: no more of them makes an estimate better than that."""
     rng = np.random.default_rng(2)
     entries = [
-        an_entry(f"r{n}", estimates={"throughput": float(rng.normal(0, math.hypot(0.03, 0.01 / 5**0.5)))})
+        an_entry(run=f"r{n}", estimates={"throughput": float(rng.normal(0, math.hypot(0.03, 0.01 / 5**0.5)))})
         for n in range(400)
     ]
     found = ledger.noise(entries, CELL)["throughput"]
@@ -191,17 +174,17 @@ def test_a_document_cannot_choose_the_file(tmp_path: Path, fingerprint: str) -> 
 
 def test_runs_that_end_at_once_are_each_kept_once(tmp_path: Path) -> None:
     fork = multiprocessing.get_context("fork")
-    together = fork.Barrier(4)
+    together = fork.Barrier(4, timeout=PATIENCE_S)
 
     def add() -> None:
         for number in range(50):
             together.wait()
-            ledger.append(tmp_path, "f", [an_entry(f"r{number:02}")])
+            ledger.append(tmp_path, "f", [an_entry(run=f"r{number:02}")])
 
-    processes = [fork.Process(target=add) for _ in range(together.parties)]
+    processes = [fork.Process(target=add, daemon=True) for _ in range(together.parties)]
     for process in processes:
         process.start()
     for process in processes:
-        process.join()
+        process.join(PATIENCE_S)
         assert process.exitcode == 0
     assert sorted(entry.run for entry in ledger.read(tmp_path, "f")) == [f"r{n:02}" for n in range(50)]

@@ -65,6 +65,22 @@ def test_a_change_for_certain_but_within_the_margin_is_equivalent() -> None:
     assert head_of(a_document(starts_of(-1))).verdict is Verdict.EQUIVALENT
 
 
+def test_starts_that_are_not_alike_are_not_equivalent() -> None:
+    """Eleven starts within 0.2 %, and one that is slower by more than chance and the margin explain."""
+    alike = [0.1, -0.1, 0.2, -0.2, 0.0]
+    head = head_of(a_document(starts_of(0, [*alike, *alike[::-1], -6.0, 0.0])))
+    assert head.verdict is Verdict.INCONCLUSIVE
+    assert head.reason == (
+        "0.5 % slower, 95 % interval 1.6 % slower to 0.6 % faster, in 12 starts, "
+        "all within the margin of 2 %; but not all starts are alike"
+    )
+    (warning,) = head.warnings
+    assert (warning.code, warning.text) == (
+        "unlike",
+        "Beyond chance, start 11 was 5.8 % slower than the others: the server may have two states",
+    )
+
+
 def test_a_wide_interval_is_inconclusive() -> None:
     head = head_of(a_document(starts_of(-3, APART)))
     assert head.verdict is Verdict.INCONCLUSIVE
@@ -219,7 +235,7 @@ def test_an_interval_beyond_the_margin_without_significance_leans() -> None:
 
 
 def test_what_another_cell_shows_is_no_floor_of_this_one() -> None:
-    other = msgspec.structs.replace(an_entry(0.1), threads=8)
+    other = an_entry(0.1, threads=8)
     head = compare.compare(a_document(starts_of(-10)), ledger_entries=[other]).cells[1]
     assert (head.verdict, head.judged[0].floor) == (Verdict.REGRESSED, None)
 

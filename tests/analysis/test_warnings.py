@@ -9,7 +9,7 @@ import pytest
 
 from shootout.analysis import compare
 from shootout.model.plan import Load, Sampling
-from shootout.model.run import EndRecord, Warning
+from shootout.model.run import REOPENED, EndRecord, Warning
 from shootout.model.verdict import Verdict
 from tests import builders
 from tests.analysis.builders import (
@@ -105,6 +105,17 @@ def test_lost_connections_are_a_warning() -> None:
     assert codes(head) == ["lost"]
     text = "Connections were lost, or could not be reopened at once (error 2013: 3)"
     assert head.warnings[0].text == text
+
+
+def test_a_connection_that_the_server_closed_is_a_warning() -> None:
+    starts = [a_start(n, a_sample("a"), a_sample("b", counters={REOPENED: 2.0})) for n in (1, 2, 3)]
+    base, head = compare.compare(a_document(starts)).cells
+    assert codes(base) == []
+    (warning,) = head.warnings
+    assert (warning.code, warning.text) == (
+        "reopened",
+        "The server closed the suite's own connection 6 times; it was opened again",
+    )
 
 
 def test_a_busy_client_is_a_warning() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import resource
 import tempfile
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shootout import files
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError
 from shootout.model.plan import Block, Cell, Policy, Profile, Sampling
@@ -211,6 +213,22 @@ def test_the_golden_document_is_written(tmp_path: Path) -> None:
     path = written(tmp_path, *WHOLE)
     assert path == tmp_path / f"{RUN}.jsonl"
     assert path.read_text() == GOLDEN
+
+
+def test_each_record_is_on_the_disk_before_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sync, seen = os.fsync, []
+
+    def watched(descriptor: int) -> None:
+        place = Path(f"/proc/self/fd/{descriptor}").resolve()
+        seen.append((place, place.read_bytes().count(b"\n") if place.is_file() else None))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    path = written(tmp_path, a_header(), a_start(1), a_start(2))
+    assert seen == [(path, 1), (tmp_path, None), (path, 2), (path, 3)]
+    del seen[:]
+    files.append(tmp_path / "not durable", b"line\n", 0, sync=False)
+    assert seen == []
 
 
 def test_each_record_is_there_as_soon_as_it_was_appended(tmp_path: Path) -> None:

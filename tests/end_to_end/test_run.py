@@ -324,13 +324,18 @@ def test_a_server_that_dies_fails_its_cell_only(lab: Lab, tmp_path: Path) -> Non
 @pytest.fixture
 def taken() -> Iterator[int]:
     """A port that another program listens on; the one below it is free."""
-    with socket.socket() as first, socket.socket() as other:
-        first.bind(("127.0.0.1", 0))
-        port = first.getsockname()[1] + 1
-        other.bind(("127.0.0.1", port))
-        other.listen()
-        first.close()
-        yield port
+    while True:
+        with socket.socket() as first, socket.socket() as other:
+            first.bind(("127.0.0.1", 0))
+            port = first.getsockname()[1] + 1
+            try:
+                other.bind(("127.0.0.1", port))
+            except OSError:  # taken by others
+                continue
+            other.listen()
+            first.close()
+            yield port
+            return
 
 
 def test_a_busy_port_is_said(taken: int, lab: Lab, tmp_path: Path) -> None:

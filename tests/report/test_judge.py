@@ -11,7 +11,7 @@ from shootout.model.run import RunHeader
 from shootout.report.judge import Judge
 from tests.analysis.builders import a_document, an_entry, starts_of
 
-NOISY = structs.replace(an_entry(0.2), run="r1")
+NOISY = an_entry(0.2, run="r1")
 READ = a_document(starts_of(-10))
 
 

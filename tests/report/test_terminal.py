@@ -2,18 +2,21 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from msgspec import structs
 from rich.console import Console
 
 from shootout import numbers
-from shootout.analysis import claims, compare, soak
-from shootout.model.plan import Policy
+from shootout.analysis import bisected, claims, compare, soak
+from shootout.model.crash import Crash, CrashDocument, CrashFailure
+from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries
+from shootout.model.plan import Dataset, Policy
 from shootout.model.run import FailureRecord, Progress, RunDocument
 from shootout.model.verdict import Comparison
-from shootout.report import terminal
-from tests import builders, soaks
+from shootout.report import bisection, terminal
+from tests import bisections, builders, soaks
 from tests.repeated import a_repetition
 
 BASE, HEAD = builders.BASE, builders.HEAD
@@ -24,15 +27,23 @@ def a_document(servers: Sequence[str] = (BASE, HEAD), *, failing: bool = False) 
     return builders.a_run(header, failing=failing)
 
 
-def printed(comparison: Comparison, width: int = 132) -> list[str]:
-    """The lines that a terminal without colours shows."""
+def lines_of(show: Callable[[Console], None], width: int = 132) -> list[str]:
+    """The lines that a terminal without colours shows; their narrow spaces are plain ones here."""
     screen = io.StringIO()
-    terminal.print_verdicts(Console(file=screen, width=width), comparison)
-    return [line.rstrip() for line in screen.getvalue().splitlines()]
+    show(Console(file=screen, width=width))
+    return [line.rstrip().replace(numbers.SPACE, " ") for line in screen.getvalue().splitlines()]
+
+
+def printed(comparison: Comparison, width: int = 132) -> list[str]:
+    return lines_of(lambda console: terminal.print_verdicts(console, comparison), width)
+
+
+def row(line: str) -> list[str]:
+    return re.split(r"  +", line)
 
 
 def rows(lines: Sequence[str]) -> list[list[str]]:
-    return [re.split(r"  +", line) for line in lines if line.startswith("oltp_")]
+    return [row(line) for line in lines if line.startswith("oltp_")]
 
 
 def shown(*steps: Progress, live: bool = False) -> str:
@@ -137,10 +148,9 @@ def test_the_table_has_a_row_for_every_head() -> None:
         "verdict",
     ]  # fmt: skip
     one, eight = rows(lines)
-    space = numbers.SPACE
     assert one == [
-        "oltp_point_select", "1", HEAD, f"18{space}899", f"14{space}339", f"−24.1{space}%",
-        f"−25.2 to −23.0{space}%", f"−3.1{space}%", "▼ regressed",
+        "oltp_point_select", "1", HEAD, "18 899", "14 339", "−24.1 %",
+        "−25.2 to −23.0 %", "−3.1 %", "▼ regressed",
     ]  # fmt: skip
     assert eight[:3] == ["oltp_point_select", "8", HEAD]
 
@@ -172,11 +182,81 @@ def test_a_server_alone_is_shown_too() -> None:
 
 
 def test_a_soak_of_one_server_has_one_column_of_values() -> None:
-    screen = io.StringIO()
     alone = soaks.document(["a"], soaks.slices("a", [1000.0 + second % 7 for second in range(600)]))
-    terminal.print_soak(Console(file=screen, width=132), soak.judge(alone))
-    (titles,) = (line for line in screen.getvalue().splitlines() if line.startswith("finding "))
+    lines = lines_of(lambda console: terminal.print_soak(console, soak.judge(alone)))
+    (titles,) = (line for line in lines if line.startswith("finding "))
     assert titles.split() == ["finding", "a", "verdict"]
+
+
+def test_the_crashes_of_a_server_have_one_row(tmp_path: Path) -> None:
+    found = Crash(
+        server="a", number=1, load_s=2.0, acknowledged=1000, lost=3, in_flight=5, unexpected=0,
+        recovery_s=1.5, transactions=90, syncs={"redo log": 1.0},
+    )  # fmt: skip
+    more = structs.replace(
+        found, number=2, acknowledged=500, unexpected=7, recovery_s=2.5, syncs={"redo log": 0.5}
+    )
+    document = CrashDocument(
+        format=1, crash="20261125T100000Z-000001", started="2026-11-25T10:00:00+00:00", shootout="0", seed=1,
+        given={}, settings="production", workload=builders.a_record("oltp_read_write"), dataset=Dataset(),
+        threads=8, runner=builders.a_runner(), servers=tuple(map(builders.a_server, "ab")),
+        crashes=(found, more), failures=(CrashFailure(server="b", reason="it did not start again"),),
+    )  # fmt: skip
+    path = tmp_path / "crash.json"
+    _, headline, _, titles, of_a, failure, _, last = lines_of(
+        lambda console: terminal.print_crashes(console, document, path)
+    )
+    assert headline == "6 of 1 500 confirmed commits were lost in 2 crashes."
+    assert dict(zip(row(titles), row(of_a), strict=True)) == {
+        "server": "a", "crashes": "2", "confirmed": "1 500", "lost": "6", "in flight": "10",
+        "unexpected": "7", "recovery": "1.5 to 2.5 s", "syncs": "redo log 0.75",
+    }  # fmt: skip
+    assert failure == "b: it did not start again"
+    assert last == f"document      {path}"
+
+
+def test_a_bisection_has_a_row_for_each_revision(tmp_path: Path) -> None:
+    levels = {label: -0.05 * (label >= "e") for label in bisections.LABELS}
+    answer = bisected.answer(bisections.a_bisection(), {"1": bisections.a_run(levels, noise=0.0)})
+    lines = lines_of(lambda console: terminal.print_bisection(console, answer, tmp_path / "index.html"))
+    assert lines[1] == "reads, 4 threads: 5.1 % slower (−5.5 to −4.9 %) since e (> 99.9 %)."
+    titles = ["revision", "step here", "to the base", "to the one before", "starts", "what"]
+    assert row(lines[3]) == titles
+    (of_e,) = (dict(zip(titles, row(line), strict=True)) for line in lines if line.startswith("e "))
+    assert of_e == {
+        "revision": "e", "step here": "> 99.9 %", "to the base": "−5.2 % (−5.5 to −4.9 %)",
+        "to the one before": "−4.9 % (−5.3 to −4.5 %)", "starts": "8",
+        "what": "Change <b>e, Some Engineer, 2026-11-01",
+    }  # fmt: skip
+    assert lines[-2] == f"why           {bisection.why(answer)}"
+    assert lines[-1] == f"report        {(tmp_path / 'index.html').as_uri()}"
+
+
+def test_a_series_has_a_row_and_each_further_change_a_line() -> None:
+    points = [
+        HistoryPoint(run=f"r{ratio}", started="", ratio=ratio, low=ratio, high=ratio, tps=900.0)
+        for ratio in (1.0, 0.9, 0.95)
+    ]
+    slower = ChangePoint(
+        last_good="r1.0", first_bad="r0.9", before=1.0, after=0.9, confirmed=True,
+        good_commit="a" * 40, bad_commit="b" * 40,
+    )  # fmt: skip
+    faster = ChangePoint(last_good="r0.9", first_bad="r0.95", before=0.9, after=0.99, confirmed=False)
+    series = HistorySeries(
+        workload="oltp_read_only", dataset="d", settings="in-memory", threads=8, server=HEAD, anchor=BASE,
+        runner="f", points=tuple(points), changes=(slower, faster),
+    )  # fmt: skip
+    titles, first, second, unchanged = lines_of(
+        lambda console: terminal.print_history(console, [series, structs.replace(series, changes=())]), 200
+    )
+    assert dict(zip(row(titles), row(first), strict=True)) == {
+        "workload": "oltp_read_only", "settings": "in-memory", "threads": "8", "server": HEAD, "anchor": BASE,
+        "runs": "3", "first": "0 %", "newest": "−5.0 %",
+        "change": f"▼ −10.0 %, confirmed: last good r1.0, first bad r0.9; commits {'a' * 12}..{'b' * 12}",
+    }  # fmt: skip
+    assert second.strip() == "▲ +10.0 %, suspected: last good r0.9, first better r0.95"
+    assert second.index("▲") == first.index("▼")
+    assert row(unchanged)[-1] == "none"
 
 
 def test_the_reason_of_a_failure_stands_below() -> None:

@@ -10,7 +10,7 @@ from shootout.analysis import ledger
 from shootout.document import journal
 from shootout.model.plan import Policy
 from shootout.runner import disk, doctor, interference, machine, preflight
-from tests.analysis.test_ledger import an_entry
+from tests.analysis.builders import an_entry
 from tests.analysis.test_power import a_share
 from tests.runs import BASE, SHOOTOUT, Lab
 
@@ -31,7 +31,7 @@ def test_power_without_noise_is_that_of_the_margin() -> None:
 
 
 def test_noise_is_told_for_each_kind_of_cell() -> None:
-    entries = [an_entry("r1"), an_entry("r2"), an_entry("r2", spread=0.03, threads=8)]
+    entries = [an_entry(run="r1"), an_entry(run="r2"), an_entry(run="r2", spread=0.03, threads=8)]
     four, eight = doctor.noise(entries, Policy())
     assert [(each.threads, each.runs) for each in (four, eight)] == [(4, 2), (8, 1)]
     assert [four.spread, eight.spread] == pytest.approx([0.01, 0.03])

@@ -100,7 +100,7 @@ def test_placing_a_process_holds_all_its_threads() -> None:
         process.communicate(b"\n")
 
 
-def test_holding_ends(tmp_path: Path) -> None:
+def test_holding_ends() -> None:
     before = os.sched_getaffinity(0)
     with machine.hold({min(before)}):
         assert os.sched_getaffinity(0) == {min(before)}

@@ -8,13 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
 
-GREETING = b"".join(
-    (
-        b"\x0a8.0.12\x00" + b"\x01\x00\x00\x00",  # protocol, version, thread
-        b"12345678\x00" + b"\xff\xf7\x21\x02\x00\xff\x81\x15" + 10 * b"\x00",  # salt, capabilities
-        b"123456789012\x00" + b"mysql_native_password\x00",
-    )
-)
+SALT = b"12345678901234567890\x00"
 OK = b"\x00\x00\x00\x02\x00\x00\x00"
 END = b"\xfe\x00\x00\x02\x00"
 COLUMN = b"\x03def\x00\x00\x00\x01c\x01c\x0c\x21\x00\xff\x00\x00\x00\xfd\x00\x00\x00\x00\x00"
@@ -27,6 +21,16 @@ Play = Callable[[socket.socket], None]
 def packet(number: int, payload: bytes) -> bytes:
     """A packet with its header."""
     return len(payload).to_bytes(3, "little") + bytes([number % 256]) + payload
+
+
+def greeting(plugin: bytes = b"mysql_native_password") -> bytes:
+    return b"".join(
+        (
+            b"\x0a8.0.12\x00" + b"\x01\x00\x00\x00",  # protocol, version, thread
+            SALT[:8] + b"\x00" + b"\xff\xf7\x21\x02\x00\xff\x81\x15" + 10 * b"\x00",  # capabilities
+            SALT[8:] + plugin + b"\x00",
+        )
+    )
 
 
 def drip(link: socket.socket, data: bytes) -> None:
@@ -48,7 +52,7 @@ def empty_greeting(link: socket.socket) -> None:
 
 
 def short_greeting(link: socket.socket) -> None:
-    link.sendall(packet(0, GREETING[:9]))
+    link.sendall(packet(0, greeting()[:9]))
 
 
 def dripping_greeting(link: socket.socket) -> None:
@@ -83,7 +87,7 @@ def unknown_plugin(link: socket.socket) -> None:
 def endless_switches(link: socket.socket) -> None:
     number = 2
     while True:
-        link.sendall(packet(number, b"\xfemysql_native_password\x0012345678901234567890\x00"))
+        link.sendall(packet(number, b"\xfemysql_native_password\x00" + SALT))
         link.recv(4096)
         number += 2
 
@@ -194,7 +198,7 @@ class Server:
     def _serve(self, link: socket.socket) -> None:
         with link, suppress(OSError):
             if self.moment != "greeting":
-                link.sendall(packet(0, GREETING))
+                link.sendall(packet(0, greeting()))
                 self.heard += link.recv(4096)
             if self.moment == "query":
                 link.sendall(packet(2, OK))

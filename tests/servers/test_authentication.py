@@ -12,25 +12,10 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from shootout.errors import MeasureError
 from shootout.servers.dsn import Dsn
 from shootout.servers.external import External
+from tests.servers.hostile_server import SALT, greeting, packet
 
 SECRET = "s3cret-of-mine"
 HERE, ELSEWHERE = "127.0.0.1", "0.0.0.0"  # both lead here; the second is no loopback address
-OK = b"\0\0\0\2\0\0\0"
-SALT = b"12345678901234567890\0"
-
-
-def packet(number: int, payload: bytes) -> bytes:
-    return len(payload).to_bytes(3, "little") + bytes([number]) + payload
-
-
-def greeting(plugin: bytes) -> bytes:
-    return b"".join(
-        (
-            b"\x0a8.0.12\0" + b"\1\0\0\0",  # protocol, version, thread
-            SALT[:8] + b"\0" + b"\xff\xf7\x21\2\0\xff\x81\x15" + 10 * b"\0",  # capabilities
-            SALT[8:] + plugin + b"\0",
-        )
-    )
 
 
 def refusal(host: str, plugin: bytes, answers: list[bytes]) -> tuple[str, bytes]:
@@ -49,6 +34,7 @@ def refusal(host: str, plugin: bytes, answers: list[bytes]) -> tuple[str, bytes]
                 heard.extend(received)
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(60)
         server = Thread(target=serve)
         server.start()
         external = External(Dsn(user="me", host=host, port=listener.getsockname()[1]), SECRET)

@@ -13,7 +13,7 @@ from shootout.model.plan import Build
 from shootout.servers import builds, reference
 from shootout.servers.builds import BuildError, Source
 from shootout.servers.native import Tree
-from tests.runs import until
+from tests.runs import gone, until
 
 MAKE = "test -f broken && { echo 'x.cc:1: error: not finished'; exit 3; }; mkdir -p out/bin"
 MAKE += " out/share/english; touch out/share/english/errmsg.sys"
@@ -205,13 +205,6 @@ def test_a_git_that_takes_too_long_is_reported(
         builds.fetch(source, BUILD, tmp_path)
 
 
-def ended(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z"
-    except OSError:
-        return True
-
-
 def test_a_build_that_takes_too_long_is_ended_with_all_its_processes(
     repository: Repository, tmp_path: Path
 ) -> None:
@@ -220,7 +213,7 @@ def test_a_build_that_takes_too_long_is_ended_with_all_its_processes(
     with pytest.raises(BuildError, match="longer than its time limit"):
         builds.fetch(source, slow, tmp_path)
     pid = int((tmp_path / "pid").read_text())
-    until(lambda: ended(pid), 10)  # it has its signal, and dies when it gets a CPU
+    until(lambda: gone(pid))  # it has its signal, and dies when it gets a CPU
 
 
 def test_without_a_command_nothing_is_built(repository: Repository, tmp_path: Path) -> None:

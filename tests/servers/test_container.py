@@ -385,8 +385,10 @@ def test_a_run_that_is_ended_leaves_no_container(
     engine: docker.DockerClient, lab: Lab, tmp_path: Path, how: signal.Signals
 ) -> None:
     reference = image_of(engine, HEAD)
+    data = tmp_path / "data"
+    data.mkdir()
     command = [SHOOTOUT, "run", "--profile", str(lab.once), "--out", str(tmp_path / "out")]
-    command += ["--servers", f"image:{reference}", "--data", "/dev/shm", "--workloads", "oltp_point_select"]
+    command += ["--servers", f"image:{reference}", "--data", str(data), "--workloads", "oltp_point_select"]
     with lab.running(*command, folder=tmp_path) as run:
         run.said("start 1: oltp_point_select")
         os.killpg(run.process.pid, how)
@@ -396,7 +398,7 @@ def test_a_run_that_is_ended_leaves_no_container(
         assert how == signal.SIGINT or time.monotonic() - began < GONE_S
     if how == signal.SIGKILL:  # its data goes with the next run
         assert lab.run(*command).returncode in (0, 1)
-    assert [*Path("/dev/shm").glob("shootout-*")] == []
+    assert [*data.iterdir()] == []
 
 
 @pytest.mark.parametrize("reference", OFFICIAL)

@@ -6,7 +6,6 @@ import socket
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from shootout.errors import InputError, MeasureError
 from shootout.servers import instances
 from shootout.servers.accounts import LOAD_USER
 from shootout.servers.native import Tree
-from tests.runs import HEAD, a_tree
+from tests.runs import HEAD, a_tree, gone, until
 
 pytestmark = pytest.mark.real
 
@@ -43,13 +42,6 @@ def running(home: tuple[Tree, Path]) -> Iterator[instances.Instance]:
     tree, directory = home
     with instances.start(tree, directory, SMALL) as instance:
         yield instance
-
-
-def exists(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def select_one(descriptor: int) -> bytes:
@@ -78,7 +70,7 @@ def test_a_server_starts_answers_and_stops(home: tuple[Tree, Path]) -> None:
         listening = subprocess.run(["cat", f"/proc/{instance.pid}/net/tcp"], capture_output=True, check=True)
         assert f"0100007F:{instance.port:04X}".encode() in listening.stdout
     assert not instance.alive()
-    assert not exists(instance.pid)
+    assert gone(instance.pid)
     assert not instance.socket.exists()
     assert "Shutdown complete" in instance.error_log_tail()
     instance.stop()
@@ -174,12 +166,9 @@ time.sleep(60)
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         server = int(parent.stdout.readline())
-        assert exists(server)
+        assert not gone(server)
         parent.kill()
-    deadline = time.monotonic() + 5
-    while exists(server) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not exists(server)
+    until(lambda: gone(server))
 
 
 def test_a_failing_initialisation_says_why(home: tuple[Tree, Path], tmp_path: Path) -> None:

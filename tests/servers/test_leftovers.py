@@ -18,7 +18,7 @@ from shootout.servers import config, instances, leftovers
 from shootout.servers.leftovers import working_directory
 from shootout.servers.locking import locked
 from shootout.servers.native import Tree
-from tests.runs import BASE, a_tree, until
+from tests.runs import BASE, a_tree, gone, until
 
 pytestmark = pytest.mark.real
 
@@ -224,14 +224,14 @@ def test_a_second_interrupt_during_the_clean_up_leaves_it_to_the_next_run(
         text=True,
     ) as run:
         assert run.stdout is not None
-        server = Path("/proc", run.stdout.readline().strip())
-        assert (server / "cmdline").read_bytes() != b""
+        server = int(run.stdout.readline())
+        assert not gone(server)
         run.send_signal(signal.SIGINT)
         assert run.stdout.readline() == "clearing\n"
         run.send_signal(signal.SIGINT)
         run.wait()
     assert run.returncode == -signal.SIGINT
-    until(lambda: not server.exists() or (server / "cmdline").read_bytes() == b"")
+    until(lambda: gone(server))
     assert (tmp_path / "instances" / "run" / "0").exists()
     with working_directory(tmp_path, "next"):
         pass

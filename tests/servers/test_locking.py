@@ -14,13 +14,12 @@ from pathlib import Path
 import pytest
 
 from shootout.servers import locking
-from tests.runs import until
+from tests.runs import PATIENCE_S, until
 
 BUILDER = """
 import sys, time
 from pathlib import Path
 from shootout.servers import locking
-from tests.runs import until
 
 def build(directory):
     (directory / "half").touch()
@@ -96,7 +95,7 @@ def test_a_lock_that_was_removed_before_it_was_had_is_made_anew(tmp_path: Path) 
     def hold() -> None:
         with locking.locked(path):
             held.set()
-            go.wait()
+            go.wait(PATIENCE_S)
 
     with path.open("w") as sweeper:
         fcntl.flock(sweeper, fcntl.LOCK_EX)
@@ -105,8 +104,8 @@ def test_a_lock_that_was_removed_before_it_was_had_is_made_anew(tmp_path: Path) 
         # It has opened the file, and waits for our lock.
         until(lambda: f":{path.stat().st_ino} " in waiting())
         path.unlink()
-    held.wait()
     try:
+        assert held.wait(PATIENCE_S)
         assert locking.is_held(path)
     finally:
         go.set()

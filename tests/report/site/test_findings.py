@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date
-from pathlib import Path
 
 import msgspec
 
@@ -19,7 +18,7 @@ from tests.report.site.pages import (
 )
 
 
-def test_what_changed_stands_first_with_all_that_is_known(tmp_path: Path) -> None:
+def test_what_changed_stands_first_with_all_that_is_known() -> None:
     document = builders.a_run()
     comparison = compare.compare(document)
     since = ChangePoint(

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shootout.model.plan import Cell
-from shootout.paths import file_stem
 from shootout.report.site.names import cell_stem
 
 labels = st.text(min_size=1, max_size=120)
@@ -22,20 +21,6 @@ def test_distinct_cells_have_distinct_and_safe_file_names(found: list[Cell]) -> 
     stems = [cell_stem(cell) for cell in found]
     assert len({stem.lower() for stem in stems}) == len(found)
     assert all(re.fullmatch(r"[A-Za-z0-9._~-]{1,100}", stem) for stem in stems)
-
-
-@given(
-    st.lists(
-        labels | st.sampled_from(["..", ".", "a/b", "a-b", "a#b", "A:b@c"]),
-        min_size=2,
-        max_size=6,
-        unique=True,
-    )
-)
-def test_distinct_runs_have_distinct_and_safe_folders(found: list[str]) -> None:
-    stems = [file_stem(run) for run in found]
-    assert len(set(stems)) == len(found)
-    assert all(re.fullmatch(r"[A-Za-z0-9._~-]{1,101}", stem) and not stem.startswith(".") for stem in stems)
 
 
 def test_names_that_only_look_alike_do_not_collide() -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-import shutil
-from html.parser import HTMLParser
+import re
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from msgspec import structs
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 
 from shootout import app
 from shootout.analysis import claims
@@ -21,54 +19,20 @@ from shootout.model.run import RunDocument
 from shootout.model.verdict import Outcome
 from tests import builders
 from tests.repeated import NAMES, a_repetition, concluded
-from tests.report.site.pages import Document, a_site, check_links
+from tests.report.site.pages import Document, a_site, check_links, opened, rows_in, serious, tables
 
 THREADS = {"flavours": "12", "thread-pool": "1,16"}
-
-
-class Tables(HTMLParser):
-    """A page's tables, by their captions: rows of texts."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: dict[str, list[list[str]]] = {}
-        self._rows: list[list[str]] = []
-        self._caption = ""
-        self._words: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "table":
-            self._rows = []
-        elif tag == "tr":
-            self._rows.append([])
-        elif tag in ("th", "td", "caption"):
-            self._words = []
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("th", "td"):
-            self._rows[-1].append(" ".join("".join(self._words).split()))
-        elif tag == "caption":
-            self._caption = " ".join("".join(self._words).split())
-        elif tag == "table":
-            self.found[self._caption] = self._rows
-
-    def handle_data(self, data: str) -> None:
-        self._words.append(data)
-
-    def rows(self, caption: str) -> dict[str, list[str]]:
-        """The rows of a table by the text of their first cell."""
-        return {first: rest for first, *rest in self.found[caption]}
 
 
 def built(folder: Path, *documents: RunDocument) -> Path:
     return a_site([concluded(document) for document in documents], folder)
 
 
-def page(folder: Path, document: RunDocument) -> Tables:
-    name = document.header.profile.published
+def table(folder: Path, document: RunDocument, caption: str) -> list[list[str]]:
+    """A table's rows on the page of a site with this run alone."""
     index = built(folder, document)
-    return Tables((index.parent / "published" / f"{name}.html").read_text("utf-8"))
+    page = index.parent / "published" / f"{document.header.profile.published}.html"
+    return rows_in(tables(page)[caption])
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +51,8 @@ FIGURES = "Published and measured throughput, relative to {}"
 
 def figures(folder: Path, document: RunDocument) -> dict[tuple[str, str, str], tuple[str, str]]:
     """The published and the measured figure by server, workload and threads."""
-    tables = page(folder, document)
     publication = published.load(document.header.profile.published or "")
-    _, *rows = tables.found[FIGURES.format(publication.reference)]
+    rows = table(folder, document, FIGURES.format(publication.reference))
     return {(server, workload, threads): (theirs, ours) for server, workload, threads, theirs, ours in rows}
 
 
@@ -138,8 +101,9 @@ def test_claims_stand_with_their_intervals(tmp_path: Path) -> None:
     def tps(label: str, workload: str, threads: int) -> float:
         return 1000.0 if label == "mysql-5.5.34" else 800.0
 
-    tables = page(tmp_path, a_repetition("shootout", tps, starts=3, threads="1,32"))
-    claims = tables.rows("Published claims and their outcomes on this machine")
+    document = a_repetition("shootout", tps, starts=3, threads="1,32")
+    rows = table(tmp_path, document, "Published claims and their outcomes on this machine")
+    claims = {claim: found for claim, *found in rows}
     outcome, theirs, ours = claims["With one thread 5.6.2 is slower than 5.5"]
     assert (outcome, theirs) == ("✓ holds", "−1.0 %")
     assert ours.startswith("5.6.2 over 5.5 at 1 thread: −20")
@@ -152,7 +116,7 @@ def test_claims_stand_with_their_intervals(tmp_path: Path) -> None:
 
 
 def test_statements_that_no_run_tests_are_quoted(tmp_path: Path) -> None:
-    page(tmp_path, a_repetition("engines", starts=2, threads="4"))
+    built(tmp_path, a_repetition("engines", starts=2, threads="4"))
     text = (tmp_path / "published" / "engines.html").read_text("utf-8")
     assert "not tested here: “The best I/O scheduler differs by engine and version.”" in " ".join(
         Document(text).text.split()
@@ -188,10 +152,12 @@ def test_the_index_says_of_each_comparison_whether_it_was_repeated_and_what_came
     text = (tmp_path / "published" / "index.html").read_text("utf-8")
     assert text.count('data-value="20261120"') == 1
     assert text.count('<td class="text" data-value="0">not yet') == len(NAMES) - 1
-    rows = Tables(text).rows("Published comparisons with their newest repetitions")
-    assert rows["comparison"][1:4] == ["✓ holds", "✗ does not hold", "? cannot be told"]
+    (found,) = tables(tmp_path / "published" / "index.html").values()
+    heads = re.findall(r'<th scope="col".*?</th>', found, flags=re.DOTALL)
+    assert [Document(each).text for each in heads[2:5]] == ["✓ holds", "✗ does not hold", "? cannot be told"]
+    rows = {title: cells for title, *cells in rows_in(found)}
     titles = {name: published.load(name).title for name in NAMES}
-    assert set(rows) == {"comparison", *titles.values()}
+    assert set(rows) == {*titles.values()}
     judged = claims.evaluate_all(document, document.header.profile.policy)
     counts = [str(sum(each.outcome is outcome for each in judged)) for outcome in Outcome]
     assert rows[titles["shootout"]] == [
@@ -233,24 +199,13 @@ def test_claims_and_figures_are_there_for_machines(tmp_path: Path) -> None:
 
 
 @pytest.mark.browser
-def test_pages_are_drawn_whole_at_every_width(everything: Path) -> None:
-    path = shutil.which("chromium")
-    assert path, "Chromium is missing: apt-get install chromium"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        tab = browser.new_page()
-        faults: list[str] = []
-        tab.on("pageerror", lambda error: faults.append(str(error)))
-        for name in ("index", "engines", "flavours", "history", "scaling"):
-            tab.goto((everything / "published" / f"{name}.html").as_uri())
-            charts = tab.locator(".chart")
-            # A list has none, and one number of threads makes no curve.
-            assert (charts.count() == 0) == (name in ("index", "flavours"))
-            for width in (1440, 768, 390):
-                tab.set_viewport_size({"width": width, "height": 900})
-                overflow = tab.evaluate("document.documentElement.scrollWidth - innerWidth")
-                assert overflow == 0, (name, width)
-            found = Axe().run(tab).response["violations"]
-            assert [each["help"] for each in found if each["impact"] in ("serious", "critical")] == [], name
-        browser.close()
+@pytest.mark.parametrize("name", ["index", "engines", "flavours", "history", "scaling"])
+def test_pages_are_drawn_whole_at_every_width(everything: Path, chromium: Browser, name: str) -> None:
+    tab, faults = opened(chromium, everything / "published" / f"{name}.html")
+    # A list has no charts, and one number of threads makes no curve.
+    assert (tab.locator(".chart").count() == 0) == (name in ("index", "flavours"))
+    for width in (1440, 768, 390):
+        tab.set_viewport_size({"width": width, "height": 900})
+        assert tab.evaluate("document.documentElement.scrollWidth - innerWidth") == 0, width
+    assert serious(tab) == []
     assert faults == []

@@ -106,10 +106,12 @@ def an_endless_stream(*, drip: bool) -> Iterator[str]:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/any.tar"
-        over.set()
-        server.shutdown()
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/any.tar"
+        finally:
+            over.set()
+            server.shutdown()
+            thread.join()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import resource
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from shootout.servers import catalogue
 from shootout.servers.fetch import packages
 from shootout.servers.native import Tree
 from tests.catalogued import SERVERS, reachable
+from tests.document.test_journal import files_no_larger_than
 from tests.servers.fetch.archives import an_archive, directories, fetch_archive
 
 NAME = "mysql-5.7.22"
@@ -240,13 +240,8 @@ def test_an_archive_that_lacks_what_is_kept_is_refused(
 
 def test_a_place_without_room_is_said_in_a_sentence(tmp_path: Path) -> None:
     source = an_archive(tmp_path / "any.tar.gz", "bin/mysqld")
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
-    try:
-        with pytest.raises(MeasureError) as caught:
-            fetch_archive(source, tmp_path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with files_no_larger_than(10), pytest.raises(MeasureError) as caught:
+        fetch_archive(source, tmp_path)
     directory = packages.target("any", source, tmp_path)
     assert str(caught.value) == f"{directory}: cannot be made: File too large"
     assert directories(tmp_path) == []

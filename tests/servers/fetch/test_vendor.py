@@ -5,15 +5,19 @@ from __future__ import annotations
 import http.server
 import io
 import ssl
-import subprocess
 import tarfile
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from hashlib import md5, sha512
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from msgspec import structs
 
 from shootout import cli, paths
@@ -83,30 +87,26 @@ def handler(host: Host) -> type[http.server.BaseHTTPRequestHandler]:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("tls") / "localhost.pem"
+    """A certificate of localhost, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now, day = datetime.now(UTC), timedelta(days=1)
     made = (
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-        "-days",
-        "2",
+        x509.CertificateBuilder(
+            name, name, key.public_key(), x509.random_serial_number(), now - day, now + day
+        )
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
     )
-    named = ("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost")
-    subprocess.run(
-        ["openssl", *made, *named, "-keyout", path, "-out", path.with_suffix(".crt")],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    path.write_text(path.read_text() + path.with_suffix(".crt").read_text())
+    path = tmp_path_factory.mktemp("tls") / "localhost.pem"
+    of_key = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    path.write_bytes(of_key + made.public_bytes(Encoding.PEM))
     return path
 
 
 @pytest.fixture
 def host(tmp_path: Path, certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate.with_suffix(".crt")))
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     found = Host(tmp_path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
