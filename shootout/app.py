@@ -103,6 +103,14 @@ class Request:
         load_acknowledged(self.acknowledged)  # report its errors now, not after the run
         return plan(self.selection, self.report)
 
+    def resuming(self, **changed: str) -> str:
+        """The command that continues the run, with other values for some options."""
+        files = {"--out": str(self.out)}
+        if self.acknowledged != ACKNOWLEDGED.default:
+            files["--acknowledged"] = str(self.acknowledged)
+        changes = {f"--{name}": value for name, value in changed.items()}
+        return commands.go_on({**self.plan.given, **changes, **files})
+
 
 @dataclass(frozen=True)
 class Conclusion:
@@ -114,6 +122,7 @@ class Conclusion:
     path: Path
     page: Path
     explained: tuple[Explained, ...] = ()
+    request: Request | None = None  # that it answers; None: a merged run, or some cells of one
 
     @property
     def unmeasured(self) -> list[Cell]:
@@ -138,14 +147,13 @@ class Conclusion:
     @property
     def more_starts(self) -> str | None:
         """The command that gives the run the minutes to decide more cells; None if it would take no start."""
-        found, header = remaining(self.comparison), self.document.header
-        if found is None or not found.decided or header.parts:
+        found = remaining(self.comparison)
+        if self.request is None or found is None or not found.decided:
             return None
         minutes = math.ceil(resume.given_s(self.document) / 60 + found.minutes)
         if resume.is_finished(self.document, minutes * 60):
             return None
-        out = self.path.parent.parent
-        return commands.go_on({**header.given, "--budget": str(minutes), "--out": str(out)})
+        return self.request.resuming(budget=str(minutes))
 
     @property
     def json(self) -> bytes:
@@ -164,14 +172,14 @@ def run(request: Request, observe: Observe, skip: Skip, cells: Collection[Cell] 
 
     `cells` selects some of the plan's cells. Raises InputError and MeasureError.
     """
-    planned = request.plan if cells is None else request.plan.only(cells)
+    planned = request.plan if cells is None else request.plan.judging(cells)
     path = campaign.measure(planned, request.out / "results", observe)
     conclusion = conclude(path, request.out / "site", request.acknowledged, skip)
     if request.explain_min is not None and _explain_changes(conclusion, request.explain_min, observe, skip):
         conclusion = conclude(path, request.out / "site", request.acknowledged, skip)
     if request.markdown is not None:
         _write(request.markdown, markdown.summary(conclusion.comparison, conclusion.explained))
-    return conclusion
+    return replace(conclusion, request=request if planned.cells == request.plan.cells else None)
 
 
 def unlike_results(request: Request, observe: Observe) -> tuple[str, ...]:

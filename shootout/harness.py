@@ -11,8 +11,8 @@ import pytest
 from shootout.app import Conclusion, Request
 from shootout.document import resume
 from shootout.errors import InputError, MeasureError
+from shootout.measure.recorder import now
 from shootout.paths import ROOT, SUITES
-from shootout.report import commands
 
 INTERRUPTED = 130
 REQUEST = pytest.StashKey[Request]()
@@ -52,6 +52,7 @@ class _Reporter:
         self.config: pytest.Config | None = None
         self.interrupted = False
         self.broken = False
+        self.began = now()
 
     @property
     def conclusion(self) -> Conclusion | None:
@@ -83,11 +84,12 @@ class _Reporter:
 
     def _go_on(self) -> str | None:
         """The command that continues the run; None if nothing was measured yet."""
-        given = self.request.plan.given
-        found = resume.find(self.request.out / "results", given.get("--shard"), lambda reason: None)
+        plan = self.request.plan
+        found = resume.find(self.request.out / "results", plan.given.get("--shard"), lambda reason: None)
         if found is None or resume.is_finished(found[1]):
             return None
-        return commands.go_on({**given, "--out": str(self.request.out)})
+        ours = plan.resume or found[1].header.started >= self.began
+        return self.request.resuming() if ours else None
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         self._show(report, report.failed)

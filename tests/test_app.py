@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,20 +28,24 @@ class Clock:
         self.now_s += seconds
 
 
-def test_a_run_names_the_command_that_decides_more_of_its_cells() -> None:
+def test_a_run_names_the_command_that_decides_more_of_its_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     document = a_document(starts_of(-5, (-6, 6, -4, 4, 0)))
     end = EndRecord(finished="", elapsed_s=600.0, interrupted=False)
 
     def more_starts(document: RunDocument) -> str | None:
-        path = Path("out/results/run.jsonl")
-        return app.Conclusion(document, compare.compare(document), (), path, Path()).more_starts
+        found = app.Conclusion(document, compare.compare(document), (), Path(), Path())
+        assert found.more_starts is None  # it answers no request as a whole
+        request = app.Request(Selection.read(), Path("out"), Path("known.toml"))
+        with monkeypatch.context() as patched:
+            patched.setattr(app, "load_acknowledged", lambda path: ())
+            return replace(found, request=request).more_starts
 
     over = structs.replace(document, end=end)
     command = more_starts(over)
     assert command is not None
     args = cli.parser().parse_args(shlex.split(command)[1:])
     given = Selection.of(args)
-    assert (given.resume, args.out) == (True, Path("out"))
+    assert (given.resume, args.out, args.acknowledged) == (True, Path("out"), Path("known.toml"))
     assert float(given.written["--budget"]) * 60 > document.header.profile.sampling.budget_s
     assert more_starts(structs.replace(over, end=None)) is None  # how long a start takes is not known
     told = a_document(starts_of(-20, (-0.1, 0.1)))

@@ -5,9 +5,11 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from msgspec import structs
 
 from shootout import app, harness
 from shootout.app import Request
+from shootout.document import journal
 from shootout.inputs.options import Selection
 from tests import builders
 
@@ -55,6 +57,22 @@ def test_an_interruption_is_told_and_is_no_usage_error(
     reporter.pytest_keyboard_interrupt(interrupted)
     assert reporter.exit_code(pytest.ExitCode.INTERRUPTED) == harness.INTERRUPTED
     assert capsys.readouterr().err == "shootout: interrupted; all servers are stopped\n"
+
+
+@pytest.mark.parametrize(
+    ("started", "resume", "told"),
+    [("2026-01-01", False, False), ("9999-01-01", False, True), ("2026-01-01", True, True)],
+)
+def test_only_this_run_is_offered_to_go_on(started: str, resume: bool, told: bool, tmp_path: Path) -> None:
+    run = builders.a_run()
+    header = structs.replace(run.header, started=started)
+    writer = journal.Writer(tmp_path / "results", header.run)
+    writer.append(header)
+    for start in run.starts:
+        writer.append(start)
+    reporter = harness._Reporter(Request(Selection.read(resume=resume), tmp_path))
+    command = f"shootout run --profile quick --out {tmp_path} --resume"
+    assert reporter._go_on() == (command if told else None)
 
 
 def test_only_what_is_no_failed_cell_is_shown_and_means_that_measuring_failed(
