@@ -48,13 +48,12 @@ from shootout.measure import soak as soak_
 from shootout.measure import work as work_
 from shootout.measure.bisect import Question
 from shootout.measure.bisect_work import bisect_work
-from shootout.measure.campaign import Observe
 from shootout.measure.plan import Plan, bind
 from shootout.model.bisection import Answer, Instrument, Revision
 from shootout.model.crash import CrashDocument
 from shootout.model.history import Baseline, HistorySeries, Regression
 from shootout.model.plan import Build, Cell, Policy, ServerReference
-from shootout.model.run import RunDocument
+from shootout.model.run import Observe, RunDocument
 from shootout.model.soak import SoakResult
 from shootout.model.verdict import Acknowledgement, ClaimResult, Comparison, Verdict
 from shootout.model.work import WorkComparison, WorkSeries

@@ -104,7 +104,10 @@ def _checked(request: Request, args: argparse.Namespace) -> int:
     unlike: Sequence[str] = ()
     if args.check_results:
         with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
-            unlike = app.unlike_results(request, display.show)
+            try:
+                unlike = app.unlike_results(request, display.show)
+            except MeasureError as error:
+                unlike = (f"results are not compared: {error}",)
     code = _measure(request, args)
     for line in unlike:
         _warn(line)

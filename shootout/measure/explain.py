@@ -18,13 +18,12 @@ from shootout.document import explanations, journal
 from shootout.errors import InputError, MeasureError
 from shootout.inputs.options import PlaceOptions, Selection
 from shootout.measure import campaign, plans
-from shootout.measure.campaign import Observe
 from shootout.measure.dataset import schema_of
 from shootout.measure.plan import Plan, bind
 from shootout.measure.rounds import ANSWER_TIMEOUT_S
 from shootout.model.explanation import CallTree, Explanation, Profile, StatementPlan
 from shootout.model.plan import Block, Cell
-from shootout.model.run import RunDocument, RunHeader, StartRecord
+from shootout.model.run import Observe, RunDocument, RunHeader, StartRecord
 from shootout.runner import perf
 from shootout.servers.running import Running
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta, field
@@ -262,3 +263,6 @@ class Progress(Value):
     rounds: int = 0
     half_width: float | None = None  # of the block's widest interval so far
     left_s: float | None = None  # estimated time until the run ends
+
+
+Observe = Callable[[Progress], None]  # receives the progress
