@@ -6,7 +6,7 @@ import itertools
 import math
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -174,7 +174,7 @@ def run(request: Request, observe: Observe, skip: Skip, cells: Collection[Cell] 
     planned = request.plan if cells is None else request.plan.judging(cells)
     path = campaign.measure(planned, request.out / "results", observe)
     conclusion = conclude(path, request.out / "site", request.acknowledged, skip)
-    if request.explain_min is not None and _explain_changes(conclusion, request.explain_min, observe, skip):
+    if _explain_changes(conclusion, request, observe, skip):
         conclusion = conclude(path, request.out / "site", request.acknowledged, skip)
     if request.markdown is not None:
         _write(request.markdown, markdown.summary(conclusion.comparison, conclusion.explained))
@@ -318,17 +318,18 @@ def explain(
     question = explain_.Question(document, which, path.parent, tuple(trials or ()))
     if SUSPECTS in question.trials:
         budget_min /= 2
-        first = _explained(replace(question, trials=()), budget_min, observe)
+        first = _explained(replace(question, trials=()), budget_min, observe, {})
         named = (each for each in question.trials if each != SUSPECTS)
         question = replace(question, trials=(*named, *first.suspects))
-    found = _explained(question, budget_min, observe)
+    found = _explained(question, budget_min, observe, {})
     return found, publish(path.parent, out / "site", acknowledged, skip)
 
 
-def _explained(question: explain_.Question, budget_min: float, observe: Observe) -> Explained:
-    return explained.read(
-        explain_.explain(question, explain_.plan(question, 60 * budget_min, os.environ), observe)
-    )
+def _explained(
+    question: explain_.Question, budget_min: float, observe: Observe, passwords: Mapping[str, str]
+) -> Explained:
+    planned = explain_.plan(question, 60 * budget_min, os.environ, passwords)
+    return explained.read(explain_.explain(question, planned, observe))
 
 
 def explanations(documents: Iterable[Path]) -> list[Explained]:
@@ -473,8 +474,11 @@ def work_as_json(comparison: WorkComparison, **places: str) -> bytes:
     return msgspec.json.encode({**places, **work_report.value(comparison)})
 
 
-def _explain_changes(conclusion: Conclusion, budget_min: float, observe: Observe, skip: Skip) -> bool:
-    """Explain what regressed, then what improved; returns whether anything was explained."""
+def _explain_changes(conclusion: Conclusion, request: Request, observe: Observe, skip: Skip) -> bool:
+    """If asked for, explain what regressed, then what improved; returns whether anything was explained."""
+    if (budget_min := request.explain_min) is None:
+        return False
+    passwords = {label: server.password for label, server in request.plan.servers.items()}
     changed = _changed(conclusion.comparison)
     wanted = changed[: max(1, int(budget_min // EXPLAIN_MIN))]
     for left_out in changed[len(wanted) :]:
@@ -482,7 +486,7 @@ def _explain_changes(conclusion: Conclusion, budget_min: float, observe: Observe
     for cell in wanted:
         try:
             question = explain_.Question(conclusion.document, cell, conclusion.path.parent)
-            _explained(question, budget_min / len(wanted), observe)
+            _explained(question, budget_min / len(wanted), observe, passwords)
         except (InputError, MeasureError) as error:
             skip(f"explanation of {_cell_name(cell)}: {error}")
     return bool(wanted)
