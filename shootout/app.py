@@ -6,13 +6,16 @@ import itertools
 import math
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
+from shootout import files
 from shootout.analysis import (
     acknowledgements,
     baseline,
@@ -78,10 +81,12 @@ from shootout.servers.catalogue import Fetched
 from shootout.servers.fetch.packages import no_progress
 from shootout.servers.native import Tree
 
+JUDGED = (0, 1, 4)  # exit codes of runs that measured all their cells
 SUSPECTS = ""  # in place of a setting to try
 LOADS = 5  # of a calibration, which are loaded in turn: templates of more would fill the cache
 EXPLAIN_MIN = 1.5  # minutes for a cell at least: three starts of two servers
 
+T = TypeVar("T")
 Skip = Callable[[str], None]  # receives the reason why a document was left out
 
 
@@ -93,6 +98,7 @@ class Request:
     out: Path
     acknowledged: Path = ACKNOWLEDGED.default
     markdown: Path | None = None  # file for the verdicts as Markdown
+    junit_xml: Path | None = None  # file for pytest's report
     explain_min: float | None = None  # minutes to find out why cells changed; None: nobody asked
     report: Callable[[str], None] = no_progress  # receives what planning fetches
 
@@ -100,15 +106,26 @@ class Request:
     def plan(self) -> Plan:
         """Everything decided before a server starts. Raises InputError."""
         load_acknowledged(self.acknowledged)  # report its errors now, not after the run
+        for file in filter(None, (self.markdown, self.junit_xml)):
+            with _writing(file):
+                files.require_writable(file)
         return plan(self.selection, self.report)
 
     def resuming(self, **changed: str) -> str:
         """The command that continues the run, with other values for some options."""
-        files = {"--out": str(self.out)}
+        places = {"--out": str(self.out)}
         if self.acknowledged != ACKNOWLEDGED.default:
-            files["--acknowledged"] = str(self.acknowledged)
+            places["--acknowledged"] = str(self.acknowledged)
         changes = {f"--{name}": value for name, value in changed.items()}
-        return commands.go_on({**self.plan.given, **changes, **files})
+        return commands.go_on({**self.plan.given, **changes, **places})
+
+    def write_markdown(self, text: str, skip: Skip) -> None:
+        """Write the verdicts as Markdown, if asked for; `skip` receives why they cannot be written."""
+        if self.markdown is not None:
+            try:
+                _write(self.markdown, text)
+            except InputError as error:
+                skip(str(error))
 
 
 @dataclass(frozen=True)
@@ -176,8 +193,7 @@ def run(request: Request, observe: Observe, skip: Skip, cells: Collection[Cell] 
     conclusion = conclude(path, request.out / "site", request.acknowledged, skip)
     if _explain_changes(conclusion, request, observe, skip):
         conclusion = conclude(path, request.out / "site", request.acknowledged, skip)
-    if request.markdown is not None:
-        _write(request.markdown, markdown.summary(conclusion.comparison, conclusion.explained))
+    request.write_markdown(markdown.summary(conclusion.comparison, conclusion.explained), skip)
     return replace(conclusion, request=request if planned.cells == request.plan.cells else None)
 
 
@@ -206,9 +222,9 @@ def publish(results: Path, out: Path, acknowledged: Path, skip: Skip, *, front: 
     alone = folders and not (journal.find(results) or work_documents.find(results))
     where = folders[-1] if alone else results  # without other runs, those of the newest bisection
     counted = _judged_work(where, skip)
-    soaked = _judged_soaks(results, skip)
+    soaked = _read(soaks.find(results), _judged_soak, skip)
     runs = _runs(where, None, accepted, skip, bool(counted or soaked))
-    answers = _answers(folders, skip)
+    answers = _read(folders, _answer, skip)
     return site.build(runs, out, accepted, counted, answers, soaked=soaked, front=front)
 
 
@@ -219,12 +235,12 @@ def _answer(folder: Path) -> Answer:
     return bisected.answer(found, bisections.documents(folder))
 
 
-def _answers(folders: Sequence[Path], skip: Skip) -> list[Answer]:
-    """The answers of bisections, the newest first."""
+def _read(paths: Sequence[Path], read: Callable[[Path], T], skip: Skip) -> list[T]:
+    """What each document says, the newest first; `skip` receives why others are left out."""
     found = []
-    for folder in reversed(folders):
+    for path in reversed(paths):
         try:
-            found.append(_answer(folder))
+            found.append(read(path))
         except InputError as error:
             skip(str(error))
     return found
@@ -350,8 +366,7 @@ def work(request: Request, observe: Observe, skip: Skip) -> tuple[WorkComparison
     """Count the instructions of each kind of statement, judge and publish them; returns document and page."""
     path = work_.measure(request.plan, request.out / "results", observe)
     comparison = judge_work(path)
-    if request.markdown is not None:
-        _write(request.markdown, work_report.markdown(comparison))
+    request.write_markdown(work_report.markdown(comparison), skip)
     return comparison, path, _publish_work(comparison, request.out, request.acknowledged, skip)
 
 
@@ -369,18 +384,21 @@ def _publish_work(comparison: WorkComparison, out: Path, acknowledged: Path, ski
     return out / "site" / work_pages.path_of(comparison.document.run)
 
 
-def bisect_versions(request: Request, instrument: Instrument, observe: Observe) -> tuple[Answer, Path]:
+def bisect_versions(
+    request: Request, instrument: Instrument, observe: Observe, *, skip: Skip
+) -> tuple[Answer, Path]:
     """Since which of these servers later ones are slower or faster; returns the answer and its page."""
     plan = request.plan
     revisions = tuple(
         Revision(label=label, server=server.reference.text) for label, server in plan.servers.items()
     )
-    return _bisect(request, Question(plan, revisions, instrument=instrument), observe)
+    return _bisect(request, Question(plan, revisions, instrument=instrument), observe, skip)
 
 
 def bisect_commits(
-    request: Request, history: Sequence[Commit], link: str, instrument: Instrument, observe: Observe
-) -> tuple[Answer, Path]:
+    request: Request, history: Sequence[Commit], link: str, instrument: Instrument, observe: Observe,
+    *, skip: Skip,
+) -> tuple[Answer, Path]:  # fmt: skip
     """Since which commit of a repository its servers are slower or faster; returns the answer and its page.
 
     The request's servers are these commits, in this order.
@@ -401,19 +419,18 @@ def bisect_commits(
     build = plan.profile.build or None
     if build is None:
         raise InputError("--repo: expected --build CMD, the command that builds a commit")
-    return _bisect(request, Question(plan, revisions, build, link, instrument), observe)
+    return _bisect(request, Question(plan, revisions, build, link, instrument), observe, skip)
 
 
-def _bisect(request: Request, question: Question, observe: Observe) -> tuple[Answer, Path]:
+def _bisect(request: Request, question: Question, observe: Observe, skip: Skip) -> tuple[Answer, Path]:
     if len(question.plan.blocks) != 1 or len(question.revisions) < 2:
         raise InputError("a bisection takes one workload, one number of threads, and two servers or more")
     results = request.out / "results"
     measure = bisect_work if question.instrument == "work" else bisect_.bisect
     answer = measure(question, results, observe)
-    page = publish(results, request.out / "site", request.acknowledged, no_progress)
+    page = publish(results, request.out / "site", request.acknowledged, skip)
     page = page.parent / "bisections" / f"{file_stem(answer.bisection.id)}.html"
-    if request.markdown is not None:
-        _write(request.markdown, bisection_report.markdown(answer))
+    request.write_markdown(bisection_report.markdown(answer), skip)
     return answer, page
 
 
@@ -425,7 +442,7 @@ def bisection_as_json(answer: Answer, page: Path) -> bytes:
 def soak(request: Request, minutes: float, observe: Observe, skip: Skip) -> tuple[SoakResult, Path, Path]:
     """Load each server for so long, judge and publish what became of it; returns document and page."""
     path = soak_.measure(request.plan, request.out / "results", 60 * minutes, observe)
-    result = soak_verdicts.judge(soaks.read(path))
+    result = _judged_soak(path)
     publish(request.out / "results", request.out / "site", request.acknowledged, skip)
     return result, path, request.out / "site" / soak_pages.path_of(result.document.header.soak)
 
@@ -442,15 +459,8 @@ def crash(request: Request, times: int, observe: Observe) -> tuple[CrashDocument
     return document, crashes.path_of(results, document)
 
 
-def _judged_soaks(results: Path, skip: Skip) -> list[SoakResult]:
-    """The judged soaks in a folder, the newest first."""
-    found = []
-    for path in reversed(soaks.find(results)):
-        try:
-            found.append(soak_verdicts.judge(soaks.read(path)))
-        except InputError as error:
-            skip(str(error))
-    return found
+def _judged_soak(path: Path) -> SoakResult:
+    return soak_verdicts.judge(soaks.read(path))
 
 
 def judge_work(path: Path, base: str | None = None) -> WorkComparison:
@@ -460,13 +470,7 @@ def judge_work(path: Path, base: str | None = None) -> WorkComparison:
 
 def _judged_work(results: Path, skip: Skip) -> list[WorkComparison]:
     """The judged documents of work in a folder, the newest first."""
-    found = []
-    for path in reversed(work_documents.find(results)):
-        try:
-            found.append(judge_work(path))
-        except InputError as error:
-            skip(str(error))
-    return found
+    return _read(work_documents.find(results), judge_work, skip)
 
 
 def work_as_json(comparison: WorkComparison, **places: str) -> bytes:
@@ -572,7 +576,7 @@ def repeated(run: Callable[[float], int], budget_s: float, each_max_s: float) ->
     """
     ends_s = time.monotonic() + budget_s
     took_s, code = 0.0, 0
-    while code in (0, 1) and (left_s := ends_s - time.monotonic()) > took_s:
+    while code in JUDGED and (left_s := ends_s - time.monotonic()) > took_s:
         began_s = time.monotonic()
         code = run(min(each_max_s, left_s))
         took_s = time.monotonic() - began_s
@@ -621,8 +625,16 @@ def learn(
 
 
 def _write(file: Path, text: str) -> None:
-    try:
+    with _writing(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, "utf-8")
+
+
+@contextmanager
+def _writing(file: Path) -> Iterator[None]:
+    """Raise InputError where `file` cannot be written."""
+    try:
+        yield
     except OSError as error:
         raise InputError(f"{file}: cannot be written: {error.strerror}") from None
 

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from shootout import app, cli
 from shootout.analysis import compare
+from shootout.errors import InputError
 from shootout.inputs.options import Selection
 from shootout.measure import explain
 from shootout.model.run import ABSENT, EndRecord, RunDocument, Warning
@@ -98,6 +99,34 @@ def test_runs_repeat_while_another_one_fits_the_budget(
 
     assert app.repeated(run, budget_s, each_max_s) == len(given) % 2
     assert budgets == given
+
+
+def test_a_run_whose_undecided_cells_fail_is_not_the_last() -> None:
+    codes = iter([4, 3])
+    assert app.repeated(lambda _: next(codes), 60, 9) == 3
+
+
+@pytest.mark.parametrize("field", ["markdown", "junit_xml"])
+def test_where_a_summary_goes_is_looked_at_before_anything_is_measured(field: str, tmp_path: Path) -> None:
+    missing = tmp_path / "missing" / "summary"
+    for path, reason in (
+        (tmp_path, "Is a directory"),
+        (Path(__file__) / "summary", "Not a directory"),
+    ):
+        request = app.Request(Selection.read(), tmp_path, **{field: path})  # type: ignore[arg-type]
+        with pytest.raises(InputError, match=rf"^{path}: cannot be written: {reason}$"):
+            assert request.plan
+    assert app.Request(Selection.read(), tmp_path, **{field: missing}).plan  # type: ignore[arg-type]
+    assert not missing.parent.exists()
+
+
+def test_a_summary_that_cannot_be_written_is_left_out(tmp_path: Path) -> None:
+    left_out: list[str] = []
+    request = app.Request(Selection.read(), tmp_path, markdown=tmp_path / "missing" / "summary.md")
+    request.write_markdown("# Verdicts", left_out.append)
+    assert (tmp_path / "missing" / "summary.md").read_text() == "# Verdicts"
+    replace(request, markdown=tmp_path).write_markdown("# Verdicts", left_out.append)
+    assert left_out == [f"{tmp_path}: cannot be written: Is a directory"]
 
 
 def test_a_run_that_fails_is_the_last() -> None:

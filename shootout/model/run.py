@@ -241,6 +241,11 @@ class RunDocument(Value):
     end: EndRecord | None
     resumes: tuple[ResumeRecord, ...] = ()
 
+    @property
+    def spent_s(self) -> float:
+        """What was spent of the budget by the end of the last start, as far as that is recorded."""
+        return max((start.spent_s or 0.0 for start in self.starts), default=0.0)
+
     def interrupted(self, cell: Cell) -> bool:
         """Whether the run or part that measured the cell was cut short."""
         part = self.header.part(cell)
