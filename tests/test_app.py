@@ -3,15 +3,17 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from msgspec import structs
 
 from shootout import app, cli
 from shootout.analysis import compare
-from shootout.errors import InputError
+from shootout.errors import InputError, MeasureError
 from shootout.inputs.options import Selection
-from shootout.measure import explain
+from shootout.measure import campaign, explain
+from shootout.measure.plan import Plan
 from shootout.model.run import ABSENT, EndRecord, RunDocument, Warning
 from tests.analysis.builders import READS, a_document, a_server, confirming, starts_of
 
@@ -53,6 +55,21 @@ def test_a_run_names_the_command_that_decides_more_of_its_cells(monkeypatch: pyt
     assert more_starts(structs.replace(told, end=end)) is None
     confirmed = (*over.starts[:-1], *confirming(over.starts[-1:]))
     assert more_starts(structs.replace(over, starts=confirmed)) is None
+
+
+def test_a_selected_cell_is_measured_beside_its_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: list[Plan] = []
+
+    def measure(plan: Plan, *_: object) -> NoReturn:
+        measured.append(plan)
+        raise MeasureError("enough")
+
+    monkeypatch.setattr(campaign, "measure", measure)
+    request = app.Request(Selection.read(), tmp_path)
+    base, head, *_ = request.plan.cells
+    with pytest.raises(MeasureError):
+        app.run(request, lambda progress: None, lambda reason: None, [head])
+    assert [plan.cells for plan in measured] == [(base, head)]
 
 
 ABSENT_HERE = Warning(code=ABSENT, text="not here")
