@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,13 +12,13 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from rich.console import Console
 
-from shootout import app
+from shootout import app, harness
 from shootout.analysis import claims
-from shootout.app import Conclusion, Request
+from shootout.app import Conclusion
 from shootout.errors import InputError, MeasureError
 from shootout.harness import CONCLUSION, REQUEST
 from shootout.inputs import published
-from shootout.inputs.options import ACKNOWLEDGED, EXPLAIN, JSON, MARKDOWN, MEASURING, OUT, Selection
+from shootout.inputs.options import ACKNOWLEDGED, EXPLAIN, JSON, MARKDOWN, MEASURING, OUT
 from shootout.measure.plan import Plan
 from shootout.model.plan import Cell
 from shootout.model.run import RunDocument
@@ -42,15 +41,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Use the command line's request, or make one from pytest's own options."""
     try:
         if REQUEST not in config.stash:
-            options = config.option
-            config.stash[REQUEST] = Request(
-                Selection.of(options),
-                options.out.resolve(),
-                options.acknowledged,
-                options.markdown,
-                options.explain and EXPLAIN.parse(EXPLAIN.flag, options.explain),
-                _preparing,
-            )
+            junit_xml = config.getoption("xmlpath", None)
+            config.stash[REQUEST] = harness.request(config.option, junit_xml and Path(junit_xml))
         assert config.stash[REQUEST].plan  # report its errors before anything is measured
     except InputError as error:
         raise pytest.UsageError(dsn.redacted(str(error))) from None
@@ -100,7 +92,7 @@ def run(request: pytest.FixtureRequest) -> Conclusion:
         try:
             with terminal.Display(Console(stderr=True)) as display:
                 # Without items for cells, only claims were selected: they need all cells.
-                conclusion = app.run(config.stash[REQUEST], display.show, _left_out, cells or None)
+                conclusion = app.run(config.stash[REQUEST], display.show, harness.left_out, cells or None)
         except (InputError, MeasureError) as error:
             pytest.exit(str(error), returncode=error.exit_code)
     config.stash[CONCLUSION] = conclusion
@@ -167,27 +159,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def pytest_terminal_summary(config: pytest.Config) -> None:
     """Print the verdicts under plain pytest; the command line prints its own."""
-    if (conclusion := config.stash.get(CONCLUSION, None)) is None:
-        return
-    if config.option.json:
-        print(conclusion.json.decode())
-    else:
-        terminal.print_conclusion(
-            terminal.console(sys.stdout),
-            conclusion.comparison,
-            conclusion.claims,
-            conclusion.path,
-            conclusion.page,
-            more_starts=conclusion.more_starts,
-        )
-
-
-def _preparing(step: str) -> None:
-    print(f"preparing {step}", file=sys.stderr)
-
-
-def _left_out(reason: str) -> None:
-    print(f"shootout: left out: {reason}", file=sys.stderr)
+    if (conclusion := config.stash.get(CONCLUSION, None)) is not None:
+        harness.show(conclusion, json=config.option.json)
 
 
 def _cell(item: pytest.Item) -> Cell | None:

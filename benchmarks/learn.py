@@ -78,7 +78,7 @@ def learned(
             again = columns.filled(workload.compile_program("learned", own, loaded), where, instance)
             costs: list[tuple[float, float]] = []
             for _ in range(ROUNDS):
-                fresh = columns.continued(again, loaded, [instance])
+                fresh = columns.continued(again, where, instance)
                 costs.append((sent(instance, compiled, schema, 0.5), sent(instance, fresh, where, 0.5)))
     return found, sorted(other / one for one, other in costs)[ROUNDS // 2]
 

@@ -197,7 +197,7 @@ def measure_time(out: Path, runs: int) -> Iterator[str]:
                 size.write(preload.pairs(SHARE * cpu.base / WORKLOADS[workload], out / "server"))
             cell = next(each.cell(server) for each in document.header.blocks if each.workload == workload)
             question = explain.Question(document, cell, results)
-            explain.explain(question, explain.plan(question, BUDGET_S, os.environ), _say)
+            explain.explain(question, explain.plan(question, BUDGET_S, os.environ, {}), _say)
             truth_s = WORKLOADS[workload] * size.taken_s if server == "injected" else 0.0
             (out / f"{server}-{run}.json").write_text(json.dumps(truth_s), "utf-8")
 

@@ -6,13 +6,16 @@ import itertools
 import math
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
+from shootout import files
 from shootout.analysis import (
     acknowledgements,
     baseline,
@@ -48,13 +51,12 @@ from shootout.measure import soak as soak_
 from shootout.measure import work as work_
 from shootout.measure.bisect import Question
 from shootout.measure.bisect_work import bisect_work
-from shootout.measure.campaign import Observe
 from shootout.measure.plan import Plan, bind
 from shootout.model.bisection import Answer, Instrument, Revision
 from shootout.model.crash import CrashDocument
 from shootout.model.history import Baseline, HistorySeries, Regression
 from shootout.model.plan import Build, Cell, Policy, ServerReference
-from shootout.model.run import RunDocument
+from shootout.model.run import Observe, RunDocument
 from shootout.model.soak import SoakResult
 from shootout.model.verdict import Acknowledgement, ClaimResult, Comparison, Verdict
 from shootout.model.work import WorkComparison, WorkSeries
@@ -79,10 +81,12 @@ from shootout.servers.catalogue import Fetched
 from shootout.servers.fetch.packages import no_progress
 from shootout.servers.native import Tree
 
+JUDGED = (0, 1, 4)  # exit codes of runs that measured all their cells
 SUSPECTS = ""  # in place of a setting to try
 LOADS = 5  # of a calibration, which are loaded in turn: templates of more would fill the cache
 EXPLAIN_MIN = 1.5  # minutes for a cell at least: three starts of two servers
 
+T = TypeVar("T")
 Skip = Callable[[str], None]  # receives the reason why a document was left out
 
 
@@ -94,6 +98,7 @@ class Request:
     out: Path
     acknowledged: Path = ACKNOWLEDGED.default
     markdown: Path | None = None  # file for the verdicts as Markdown
+    junit_xml: Path | None = None  # file for pytest's report
     explain_min: float | None = None  # minutes to find out why cells changed; None: nobody asked
     report: Callable[[str], None] = no_progress  # receives what planning fetches
 
@@ -101,7 +106,26 @@ class Request:
     def plan(self) -> Plan:
         """Everything decided before a server starts. Raises InputError."""
         load_acknowledged(self.acknowledged)  # report its errors now, not after the run
+        for file in filter(None, (self.markdown, self.junit_xml)):
+            with _writing(file):
+                files.require_writable(file)
         return plan(self.selection, self.report)
+
+    def resuming(self, **changed: str) -> str:
+        """The command that continues the run, with other values for some options."""
+        places = {"--out": str(self.out)}
+        if self.acknowledged != ACKNOWLEDGED.default:
+            places["--acknowledged"] = str(self.acknowledged)
+        changes = {f"--{name}": value for name, value in changed.items()}
+        return commands.go_on({**self.plan.given, **changes, **places})
+
+    def write_markdown(self, text: str, skip: Skip) -> None:
+        """Write the verdicts as Markdown, if asked for; `skip` receives why they cannot be written."""
+        if self.markdown is not None:
+            try:
+                _write(self.markdown, text)
+            except InputError as error:
+                skip(str(error))
 
 
 @dataclass(frozen=True)
@@ -114,6 +138,7 @@ class Conclusion:
     path: Path
     page: Path
     explained: tuple[Explained, ...] = ()
+    request: Request | None = None  # that it answers; None: a merged run, or some cells of one
 
     @property
     def unmeasured(self) -> list[Cell]:
@@ -138,14 +163,13 @@ class Conclusion:
     @property
     def more_starts(self) -> str | None:
         """The command that gives the run the minutes to decide more cells; None if it would take no start."""
-        found, header = remaining(self.comparison), self.document.header
-        if found is None or not found.decided or header.parts:
+        found = remaining(self.comparison)
+        if self.request is None or found is None or not found.decided:
             return None
         minutes = math.ceil(resume.given_s(self.document) / 60 + found.minutes)
         if resume.is_finished(self.document, minutes * 60):
             return None
-        out = self.path.parent.parent
-        return commands.go_on({**header.given, "--budget": str(minutes), "--out": str(out)})
+        return self.request.resuming(budget=str(minutes))
 
     @property
     def json(self) -> bytes:
@@ -164,14 +188,13 @@ def run(request: Request, observe: Observe, skip: Skip, cells: Collection[Cell] 
 
     `cells` selects some of the plan's cells. Raises InputError and MeasureError.
     """
-    planned = request.plan if cells is None else request.plan.only(cells)
+    planned = request.plan if cells is None else request.plan.judging(cells)
     path = campaign.measure(planned, request.out / "results", observe)
     conclusion = conclude(path, request.out / "site", request.acknowledged, skip)
-    if request.explain_min is not None and _explain_changes(conclusion, request.explain_min, observe, skip):
+    if _explain_changes(conclusion, request, observe, skip):
         conclusion = conclude(path, request.out / "site", request.acknowledged, skip)
-    if request.markdown is not None:
-        _write(request.markdown, markdown.summary(conclusion.comparison, conclusion.explained))
-    return conclusion
+    request.write_markdown(markdown.summary(conclusion.comparison, conclusion.explained), skip)
+    return replace(conclusion, request=request if planned.cells == request.plan.cells else None)
 
 
 def unlike_results(request: Request, observe: Observe) -> tuple[str, ...]:
@@ -199,9 +222,9 @@ def publish(results: Path, out: Path, acknowledged: Path, skip: Skip, *, front: 
     alone = folders and not (journal.find(results) or work_documents.find(results))
     where = folders[-1] if alone else results  # without other runs, those of the newest bisection
     counted = _judged_work(where, skip)
-    soaked = _judged_soaks(results, skip)
+    soaked = _read(soaks.find(results), _judged_soak, skip)
     runs = _runs(where, None, accepted, skip, bool(counted or soaked))
-    answers = _answers(folders, skip)
+    answers = _read(folders, _answer, skip)
     return site.build(runs, out, accepted, counted, answers, soaked=soaked, front=front)
 
 
@@ -212,12 +235,12 @@ def _answer(folder: Path) -> Answer:
     return bisected.answer(found, bisections.documents(folder))
 
 
-def _answers(folders: Sequence[Path], skip: Skip) -> list[Answer]:
-    """The answers of bisections, the newest first."""
+def _read(paths: Sequence[Path], read: Callable[[Path], T], skip: Skip) -> list[T]:
+    """What each document says, the newest first; `skip` receives why others are left out."""
     found = []
-    for folder in reversed(folders):
+    for path in reversed(paths):
         try:
-            found.append(_answer(folder))
+            found.append(read(path))
         except InputError as error:
             skip(str(error))
     return found
@@ -311,17 +334,18 @@ def explain(
     question = explain_.Question(document, which, path.parent, tuple(trials or ()))
     if SUSPECTS in question.trials:
         budget_min /= 2
-        first = _explained(replace(question, trials=()), budget_min, observe)
+        first = _explained(replace(question, trials=()), budget_min, observe, {})
         named = (each for each in question.trials if each != SUSPECTS)
         question = replace(question, trials=(*named, *first.suspects))
-    found = _explained(question, budget_min, observe)
+    found = _explained(question, budget_min, observe, {})
     return found, publish(path.parent, out / "site", acknowledged, skip)
 
 
-def _explained(question: explain_.Question, budget_min: float, observe: Observe) -> Explained:
-    return explained.read(
-        explain_.explain(question, explain_.plan(question, 60 * budget_min, os.environ), observe)
-    )
+def _explained(
+    question: explain_.Question, budget_min: float, observe: Observe, passwords: Mapping[str, str]
+) -> Explained:
+    planned = explain_.plan(question, 60 * budget_min, os.environ, passwords)
+    return explained.read(explain_.explain(question, planned, observe))
 
 
 def explanations(documents: Iterable[Path]) -> list[Explained]:
@@ -342,8 +366,7 @@ def work(request: Request, observe: Observe, skip: Skip) -> tuple[WorkComparison
     """Count the instructions of each kind of statement, judge and publish them; returns document and page."""
     path = work_.measure(request.plan, request.out / "results", observe)
     comparison = judge_work(path)
-    if request.markdown is not None:
-        _write(request.markdown, work_report.markdown(comparison))
+    request.write_markdown(work_report.markdown(comparison), skip)
     return comparison, path, _publish_work(comparison, request.out, request.acknowledged, skip)
 
 
@@ -361,18 +384,21 @@ def _publish_work(comparison: WorkComparison, out: Path, acknowledged: Path, ski
     return out / "site" / work_pages.path_of(comparison.document.run)
 
 
-def bisect_versions(request: Request, instrument: Instrument, observe: Observe) -> tuple[Answer, Path]:
+def bisect_versions(
+    request: Request, instrument: Instrument, observe: Observe, *, skip: Skip
+) -> tuple[Answer, Path]:
     """Since which of these servers later ones are slower or faster; returns the answer and its page."""
     plan = request.plan
     revisions = tuple(
         Revision(label=label, server=server.reference.text) for label, server in plan.servers.items()
     )
-    return _bisect(request, Question(plan, revisions, instrument=instrument), observe)
+    return _bisect(request, Question(plan, revisions, instrument=instrument), observe, skip)
 
 
 def bisect_commits(
-    request: Request, history: Sequence[Commit], link: str, instrument: Instrument, observe: Observe
-) -> tuple[Answer, Path]:
+    request: Request, history: Sequence[Commit], link: str, instrument: Instrument, observe: Observe,
+    *, skip: Skip,
+) -> tuple[Answer, Path]:  # fmt: skip
     """Since which commit of a repository its servers are slower or faster; returns the answer and its page.
 
     The request's servers are these commits, in this order.
@@ -393,19 +419,18 @@ def bisect_commits(
     build = plan.profile.build or None
     if build is None:
         raise InputError("--repo: expected --build CMD, the command that builds a commit")
-    return _bisect(request, Question(plan, revisions, build, link, instrument), observe)
+    return _bisect(request, Question(plan, revisions, build, link, instrument), observe, skip)
 
 
-def _bisect(request: Request, question: Question, observe: Observe) -> tuple[Answer, Path]:
+def _bisect(request: Request, question: Question, observe: Observe, skip: Skip) -> tuple[Answer, Path]:
     if len(question.plan.blocks) != 1 or len(question.revisions) < 2:
         raise InputError("a bisection takes one workload, one number of threads, and two servers or more")
     results = request.out / "results"
     measure = bisect_work if question.instrument == "work" else bisect_.bisect
     answer = measure(question, results, observe)
-    page = publish(results, request.out / "site", request.acknowledged, no_progress)
+    page = publish(results, request.out / "site", request.acknowledged, skip)
     page = page.parent / "bisections" / f"{file_stem(answer.bisection.id)}.html"
-    if request.markdown is not None:
-        _write(request.markdown, bisection_report.markdown(answer))
+    request.write_markdown(bisection_report.markdown(answer), skip)
     return answer, page
 
 
@@ -417,7 +442,7 @@ def bisection_as_json(answer: Answer, page: Path) -> bytes:
 def soak(request: Request, minutes: float, observe: Observe, skip: Skip) -> tuple[SoakResult, Path, Path]:
     """Load each server for so long, judge and publish what became of it; returns document and page."""
     path = soak_.measure(request.plan, request.out / "results", 60 * minutes, observe)
-    result = soak_verdicts.judge(soaks.read(path))
+    result = _judged_soak(path)
     publish(request.out / "results", request.out / "site", request.acknowledged, skip)
     return result, path, request.out / "site" / soak_pages.path_of(result.document.header.soak)
 
@@ -434,15 +459,8 @@ def crash(request: Request, times: int, observe: Observe) -> tuple[CrashDocument
     return document, crashes.path_of(results, document)
 
 
-def _judged_soaks(results: Path, skip: Skip) -> list[SoakResult]:
-    """The judged soaks in a folder, the newest first."""
-    found = []
-    for path in reversed(soaks.find(results)):
-        try:
-            found.append(soak_verdicts.judge(soaks.read(path)))
-        except InputError as error:
-            skip(str(error))
-    return found
+def _judged_soak(path: Path) -> SoakResult:
+    return soak_verdicts.judge(soaks.read(path))
 
 
 def judge_work(path: Path, base: str | None = None) -> WorkComparison:
@@ -452,13 +470,7 @@ def judge_work(path: Path, base: str | None = None) -> WorkComparison:
 
 def _judged_work(results: Path, skip: Skip) -> list[WorkComparison]:
     """The judged documents of work in a folder, the newest first."""
-    found = []
-    for path in reversed(work_documents.find(results)):
-        try:
-            found.append(judge_work(path))
-        except InputError as error:
-            skip(str(error))
-    return found
+    return _read(work_documents.find(results), judge_work, skip)
 
 
 def work_as_json(comparison: WorkComparison, **places: str) -> bytes:
@@ -466,8 +478,11 @@ def work_as_json(comparison: WorkComparison, **places: str) -> bytes:
     return msgspec.json.encode({**places, **work_report.value(comparison)})
 
 
-def _explain_changes(conclusion: Conclusion, budget_min: float, observe: Observe, skip: Skip) -> bool:
-    """Explain what regressed, then what improved; returns whether anything was explained."""
+def _explain_changes(conclusion: Conclusion, request: Request, observe: Observe, skip: Skip) -> bool:
+    """If asked for, explain what regressed, then what improved; returns whether anything was explained."""
+    if (budget_min := request.explain_min) is None:
+        return False
+    passwords = {label: server.password for label, server in request.plan.servers.items()}
     changed = _changed(conclusion.comparison)
     wanted = changed[: max(1, int(budget_min // EXPLAIN_MIN))]
     for left_out in changed[len(wanted) :]:
@@ -475,7 +490,7 @@ def _explain_changes(conclusion: Conclusion, budget_min: float, observe: Observe
     for cell in wanted:
         try:
             question = explain_.Question(conclusion.document, cell, conclusion.path.parent)
-            _explained(question, budget_min / len(wanted), observe)
+            _explained(question, budget_min / len(wanted), observe, passwords)
         except (InputError, MeasureError) as error:
             skip(f"explanation of {_cell_name(cell)}: {error}")
     return bool(wanted)
@@ -561,7 +576,7 @@ def repeated(run: Callable[[float], int], budget_s: float, each_max_s: float) ->
     """
     ends_s = time.monotonic() + budget_s
     took_s, code = 0.0, 0
-    while code in (0, 1) and (left_s := ends_s - time.monotonic()) > took_s:
+    while code in JUDGED and (left_s := ends_s - time.monotonic()) > took_s:
         began_s = time.monotonic()
         code = run(min(each_max_s, left_s))
         took_s = time.monotonic() - began_s
@@ -610,8 +625,16 @@ def learn(
 
 
 def _write(file: Path, text: str) -> None:
-    try:
+    with _writing(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, "utf-8")
+
+
+@contextmanager
+def _writing(file: Path) -> Iterator[None]:
+    """Raise InputError where `file` cannot be written."""
+    try:
+        yield
     except OSError as error:
         raise InputError(f"{file}: cannot be written: {error.strerror}") from None
 

@@ -17,9 +17,10 @@ from rich.console import Console
 
 from shootout import __version__, app, harness
 from shootout.analysis import baseline, bisected, gate, soak, work
-from shootout.app import Conclusion, Request
+from shootout.app import Request
 from shootout.document import work as documents
 from shootout.errors import InputError, MeasureError
+from shootout.harness import left_out, warn
 from shootout.inputs import matrix, texts, workload
 from shootout.inputs.options import (
     ACKNOWLEDGED,
@@ -36,7 +37,6 @@ from shootout.inputs.options import (
     RESULTS,
     TIMES,
     Option,
-    Selection,
 )
 from shootout.inputs.toml import hint
 from shootout.measure import session
@@ -66,6 +66,7 @@ COUNTING = (
     *("protocol", "policy", "seed", "data", "build", "tree"),
 )  # the options of a run that a count takes, too
 SOAKING = (*COUNTING, "threads", "rate", "arrivals", "think")  # of a soak and of crashes
+UNASKED = {"explain": None, "acknowledged": ACKNOWLEDGED.default, "junit_xml": None}  # of a run's options
 BASELINES = FIXTURES / "baselines"
 
 
@@ -77,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             args.parser.reject(unknown)
         code: int = args.run(args)
     except (InputError, MeasureError) as error:
-        _warn(dsn.redacted(str(error)))  # it may quote a password from the arguments
+        warn(dsn.redacted(str(error)))  # it may quote a password from the arguments
         return error.exit_code
     except KeyboardInterrupt:
         return harness.INTERRUPTED
@@ -104,37 +105,33 @@ def _checked(request: Request, args: argparse.Namespace) -> int:
     unlike: Sequence[str] = ()
     if args.check_results:
         with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
-            unlike = app.unlike_results(request, display.show)
+            try:
+                unlike = app.unlike_results(request, display.show)
+            except MeasureError as error:
+                unlike = (f"results are not compared: {error}",)
     code = _measure(request, args)
     for line in unlike:
-        _warn(line)
+        warn(line)
     return code
 
 
 def _request(args: argparse.Namespace, **changed: str) -> Request:
-    return Request(
-        Selection.of(args, **changed),
-        args.out.resolve(),
-        args.acknowledged,
-        args.markdown,
-        args.explain,
-        _preparing,
-    )
+    return harness.request(args, args.junit_xml, **changed)
 
 
 def _measure(request: Request, args: argparse.Namespace) -> int:
     """Run the suites."""
     assert request.plan  # report errors in the request before pytest starts
-    finished = harness.run(request, args.junit_xml)
+    finished = harness.run(request)
     if finished.conclusion is not None:
-        _show(finished.conclusion, args)
+        harness.show(finished.conclusion, json=args.json)
     return finished.code
 
 
 def _explain(args: argparse.Namespace) -> int:
     with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
         found, page = app.explain(
-            args.document, args.cell, args.out.resolve(), args.acknowledged, _left_out,
+            args.document, args.cell, args.out.resolve(), args.acknowledged, left_out,
             trials=args.try_, budget_min=args.budget, observe=display.show,
         )  # fmt: skip
     if args.json:
@@ -151,7 +148,7 @@ def _work(args: argparse.Namespace) -> int:
         raise InputError("expected --base REF and --head REF, or --servers A,B,…")
     request = _request(args, **given)
     with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
-        comparison, path, page = app.work(request, display.show, _left_out)
+        comparison, path, page = app.work(request, display.show, left_out)
     _show_work(comparison, args, path, page)
     return work.exit_code(comparison)
 
@@ -172,9 +169,9 @@ def _soak(args: argparse.Namespace) -> int:
     request = _request(args)
     with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
         try:
-            result, path, page = app.soak(request, args.minutes, display.show, _left_out)
+            result, path, page = app.soak(request, args.minutes, display.show, left_out)
         except KeyboardInterrupt:
-            _warn("interrupted; what was measured is kept, and `shootout site` shows it")
+            warn("interrupted; what was measured is kept, and `shootout site` shows it")
             raise
     if args.json:
         print(app.soak_as_json(result, document=str(path), page=str(page)).decode())
@@ -196,24 +193,26 @@ def _crash(args: argparse.Namespace) -> int:
 
 
 def _bisect(args: argparse.Namespace) -> int:
-    commits = (args.repo, args.good, args.bad)
-    if (args.over is None) == (None in commits) or (args.over and any(commits)):
+    versions, commits = args.over is not None, (args.repo, args.good, args.bad)
+    if versions == (commits != (None, None, None)) or (not versions and None in commits):
         raise InputError("expected --over A,B,…, or --repo DIR --good REV --bad REV --build CMD")
     link = http.checked_url("--url", args.url) if args.url else ""
-    history = () if args.over else builds.history(*commits)
+    history = () if versions else builds.history(*commits)
     named = (f"{each.hash[:10]}=git:{args.repo}#{each.hash}" for each in history)
     if args.work and args.profile == "bisect":
         args.profile = "work"
     instrument: Instrument = "work" if args.work else "time"
-    request = _request(args, servers=args.over or ",".join(named))
+    request = _request(args, servers=args.over if versions else ",".join(named))
     with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
         try:
-            if args.over:
-                answer, page = app.bisect_versions(request, instrument, display.show)
+            if versions:
+                answer, page = app.bisect_versions(request, instrument, display.show, skip=left_out)
             else:
-                answer, page = app.bisect_commits(request, history, link, instrument, display.show)
+                answer, page = app.bisect_commits(
+                    request, history, link, instrument, display.show, skip=left_out
+                )
         except KeyboardInterrupt:
-            _warn("interrupted; what was built and measured is kept, and --resume goes on")
+            warn("interrupted; what was built and measured is kept, and --resume goes on")
             raise
     if args.json:
         print(app.bisection_as_json(answer, page).decode())
@@ -240,7 +239,7 @@ def _doctor(args: argparse.Namespace) -> int:
     if args.calibrate is not None:
         with redirect_stdout(sys.stderr):
             code = _calibrate(args)
-        if code not in (0, 1):
+        if code not in app.JUDGED:
             return code
     data = cache_folder() if args.data is None else Path(args.data)
     policy = None if args.policy is None else texts.policy("--policy", args.policy)
@@ -258,18 +257,18 @@ def _merge(args: argparse.Namespace) -> int:
     measured = [path for path in args.documents if path not in counted]
     codes = [_merge_runs(args, measured)] if measured else []
     if counted:
-        found, path, page = app.merged_work(counted, args.out.resolve(), args.acknowledged, _left_out)
+        found, path, page = app.merged_work(counted, args.out.resolve(), args.acknowledged, left_out)
         _show_work(found, args, path, page)
         codes.append(work.exit_code(found))
     return gate.worst(codes)
 
 
 def _merge_runs(args: argparse.Namespace, measured: Sequence[Path]) -> int:
-    conclusion = app.merged(measured, args.out.resolve(), args.acknowledged, _left_out)
-    _show(conclusion, args)
+    conclusion = app.merged(measured, args.out.resolve(), args.acknowledged, left_out)
+    harness.show(conclusion, json=args.json)
     if not conclusion.unmeasured:
         return conclusion.exit_code
-    _warn(
+    warn(
         f"{len(conclusion.unmeasured)} cells of {len(conclusion.comparison.cells)} were not measured; "
         f"blocks in no document: {' '.join(conclusion.missing_blocks) or 'none'}"
     )
@@ -306,7 +305,7 @@ def _baseline_accept(args: argparse.Namespace) -> int:
 
 
 def _history(args: argparse.Namespace) -> int:
-    measured, counted = app.series(args.results, args.anchor, _left_out)
+    measured, counted = app.series(args.results, args.anchor, left_out)
     if args.json:
         return _print(args, (*measured, *counted), terminal.print_history)
     if measured:
@@ -318,9 +317,9 @@ def _history(args: argparse.Namespace) -> int:
 
 def _site(args: argparse.Namespace) -> int:
     if args.single is None:
-        page = app.publish(args.results, args.out, args.acknowledged, _left_out, front=args.front)
+        page = app.publish(args.results, args.out, args.acknowledged, left_out, front=args.front)
     else:
-        page = app.publish_single(args.results, args.single, args.acknowledged, _left_out, front=args.front)
+        page = app.publish_single(args.results, args.single, args.acknowledged, left_out, front=args.front)
     print(msgspec.json.encode({"page": str(page)}).decode() if args.json else page.resolve().as_uri())
     return 0
 
@@ -353,7 +352,7 @@ def _github_issues(args: argparse.Namespace) -> int:
     unread: list[str] = []
     found = app.open_regressions(args.results, args.anchor, args.acknowledged, unread.append)
     for reason in unread:
-        _left_out(reason)
+        left_out(reason)
     done = issues.sync(repository, found, link, complete=not unread)
     return _print_lines(args, "done", list(done))
 
@@ -380,27 +379,22 @@ def _servers_list(args: argparse.Namespace) -> int:
 
 
 def _servers_fetch(args: argparse.Namespace) -> int:
-    references = [reference.parse(text) for text in args.references]
+    return _fetch(args, None)
+
+
+def _servers_build(args: argparse.Namespace) -> int:
+    return _fetch(args, Build(command=args.build, tree=args.tree))
+
+
+def _fetch(args: argparse.Namespace, build: Build | None) -> int:
     fetched = []
-    for each in references:
+    for each in [reference.parse(text) for text in args.references]:
         with terminal.fetching(Console(stderr=True)) as report:
-            fetched.append(app.fetch(each, report))
+            fetched.append(app.fetch(each, report, build))
         if not args.json:
             terminal.print_fetched(_console(), fetched[-1])
     if args.json:
         print(msgspec.json.encode(fetched).decode())
-    return 0
-
-
-def _servers_build(args: argparse.Namespace) -> int:
-    built = []
-    for each in map(reference.parse, args.references):
-        with terminal.fetching(Console(stderr=True)) as report:
-            built.append(app.fetch(each, report, Build(command=args.build, tree=args.tree)))
-        if not args.json:
-            terminal.print_fetched(_console(), built[-1])
-    if args.json:
-        print(msgspec.json.encode(built).decode())
     return 0
 
 
@@ -436,21 +430,6 @@ def _link(args: argparse.Namespace) -> str | None:
 # --- output ---------------------------------------------------------------------------------------
 
 
-def _show(conclusion: Conclusion, args: argparse.Namespace) -> None:
-    if args.json:
-        print(conclusion.json.decode())
-    else:
-        terminal.print_conclusion(
-            _console(),
-            conclusion.comparison,
-            conclusion.claims,
-            conclusion.path,
-            conclusion.page,
-            more_starts=conclusion.more_starts,
-        )
-        terminal.print_explanations(_console(), conclusion.explained)
-
-
 def _print(args: argparse.Namespace, found: Any, as_text: Callable[[Console, Any], None]) -> int:
     if args.json:
         print(msgspec.json.encode(found).decode())
@@ -462,18 +441,6 @@ def _print(args: argparse.Namespace, found: Any, as_text: Callable[[Console, Any
 def _print_lines(args: argparse.Namespace, key: str, lines: Sequence[str]) -> int:
     print(msgspec.json.encode({key: lines}).decode() if args.json else "\n".join(lines))
     return 0
-
-
-def _left_out(reason: str) -> None:
-    _warn(f"left out: {reason}")
-
-
-def _preparing(step: str) -> None:
-    print(f"preparing {step}", file=sys.stderr)
-
-
-def _warn(message: str) -> None:
-    print(f"shootout: {wording.visible(message)}", file=sys.stderr)
 
 
 def _console() -> Console:
@@ -550,7 +517,7 @@ def _add_measuring(commands: Commands[_Parser]) -> None:
     work.add_argument("--base", metavar="REF", help="the server to compare with")
     work.add_argument("--head", metavar="REF", help="the server that may need more instructions")
     _add_options(work, (option for option in MEASURING if option.name in COUNTING), type=str)
-    work.set_defaults(profile="work", explain=None, acknowledged=ACKNOWLEDGED.default)
+    work.set_defaults(profile="work", **UNASKED)
     _add_options(work, (OUT, MARKDOWN))
     since = "find out since which version or commit servers are slower, with a probability for each"
     bisect = _command(commands, "bisect", _bisect, since)
@@ -564,13 +531,11 @@ def _add_measuring(commands: Commands[_Parser]) -> None:
     bisect.add_argument("--work", action="store_true", help=exact)
     bisect.add_argument("--url", metavar="TEMPLATE", default="", help=url)
     _add_options(bisect, (each for each in MEASURING if each.name not in ("servers", "shard")), type=str)
-    bisect.set_defaults(profile="bisect", explain=None, acknowledged=ACKNOWLEDGED.default)
+    bisect.set_defaults(profile="bisect", **UNASKED)
     _add_options(bisect, (OUT, MARKDOWN))
     _add_learn(commands)
-    _add_options(run, (EXPLAIN,))
-    _add_options(gate, (EXPLAIN,))
     for each in (run, gate):
-        _add_options(each, (CHECK_RESULTS,))
+        _add_options(each, (EXPLAIN, CHECK_RESULTS), type=str)
     for each in (run, gate, doctor):
         _add_options(each, (ACKNOWLEDGED, OUT, MARKDOWN, JUNIT_XML))
 
@@ -602,7 +567,7 @@ def _add_soaking(commands: Commands[_Parser]) -> None:
     _add_options(crashing, (TIMES,))
     for each in (soaking, crashing):
         _add_options(each, (option for option in MEASURING if option.name in SOAKING), type=str)
-        each.set_defaults(profile="soak", explain=None, acknowledged=ACKNOWLEDGED.default, markdown=None)
+        each.set_defaults(profile="soak", markdown=None, **UNASKED)
         _add_options(each, (OUT,))
 
 

@@ -24,6 +24,15 @@ def replace(path: Path, content: bytes) -> None:
             raise
 
 
+def require_writable(path: Path) -> None:
+    """Raise OSError if no file can be written at `path`; folders may be missing. Changes nothing."""
+    if path.is_file() or path.is_dir():
+        path.open("ab").close()
+    elif not path.exists():  # what is neither may be a pipe, which notices when it is closed
+        folder = next(each for each in path.absolute().parents if each.exists())
+        tempfile.TemporaryFile(dir=folder).close()
+
+
 def append(path: Path, line: bytes, at: int, *, sync: bool = True) -> None:
     """Append a line at offset `at` and sync it to disk; at 0 it may create the file.
 

@@ -1,18 +1,23 @@
-"""Runs the performance suites under pytest for the command line; conftest.py is its counterpart."""
+"""Runs the performance suites under pytest for the command line; conftest.py is its counterpart.
+
+Both make a request of their options, and print a conclusion, in the same way.
+"""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from shootout.app import Conclusion, Request
 from shootout.document import resume
 from shootout.errors import InputError, MeasureError
+from shootout.inputs.options import EXPLAIN, Selection
+from shootout.measure.recorder import now
 from shootout.paths import ROOT, SUITES
-from shootout.report import commands
+from shootout.report import terminal, wording
 
 INTERRUPTED = 130
 REQUEST = pytest.StashKey[Request]()
@@ -26,7 +31,51 @@ class SuiteResult(NamedTuple):
     conclusion: Conclusion | None
 
 
-def run(request: Request, junit_xml: Path | None = None) -> SuiteResult:
+def request(options: Any, junit_xml: Path | None, **changed: str) -> Request:
+    """The request that options make; `changed` replaces some. Raises InputError."""
+    return Request(
+        Selection.of(options, **changed),
+        options.out.resolve(),
+        options.acknowledged,
+        options.markdown,
+        junit_xml,
+        None if options.explain is None else EXPLAIN.parse(EXPLAIN.flag, options.explain),
+        _preparing,
+    )
+
+
+def show(conclusion: Conclusion, *, json: bool) -> None:
+    """Print a conclusion."""
+    if json:
+        print(conclusion.json.decode())
+        return
+    console = terminal.console(sys.stdout)
+    terminal.print_conclusion(
+        console,
+        conclusion.comparison,
+        conclusion.claims,
+        conclusion.path,
+        conclusion.page,
+        more_starts=conclusion.more_starts,
+    )
+    terminal.print_explanations(console, conclusion.explained)
+
+
+def left_out(reason: str) -> None:
+    """Say that something was left out."""
+    warn(f"left out: {reason}")
+
+
+def warn(message: str) -> None:
+    """Say something beside the results."""
+    print(f"shootout: {wording.visible(message)}", file=sys.stderr)
+
+
+def _preparing(step: str) -> None:
+    print(f"preparing {step}", file=sys.stderr)
+
+
+def run(request: Request) -> SuiteResult:
     """Run the suites on a request, with the verdict table instead of pytest's report."""
     reporter = _Reporter(request)
     options = [
@@ -38,9 +87,18 @@ def run(request: Request, junit_xml: Path | None = None) -> SuiteResult:
         "-p",
         "no:terminal",
     ]
-    if junit_xml is not None:
-        options.append(f"--junit-xml={junit_xml}")
-    code = pytest.main([str(SUITES), *options], plugins=[reporter])
+    if request.junit_xml is not None:
+        options.append(f"--junit-xml={request.junit_xml}")
+    code: int
+    try:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.delenv("PYTEST_ADDOPTS", raising=False)  # options for a user's own tests
+            code = pytest.main([str(SUITES), *options], plugins=[reporter])
+    except OSError as error:  # of --junit-xml, which pytest writes last
+        if reporter.conclusion is None:
+            raise
+        left_out(f"{request.junit_xml}: cannot be written: {error.strerror}")
+        code = reporter.conclusion.exit_code
     return SuiteResult(reporter.exit_code(code), reporter.conclusion)
 
 
@@ -52,6 +110,7 @@ class _Reporter:
         self.config: pytest.Config | None = None
         self.interrupted = False
         self.broken = False
+        self.began = now()
 
     @property
     def conclusion(self) -> Conclusion | None:
@@ -75,19 +134,20 @@ class _Reporter:
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         if isinstance(excinfo.value, KeyboardInterrupt):
             self.interrupted = True
-            print("shootout: interrupted; all servers are stopped", file=sys.stderr)
+            warn("interrupted; all servers are stopped")
             if (command := self._go_on()) is not None:
                 print(f"What was measured is kept. This goes on: {command}", file=sys.stderr)
         else:
-            print(f"shootout: {excinfo.value}", file=sys.stderr)
+            warn(str(excinfo.value))
 
     def _go_on(self) -> str | None:
         """The command that continues the run; None if nothing was measured yet."""
-        given = self.request.plan.given
-        found = resume.find(self.request.out / "results", given.get("--shard"), lambda reason: None)
+        plan = self.request.plan
+        found = resume.find(self.request.out / "results", plan.given.get("--shard"), lambda reason: None)
         if found is None or resume.is_finished(found[1]):
             return None
-        return commands.go_on({**given, "--out": str(self.request.out)})
+        ours = plan.resume or found[1].header.started >= self.began
+        return self.request.resuming() if ours else None
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         self._show(report, report.failed)

@@ -53,14 +53,18 @@ def _command(command: argparse.ArgumentParser) -> Iterator[str]:
     yield f"## {command.prog}{operands}\n\n{description[:1].upper()}{description[1:]}.\n"
     rows = [_row(each) for each in options if each.option_strings or each.help]
     if command.prog in ("shootout gate", "shootout doctor"):
-        rows = [row for row in rows if row not in _rows_of_run()]
-        yield "It takes the options of `shootout run`, except `--servers`, and these:\n"
+        of_run = _flags_of_run()
+        lacking = [f"`{flag}`" for row, flag in of_run.items() if row not in rows]
+        rows = [row for row in rows if row not in of_run]
+        yield f"It takes the options of `shootout run`, except {', '.join(lacking)}, and these:\n"
     if rows:
         yield "\n".join(["| option | meaning |", "|---|---|", *rows, ""])
 
 
-def _rows_of_run() -> set[str]:
-    return {_row(action) for action in _subcommands(cli.parser())["run"]._actions}
+def _flags_of_run() -> dict[str, str]:
+    """The options of `shootout run` by row."""
+    actions = _subcommands(cli.parser())["run"]._actions
+    return {_row(each): each.option_strings[0] for each in actions if each.dest not in ("help", "json")}
 
 
 def _subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:

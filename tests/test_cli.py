@@ -6,11 +6,13 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
-from shootout import __version__, cli, paths
+from shootout import __version__, app, cli, harness, paths
 from shootout.document.journal import Writer, new_name
+from shootout.errors import MeasureError
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Verdict
 from tests import builders, manual
@@ -105,6 +107,8 @@ BAD_COMMANDS = [
     (("rum",), "invalid choice: 'rum' (choose from "),
     ((), "required: COMMAND"),
     (("--nonsense",), "required: COMMAND"),
+    (("bisect", "--over", ""), "--servers '': expected names separated by commas"),
+    (("bisect", "--over", "a,b", "--repo", ""), "expected --over A,B,…, or --repo DIR --good REV --bad REV"),
     (("compare",), "required: DOC"),
     (("compare", "none.jsonl"), "none.jsonl: cannot be read: No such file or directory"),
     (("merge", "--acknowledged", "none.toml", "a"), "none.toml: cannot be read: No such file or directory"),
@@ -207,6 +211,18 @@ def test_the_program_itself_exits_like_this() -> None:
     assert done.returncode == 2
     assert done.stdout == ""
     assert re.fullmatch(r"shootout: --threads abc: expected .*; found 'abc'\n", done.stderr)
+
+
+def test_a_run_is_measured_though_its_results_cannot_be_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> NoReturn:
+        raise MeasureError("disk full")
+
+    monkeypatch.setattr(app, "unlike_results", fail)
+    monkeypatch.setattr(harness, "run", lambda request: harness.SuiteResult(1, None))
+    assert cli.main(["run", "--check-results", f"--out={tmp_path}"]) == 1
+    assert capsys.readouterr().err.endswith("shootout: results are not compared: disk full\n")
 
 
 # --- help -----------------------------------------------------------------------------------------

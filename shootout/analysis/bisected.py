@@ -92,12 +92,7 @@ def answer(found: Bisection, documents: Documents) -> Answer:
 def spent_s(found: Bisection, documents: Documents) -> float:
     """Time for builds and runs; of a run that was cut short, up to its last start."""
     building = sum(build.seconds for build in found.builds.values())
-    runs = (
-        document.end.elapsed_s
-        if document.end
-        else max((start.spent_s or 0.0 for start in document.starts), default=0.0)
-        for document in documents.values()
-    )
+    runs = (document.end.elapsed_s if document.end else document.spent_s for document in documents.values())
     return building + sum(runs)
 
 

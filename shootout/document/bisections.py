@@ -9,7 +9,6 @@ from shootout.document import journal, whole, work
 from shootout.errors import InputError
 from shootout.model.bisection import Bisection
 from shootout.model.run import RunDocument
-from shootout.model.value import decoded
 from shootout.model.work import WorkDocument
 from shootout.paths import file_stem
 
@@ -30,12 +29,7 @@ def write(folder: Path, bisection: Bisection) -> None:
 def read(folder: Path) -> Bisection:
     """Read and check a bisection. Raises InputError."""
     path = folder / _FILE
-    try:
-        found = decoded(path.read_bytes(), Bisection)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise InputError(f"{path}: not a bisection: {error}") from None
+    found = whole.read(path, Bisection, "a bisection")
     labels = {revision.label for revision in found.revisions}
     if len(labels) != len(found.revisions) or len(labels) < 2 or not labels >= found.builds.keys():
         raise InputError(f"{path}: not a bisection: its revisions are damaged")

@@ -8,7 +8,6 @@ from pathlib import Path
 from shootout.document import whole
 from shootout.errors import InputError
 from shootout.model.explanation import Explanation
-from shootout.model.value import decoded
 from shootout.paths import file_stem
 
 DEPTH_MAX = 1024  # calls on a path; perf follows 127 by default
@@ -46,12 +45,7 @@ def write(results: Path, explanation: Explanation) -> Path:
 
 def read(path: Path) -> Explanation:
     """Read and check an explanation. Raises InputError."""
-    try:
-        found = decoded(path.read_bytes(), Explanation)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise InputError(f"{path}: not an explanation: {error}") from None
+    found = whole.read(path, Explanation, "an explanation")
     _check(path, found)
     return found
 

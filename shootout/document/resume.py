@@ -44,8 +44,7 @@ def is_finished(document: RunDocument, budget_s: float = 0.0) -> bool:
 
 def given_s(document: RunDocument) -> float:
     """The budget that a run had: its header keeps the first one, its starts what was spent."""
-    spent_s = max((start.spent_s or 0.0 for start in document.starts), default=0.0)
-    return max(document.header.profile.sampling.budget_s, spent_s)
+    return max(document.header.profile.sampling.budget_s, document.spent_s)
 
 
 def with_budget(header: RunHeader, budget_s: float) -> RunHeader:

@@ -11,7 +11,6 @@ from msgspec import structs
 
 from shootout.document import compatibility, whole
 from shootout.errors import InputError
-from shootout.model.value import decoded
 from shootout.model.work import WorkDocument
 from shootout.paths import file_stem
 
@@ -36,12 +35,7 @@ def find(results: Path) -> tuple[Path, ...]:
 
 def read(path: Path) -> WorkDocument:
     """Read and check a document. Raises InputError."""
-    try:
-        found = decoded(path.read_bytes(), WorkDocument)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise InputError(f"{path}: not a document of work: {error}") from None
+    found = whole.read(path, WorkDocument, "a document of work")
     if fault := _fault(found):
         raise InputError(f"{path}: not a document of work: {fault}")
     return found

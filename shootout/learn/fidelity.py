@@ -6,13 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import msgspec
-
-from shootout._engine import Engine, LoadError
+from shootout._engine import LoadError
 from shootout.errors import MeasureError
 from shootout.learn import logs
 from shootout.learn.learning import mean_statements
-from shootout.measure import columns, managed
+from shootout.measure import managed
 from shootout.measure.dataset import schema_of
 from shootout.model.learned import Log, Template
 from shootout.model.plan import Dataset
@@ -77,10 +75,9 @@ def measured(
     Raises RefusedError and MeasureError.
     """
     schema = schema_of(instance, dataset)
-    program = columns.continued(columns.filled(program, schema, instance), dataset, [instance])
     connections = max(1, min(log.connections, CONNECTIONS_MAX))
     file = instance.directory / "learned.log"
-    engine = Engine(msgspec.json.encode(program), _SEED, 1)
+    engine = managed.engine(program, schema, instance, _SEED)
     file.unlink(missing_ok=True)  # of an attempt that was refused
     _logging(instance, file)
     try:

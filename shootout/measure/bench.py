@@ -67,15 +67,8 @@ class Bench:
 
         What goes wrong on a server fails its cell; on an A/A control it only ends that cell's samples.
         """
-        program = self.plan.workloads[block.workload].program
+        program, instances = self._with_values(block, instances, start)
         client, cpus = self.runner.placement.of(block.threads, writes=program.writes)
-        if program.columns:
-            try:
-                program = self._with_values(block, instances)
-            except MeasureError as error:
-                for participant in instances:
-                    self._fail(block, participant, start, str(error))
-                return None
         engine = Engine(msgspec.json.encode(program), generator.getrandbits(64), min(LANES_MAX, len(client)))
         handles: dict[Participant, ServerHandle] = {}
         for participant, instance in instances.items():
@@ -115,13 +108,23 @@ class Bench:
             self._check(block, participant, instances[participant], start, reason)
         return measured.record
 
-    def _with_values(self, block: Block, instances: Instances) -> Program:
-        """The block's program with the base's values, the same for all servers and starts."""
-        bound, (base, *_) = self.plan.workloads[block.workload], tuple(instances.values())
-        if block.workload not in self._filled:
-            schema = schema_of(base, bound.dataset)
-            self._filled[block.workload] = columns.filled(bound.program, schema, base)
-        return columns.continued(self._filled[block.workload], bound.dataset, instances.values())
+    def _with_values(self, block: Block, instances: Instances, start: int) -> tuple[Program, Instances]:
+        """The block's program with the base's values, and the servers that could tell theirs.
+
+        The values are the same for all servers and starts; new numbers are beyond those of all servers.
+        """
+        bound = self.plan.workloads[block.workload]
+        program, telling = self._filled.get(block.workload, bound.program), {}
+        for participant, instance in instances.items():
+            schema = schema_of(instance, bound.dataset)
+            try:
+                if block.workload not in self._filled:
+                    program = self._filled[block.workload] = columns.filled(program, schema, instance)
+                program = columns.continued(program, schema, instance)
+                telling[participant] = instance
+            except MeasureError as error:
+                self._fail(block, participant, start, str(error))
+        return program, telling
 
     def _check(
         self, block: Block, participant: Participant, instance: Running, start: int, reason: str | None

@@ -21,11 +21,10 @@ from shootout.analysis.bisection_batches import FIRST, STARTS, Batch, Costs
 from shootout.document import bisections, journal
 from shootout.errors import InputError, MeasureError
 from shootout.measure import campaign, schedule
-from shootout.measure.campaign import Observe
 from shootout.measure.plan import Plan
 from shootout.model.bisection import Answer, Bisection, BuildRecord, Instrument, Revision
 from shootout.model.plan import Build
-from shootout.model.run import Progress
+from shootout.model.run import Observe, Progress
 from shootout.paths import cache_folder
 from shootout.servers.builds import BuildError, Source, fetch
 from shootout.servers.builds import digest as digest_of

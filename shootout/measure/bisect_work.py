@@ -10,9 +10,8 @@ from shootout.analysis import bisected_work
 from shootout.document import bisections
 from shootout.measure import bisect, work
 from shootout.measure.bisect import SERVERS_MAX, Question
-from shootout.measure.campaign import Observe
 from shootout.model.bisection import Answer
-from shootout.model.run import Progress
+from shootout.model.run import Observe, Progress
 
 
 def bisect_work(question: Question, results: Path, observe: Observe) -> Answer:

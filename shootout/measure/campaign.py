@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 import random
-import signal
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -29,15 +28,11 @@ from shootout.measure.participants import Participant, prepare
 from shootout.measure.plan import Plan
 from shootout.measure.recorder import Recorder, now
 from shootout.measure.schedule import Start
-from shootout.measure.signals import interrupting
+from shootout.measure.workplace import workplace
 from shootout.model.plan import Block
-from shootout.model.run import Progress, RunDocument, RunHeader, Runner
-from shootout.paths import cache_folder
+from shootout.model.run import Observe, Progress, RunDocument, RunHeader, Runner
 from shootout.runner import machine
-from shootout.servers.leftovers import working_directory
 from shootout.servers.running import Running
-
-Observe = Callable[[Progress], None]
 
 
 def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None = None) -> Path:
@@ -53,11 +48,7 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
     if before is not None and _is_over(before, plan):
         return results / journal.new_name(before.header.run)
     run = before.header.run if before else journal.new_run(datetime.now(UTC))
-    with (
-        interrupting(signal.SIGTERM, signal.SIGHUP),
-        working_directory(cache_folder(), run, plan.place.data) as directory,
-        ExitStack() as held,
-    ):
+    with workplace(run, plan.place.data) as (directory, held):
         writer = journal.Writer(results, run, resumed=before is not None)
         runner = machine.inspect(directory, name=plan.profile.sampling.placement)
         if before is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import Any, TypeVar
 
@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from pymysql.cursors import SSCursor
 
 from shootout.errors import MeasureError
-from shootout.measure.dataset import SCAN_TIMEOUT_S, quoted, schema_of
-from shootout.model.plan import Dataset
+from shootout.measure.dataset import SCAN_TIMEOUT_S, quoted
 from shootout.model.program import Numbers, Program, ProgramColumn
 from shootout.servers.running import Running, wait_for
 
@@ -40,15 +39,12 @@ def filled(program: Program, schema: str, base: Running) -> Program:
     )
 
 
-def continued(program: Program, dataset: Dataset, instances: Iterable[Running]) -> Program:
-    """The program whose new numbers are beyond those of all servers, whatever was inserted before."""
-    if not any(column.fresh for column in program.columns):
-        return program
-    every = tuple(instances)
+def continued(program: Program, schema: str, instance: Running) -> Program:
+    """The program whose new numbers are beyond those of this server, too, whatever was inserted before."""
     return replace(
         program,
         columns=tuple(
-            replace(column, next=max(_last(column, schema_of(each, dataset), each) for each in every) + 1)
+            replace(column, next=max(column.next, _last(column, schema, instance) + 1))
             if column.fresh and not _holds_texts(column)
             else column
             for column in program.columns

@@ -24,13 +24,12 @@ from pymysql.cursors import Cursor
 from shootout import __version__
 from shootout.document import crashes, journal
 from shootout.errors import MeasureError
-from shootout.measure.campaign import Observe
 from shootout.measure.dataset import Template
 from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
 from shootout.measure.soak import LongLoad
 from shootout.model.crash import Crash, CrashDocument, CrashFailure
-from shootout.model.run import Placement, Progress
+from shootout.model.run import Observe, Placement, Progress
 from shootout.runner import machine
 from shootout.servers import instances
 from shootout.servers.instances import Instance
@@ -67,8 +66,10 @@ def measure(plan: Plan, results: Path, times: int, observe: Observe) -> CrashDoc
     load = LongLoad.of(plan)
     started = datetime.now(UTC)
     name = journal.new_run(started)
-    with load.prepared(name, observe) as (directory, servers):
+    with load.prepared(name, observe) as (directory, servers, failures):
         document = _document(load, name, started, directory)
+        for label, reason in failures.items():
+            document = _failed(results, document, label, reason)
         for place, (server, template) in enumerate(servers):
             home = directory / str(place)
             subject = _Subject(load, server, template, home, document.runner.placement)
@@ -82,11 +83,16 @@ def measure(plan: Plan, results: Path, times: int, observe: Observe) -> CrashDoc
                     document = structs.replace(document, crashes=(*document.crashes, found))
                     crashes.write(results, document)
             except MeasureError as error:
-                failure = CrashFailure(server=server.label, reason=str(error))
-                document = structs.replace(document, failures=(*document.failures, failure))
-                crashes.write(results, document)
+                document = _failed(results, document, server.label, str(error))
             finally:
                 subject.end()
+    return document
+
+
+def _failed(results: Path, document: CrashDocument, server: str, reason: str) -> CrashDocument:
+    failure = CrashFailure(server=server, reason=reason)
+    document = structs.replace(document, failures=(*document.failures, failure))
+    crashes.write(results, document)
     return document
 
 

@@ -16,12 +16,12 @@ from shootout.errors import MeasureError
 _CHUNK = 1 << 20
 _WORD = b"DELIMITER"
 
-_TOKENS = rb"""(?:
+_TOKENS = rb"""(?:(?!%(delimiter)s)(?:
     [^'"`/\-\#%(first)s]++
   | '(?:[^'\\]++|\\.|'')*+' | "(?:[^"\\]++|\\.|"")*+" | `(?:[^`]++|``)*+`
   | /\*.*?\*/ | /(?!\*)(?=.) | \#[^\n]*+\n | --[\x20\t\r][^\n]*+\n | --\n | -(?!-(?:\s|\Z))(?=.)
-  | (?!%(delimiter)s)%(first)s(?=.)
-)*+"""
+  | (?!['"`/\-\#])%(first)s(?=.)
+))*+"""
 _BLANK = re.compile(rb"(?:\s++|--[^\n]*+(?:\n|\Z)|#[^\n]*+(?:\n|\Z)|/\*(?!M?!(?!999999)).*?\*/)*+", re.DOTALL)
 _DELIMITER = re.compile(rb"DELIMITER[ \t]+(\S+)[^\n]*(?:\n|\Z)", re.IGNORECASE)
 _NAME = rb"""(?:`[^`]*`|'[^']*'|"[^"]*"|[\w.$%-]+)"""
@@ -61,7 +61,8 @@ def statements(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         blank = _BLANK.match(buffer)
         assert blank is not None  # matches nothing, too
         start = blank.end()
-        if changed := _DELIMITER.match(buffer, start):
+        changed = _DELIMITER.match(buffer, start)
+        if changed and (whole or changed[0].endswith(b"\n")):
             delimiter = changed[1]
             body = _body(delimiter)
             line += buffer.count(b"\n", 0, changed.end())

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from msgspec import structs
@@ -18,14 +18,14 @@ from shootout.document import explanations, journal
 from shootout.errors import InputError, MeasureError
 from shootout.inputs.options import PlaceOptions, Selection
 from shootout.measure import campaign, plans
-from shootout.measure.campaign import Observe
 from shootout.measure.dataset import schema_of
 from shootout.measure.plan import Plan, bind
 from shootout.measure.rounds import ANSWER_TIMEOUT_S
 from shootout.model.explanation import CallTree, Explanation, Profile, StatementPlan
 from shootout.model.plan import Block, Cell
-from shootout.model.run import RunDocument, RunHeader, StartRecord
+from shootout.model.run import Observe, RunDocument, RunHeader, StartRecord
 from shootout.runner import perf
+from shootout.servers import reference
 from shootout.servers.running import Running
 
 BASE, HEAD = "base", "head"
@@ -67,11 +67,14 @@ def base_of(header: RunHeader, cell: Cell) -> str:
     return next((label for label in servers if label not in absent), servers[0])
 
 
-def plan(question: Question, budget_s: float, environment: Mapping[str, str]) -> Plan:
+def plan(
+    question: Question, budget_s: float, environment: Mapping[str, str], passwords: Mapping[str, str]
+) -> Plan:
     """The starts that explain a cell: its base as `base`, its server as `head`.
 
-    The head with each setting to try comes after them. Raises InputError if the cell has no base, if a server
-    is absent, or if the workload has changed since.
+    The head with each setting to try comes after them. `passwords`: those known already, by the labels of the
+    cell's servers. Raises InputError if the cell has no base, if a server is absent, or if the workload has
+    changed since.
     """
     header, cell = question.document.header, question.cell
     if question.base == cell.server:
@@ -81,27 +84,35 @@ def plan(question: Question, budget_s: float, environment: Mapping[str, str]) ->
     if missing := base.absent or head.absent:
         raise InputError(missing)
     servers = [f"{BASE}={base.reference}", f"{HEAD}={head.reference}"]
-    joint = "@" if "@" not in head.reference else "+"
     for label, trial in question.tried.items():
         if "=" not in trial:
             raise InputError(f"--try {trial!r}: expected NAME=VALUE, such as performance_schema=OFF")
-        servers.append(f"{label}={head.reference}{joint}{trial}")
-    written = next(each.written for each in header.workloads if each.name == cell.workload)
+        tried = reference.parse(head.reference)
+        settings = "+".join(filter(None, (tried.settings, trial)))
+        servers.append(structs.replace(tried, name=label, settings=settings).written)
+    sent = next(each for each in header.workloads if each.name == cell.workload)
     sampled_s = budget_s / (2 * STARTS_MIN * len(servers))  # the other half: starts, warm-up, plans
     sampling = structs.replace(
         header.profile.sampling, starts_min=STARTS_MIN, starts_max=STARTS_MAX, half_width=1e-4,
         measure_s=min(max(sampled_s, SAMPLED_MIN_S), SAMPLED_MAX_S), transactions=None, budget_s=budget_s,
     )  # fmt: skip
     profile = structs.replace(
-        header.profile, servers=tuple(servers), stand_ins={}, workloads=(written,), threads=(cell.threads,),
-        sampling=sampling, policy=structs.replace(header.profile.policy, confirm_starts=0), published=None,
+        header.profile, servers=tuple(servers), stand_ins={}, workloads=(sent.written,), options=sent.options,
+        threads=(cell.threads,), sampling=sampling, published=None,
+        policy=structs.replace(header.profile.policy, confirm_starts=0),
     )  # fmt: skip
     data = Path(header.given["--data"]) if "--data" in header.given else None
     place = PlaceOptions(data=data if data and data.is_dir() else None, remote="--remote" in header.given)
     planned = bind(profile, Selection(profile=header.profile_name, place=place), environment)
     if planned.digests.get(cell.workload) != header.digests.get(cell.workload):
-        raise InputError(f"workload {written} has changed since run {header.run}; measure it again")
-    return planned
+        raise InputError(f"workload {sent.written} has changed since run {header.run}; measure it again")
+    known = {
+        label: replace(
+            each, password=passwords.get(base.label if label == BASE else head.label, each.password)
+        )
+        for label, each in planned.servers.items()
+    }
+    return replace(planned, servers=known)
 
 
 def explain(question: Question, planned: Plan, observe: Observe) -> Path:

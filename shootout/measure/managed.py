@@ -7,15 +7,18 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self
+
+import msgspec
 
 from shootout._engine import Engine, LoadError
 from shootout.errors import MeasureError
-from shootout.measure import dataset
+from shootout.measure import columns, dataset
 from shootout.measure.dataset import Loaded, Template
 from shootout.measure.plan import Plan
 from shootout.measure.rounds import ServerHandle, reason
 from shootout.model.plan import Dataset, ServerReference
+from shootout.model.program import Program
 from shootout.model.run import ABSENT, REOPENED, ServerRecord, Warning
 from shootout.paths import cache_folder
 from shootout.runner import machine
@@ -53,19 +56,17 @@ WAITS = """SELECT event_name, SUM(sum_timer_wait) / 1e12
     AND (event_name LIKE 'wait/io/file/%' OR event_name LIKE 'wait/lock/%' OR event_name LIKE 'wait/synch/%')
     GROUP BY event_name"""
 
-L = TypeVar("L", bound=Loaded)
 
-
-class ServerUnderTest(Protocol[L]):
+class ServerUnderTest(Protocol):
     """A server of a run, whether the run starts it or finds it running."""
 
-    def load(self, held: ExitStack | None = None) -> L:
+    def load(self, held: ExitStack | None = None) -> Loaded:
         """Load the datasets; they stay until `held` is closed. Raises MeasureError."""
 
-    def start(self, template: L, home: Path, cpus: Sequence[int]) -> Running:
-        """Start the server and read its pages. Raises MeasureError."""
+    def start(self, template: Any, home: Path, cpus: Sequence[int]) -> Running:
+        """Start the server on what `load` gave, and read its pages. Raises MeasureError."""
 
-    def record(self, template: L | None = None, instance: Running | None = None) -> ServerRecord:
+    def record(self, template: Any = None, instance: Running | None = None) -> ServerRecord:
         """What is known of the server so far."""
 
 
@@ -170,6 +171,12 @@ def absent_record(label: str, reference: ServerReference, settings_name: str) ->
         load_s=None,
         warnings=(Warning(code=ABSENT, text=f"not available here: there is no tree at {reference.target}"),),
     )
+
+
+def engine(program: Program, schema: str, instance: Running, seed: int, workers: int = 1) -> Engine:
+    """What sends a program to this server, with the values that its columns have. Raises MeasureError."""
+    own = columns.continued(columns.filled(program, schema, instance), schema, instance)
+    return Engine(msgspec.json.encode(own), seed, workers)
 
 
 def connect(engine: Engine, instance: Running, schema: str, connections: int) -> int:

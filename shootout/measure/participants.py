@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from shootout.errors import MeasureError
 from shootout.measure.dataset import Loaded
@@ -16,10 +15,8 @@ from shootout.measure.external import ExternalServer
 from shootout.measure.managed import ManagedServer, ServerUnderTest, absent_record
 from shootout.measure.plan import Plan
 from shootout.measure.recorder import Recorder
-from shootout.model.run import Progress, ServerRecord
+from shootout.model.run import Observe, Progress, ServerRecord
 from shootout.servers.running import Running
-
-Observe = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +24,7 @@ class Participant:
     """A server that takes part in blocks; each start begins with a copy of what was loaded once."""
 
     label: str
-    server: ServerUnderTest[Any]
+    server: ServerUnderTest
     loaded: Loaded
     home: Path  # its instance directory; the name is short, because a socket's path has a limit
     control: bool = False  # a second instance of the base: the head of A/A cells
@@ -69,9 +66,9 @@ def prepare(
 
 def _found(
     plan: Plan, recorder: Recorder, held: ExitStack, observe: Observe
-) -> Iterator[tuple[str, ServerUnderTest[Any]]]:
+) -> Iterator[tuple[str, ServerUnderTest]]:
     external_servers: list[ExternalServer] = []
-    server: ServerUnderTest[Any]
+    server: ServerUnderTest
     for index, (label, planned) in enumerate(plan.servers.items()):
         _report(observe, label)
         if planned.absent:

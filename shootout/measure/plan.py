@@ -149,6 +149,14 @@ class Plan:
         """The blocks of all shards."""
         return self.blocks if self.planned is None else self.planned.blocks
 
+    def judging(self, cells: Collection[Cell]) -> Plan:
+        """The same plan with these cells and those of the base that they are compared with.
+
+        Raises InputError where none of the cells' servers is here.
+        """
+        chosen = self.only(cells).cells
+        return self.only({*chosen, *(structs.replace(cell, server=self.base) for cell in chosen)})
+
     def only(self, cells: Collection[Cell]) -> Plan:
         """The same plan with these cells and the servers they need.
 

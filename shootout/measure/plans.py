@@ -139,7 +139,8 @@ def _traditional(connection: Connection[Cursor], sql: str) -> tuple[tuple[PlanSt
             cursor.execute(f"EXPLAIN {sql}")
             return tuple(map(_step, cursor.fetchall())), ""
     except pymysql.Error as error:
-        _require_answer(error)
+        if not is_answer(error):
+            raise
         return (), str(error)
 
 
@@ -164,7 +165,8 @@ def _detailed(connection: Connection[Cursor], sql: str) -> str:
                 cursor.execute(explain + sql)
                 return "\n".join(str(column) for row in cursor.fetchall() for column in row)
         except pymysql.Error as error:
-            _require_answer(error)
+            if not is_answer(error):
+                raise
     return ""
 
 
@@ -182,12 +184,12 @@ def _handlers(connection: Connection[Cursor], sql: str) -> dict[str, float]:
             found = {str(name): float(value) for name, value in cursor.fetchall()}
             cursor.execute("ROLLBACK")
     except pymysql.Error as error:
-        _require_answer(error)
+        if not is_answer(error):
+            raise
         return {}
     return {name: value for name, value in found.items() if value and _HANDLERS.fullmatch(name)}
 
 
-def _require_answer(error: pymysql.Error) -> None:
-    """Raise the error unless the server sent it."""
-    if error.args[0] in range(2000, 3000) or not error.args[0]:
-        raise error
+def is_answer(error: pymysql.Error) -> bool:
+    """Whether the server sent it; otherwise the client found that the server is gone."""
+    return bool(error.args[0]) and error.args[0] not in range(2000, 3000)

@@ -53,7 +53,7 @@ class Recorder:
     @classmethod
     def go_on(cls, writer: Writer, before: RunDocument, budget_s: float, began_s: float) -> Self:
         """Continue a document that was cut short, within another budget perhaps."""
-        before_s = before.end.elapsed_s if before.end else _spent_s(before)
+        before_s = before.end.elapsed_s if before.end else before.spent_s
         run = structs.replace(before, header=resume.with_budget(before.header, budget_s), end=None)
         recorder = cls(run, began_s - before_s, resumed=True)
         recorder.journal = Journal(writer, lambda: ResumeRecord(resumed=now(), shootout=__version__))
@@ -61,7 +61,7 @@ class Recorder:
 
     def begin_budget(self) -> None:
         """Count the time from now on, besides what was spent before a break."""
-        self.budget_began_s = time.monotonic() - _spent_s(self.run)
+        self.budget_began_s = time.monotonic() - self.run.spent_s
 
     @property
     def spent_s(self) -> float:
@@ -104,8 +104,3 @@ class Recorder:
         """Write the last record, if there are others."""
         elapsed_s = round(time.monotonic() - self.began_s, 3)
         self.journal.end(EndRecord(finished=now(), elapsed_s=elapsed_s, interrupted=interrupted))
-
-
-def _spent_s(run: RunDocument) -> float:
-    """What was spent of the budget, as far as that is recorded."""
-    return max((record.spent_s or 0.0 for record in run.starts), default=0.0)

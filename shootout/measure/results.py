@@ -8,7 +8,6 @@ six digits.
 from __future__ import annotations
 
 import re
-import signal
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -17,23 +16,19 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
-import msgspec
 import pymysql
 
-from shootout._engine import Engine, LoadError
+from shootout._engine import LoadError
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError
-from shootout.measure import columns, plans
-from shootout.measure.campaign import Observe
+from shootout.measure import managed, plans
 from shootout.measure.hooks import Hooks
-from shootout.measure.managed import ManagedServer, connect
+from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
 from shootout.measure.rounds import reason
-from shootout.measure.signals import interrupting
-from shootout.model.run import Progress
-from shootout.paths import cache_folder
+from shootout.measure.workplace import workplace
+from shootout.model.run import Observe, Progress
 from shootout.servers.instances import Instance
-from shootout.servers.leftovers import working_directory
 
 TRANSACTIONS = 50  # of each workload
 PER_KIND = 20  # statements
@@ -75,11 +70,7 @@ def compared(plan: Plan, observe: Observe) -> tuple[Unlike, ...]:
         if planned.reference.source == "dsn":
             raise InputError(f"{planned.reference.text}: --check-results needs servers that shootout starts")
     labels = [label for label, server in plan.servers.items() if not server.absent]
-    with (
-        interrupting(signal.SIGTERM, signal.SIGHUP),
-        working_directory(cache_folder(), journal.new_run(datetime.now(UTC)), plan.place.data) as directory,
-        ExitStack() as held,
-    ):
+    with workplace(journal.new_run(datetime.now(UTC)), plan.place.data) as (directory, held):
         servers = {label: ManagedServer.find(plan, label, None, held) for label in labels}
         base, *heads = labels
         observe(Progress(stage="prepare", detail=f"{base}: collecting statements"))
@@ -107,17 +98,14 @@ def _captured(plan: Plan, instance: Instance) -> Iterator[tuple[str, dict[str, l
     for name, bound in plan.workloads.items():
         hooks = Hooks(instance, bound.workload, bound.dataset)
         hooks.set_up(1)
-        program = columns.continued(
-            columns.filled(bound.program, hooks.schema, instance), bound.dataset, [instance]
-        )
-        engine = Engine(msgspec.json.encode(program), plan.seed, 1)
-        number = connect(engine, instance, hooks.schema, 1)
+        engine = managed.engine(bound.program, hooks.schema, instance, plan.seed)
+        number = managed.connect(engine, instance, hooks.schema, 1)
         try:
             logged = plans.logged(instance, lambda: engine.count(number, TRANSACTIONS, ANSWER_TIMEOUT_S))  # noqa: B023
         except LoadError as error:
             raise MeasureError(reason(error) + instance.post_mortem()) from None
         found: dict[str, list[str]] = {}
-        for kind, sql in plans.each_kind(program, logged):
+        for kind, sql in plans.each_kind(bound.program, logged):
             of_kind = found.setdefault(kind, [])
             if _READ.match(sql) and len(of_kind) < PER_KIND:
                 of_kind.append(sql)
@@ -141,7 +129,7 @@ def _answer(cursor: pymysql.cursors.Cursor, sql: str) -> Answer:
         cursor.execute(sql)
         return Counter(tuple(map(_rounded, row)) for row in cursor.fetchall())
     except pymysql.Error as error:
-        if error.args[0] in range(2000, 3000) or not error.args[0]:
+        if not plans.is_answer(error):
             raise MeasureError(f"{sql[:200]}: {error}") from error
         return f"error {error.args[0]}"
 

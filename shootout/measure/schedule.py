@@ -107,7 +107,7 @@ def _initial(
     before = structs.replace(run, starts=tuple(each for each in run.starts if each.start < number))
     cut_short = len(before.starts) < len(run.starts)
     if cut_short:  # the choice is that of its beginning
-        spent_s = max((each.spent_s or 0.0 for each in before.starts), default=0.0)
+        spent_s = before.spent_s
     wanting = [block for block in run.header.blocks if _is_wanting(before, block)]
     left_s = sampling.budget_s - spent_s
     if before.starts:

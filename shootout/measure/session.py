@@ -5,20 +5,17 @@ from __future__ import annotations
 import os
 import secrets
 import shlex
-import signal
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
 from shootout.errors import MeasureError
-from shootout.measure.signals import interrupting
+from shootout.measure.workplace import workplace
 from shootout.model.plan import ServerReference
 from shootout.model.value import Value
-from shootout.paths import cache_folder
 from shootout.servers import accounts, installations, instances
 from shootout.servers.config import quoted
 from shootout.servers.instances import Instance
-from shootout.servers.leftovers import working_directory
 from shootout.servers.native import Tree
 from shootout.settings import layers, profiles
 
@@ -50,17 +47,12 @@ def running(reference: ServerReference, settings_name: str, port: int | None) ->
     """
     if port is not None:
         instances.require_port(port)
-    with interrupting(signal.SIGTERM, signal.SIGHUP), ExitStack() as held:
+    with workplace(f"session-{os.getpid()}-{secrets.token_hex(2)}") as (directory, held):
         program = installations.find(reference, held)
         profile = layers.of(settings_name, reference.settings)
         plugins = program.plugins if isinstance(program, Tree) else frozenset()
         options = profiles.compile(profile, program.family, program.version, plugins=plugins).options
-        home = (
-            held.enter_context(
-                working_directory(cache_folder(), f"session-{os.getpid()}-{secrets.token_hex(2)}")
-            )
-            / "0"
-        )
+        home = directory / "0"
         instances.initialise(program, home, options)
         with instances.start(program, home, options, port=port) as instance:
             yield instance

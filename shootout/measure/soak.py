@@ -9,38 +9,32 @@ from __future__ import annotations
 import os
 import random
 import re
-import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event, Thread
 
-import msgspec
-
 from shootout import __version__
-from shootout._engine import Engine, LoadError, Slice
+from shootout._engine import LoadError, Slice
 from shootout.document import journal, soaks
 from shootout.errors import InputError, MeasureError
-from shootout.measure import columns, dataset
+from shootout.measure import dataset, managed
 from shootout.measure.bench import LANES_MAX
-from shootout.measure.campaign import Observe
 from shootout.measure.dataset import Template
 from shootout.measure.hooks import Hooks
-from shootout.measure.managed import ManagedServer, connect
+from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
 from shootout.measure.rounds import reason
-from shootout.measure.signals import interrupting
+from shootout.measure.workplace import workplace
 from shootout.model.plan import Block
-from shootout.model.run import Placement, Progress
+from shootout.model.run import Observe, Placement, Progress
 from shootout.model.soak import Gauge, Measure, SoakEnd, SoakFailure, SoakHeader, SoakServer, SoakSlice
-from shootout.paths import cache_folder
 from shootout.runner import machine
 from shootout.servers import instances
 from shootout.servers.instances import Instance
-from shootout.servers.leftovers import working_directory
 
 WINDOW_MIN_S = 0.5  # of a slice; it ends with a second
 SILENCE_MAX_S = 600.0  # without an answer; then the server has failed
@@ -69,19 +63,21 @@ class LongLoad:
     @contextmanager
     def prepared(
         self, name: str, observe: Observe
-    ) -> Iterator[tuple[Path, list[tuple[ManagedServer, Template]]]]:
-        """A directory for instances, and the servers, found and loaded. Raises as a run does."""
-        with (
-            interrupting(signal.SIGTERM, signal.SIGHUP),
-            working_directory(cache_folder(), name, self.plan.place.data) as directory,
-            ExitStack() as held,
-        ):
-            servers = []
+    ) -> Iterator[tuple[Path, list[tuple[ManagedServer, Template]], dict[str, str]]]:
+        """A directory for instances, the servers, found and loaded, and why others could not be loaded.
+
+        Raises InputError as a run does.
+        """
+        with workplace(name, self.plan.place.data) as (directory, held):
+            servers, failures = [], {}
             for label in self.plan.servers:
                 observe(Progress(stage="prepare", detail=label))
                 server = ManagedServer.find(self.plan, label, None, held)
-                servers.append((server, server.load(held)))
-            yield directory, servers
+                try:
+                    servers.append((server, server.load(held)))
+                except MeasureError as error:
+                    failures[label] = str(error)
+            yield directory, servers, failures
 
     @contextmanager
     def connected(self, instance: Instance, place: Placement, seed: str) -> Iterator[tuple[Send, Hooks]]:
@@ -92,11 +88,8 @@ class LongLoad:
             machine.place(instance.pid, cpus)
         hooks = Hooks(instance, bound.workload, bound.dataset)
         hooks.set_up(self.block.threads)
-        program = columns.continued(
-            columns.filled(bound.program, hooks.schema, instance), bound.dataset, [instance]
-        )
         numbered = random.Random(f"{self.plan.seed}/{seed}").getrandbits(64)
-        engine = Engine(msgspec.json.encode(program), numbered, min(LANES_MAX, len(client)))
+        engine = managed.engine(bound.program, hooks.schema, instance, numbered, min(LANES_MAX, len(client)))
 
         def send(window_s: float) -> Slice:
             try:
@@ -105,7 +98,7 @@ class LongLoad:
                 raise MeasureError(reason(error) + instance.post_mortem()) from None
 
         with machine.hold(client, batch=self.block.threads > 1):
-            number = connect(engine, instance, hooks.schema, self.block.threads)
+            number = managed.connect(engine, instance, hooks.schema, self.block.threads)
             yield send, hooks
 
 
@@ -117,9 +110,11 @@ def measure(plan: Plan, results: Path, duration_s: float, observe: Observe) -> P
     load = LongLoad.of(plan)
     started = datetime.now(UTC)
     soak = journal.new_run(started)
-    with load.prepared(soak, observe) as (directory, servers):
+    with load.prepared(soak, observe) as (directory, servers, failures):
         header = _header(load, soak, started, duration_s, directory)
         writer = soaks.Writer(results, header)
+        for label, reason in failures.items():
+            writer.append(SoakFailure(server=label, reason=reason))
         for number, (server, template) in enumerate(servers):
             home = directory / str(number)
             turn = _Turn(load, server, template, home, writer, header, number, observe)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,22 +22,22 @@ from pathlib import Path
 from typing import Self
 
 import msgspec
+import pymysql
 
 from shootout import __version__
 from shootout._engine import Engine, LoadError
 from shootout.document import journal
 from shootout.document import work as documents
-from shootout.errors import MeasureError
-from shootout.measure import columns
-from shootout.measure.campaign import Observe
+from shootout.errors import InputError, MeasureError
+from shootout.measure import managed
 from shootout.measure.dataset import Template
 from shootout.measure.hooks import Hooks
-from shootout.measure.managed import ManagedServer, connect
+from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
 from shootout.measure.rounds import reason
-from shootout.measure.signals import interrupting
 from shootout.measure.work_units import Unit, kinds_of, units
-from shootout.model.run import Progress, ServerRecord
+from shootout.measure.workplace import workplace
+from shootout.model.run import Observe, Progress, ServerRecord
 from shootout.model.work import (
     WorkCount,
     WorkDocument,
@@ -46,11 +45,9 @@ from shootout.model.work import (
     WorkFunctions,
     WorkKind,
 )
-from shootout.paths import cache_folder
 from shootout.servers import callgrind, instances
 from shootout.servers.callgrind import Counter, Dump
 from shootout.servers.instances import Instance
-from shootout.servers.leftovers import working_directory
 from shootout.servers.native import Tree
 
 PRIMING = 10  # repetitions of each kind before Callgrind begins to count
@@ -62,6 +59,7 @@ READ_VIEW = (
     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
     "START TRANSACTION WITH CONSISTENT SNAPSHOT",
 )
+AUTOCOMMIT_SINCE = (5, 5, 0)  # as a global variable, which opens the engine's transactions
 ANSWER_TIMEOUT_S = 120.0
 CLOSING_S = 60.0  # for a connection's rollback
 NAMED_MIN = 0.001  # functions with a smaller share of a kind's instructions are left out
@@ -103,14 +101,13 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
     valgrind = check(plan)
     started, began_s = datetime.now(UTC), time.monotonic()
     every = {name: units(name, bound) for name, bound in plan.workloads.items()}
-    with (
-        interrupting(signal.SIGTERM, signal.SIGHUP),
-        working_directory(cache_folder(), journal.new_run(started), plan.place.data) as directory,
-        ExitStack() as held,
-    ):
+    with workplace(journal.new_run(started), plan.place.data) as (directory, held):
+        servers = [*_servers(plan, held, observe)]
+        if any(unit.open for each in every.values() for unit in each):
+            _require_open_transactions(servers)
         benches = [
             _Bench(plan, every, server, directory / str(number), watcher or Watcher()).load(held)
-            for number, server in enumerate(_servers(plan, held, observe))
+            for number, server in enumerate(servers)
         ]
         loaded = [bench for bench in benches if bench.template is not None]
         for start in range(1, plan.profile.sampling.starts_min + 1):
@@ -127,6 +124,16 @@ def _servers(plan: Plan, held: ExitStack, observe: Observe) -> Iterator[ManagedS
     for label in plan.servers:
         observe(Progress(stage="prepare", detail=label))
         yield ManagedServer.find(plan, label, None, held)
+
+
+def _require_open_transactions(servers: Sequence[ManagedServer]) -> None:
+    """Raise InputError for a server that cannot count a statement inside an open transaction."""
+    for server in servers:
+        if server.program.version < AUTOCOMMIT_SINCE:
+            raise InputError(
+                f"{server.reference.text}: before MySQL 5.5, statements between BEGIN and COMMIT cannot be "
+                "counted alone; --option skip_trx=1 sends sysbench's without"
+            )
 
 
 @dataclass
@@ -170,23 +177,15 @@ class _Bench:
         self.found.failures.append(WorkFailure(server=self.server.label, workload=workload, reason=why))
 
     def count(self, instance: Instance, start: int, observe: Observe) -> None:
-        """Count every kind after one start."""
+        """Count every kind after one start. Raises MeasureError and pymysql.Error."""
         counter = Counter(instance.pid, self.home)
-        try:
-            if start == 1:
-                self.found.record = self.server.record(self.template, instance)
-        except MeasureError as error:
-            self.fail("", str(error))
-            return
+        if start == 1:
+            self.found.record = self.server.record(self.template, instance)
         with closing(instance.connect()) as reader, reader.cursor() as cursor:
             for statement in READ_VIEW:
                 cursor.execute(statement)
             self._each_workload(instance, observe, "warming up", partial(self._prime, instance, start))
-            try:
-                counter.begin()
-            except MeasureError as error:
-                self.fail("", str(error))
-                return
+            counter.begin()
             self._each_workload(instance, observe, "counting", partial(self._count, instance, counter, start))
 
     def _each_workload(
@@ -216,15 +215,14 @@ class _Bench:
     ) -> Iterator[Callable[[int], None]]:
         """Yields what runs a number of the unit on a new connection."""
         named = f"{self.plan.seed}/{seed}/{unit.kind.workload}/{unit.kind.name}"
-        dataset = self.plan.workloads[unit.kind.workload].dataset
-        program = columns.continued(columns.filled(unit.program, schema, instance), dataset, [instance])
-        engines = [Engine(msgspec.json.encode(program), random.Random(named).getrandbits(64), 1)]
+        drawn = random.Random(named).getrandbits(64)
+        engines = [managed.engine(unit.program, schema, instance, drawn)]
         before = _connections(instance)
         self.watcher.sending(self.server.label, unit, self.home)
         if unit.open:
             instance.query("SET GLOBAL autocommit = 0")
         try:
-            number = connect(engines[0], instance, schema, 1)
+            number = managed.connect(engines[0], instance, schema, 1)
         finally:
             if unit.open:
                 instance.query("SET GLOBAL autocommit = 1")
@@ -279,10 +277,11 @@ def _one_start(benches: Sequence[_Bench], start: int, observe: Observe) -> None:
 def _wait_and_count(bench: _Bench, instance: Instance, start: int, observe: Observe) -> None:
     try:
         instance.wait_until_ready()
+        bench.count(instance, start, observe)
     except MeasureError as error:
         bench.fail("", str(error))
-    else:
-        bench.count(instance, start, observe)
+    except pymysql.Error as error:
+        bench.fail("", f"{error}{instance.post_mortem()}")
 
 
 def _send(engine: Engine, number: int, instance: Instance, count: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta, field
@@ -240,6 +241,11 @@ class RunDocument(Value):
     end: EndRecord | None
     resumes: tuple[ResumeRecord, ...] = ()
 
+    @property
+    def spent_s(self) -> float:
+        """What was spent of the budget by the end of the last start, as far as that is recorded."""
+        return max((start.spent_s or 0.0 for start in self.starts), default=0.0)
+
     def interrupted(self, cell: Cell) -> bool:
         """Whether the run or part that measured the cell was cut short."""
         part = self.header.part(cell)
@@ -262,3 +268,6 @@ class Progress(Value):
     rounds: int = 0
     half_width: float | None = None  # of the block's widest interval so far
     left_s: float | None = None  # estimated time until the run ends
+
+
+Observe = Callable[[Progress], None]  # receives the progress

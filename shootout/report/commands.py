@@ -11,7 +11,7 @@ from shootout.document import journal
 from shootout.inputs import matrix
 from shootout.model.bisection import Bisection, Revision
 from shootout.model.plan import Cell, DatasetSize
-from shootout.model.run import RunHeader
+from shootout.model.run import RunHeader, ServerRecord
 from shootout.model.workload import Distribution
 
 OF_THE_RUN = ("--budget", "--shard")  # wrong or pointless for a single cell
@@ -51,7 +51,7 @@ def count(header: RunHeader) -> str | None:
     if not records or any(text.startswith(NOT_COUNTED) for text in servers):
         return None
     if profile.settings != matrix.load_profile("work").settings:
-        servers = [_with_settings(text, profile.settings) for text in servers]
+        servers = [_with_settings(each, profile.settings) for each in header.servers[:2]]
     sent = records[0]
     chosen = {"--base": servers[0], "--head": servers[1], "--workloads": sent.written}
     if options := {name: value for name, value in profile.options.items() if name in sent.options}:
@@ -73,10 +73,12 @@ def _distribution(drawn: Distribution) -> str:
     return ":".join(filter(None, (str(type(drawn).__struct_config__.tag), parameters)))
 
 
-def _with_settings(server: str, settings: str) -> str:
+def _with_settings(server: ServerRecord, settings: str) -> str:
     """A server under the settings of a run; its own add to them, or replace them."""
-    program, _, own = server.partition("@")
-    return f"{program}@{'+'.join(filter(None, (settings, own)))}"
+    if server.settings_name == settings:  # it has none of its own, or the same
+        return f"{server.reference.removesuffix('@' + settings)}@{settings}"
+    program, _, own = server.reference.rpartition("@")
+    return f"{program}@{settings}+{own}"
 
 
 def repeat(header: RunHeader) -> str:

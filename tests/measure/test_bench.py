@@ -6,19 +6,23 @@ import random
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from msgspec import structs
 
 from shootout import app
+from shootout.errors import MeasureError
+from shootout.inputs import workload
 from shootout.inputs.options import Selection
 from shootout.measure import bench
 from shootout.measure.bench import Bench
 from shootout.measure.dataset import Loaded
 from shootout.measure.managed import ManagedServer, connect
 from shootout.measure.participants import Participant
-from shootout.model.plan import Cell
+from shootout.model.plan import Cell, Dataset
+from shootout.model.program import Numbers, ProgramColumn
 from shootout.runner import machine
 from shootout.servers.running import Running
 from tests import builders
@@ -53,6 +57,38 @@ class Failures:
 
     def fail(self, cell: Cell, start: int, reason: str) -> None:
         self.found[cell.server] = reason
+
+
+class Table:
+    """A running server's table, or a server that is gone."""
+
+    suffix = ""
+
+    def __init__(self, last: int | None) -> None:
+        self.last = last
+
+    def query(self, sql: str, timeout_s: float) -> tuple[tuple[int]]:
+        if self.last is None:
+            raise MeasureError("it is gone")
+        return ((self.last,),)
+
+
+def test_a_server_that_cannot_tell_its_last_number_fails_alone(tmp_path: Path) -> None:
+    column = ProgramColumn(name="t.id", fresh=True, values=Numbers(min=1, max=4), next=5)
+    program = workload.compile_program("oltp_point_select", workload.load("oltp_point_select"), Dataset())
+    bound = SimpleNamespace(program=structs.replace(program, columns=(column,)), dataset=Dataset())
+    plan = cast(Any, SimpleNamespace(workloads={"oltp_read_write": bound}))
+    failures, block = Failures(), builders.a_block("oltp_read_write", 8)
+    bench = Bench(plan, builders.a_runner(), cast(Any, failures))
+    servers = {"a": 4, "gone": None, "b": 9}
+    instances = {
+        Participant(label, cast(Any, None), Loaded(checksum="", load_s=None), tmp_path): Table(last)
+        for label, last in servers.items()
+    }
+    found, telling = bench._with_values(block, cast(Any, instances), 1)
+    assert [each.next for each in found.columns] == [10]
+    assert [each.label for each in telling] == ["a", "b"]
+    assert failures.found == {"gone": "it is gone"}
 
 
 @pytest.mark.real

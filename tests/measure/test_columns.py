@@ -81,15 +81,12 @@ def a_program(*made: ProgramColumn) -> Program:
 
 def test_new_numbers_are_beyond_those_of_all_servers(loaded: tuple[Instance, Dataset]) -> None:
     server, made = loaded
-    program = columns.filled(
-        a_program(ProgramColumn(name="t.id", fresh=True), ProgramColumn(name="t.sparse")),
-        dataset.schema_of(server, made),
-        server,
-    )
-    assert [each.next for each in columns.continued(program, made, [server]).columns] == [5, 71]
     schema = dataset.schema_of(server, made)
+    new = ProgramColumn(name="t.id", fresh=True)
+    program = columns.filled(a_program(new, ProgramColumn(name="t.sparse")), schema, server)
+    assert [each.next for each in columns.continued(program, schema, server).columns] == [5, 71]
     server.query(f"INSERT INTO {schema}.t (id) VALUES (50)")
-    assert [each.next for each in columns.continued(program, made, [server]).columns] == [51, 71]
+    assert [each.next for each in columns.continued(program, schema, server).columns] == [51, 71]
     server.query(f"DELETE FROM {schema}.t WHERE id = 50")
 
 

@@ -3,6 +3,8 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shootout.errors import InputError, MeasureError
 from shootout.inputs import workload
@@ -62,6 +64,31 @@ def test_chunks_make_no_difference(chunk: int, monkeypatch: pytest.MonkeyPatch) 
     whole = every(DUMP.encode())
     monkeypatch.setattr(dump, "_CHUNK", chunk)
     assert every(DUMP.encode()) == whole
+
+
+@given(
+    delimiter=st.sampled_from(["//", "$$", ";;", "--", "-", "/", "-/-", "#", "$$$", "END"]),
+    chunk=st.integers(1, 40),
+)
+def test_no_delimiter_is_missed_wherever_a_chunk_ends(delimiter: str, chunk: int) -> None:
+    bodies = ["SELECT 6-2", "SELECT '//$$;;--#END' /* /-//$$;;-- # END$$$ */", "BEGIN x;\ny; E"]
+    text = "".join(f"{body} {delimiter}\n" for body in bodies)
+    if delimiter in ("-", "/", "-/-"):  # which are in the bodies, too
+        text = text.replace("6-2", "2").replace("/* /-//$$;;-- # END$$$ */", "")
+        bodies = ["SELECT 2", "SELECT '//$$;;--#END'", bodies[2]]
+    text = f"DELIMITER {delimiter}\n{text}DELIMITER ;\nSELECT 3;\nSELECT 4"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(dump, "_CHUNK", chunk)
+        found = [statement.decode() for _, statement in every(text.encode())]
+    assert found == [*bodies, "SELECT 3", "SELECT 4"]
+
+
+@pytest.mark.parametrize("chunk", range(1, 30))
+def test_a_comment_that_is_torn_has_no_delimiter(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dump, "_CHUNK", chunk)
+    for delimiter, comment in ("//", "/* a // b */"), ("-/", "-- a -/ b\n"), ("/;", "# a /; b\n"):
+        found = every(f"DELIMITER {delimiter}\nSELECT {comment} 1 {delimiter}\n".encode())
+        assert found == [(2, f"SELECT {comment} 1".encode())]
 
 
 def test_a_dump_of_two_databases_is_refused(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from shootout import paths
 from shootout.errors import InputError
@@ -77,7 +78,7 @@ def test_what_is_not_here_is_absent_or_stood_in_for(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"^not available here: path:mysql-5.0; there is nothing to measure$"
     ):
-        made.only({cell for cell in made.cells if cell.server in made.absent})
+        made.judging({cell for cell in made.cells if cell.server in made.absent})
 
 
 def test_a_vendors_server_stands_in_once_it_has_been_fetched(
@@ -268,9 +269,25 @@ def test_some_cells_need_their_blocks_and_servers_only() -> None:
     assert (part.seed, part.profile) == (made.seed, made.profile)
 
 
+def test_a_selected_head_is_measured_beside_the_base_of_the_whole_run() -> None:
+    made = planned(servers=f"{BASE},{HEAD},{HEAD}", threads="1,8")
+    block = made.blocks[-1]
+    for labels in (f"{HEAD}#2",), (HEAD, f"{HEAD}#2"):
+        part = made.judging([block.cell(label) for label in labels])
+        assert part.blocks == (structs.replace(block, servers=(BASE, *labels)),)
+        assert list(part.servers) == [BASE, *labels]
+
+
+def test_the_base_that_is_not_here_is_not_judged_by(tmp_path: Path) -> None:
+    made = planned(profile=slots(tmp_path))
+    (block, _) = made.blocks
+    part = made.judging([block.cell(HEAD), block.cell("path:mysql-5.0")])
+    assert list(part.servers) == ["path:mysql-5.0", f"{BASE}@defaults", HEAD]
+
+
 def test_all_cells_are_the_whole() -> None:
     made = planned(seed="1")
-    assert made.only(made.cells) == made
+    assert made.only(made.cells) == made.judging(made.cells) == made
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,18 @@ from typing import cast
 
 import pytest
 
-from shootout.document import soaks
+from shootout.document import crashes, soaks
 from shootout.errors import MeasureError
-from shootout.measure import soak
+from shootout.measure import crash, soak
+from shootout.measure.managed import ManagedServer
+from shootout.measure.plan import Plan
 from shootout.measure.soak import Gauges, innodb_gauges
-from shootout.model.crash import CrashDocument
+from shootout.model.crash import CrashDocument, CrashFailure
+from shootout.model.soak import SoakFailure
 from shootout.model.value import decoded
 from shootout.servers.instances import Instance
-from tests.runs import BASE, SHOOTOUT, Lab, until
+from tests.plans import planned
+from tests.runs import BASE, HEAD, SHOOTOUT, Lab, until
 
 pytest_plugins = ["tests.runs"]
 
@@ -62,6 +66,44 @@ def test_after_a_reading_that_fails_gauges_are_read_again(monkeypatch: pytest.Mo
     gauges = Gauges(cast(Instance, None))
     with gauges.read():
         until(gauges.taken, 10.0)
+
+
+class Unloadable:
+    """A server whose data cannot be loaded if it has that label."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+
+    def load(self, held: object) -> str:
+        if self.label == HEAD:
+            raise MeasureError("disk full")
+        return "loaded"
+
+
+@pytest.fixture
+def unloadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+    """A plan of two servers, the second of which cannot be loaded; loads start nothing."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(ManagedServer, "find", lambda plan, label, *_: Unloadable(label))
+    return planned(profile="soak", servers=f"{BASE},{HEAD}")
+
+
+def test_a_server_that_cannot_be_loaded_fails_alone(
+    unloadable: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns: list[str] = []
+    monkeypatch.setattr(soak._Turn, "run", lambda turn: turns.append(turn.server.label))
+    document = soaks.read(soak.measure(unloadable, tmp_path, 1.0, lambda progress: None))
+    assert turns == [BASE]
+    assert document.failures == (SoakFailure(server=HEAD, reason="disk full"),)
+
+
+def test_a_server_that_cannot_be_loaded_is_not_crashed(
+    unloadable: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = crash.measure(unloadable, tmp_path, 0, lambda progress: None)
+    assert document.failures == (CrashFailure(server=HEAD, reason="disk full"),)
+    assert crashes.path_of(tmp_path, document).is_file()
 
 
 LEARNED = """

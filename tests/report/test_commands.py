@@ -83,8 +83,10 @@ def test_what_a_cell_did_is_counted_with_its_statements_and_settings(header: Run
         header.profile, settings="production", options={"range_size": 10, "other": 1},
         distribution=Uniform(), dataset=DatasetSize(engine="MyISAM"), build=Build(command="make", tree="out"),
     )  # fmt: skip
-    other = replace(header.servers[1], reference="git:/src#main@sync_binlog=0")
-    changed = replace(header, profile=profile, servers=(header.servers[0], other))
+    own = "production + sync_binlog=0"
+    other = replace(header.servers[1], reference="git:/src#main@sync_binlog=0", settings_name=own)
+    base = replace(header.servers[0], settings_name="production")
+    changed = replace(header, profile=profile, servers=(base, other))
     found = parsed(commands.count(changed) or "")
     assert (found.base, found.head) == (
         f"{builders.BASE}@production",
@@ -96,6 +98,27 @@ def test_what_a_cell_did_is_counted_with_its_statements_and_settings(header: Run
         skewed = replace(header, profile=replace(header.profile, distribution=drawn))
         given = Selection.of(parsed(commands.count(skewed) or ""))
         assert given.load.rand_type == drawn
+
+
+@pytest.mark.parametrize(
+    ("reference", "settings", "counted"),
+    [
+        ("path:/home/ann@corp/build", "production", "path:/home/ann@corp/build@production"),
+        ("path:/home/ann@corp/build@production", "production", "path:/home/ann@corp/build@production"),
+        ("path:/home/ann@corp/build@a=1", "production + a=1", "path:/home/ann@corp/build@production+a=1"),
+        ("mysql-8.0.12@defaults", "defaults", "mysql-8.0.12@production+defaults"),
+    ],
+)
+def test_an_at_sign_may_be_part_of_a_place(
+    reference: str, settings: str, counted: str, header: RunHeader
+) -> None:
+    head = replace(header.servers[1], reference=reference, settings_name=settings)
+    changed = replace(
+        header,
+        profile=replace(header.profile, settings="production"),
+        servers=(header.servers[0], head),
+    )
+    assert parsed(commands.count(changed) or "").head == counted
 
 
 @pytest.mark.parametrize("reference", ["image:mysql:8.0", "dsn:mysql://u@localhost"])
