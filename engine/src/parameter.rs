@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::learned::{self, Form, Learned};
+use crate::learned::{Form, Learned};
 use crate::random::{Rows, Stream};
 use crate::tpcc::last_name;
 
@@ -226,11 +226,6 @@ fn generate(source: &Source, number: i64, out: &mut Vec<u8>) {
             }
         }
         Source::Text { pattern } => Stream::new(number as u64, 0).fill(pattern.as_bytes(), out),
-        Source::Learned(learned) if learned.form == Form::Bytes => {
-            let mut digits = Vec::new();
-            learned.write_value(number, &mut digits);
-            learned::unhex(&digits, out);
-        }
         Source::Learned(learned) => learned.write_value(number, out),
         _ => {}
     }
