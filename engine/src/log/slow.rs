@@ -70,9 +70,9 @@ impl Slow {
             Some(_) if line.starts_with(b"use ") && line.ends_with(b";") => {
                 self.schema = unquoted(&line[4..line.len() - 1]).into();
             }
-            Some(head) => match timestamp(line) {
-                Some(us) => {
-                    head.timestamp_us = Some(us);
+            Some(head) => match own_set(line) {
+                Some(time_us) => {
+                    head.timestamp_us = time_us;
                     head.complete = true;
                 }
                 None => self.body.push(line),
@@ -154,11 +154,17 @@ impl Slow {
     }
 }
 
-/// The time of `SET timestamp=…;`, which other assignments may precede.
-fn timestamp(line: &[u8]) -> Option<i64> {
-    const NAME: &[u8] = b"timestamp=";
-    let assignments = line.strip_prefix(b"SET ")?.strip_suffix(b";")?;
-    let own = |text: &&[u8]| text.starts_with(NAME);
-    let last = assignments.rsplit(|&byte| byte == b',').next().filter(own)?;
-    seconds_us(&last[NAME.len()..])
+/// The time that `SET last_insert_id=…,insert_id=…,timestamp=…;` sets, which the server puts before a statement: MySQL
+/// before 5.1 only as much of it as the statement depends on. None if the line is another.
+fn own_set(line: &[u8]) -> Option<Option<i64>> {
+    let mut time_us = None;
+    for assignment in line.strip_prefix(b"SET ")?.strip_suffix(b";")?.split(|&byte| byte == b',') {
+        let (name, value) = assignment.split_at(assignment.iter().position(|&byte| byte == b'=')? + 1);
+        match name {
+            b"timestamp=" => time_us = Some(seconds_us(value)?),
+            b"insert_id=" | b"last_insert_id=" => drop(parsed::<u64>(value)?),
+            _ => return None,
+        }
+    }
+    Some(time_us)
 }
