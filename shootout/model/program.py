@@ -146,5 +146,5 @@ class Program(Value):
 
     @property
     def writes(self) -> bool:
-        """Whether any statement changes rows."""
+        """Whether any statement changes rows, or may."""
         return any(kind.effect == "write" for kind in self.kinds)
