@@ -1,7 +1,10 @@
 """The load engine (engine/src): drives open connections, generates table rows, finds change points."""
 
 class LoadError(Exception):
-    """Why a slice or a load stopped. `args` is (server, code, message); code 0: no error from the server."""
+    """Why a slice or a load stopped. `args` is (server, code, message); code 0: no error from the server.
+
+    2002, 2003: the server cannot be reached.
+    """
 
 class Histogram:
     """Latencies in nanoseconds, three significant digits, 100 ns to one hour."""
@@ -55,8 +58,9 @@ class Engine:
         """Log in to one server, and prepare the program's statements if it asks for that.
 
         `address`: a unix socket's path, or host:port. No TLS, no compression. Returns the server's number.
-        Raises LoadError if the server refuses any connection, or does not answer within `timeout_s`;
-        ValueError for an invalid address; KeyboardInterrupt on a signal.
+        Of a host's addresses, it takes the first one at which something listens, IPv4 before IPv6. Raises
+        LoadError if the host is not known, if the server refuses any connection, or does not answer within
+        `timeout_s`; ValueError if `address` is neither; KeyboardInterrupt on a signal.
         """
     def slice(self, server: int, ramp_s: float, window_s: float, timeout_s: float) -> Slice:
         """Load one server: ramp, window, then drain, in which refused transactions are given up.
@@ -115,8 +119,9 @@ def load_rows(
     account may. Each of `workers` connections takes whole tables, whose pages are then laid out the same way
     every time; with more workers than tables, ranges of tables, whose pages mix at random. Releases the GIL.
 
-    Raises ValueError if `dataset` does not parse; LoadError if the server cannot be reached, refuses
-    something, closes a connection or is silent for 60 s; KeyboardInterrupt on a signal.
+    Raises ValueError if `dataset` does not parse, or `address` is neither a path nor host:port; LoadError if
+    the server cannot be reached, refuses something, closes a connection or is silent for 60 s;
+    KeyboardInterrupt on a signal.
     """
 
 def tables(dataset: bytes) -> list[tuple[str, list[str]]]:

@@ -25,15 +25,17 @@ impl fmt::Display for Address {
 }
 
 impl Address {
-    /// Parses a socket path, which begins with "/", or "host:port". Prefers a name's IPv4 address: servers often
+    /// The address of a socket path, which begins with "/", or those of "host:port". IPv4 comes first: servers often
     /// listen on IPv4 alone.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    ///
+    /// `ErrorKind::InvalidInput`: the text is neither. Other errors: the host is not known.
+    pub fn all(text: &str) -> io::Result<Vec<Self>> {
         if text.starts_with('/') {
-            return Ok(Self::Unix(text.into()));
+            return Ok(vec![Self::Unix(text.into())]);
         }
-        let found = text.to_socket_addrs().map_err(|error| format!("{text}: {error}"))?;
-        let first = found.min_by_key(SocketAddr::is_ipv6);
-        first.map(Self::Tcp).ok_or_else(|| format!("{text}: the host has no address"))
+        let mut found: Vec<_> = text.to_socket_addrs()?.collect();
+        found.sort_by_key(SocketAddr::is_ipv6);
+        Ok(found.into_iter().map(Self::Tcp).collect())
     }
 
     /// Whether a password may be sent in clear.
@@ -92,21 +94,24 @@ mod tests {
 
     #[test]
     fn an_address_is_a_socket_path_or_host_and_port() {
-        assert_eq!(Address::parse("/run/a.sock"), Ok(Address::Unix("/run/a.sock".into())));
-        let local = Address::parse("127.0.0.1:3306").unwrap();
-        assert_eq!(local, Address::Tcp(([127, 0, 0, 1], 3306).into()));
-        assert_eq!(local.to_string(), "127.0.0.1:3306");
-        assert_eq!(Address::parse("[::1]:33").unwrap().to_string(), "[::1]:33");
-        assert!(matches!(Address::parse("localhost:1"), Ok(Address::Tcp(at)) if at.ip().is_loopback()));
+        assert_eq!(Address::all("/run/a.sock").unwrap(), [Address::Unix("/run/a.sock".into())]);
+        let local = Address::all("127.0.0.1:3306").unwrap();
+        assert_eq!(local, [Address::Tcp(([127, 0, 0, 1], 3306).into())]);
+        assert_eq!(local[0].to_string(), "127.0.0.1:3306");
+        assert_eq!(Address::all("[::1]:33").unwrap()[0].to_string(), "[::1]:33");
+        let named = Address::all("localhost:1").unwrap();
+        assert!(matches!(named[0], Address::Tcp(at) if at.ip().is_loopback()));
         for wrong in ["", "localhost", "127.0.0.1:", "127.0.0.1:65536", "a.sock"] {
-            assert!(Address::parse(wrong).is_err_and(|error| error.starts_with(wrong)), "{wrong}");
+            assert_eq!(Address::all(wrong).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{wrong}");
         }
+        let unknown = format!("{}:1", "x".repeat(64)); // no name's part is that long
+        assert_ne!(Address::all(&unknown).unwrap_err().kind(), io::ErrorKind::InvalidInput);
     }
 
     #[test]
     fn only_a_socket_file_is_secure() {
-        assert!(Address::parse("/run/a.sock").unwrap().is_secure());
-        assert!(!Address::parse("127.0.0.1:3306").unwrap().is_secure());
+        assert!(Address::Unix("/run/a.sock".into()).is_secure());
+        assert!(!Address::Tcp(([127, 0, 0, 1], 3306).into()).is_secure());
     }
 
     #[test]

@@ -59,7 +59,11 @@ impl Failure {
         Self { lost: Some(LOST), ..Self::without_code(message) }
     }
 
-    fn unreachable(address: &Address, error: &io::Error) -> Self {
+    pub fn unknown_host(error: impl fmt::Display) -> Self {
+        Self { code: NO_HOST, ..Self::without_code(error) }
+    }
+
+    pub fn unreachable(address: &Address, error: &io::Error) -> Self {
         let code = if address.is_secure() { NO_SOCKET } else { NO_HOST };
         // Out of file descriptors, a retry fails as well.
         let lost = (error.raw_os_error() != Some(Errno::MFILE.raw_os_error())).then_some(code);
@@ -83,6 +87,24 @@ impl fmt::Debug for Target {
     /// Omits the password.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Target").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl Target {
+    /// What `attempt` returns for the first of a server's addresses at which a host answers, or else for the last.
+    pub fn reach<T>(
+        addresses: Vec<Address>,
+        account: &Account,
+        attempt: &mut dyn FnMut(Self) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let mut result = Err(Failure::unknown_host("the host has no address"));
+        for address in addresses {
+            result = attempt(Self { address, account: account.clone() });
+            if !matches!(result, Err(Failure { code: NO_HOST, .. })) {
+                break;
+            }
+        }
+        result
     }
 }
 

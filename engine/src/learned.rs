@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use crate::parameter::{Draws, Escapes, Value, quote};
+use crate::parameter::{Draws, Escapes, Value, is_literal, quote};
 use crate::random::Stream;
 
 /// Numbers that no row has are this close to the column's end.
@@ -14,8 +14,8 @@ const BEYOND: u64 = 1 << 20;
 #[derive(Debug, Default, Deserialize, PartialEq)]
 pub struct Column {
     values: Values,
-    /// The first number beyond all values of the column.
-    next: i64,
+    /// The first number beyond all values of the column; None: they are texts.
+    next: Option<i64>,
 }
 
 #[derive(Debug, Deserialize, PartialEq)]
@@ -26,9 +26,9 @@ enum Values {
         min: i64,
         max: i64,
     },
-    Numbers(Vec<i64>),
     /// Of form `Bytes`: in hexadecimal.
     Texts(Vec<String>),
+    Numbers(Vec<i64>),
 }
 
 impl Default for Values {
@@ -119,7 +119,7 @@ impl Learned {
     }
 
     pub fn is_number(&self) -> bool {
-        self.form == Form::Number && self.counts.is_empty() && !matches!(self.from.values, Values::Texts(_))
+        self.form == Form::Number && self.counts.is_empty() && self.from.next.is_some()
     }
 
     /// Draws a value; `of` is that of the parameter which it may repeat.
@@ -141,10 +141,10 @@ impl Learned {
             return Value::Null;
         }
         unit = rest(unit, self.nulls);
-        if self.fresh && unit < self.absent && !matches!(self.from.values, Values::Texts(_)) {
+        if let Some(next) = self.from.next.filter(|_| self.fresh && unit < self.absent) {
             draws.fresh += 1;
             let own = (draws.fresh - 1).saturating_mul(draws.connections as i64);
-            return Value::Number(self.from.next.saturating_add(own).saturating_add(draws.number as i64));
+            return Value::Number(next.saturating_add(own).saturating_add(draws.number as i64));
         }
         Value::Number(self.pick(unit, &mut draws.stream))
     }
@@ -158,9 +158,9 @@ impl Learned {
             Values::Texts(texts) => texts.len() as f64,
         };
         if unit < self.absent || count == 0.0 {
-            return match values {
-                Values::Texts(_) => stream.bits() as i64 | i64::MIN,
-                _ => self.from.next.saturating_add(stream.below(BEYOND) as i64),
+            return match self.from.next {
+                None => stream.bits() as i64 | i64::MIN,
+                Some(next) => next.saturating_add(stream.below(BEYOND) as i64),
             };
         }
         unit = rest(unit, self.absent);
@@ -197,42 +197,42 @@ impl Learned {
 
     fn write_one(&self, number: i64, escapes: Escapes, out: &mut Vec<u8>) {
         let mut value = Vec::new();
-        let plain = !matches!(self.from.values, Values::Texts(_));
+        self.write_value(number, &mut value);
         match self.form {
-            Form::Number if plain => out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes()),
+            Form::Number if self.from.next.is_some() || is_literal(&value) => out.extend_from_slice(&value),
             Form::Bytes => {
+                let digit = |of: u8| b"0123456789ABCDEF"[usize::from(of)];
                 out.extend_from_slice(b"X'");
-                self.write_value(number, out);
+                out.extend(value.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
                 out.push(b'\'');
             }
-            form => {
-                self.write_value(number, &mut value);
-                if form == Form::Number && crate::parameter::is_literal(&value) {
-                    out.extend_from_slice(&value);
-                } else {
-                    quote(&value, escapes, out);
-                }
-            }
+            _ => quote(&value, escapes, out),
         }
     }
 
-    /// Appends the value itself; bytes in hexadecimal.
+    /// Appends the value itself.
     pub fn write_value(&self, number: i64, out: &mut Vec<u8>) {
         let from = out.len();
         match &self.from.values {
-            Values::Texts(texts) => match texts.get(number as usize) {
+            Values::Texts(texts) if self.from.next.is_none() => match texts.get(number as usize) {
+                Some(text) if self.form == Form::Bytes => unhex(text, out),
                 Some(text) => out.extend_from_slice(text.as_bytes()),
                 None => self.invent(number, out),
             },
             _ => out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes()),
         }
         if let Some((before, after)) = &self.around {
-            let text = String::from_utf8_lossy(&out[from..]).into_owned();
+            let value = out.split_off(from);
             let length = along(&self.lengths, Stream::new(number as u64, 1).unit()).round() as usize;
-            out.truncate(from);
+            let plain = |other: &char| !matches!(other, '%' | '_' | '\\');
             out.extend_from_slice(before.as_bytes());
-            let kept = text.chars().filter(|other| !matches!(other, '%' | '_' | '\\')).take(length);
-            out.extend_from_slice(kept.collect::<String>().as_bytes());
+            if self.form == Form::Bytes {
+                out.extend(value.into_iter().filter(|&byte| plain(&byte.into())).take(length));
+            } else {
+                let kept =
+                    String::from_utf8_lossy(&value).chars().filter(plain).take(length).collect::<String>();
+                out.extend_from_slice(kept.as_bytes());
+            }
             out.extend_from_slice(after.as_bytes());
         }
     }
@@ -242,21 +242,17 @@ impl Learned {
         let mut stream = Stream::new(seed as u64, 0);
         let length = along(&self.lengths, stream.unit()).round() as usize;
         match self.form {
-            Form::Bytes => {
-                for _ in 0..length {
-                    out.extend_from_slice(format!("{:02X}", stream.below(256)).as_bytes());
-                }
-            }
+            Form::Bytes => out.extend((0..length).map(|_| stream.below(256) as u8)),
             Form::Number => stream.fill(&b"#".repeat(length.max(1)), out),
             Form::Text => stream.fill(&b"@".repeat(length), out),
         }
     }
 }
 
-/// The bytes that a text in hexadecimal stands for.
-pub fn unhex(text: &[u8], out: &mut Vec<u8>) {
+/// Appends the bytes that a text in hexadecimal stands for.
+fn unhex(text: &str, out: &mut Vec<u8>) {
     let digit = |byte: u8| (byte as char).to_digit(16).unwrap_or(0) as u8;
-    out.extend(text.chunks_exact(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])));
+    out.extend(text.as_bytes().chunks_exact(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])));
 }
 
 #[cfg(test)]
@@ -274,8 +270,9 @@ mod tests {
             assert!(text.contains(from), "{from}");
             text.replace(from, to)
         });
-        let column: Column =
-            serde_json::from_str(&format!(r#"{{"values": {values}, "next": 1000}}"#)).unwrap();
+        let next = if values == "[]" || values.starts_with("[\"") { "null" } else { "1000" };
+        let column = format!(r#"{{"values": {values}, "next": {next}}}"#);
+        let column: Column = serde_json::from_str(&column).unwrap();
         let mut learned: Learned = serde_json::from_str(&text).unwrap();
         learned.bind(&[Arc::new(column)]).unwrap();
         learned.check().unwrap();
@@ -354,32 +351,40 @@ mod tests {
     #[test]
     fn values_are_written_in_their_form() {
         let text = (r#""number""#, r#""text""#);
-        let invented = [text, (r#""lengths": []"#, r#""lengths": [3.0]"#)];
+        let bytes = (r#""number""#, r#""bytes""#);
+        let two = (r#""lengths": []"#, r#""lengths": [2.0]"#);
+        let part = (r#""around": null"#, r#""around": ["%", "%"]"#);
         for (learned, expected) in [
             (learned(r#"["it's"]"#, &[text]), "'it''s'"),
             (learned(r#"["1.50"]"#, &[]), "1.50"),
             (learned(r#"["1 OR 1"]"#, &[]), "'1 OR 1'"),
             (learned("[5]", &[text]), "'5'"),
-            (learned(r#"["4A00"]"#, &[(r#""number""#, r#""bytes""#)]), "X'4A00'"),
+            (learned(r#"["4A00"]"#, &[bytes]), "X'4A00'"),
+            (learned("[5]", &[bytes]), "X'35'"),
             (learned("[5]", &[(r#""counts": []"#, r#""counts": [3.0]"#)]), "5, 5, 5"),
-            (
-                learned(
-                    r#"["a%bcd"]"#,
-                    &[
-                        text,
-                        (r#""lengths": []"#, r#""lengths": [2.0]"#),
-                        (r#""around": null"#, r#""around": ["%", "%"]"#),
-                    ],
-                ),
-                "'%ab%'",
-            ),
+            (learned(r#"["a%bcd"]"#, &[text, two, part]), "'%ab%'"),
+            (learned(r#"["FF25004A"]"#, &[bytes, two, part]), "X'25FF0025'"),
         ] {
             assert_eq!(texts(&learned, 1), [expected]);
         }
-        let invented =
-            learned(r#"["x"]"#, &[&invented[..], &[(r#""absent": 0.0"#, r#""absent": 1.0"#)]].concat());
-        let found = &texts(&invented, 1)[0];
-        assert!(found.len() == 5 && found != "'x'", "{found}");
+    }
+
+    #[test]
+    fn made_up_values_have_the_form_and_length_of_those_of_the_log() {
+        let three = (r#""lengths": []"#, r#""lengths": [3.0]"#);
+        for (form, before, digits, length) in [
+            ("number", "", "0123456789", 3),
+            ("text", "'", "abcdefghijklmnopqrstuvwxyz", 3),
+            ("bytes", "X'", "0123456789ABCDEF", 6),
+        ] {
+            let form = (r#""number""#, &*format!("\"{form}\""));
+            for (values, absent) in [("[]", "0.0"), (r#"["x"]"#, "1.0")] {
+                let absent = (r#""absent": 0.0"#, &*format!(r#""absent": {absent}"#));
+                let made = &texts(&learned(values, &[form, three, absent]), 1)[0];
+                let inner = made.strip_prefix(before).unwrap().trim_end_matches('\'');
+                assert!(inner.len() == length && inner.chars().all(|digit| digits.contains(digit)), "{made}");
+            }
+        }
     }
 
     proptest! {

@@ -24,7 +24,7 @@ use crate::login::Login;
 use crate::packet::{Assembler, HEADER, Packet, seal};
 use crate::parameter::{Escapes, quote};
 use crate::rows::{Field, Table, Tables};
-use crate::wire::{COM_QUERY, Malformed, Outcome, ok_body, refusal};
+use crate::wire::{Malformed, Outcome, begin_query, ok_body, refusal};
 
 const PACKET: usize = 256 * 1024;
 /// A statement, and its transaction, ends after this many bytes.
@@ -149,20 +149,20 @@ impl<'a> Session<'a> {
         failure: &'a OnceLock<Failure>,
     ) -> Result<Self, Failure> {
         let Target { address, account } = target;
-        let lost = |error| Failure::without_code(format!("{address}: {error}"));
+        let unreachable = |error| Failure::unreachable(address, &error);
         let begun = Instant::now();
         let (socket, done) = loop {
             match address.connect_nonblocking() {
                 Err(error) if error.kind() == ErrorKind::WouldBlock && begun.elapsed() < timeout => {
                     thread::sleep(Duration::from_millis(10));
                 }
-                begun => break begun.map_err(lost)?,
+                begun => break begun.map_err(unreachable)?,
             }
         };
         let mut session = Self { socket, sequence: 0, timeout, failure };
         if !done {
             session.wait(PollFlags::OUT)?;
-            connected(&session.socket).map_err(lost)?;
+            connected(&session.socket).map_err(unreachable)?;
         }
         let mut login = Login::new(address.is_secure());
         if options.insert.is_none() {
@@ -289,7 +289,7 @@ impl<'a> Session<'a> {
 
     fn query(&mut self, statement: &str) -> Result<(), Failure> {
         self.sequence = 0;
-        self.send(&mut [&[0, 0, 0, 0, COM_QUERY], statement.as_bytes()].concat())
+        self.send(&mut query_packet(statement))
     }
 
     /// The payload of the only packet of a reply. If an error packet follows it at once, that is the failure.
@@ -418,8 +418,14 @@ fn columns(table: &Table) -> String {
 
 /// An INSERT packet up to its first row.
 fn insert_head(table: &Table) -> Vec<u8> {
-    let text = format!("INSERT INTO `{}` ({}) VALUES ", table.name, columns(table));
-    [&[0, 0, 0, 0, COM_QUERY], text.as_bytes()].concat()
+    query_packet(&format!("INSERT INTO `{}` ({}) VALUES ", table.name, columns(table)))
+}
+
+fn query_packet(text: &str) -> Vec<u8> {
+    let mut packet = Vec::new();
+    begin_query(&mut packet);
+    packet.extend_from_slice(text.as_bytes());
+    packet
 }
 
 /// Appends a row for INSERT.

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::learned::{self, Form, Learned};
+use crate::learned::{Form, Learned};
 use crate::random::{Rows, Stream};
 use crate::tpcc::last_name;
 
@@ -44,7 +44,6 @@ pub enum Source {
         min: i64,
         max: i64,
     },
-    /// A non-uniform number (TPC-C, clause 2.1.6).
     Nurand {
         a: i64,
         c: i64,
@@ -99,11 +98,7 @@ impl Source {
             }
             Self::RangeEnd { of, size } => number(of).saturating_add(size - 1),
             Self::Integer { min, max } => stream.between(min, max),
-            Self::Nurand { a, c, min, max } => {
-                let skewed = stream.between(0, a) | stream.between(min, max);
-                let span = i128::from(max) - i128::from(min) + 1;
-                ((i128::from(skewed) + i128::from(c)).rem_euclid(span) + i128::from(min)) as i64
-            }
+            Self::Nurand { a, c, min, max } => stream.non_uniform(a, c, min, max),
             Self::Remote { of, min, max, percent } => {
                 let own = number(of);
                 if min < max && stream.below(100) < percent {
@@ -226,11 +221,6 @@ fn generate(source: &Source, number: i64, out: &mut Vec<u8>) {
             }
         }
         Source::Text { pattern } => Stream::new(number as u64, 0).fill(pattern.as_bytes(), out),
-        Source::Learned(learned) if learned.form == Form::Bytes => {
-            let mut digits = Vec::new();
-            learned.write_value(number, &mut digits);
-            learned::unhex(&digits, out);
-        }
         Source::Learned(learned) => learned.write_value(number, out),
         _ => {}
     }

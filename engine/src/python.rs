@@ -1,6 +1,7 @@
 //! The Python module `shootout._engine`; `_engine.pyi` documents its types and errors.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -126,14 +127,13 @@ impl Engine {
         connections: usize,
         timeout_s: f64,
     ) -> PyResult<usize> {
-        let address = Address::parse(address).map_err(PyValueError::new_err)?;
-        let target = Target { address, account: Account { user, password, schema } };
+        let account = Account { user, password, schema };
         let timeout = duration(timeout_s)?;
         let server = self.0.servers();
         let engine = &mut self.0;
-        let result =
-            interruptible(py, |keep_going| engine.connect(target, connections, timeout, keep_going))?;
-        result.map_err(|failure| load_error(server, failure))
+        reach(py, server, address, &account, |target, keep_going| {
+            engine.connect(target, connections, timeout, keep_going)
+        })
     }
 
     fn slice(
@@ -196,6 +196,23 @@ fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&dyn Fn() -> bool) -
     }
 }
 
+/// Runs `attempt` as `interruptible` does, for each address of a server until a host answers.
+fn reach<T: Send>(
+    py: Python<'_>,
+    server: usize,
+    address: &str,
+    account: &Account,
+    mut attempt: impl FnMut(Target, &dyn Fn() -> bool) -> Result<T, Failure> + Send,
+) -> PyResult<T> {
+    let said = |error: &io::Error| format!("{address}: {error}");
+    let result = interruptible(py, |keep_going| match Address::all(address) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Err(said(&error)),
+        Err(error) => Ok(Err(Failure::unknown_host(said(&error)))),
+        Ok(found) => Ok(Target::reach(found, account, &mut |target| attempt(target, keep_going))),
+    })?;
+    result.map_err(PyValueError::new_err)?.map_err(|failure| load_error(server, failure))
+}
+
 fn duration(seconds: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(seconds).map_err(|error| PyValueError::new_err(error.to_string()))
 }
@@ -223,11 +240,10 @@ fn load_rows(
     logged: bool,
 ) -> PyResult<u64> {
     let dataset = dataset_of(dataset)?;
-    let address = Address::parse(address).map_err(PyValueError::new_err)?;
-    let target = Target { address, account: Account { user, password, schema } };
     let options = LoadOptions { insert: insert_bytes, logged };
-    interruptible(py, |keep_going| load(&target, LOAD_TIMEOUT, &*dataset, workers, options, keep_going))?
-        .map_err(|failure| load_error(0, failure))
+    reach(py, 0, address, &Account { user, password, schema }, |target, keep_going| {
+        load(&target, LOAD_TIMEOUT, &*dataset, workers, options, keep_going)
+    })
 }
 
 #[pyfunction]

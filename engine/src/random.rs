@@ -40,6 +40,13 @@ impl Stream {
         min.wrapping_add(self.below((max.wrapping_sub(min) as u64).saturating_add(1)) as i64)
     }
 
+    /// From `min` to `max`, both included, and not uniform: NURand (TPC-C, clause 2.1.6).
+    pub fn non_uniform(&mut self, a: i64, c: i64, min: i64, max: i64) -> i64 {
+        let skewed = self.between(0, a) | self.between(min, max);
+        let span = i128::from(max) - i128::from(min) + 1;
+        ((i128::from(skewed) + i128::from(c)).rem_euclid(span) + i128::from(min)) as i64
+    }
+
     /// Appends `pattern` with every `#` replaced by a digit and every `@` by a letter a to z.
     pub fn fill(&mut self, pattern: &[u8], out: &mut Vec<u8>) {
         // A 64-bit draw is a fraction: its high word after a multiplication is the next character. Twelve

@@ -8,7 +8,7 @@ use std::fmt;
 
 use crate::packet::HEADER;
 
-pub const COM_QUERY: u8 = 0x03;
+const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
 const LONGEST: u32 = 0xFF_FFFF;

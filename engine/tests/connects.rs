@@ -103,6 +103,23 @@ fn an_interrupt_ends_connecting() {
 }
 
 #[test]
+fn a_name_may_have_addresses_at_which_nothing_listens() {
+    let listening = TcpListener::bind("127.0.0.1:0").unwrap();
+    let closed = Address::Tcp(TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap());
+    let open = Address::Tcp(listening.local_addr().unwrap());
+    let account = target("".into()).account;
+    let tried = |addresses: &[&Address]| {
+        let addresses = addresses.iter().copied().cloned().collect();
+        let failure =
+            Target::reach(addresses, &account, &mut |target| attempt(target, 1, 1)).map(drop).unwrap_err();
+        (failure.code, failure.message)
+    };
+    let never = "0 of 1 connections opened: no answer within 0.5 s".to_string();
+    assert_eq!(tried(&[&closed, &open, &closed]), (0, never));
+    assert_eq!(tried(&[&closed, &closed]).0, 2003);
+}
+
+#[test]
 fn an_unreachable_server_is_reported_with_its_address() {
     let directory = TempDir::new();
     let failure = attempt(target(directory.socket()), 1, 1).unwrap_err();

@@ -146,6 +146,37 @@ SELECT a FROM t WHERE b = 5;
 }
 
 #[test]
+fn what_mysql_5_0_sets_before_a_statement_is_not_the_applications() {
+    let log = learned(
+        b"\
+# Time: 080101 10:25:02
+# User@Host: root[root] @ localhost []
+# Query_time: 1  Lock_time: 0  Rows_sent: 0  Rows_examined: 0
+use shop;
+SET insert_id=5;
+INSERT INTO t VALUES (NULL);
+# User@Host: root[root] @ localhost []
+# Query_time: 2  Lock_time: 0  Rows_sent: 0  Rows_examined: 0
+SET last_insert_id=5,insert_id=18446744073709551615;
+INSERT INTO t VALUES (LAST_INSERT_ID());
+# User@Host: root[root] @ localhost []
+# Query_time: 4  Lock_time: 0  Rows_sent: 0  Rows_examined: 0
+SET insert_id=5,@a=1;
+",
+    );
+    assert_eq!(
+        counts(&log),
+        [
+            ("INSERT INTO t VALUES (?)", 1),
+            ("INSERT INTO t VALUES (LAST_INSERT_ID())", 1),
+            ("SET insert_id=?, @a=?", 1)
+        ]
+    );
+    let seconds: Vec<_> = log["templates"].as_array().unwrap().iter().map(|one| &one["seconds"]).collect();
+    assert_eq!(seconds, [&json!(1.0), &json!(2.0), &json!(4.0)]);
+}
+
+#[test]
 fn errors_and_quits_are_read_where_the_log_has_them() {
     let log = "\
 # Time: 2026-11-25T01:59:59.000000Z
@@ -194,6 +225,23 @@ Time                 Id Command    Argument
 \t\t    2 Query\tSELECT 4
 \t\t    2 Quit\t
 ";
+    let older = "\
+/usr/sbin/mysqld, Version: 5.0.96-log. started with:
+Tcp port: 3306  Unix socket: /tmp/mysql.sock
+Time                 Id Command    Argument
+261125  2:34:40\t      2 Connect     root@localhost on shop
+\t\t      2 Query       SELECT 1;\tSELECT
+  'two'
+\t\t      2 Prepare     [1] SELECT
+ a FROM t WHERE id=?
+\t\t      1 Register Sl\x20
+\t\t      2 Query       EXECUTE s USING @a
+\t\t      2 Execute     [1] SELECT a FROM t WHERE id=5
+261125  2:34:41\t      3 Query       SELECT 3
+\t\t      2 Init DB     other
+\t\t      2 Query       \tSELECT 4
+\t\t      2 Quit      \x20
+";
     let new = "\
 2026-11-25T02:34:40.000000Z\t    2 Connect\troot@localhost on shop using Socket
 2026-11-25T02:34:40.100000Z\t    2 Query\tSELECT 1;
@@ -205,7 +253,7 @@ Time                 Id Command    Argument
 2026-11-25T02:34:41.000000Z\t    2 Query\tSELECT 4
 2026-11-25T02:34:41.000000Z\t    2 Quit\t
 ";
-    for log in [old, new] {
+    for log in [older, old, new] {
         let log = learned(log.as_bytes());
         let templates = log["templates"].as_array().unwrap();
         let schemas: Vec<_> = templates.iter().map(|one| one["schema"].as_str().unwrap()).collect();

@@ -61,7 +61,7 @@ _LIKE = {"prefix": ("", "%"), "suffix": ("%", ""), "part": ("%", "%")}
 _NUMBERED = (RowId, Integer, NuRand, Sequence, Thread, Repetition)
 
 _PIECE = re.compile(r"(?P<escaped>\{\{|\}\})|\{(?P<name>[^{}]*)\}|(?P<stray>[{}])")
-_QUOTED = re.compile(r"""'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|`[^`]*`""", re.DOTALL)
+QUOTED = re.compile(r"""'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|`[^`]*`""", re.DOTALL)
 
 
 class FieldError(Exception):
@@ -309,7 +309,7 @@ class Scope:
     # --- pieces -----------------------------------------------------------------------------------
 
     def _pieces(self, where: str, sql: str, find: Callable[[str], Collection[Piece]]) -> Iterator[Piece]:
-        quoted = [match.span() for match in _QUOTED.finditer(sql)] if self.prepared else []
+        quoted = [match.span() for match in QUOTED.finditer(sql)] if self.prepared else []
         known = [*([TABLE] if self.dataset.kind == "sbtest" else []), *self.workload.parameters]
 
         def filled(name: str, span: slice) -> Iterator[Piece]:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from shootout.errors import InputError
 from shootout.inputs import toml
-from shootout.inputs.placeholders import NATURAL, THREAD, FieldError, Scope
+from shootout.inputs.placeholders import NATURAL, QUOTED, THREAD, FieldError, Scope
 from shootout.model.plan import Dataset, DatasetSize, Load
 from shootout.model.program import (
     Closed,
@@ -59,9 +59,11 @@ _EFFECTS: dict[str, Effect] = {
     "UPDATE": "write",
     "DELETE": "write",
     "REPLACE": "write",
+    "CALL": "write",  # most procedures do
 }
 
 _FIRST_WORD = re.compile(r"(?:[\s(]|/\*.*?\*/)*([A-Za-z]+)", re.DOTALL)
+_WRITING = re.compile(r"\)(?:\s|/\*.*?\*/)*(UPDATE|DELETE)\b", re.DOTALL | re.IGNORECASE)  # not FOR UPDATE
 
 
 def find(name_or_file: str) -> Path:
@@ -171,6 +173,15 @@ def _first_word(where: str, sql: str) -> str:
     return word[1].upper()
 
 
+def _verb(where: str, sql: str) -> str:
+    """What a statement does: its first word; after WITH, that of the main statement."""
+    word = _first_word(where, sql)
+    if word != "WITH":
+        return word
+    writing = _WRITING.search(QUOTED.sub("", sql))
+    return writing[1].upper() if writing else "SELECT"
+
+
 def _program(workload: Workload, dataset: Dataset, load: Load) -> Program:
     prepared = (workload.protocol or load.protocol) == "prepared"
     scope = Scope(workload, dataset, prepared)
@@ -254,7 +265,8 @@ def _statement(
     where: str, statement: WorkloadStatement, scope: Scope, kinds: dict[str, Effect], known: set[int]
 ) -> ProgramStatement:
     """Compile one statement; adds its kind to `kinds`, its results to `known`."""
-    effect = _EFFECTS.get(_first_word(f"{where}.sql", statement.sql), "other")
+    verb = _verb(f"{where}.sql", statement.sql)
+    effect = _EFFECTS.get(verb, "other")
     if statement.name in _FRAME:
         raise FieldError(f"{where}.name", f"{statement.name!r} is reserved for what the engine sends itself")
     if kinds.setdefault(statement.name, effect) != effect:
@@ -271,7 +283,7 @@ def _statement(
     if scope.prepared and len(used) > _PARAMETERS_MAX:
         what = f"a prepared statement takes at most {_PARAMETERS_MAX} parameters, found {len(used)}"
         raise FieldError(f"{where}.sql", what)
-    if statement.into and effect == "write":
+    if statement.into and effect == "write" and verb != "CALL":
         raise FieldError(f"{where}.into", "a statement that writes returns no row")
     into = tuple(
         scope.index(f"{where}.into[{i}]", name, (Result,), "is not a result")

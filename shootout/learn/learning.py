@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 
 from msgspec.structs import replace
@@ -68,7 +68,7 @@ class LearningReport(Value):
     ordered: bool
     kept_values: bool
     synthetic: bool = False
-    incomplete: str = ""  # why the log does not seem to have all statements
+    warnings: tuple[str, ...] = ()  # why the workload may not be what the server ran
 
 
 def learn(
@@ -152,7 +152,7 @@ def learn(
         think_s=log.think_s,
         ordered=log.ordered,
         kept_values=keep,
-        incomplete=incomplete(log),
+        warnings=tuple(warnings(log)),
     )
     return writing.text(workload, _head(report), notes), report
 
@@ -234,12 +234,13 @@ def _sequences(log: Log, reasons: Mapping[int, str]) -> tuple[list[LogSequence],
     return ordered[:SEQUENCES_MAX], [why] if rest else []
 
 
-def incomplete(log: Log) -> str:
-    """Why the log does not seem to have all statements; empty if it does."""
-    if log.kind != "slow" or log.fastest_s <= FASTEST_MAX_S:
-        return ""
-    fastest = f"the log's fastest statement took {log.fastest_s:.2g} s"
-    return f"{fastest}, so long_query_time has hidden faster ones: set it to 0"
+def warnings(log: Log) -> Iterator[str]:
+    """Why a workload learned from the log may not be what the server ran."""
+    if log.kind == "slow" and log.fastest_s > FASTEST_MAX_S:
+        fastest = f"the log's fastest statement took {log.fastest_s:.2g} s"
+        yield f"{fastest}, so long_query_time has hidden faster ones: set it to 0"
+    if calls := sum(each.count for each in log.templates if each.sql.upper().startswith("CALL ")):
+        yield f"{calls} statements are CALLs; if the log also has what the procedures run, that is sent twice"
 
 
 def _left_out(log: Log, reasons: Mapping[int, str]) -> list[LeftOut]:
@@ -305,8 +306,7 @@ def _head(report: LearningReport) -> list[str]:
         else "No literal of the log is in this file, "
         "except for small numbers and formats that belong to no column.",
     ]
-    if report.incomplete:
-        lines.append(f"Most statements seem to be missing: {report.incomplete}.")
+    lines += [f"Warning: {each}." for each in report.warnings]
     if not report.ordered:
         lines.append("The log does not have the order of statements: each is a transaction of its own.")
     return lines

@@ -67,15 +67,20 @@ class Values:
         return sorted(self._keys)
 
     @cached_property
-    def _text(self) -> str:
+    def _text(self) -> bytes:
         values = self.column.values
-        return "" if isinstance(values, Numbers) else "\n".join(map(str, values or ())).casefold()
+        if isinstance(values, Numbers):
+            return b""
+        if columns.is_bytes(self.type):
+            return b"\n".join(bytes.fromhex(str(value)) for value in values or ())
+        return "\n".join(map(str, values or ())).casefold().encode()
 
-    def contain(self, pattern: str) -> bool:
+    def contain(self, pattern: bytes) -> bool:
         """Whether some of them may be LIKE this: they have all its parts."""
         if self.present is not None or isinstance(self.column.values, Numbers):
             return True
-        return all(part in self._text for part in re.split("[%_]", pattern.casefold()))
+        folded = pattern if columns.is_bytes(self.type) else _decoded(pattern).casefold().encode()
+        return all(part in self._text for part in re.split(b"[%_]", folded))
 
     def held(self, literals: Sequence[bytes]) -> frozenset[bytes]:
         """Those of the literals that the column has beyond the values here."""
@@ -114,7 +119,7 @@ class Values:
     def is_beyond(self, literal: bytes) -> bool:
         """Whether an integer is greater than all of them."""
         key = self._key(literal)
-        return self.numeric and isinstance(key, int) and key >= self.column.next
+        return isinstance(key, int) and self.column.next is not None and key >= self.column.next
 
     def _key(self, value: bytes | str | int) -> Any:
         """What equal values share, whatever their spelling."""
@@ -354,19 +359,18 @@ def _kept(
 def _pattern(column: str, weighed: Sequence[tuple[bytes, float]], values: Values) -> Shape:
     """A LIKE pattern: the part of a value that it has; what is part of none is absent."""
     kinds: dict[Literal["prefix", "suffix", "part"], float] = {}
-    lengths: list[tuple[float, float]] = []
     for literal, weight in weighed:
-        text = _decoded(literal)
         kind: Literal["prefix", "suffix", "part"] = (
-            "prefix" if not text.startswith("%") else "part" if text.endswith("%") else "suffix"
+            "prefix" if not literal.startswith(b"%") else "part" if literal.endswith(b"%") else "suffix"
         )
         kinds[kind] = kinds.get(kind, 0.0) + weight
-        lengths.append((float(len(text.strip("%"))), weight))
     most = max(kinds, key=lambda kind: kinds[kind])
     looked_for = weighed[:PATTERNS_MAX]
-    missing = sum(weight for literal, weight in looked_for if not values.contain(_decoded(literal)))
+    missing = sum(weight for literal, weight in looked_for if not values.contain(literal))
     absent = _rounded(missing / sum(weight for _, weight in looked_for))
-    return Shape(Learned(column=column, form="text", like=most, absent=absent, lengths=curve(lengths)))
+    form: Form = "bytes" if columns.is_bytes(values.type) else "text"
+    lengths = _lengths([(literal.strip(b"%"), weight) for literal, weight in weighed], form)
+    return Shape(Learned(column=column, form=form, like=most, absent=absent, lengths=lengths))
 
 
 def _dates(weighed: Sequence[tuple[bytes, float]]) -> Shape:

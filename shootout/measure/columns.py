@@ -45,7 +45,7 @@ def continued(program: Program, schema: str, instance: Running) -> Program:
         program,
         columns=tuple(
             replace(column, next=max(column.next, _last(column, schema, instance) + 1))
-            if column.fresh and not _holds_texts(column)
+            if column.fresh and column.next is not None
             else column
             for column in program.columns
         ),
@@ -110,10 +110,6 @@ def _last(column: ProgramColumn, schema: str, instance: Running) -> int:
     source, name = _named(schema, column.name)
     ((last,),) = instance.query(f"SELECT MAX({name}) FROM {source}", SCAN_TIMEOUT_S)
     return 0 if last is None else int(last)
-
-
-def _holds_texts(column: ProgramColumn) -> bool:
-    return isinstance(column.values, tuple) and any(isinstance(value, str) for value in column.values[:1])
 
 
 def _named(schema: str, name: str) -> tuple[str, str]:

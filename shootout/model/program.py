@@ -88,7 +88,7 @@ class ProgramColumn(Value):
     name: str = ""  # table.column; empty: the workload names the values
     fresh: bool = False  # whether its `next` matters
     values: Numbers | tuple[int | str, ...] | None = None  # in order; None: not read yet
-    next: int = 0  # the first number beyond them
+    next: int | None = None  # the first number beyond them; None: they are texts
 
 
 ProgramParameter = (
@@ -146,5 +146,5 @@ class Program(Value):
 
     @property
     def writes(self) -> bool:
-        """Whether any statement changes rows."""
+        """Whether any statement changes rows, or may."""
         return any(kind.effect == "write" for kind in self.kinds)

@@ -230,8 +230,8 @@ def print_learned(console: Console, outcome: LearnedWorkload) -> None:
         table.add_row(*(Text(wording.visible(cell)) for cell in cells))
     _print_whole(console, table)
     console.print()
-    if learned.incomplete:
-        _say(console, f"incomplete    {learned.incomplete}", "yellow")
+    for warning in learned.warnings:
+        _say(console, f"warning       {warning}", "yellow")
     for left in learned.left_out:
         _say(console, f"left out      {left.statements} statements: {left.reason} {left.example}".rstrip())
     for statement in learned.statements:

@@ -168,6 +168,9 @@ def test_what_nobody_can_load_is_refused(one_server: Instance) -> None:
         load_rows("nowhere", "plain", "p'w", SCHEMA, encoded(ENDLESS), 1)
     with pytest.raises(LoadError, match=r"/nonexistent: No such file or directory"):
         load_rows("/nonexistent", "plain", "p'w", SCHEMA, encoded(ENDLESS), 1)
+    unknown = "x" * 64 + ":3306"  # no name's part is that long
+    with pytest.raises(LoadError, match=f"2003, '{unknown}: "):
+        load_rows(unknown, "plain", "p'w", SCHEMA, encoded(ENDLESS), 1)
     with pytest.raises(IndexError, match="no table 1"):
         checksum(encoded(ENDLESS), 1)
 

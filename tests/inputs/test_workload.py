@@ -233,11 +233,14 @@ def test_an_unknown_workload() -> None:
         ("DELETE FROM x", "write"),
         ("REPLACE INTO x VALUES (1)", "write"),
         ("SET @a=1", "other"),
-        ("CALL p()", "other"),
+        ("CALL p()", "write"),
+        ("WITH a AS (SELECT 1) SELECT ')DELETE' FROM a WHERE b IN (1) FOR UPDATE", "read"),
+        ("WITH a AS (SELECT 1), b AS (SELECT 2)\n/* c */ update x, a SET y=1", "write"),
+        ("with a as (select 1) delete from x", "write"),
         ("SELECTED", "other"),
     ],
 )
-def test_the_first_word_says_what_a_statement_does(sql: str, effect: str) -> None:
+def test_the_first_word_or_that_after_with_says_what_a_statement_does(sql: str, effect: str) -> None:
     assert [kind.effect for kind in compiled(a_step(sql)).kinds] == [effect]
 
 
@@ -276,8 +279,9 @@ def test_a_parameter_says_how_often() -> None:
     assert (step.repeat, step.repeat_of) == (1, 0)
 
 
-def test_results_are_handed_on() -> None:
-    first = WorkloadStatement(name="a", sql="SELECT 1, 2", into=("x", "y"))
+@pytest.mark.parametrize("sql", ["SELECT 1, 2", "CALL p()"])
+def test_results_are_handed_on(sql: str) -> None:
+    first = WorkloadStatement(name="a", sql=sql, into=("x", "y"))
     program = compiled(
         Step(statements=(first,)), a_step("SELECT {y}"), parameters={"x": Result(), "y": Result(number=True)}
     )

@@ -104,6 +104,12 @@ def test_a_pattern_that_the_column_does_not_have_is_absent() -> None:
     assert (found.like, found.absent) == ("part", 0.25)
 
 
+def test_a_pattern_over_bytes_is_compared_with_the_bytes() -> None:
+    codes = Values(ProgramColumn(name="t.code", values=("00FF4142", "6162")), "varbinary")
+    found = learned(codes, "like", "AB%", "aB%", "Ab%", "FF%")
+    assert (found.form, found.like, found.absent, found.lengths) == ("bytes", "prefix", 0.75, (2.0,))
+
+
 def test_a_log_later_than_its_dump_reads_the_newest_rows() -> None:
     assert learned(IDS, "equal", 1500, 1600).absent == 1
     found = learned(IDS, "equal", 1500, 1600, grown=True)

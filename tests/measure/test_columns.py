@@ -28,10 +28,10 @@ INSERT INTO t VALUES
 EXPECTED = {
     "id": (Numbers(min=1, max=4), 5),
     "sparse": ((-5, 9, 70), 71),
-    "name": (("B", "a", "b", "\u00fc"), 0),  # by the bytes, whatever the collation
-    "code": (("00FF", "41"), 0),
-    "amount": (("9.25", "10.50"), 0),
-    "day": (("2019-12-31", "2020-02-01"), 0),
+    "name": (("B", "a", "b", "\u00fc"), None),  # by the bytes, whatever the collation
+    "code": (("00FF", "41"), None),
+    "amount": (("9.25", "10.50"), None),
+    "day": (("2019-12-31", "2020-02-01"), None),
     "none": ((), 1),
 }
 

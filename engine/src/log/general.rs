@@ -9,9 +9,12 @@ use super::{Body, OUTSIDE};
 /// What the servers write as commands; another word in its place is a statement's further line.
 const COMMANDS: &str = "Sleep|Quit|Init DB|Query|Field List|Create DB|Drop DB|Refresh|Shutdown|Statistics|Processlist|\
     Connect|Kill|Debug|Ping|Time|Delayed insert|Change user|Binlog Dump|Table Dump|Connect Out|\
-    Register Slave|Register Replica|Prepare|Execute|Long Data|Close stmt|Reset stmt|Set option|\
+    Register Slave|Register Sl|Register Replica|Prepare|Execute|Long Data|Close stmt|Reset stmt|Set option|\
     Fetch|Daemon|Binlog Dump GTID|Reset Connection|Reset connection|clone|\
     Subscribe Group Replication Stream|Error|Bulk_execute|Slave_worker|Slave_IO";
+
+/// A command's length in logs of MySQL before 5.1.
+const FITTED: usize = 11;
 
 #[derive(Default)]
 pub struct General {
@@ -31,7 +34,8 @@ struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// `TIME⇥ID COMMAND⇥ARGUMENT`; MariaDB and MySQL before 5.7 leave the time out within a second.
+    /// `TIME⇥ID COMMAND⇥ARGUMENT`; MariaDB and MySQL before 5.7 leave the time out within a second. MySQL before 5.1
+    /// cuts or pads the command to a fixed length, and a space follows.
     fn of(line: &'a [u8]) -> Option<Self> {
         let (time_us, rest) = if let Some(rest) = line.strip_prefix(b"\t\t") {
             (None, rest)
@@ -42,9 +46,12 @@ impl<'a> Head<'a> {
         let (connection, rest) = digits(rest.trim_ascii_start())?;
         let rest = rest.strip_prefix(b" ")?;
         let end = rest.iter().position(|&byte| byte == b'\t').unwrap_or(rest.len());
-        let command = rest[..end].trim_ascii_end();
-        let argument = rest.get(end + 1..).unwrap_or_default();
-        one_of(command, COMMANDS).then_some(Self { time_us, connection, command, argument })
+        let cut = |end: usize| {
+            let command = rest[..end].trim_ascii_end();
+            let argument = rest.get(end + 1..).unwrap_or_default();
+            one_of(command, COMMANDS).then_some(Self { time_us, connection, command, argument })
+        };
+        cut(end).or_else(|| if rest.get(FITTED) == Some(&b' ') { cut(FITTED) } else { None })
     }
 }
 
@@ -71,7 +78,7 @@ impl General {
         match head.command {
             b"Query" | b"Execute" => {
                 self.connection = Some(head.connection);
-                self.body.push(head.argument);
+                self.body.push(unnumbered(head.argument));
             }
             b"Connect" | b"Change user" => {
                 learner.connected(head.connection, self.times, schema_of(head.argument));
@@ -97,6 +104,12 @@ impl General {
             }),
         }
     }
+}
+
+/// A statement without its number, `[1] `, which MySQL before 5.1 puts in front of those that were prepared.
+fn unnumbered(argument: &[u8]) -> &[u8] {
+    let number = argument.strip_prefix(b"[").and_then(digits);
+    number.and_then(|(_, rest)| rest.strip_prefix(b"] ")).unwrap_or(argument)
 }
 
 /// Of `user@host on SCHEMA using Socket`; empty if there is none.

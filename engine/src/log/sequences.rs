@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::text::parsed;
 use super::values::{Sample, hash};
 use crate::random::Stream;
 
@@ -35,8 +36,7 @@ impl Value {
     }
 
     pub fn new(value: &[u8], hash: u64) -> Self {
-        let number = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
-        number.map_or(Self::Other(hash), Self::Number)
+        parsed(value).map_or(Self::Other(hash), Self::Number)
     }
 
     /// By how much it exceeds `earlier`; 0 if it is the same.
@@ -162,13 +162,9 @@ pub fn links(transactions: &[Box<[Value]>]) -> Vec<Link> {
     for slot in 0..slots {
         let mut best: Option<Link> = None;
         for &of in &origins {
-            if let Some(link) = link(transactions, slot, of)
-                && best.is_none_or(|best| {
-                    (link.share, link.difference == 0) > (best.share, best.difference == 0)
-                })
-            {
-                best = Some(link);
-            }
+            let rank = |link: &Link| (link.share, link.difference == 0);
+            let better = |link: &Link| best.is_none_or(|best| rank(link) > rank(&best));
+            best = link(transactions, slot, of).filter(better).or(best);
         }
         if best.is_none_or(|link| link.share < 1.0 || link.difference != 0) {
             origins.push(slot);

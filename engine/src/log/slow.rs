@@ -26,6 +26,24 @@ struct Head {
     complete: bool,
 }
 
+impl Head {
+    /// Completes the header by `SET last_insert_id=…,insert_id=…,timestamp=…;`, of which MySQL before 5.1 writes only
+    /// what the statement depends on; None if the line is another.
+    fn set(&mut self, line: &[u8]) -> Option<()> {
+        let mut timestamp_us = None;
+        for assignment in line.strip_prefix(b"SET ")?.strip_suffix(b";")?.split(|&byte| byte == b',') {
+            let (name, value) = assignment.split_at(assignment.iter().position(|&byte| byte == b'=')? + 1);
+            match name {
+                b"timestamp=" => timestamp_us = Some(seconds_us(value)?),
+                b"insert_id=" | b"last_insert_id=" => drop(parsed::<u64>(value)?),
+                _ => return None,
+            }
+        }
+        (self.timestamp_us, self.complete) = (timestamp_us, true);
+        Some(())
+    }
+}
+
 #[derive(Default)]
 pub struct Slow {
     head: Option<Head>,
@@ -70,13 +88,11 @@ impl Slow {
             Some(_) if line.starts_with(b"use ") && line.ends_with(b";") => {
                 self.schema = unquoted(&line[4..line.len() - 1]).into();
             }
-            Some(head) => match timestamp(line) {
-                Some(us) => {
-                    head.timestamp_us = Some(us);
-                    head.complete = true;
+            Some(head) => {
+                if head.set(line).is_none() {
+                    self.body.push(line);
                 }
-                None => self.body.push(line),
-            },
+            }
         }
     }
 
@@ -152,13 +168,4 @@ impl Slow {
             error: head.error,
         });
     }
-}
-
-/// The time of `SET timestamp=…;`, which other assignments may precede.
-fn timestamp(line: &[u8]) -> Option<i64> {
-    const NAME: &[u8] = b"timestamp=";
-    let assignments = line.strip_prefix(b"SET ")?.strip_suffix(b";")?;
-    let own = |text: &&[u8]| text.starts_with(NAME);
-    let last = assignments.rsplit(|&byte| byte == b',').next().filter(own)?;
-    seconds_us(&last[NAME.len()..])
 }

@@ -233,10 +233,8 @@ impl Reader<'_> {
 
     /// Notes the token; whatever is no literal and no comma makes a list an expression.
     fn past(&mut self, last: Last) {
-        if !matches!(last, Last::Literal | Last::Text | Last::Comma)
-            && let Some(group) = self.statement.groups.last_mut()
-        {
-            group.list = false;
+        if let Some(group) = self.statement.groups.last_mut() {
+            group.list &= matches!(last, Last::Literal | Last::Text | Last::Comma);
         }
         self.last = last;
     }
@@ -507,9 +505,8 @@ impl Reader<'_> {
     fn close(&mut self) {
         self.leave_rows();
         let statement = &mut *self.statement;
-        if let Some(group) = statement.groups.last().filter(|group| group.list)
-            && statement.marks.len() > group.slots
-        {
+        let is_list = |group: &&Group| group.list && statement.marks.len() > group.slots;
+        if let Some(group) = statement.groups.last().filter(is_list) {
             statement.template.truncate(group.out);
             statement.template.extend_from_slice(b"?+");
             statement.marks.truncate(group.slots + 1);
