@@ -103,6 +103,12 @@ class Curve:
         """What a healthy server keeps: throughput, or in an open loop the inverse latency."""
         return 1 / np.maximum(_filled(self.latency_s), 1e-6) if self.open_loop else self.tps
 
+    def until(self, seconds: int) -> Curve:
+        """Its first seconds."""
+        gauges = {name: values[:seconds] for name, values in self.gauges.items()}
+        visible = {name: values for name, values in gauges.items() if not np.isnan(values).all()}
+        return Curve(self.tps[:seconds], self.latency_s[:seconds], visible, self.open_loop)
+
     @property
     def _judged(self) -> slice:
         return slice(min(SETTLING_S, len(self.tps) // 10), None)
@@ -167,15 +173,16 @@ def _curve(slices: Sequence[SoakSlice], open_loop: bool) -> Curve:
             latency_s[first : int(each.begins_s + each.lasts_s)] = each.p95_s
         for name, value in each.gauges.items():
             gauges[name][first] = value
-    visible = {name: values for name, values in gauges.items() if not np.isnan(values).all()}
-    return Curve(tps, latency_s, visible, open_loop)
+    return Curve(tps, latency_s, gauges, open_loop).until(count)
 
 
 def judge(document: SoakDocument) -> SoakResult:
     """Compare each head with the base; a single server's findings have no difference and no verdict."""
     found = curves(document)
     base, *heads = document.header.servers
-    failed = {failure.server: failure.reason for failure in document.failures}
+    ended = {end.server for end in document.ends}
+    failed = {name: "cut short" for name in found if name not in ended}
+    failed |= {failure.server: failure.reason for failure in document.failures}
     confidence = document.header.confidence
     comparisons = []
     for head in heads or [base]:
@@ -209,7 +216,10 @@ def exit_code(result: SoakResult) -> int:
 
 
 def compare(base: Curve | None, head: Curve, confidence: float) -> tuple[Finding, ...]:
-    """All findings of a head beside the base, or of a single server."""
+    """All findings of a head beside the base, or of a single server; over the seconds that both have."""
+    if base is not None:
+        seconds = min(len(base.tps), len(head.tps))
+        base, head = base.until(seconds), head.until(seconds)
     each = 1 - (1 - confidence) / len(get_args(FindingKind))
     level, slope, growth = ((of(base), of(head)) for of in (_level, _slope, _growth))
     minutes = len(head.tps) / 60
