@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shootout.analysis import bisected, work
+from shootout.analysis.bisected import Attempt
 from shootout.analysis.bisection import Evidence
 from shootout.model.bisection import Answer, Bisection, Kind, RevisionFinding
 from shootout.model.verdict import Interval, Verdict
@@ -64,13 +65,16 @@ class _Known:
         return [number for number in self.usable if pair[0] < number < pair[1]]
 
 
-def reasons(found: Bisection, documents: Documents) -> dict[str, str]:
-    """Why revisions cannot be counted, by label: their builds failed, or their servers did."""
-    failed = {label: build.reason for label, build in found.builds.items() if build.reason}
-    for document in documents.values():
-        for failure in document.failures:
-            failed.setdefault(failure.server, failure.reason)
-    return failed
+def unusable(found: Bisection, documents: Documents) -> dict[str, str]:
+    """Why revisions cannot be counted, by label."""
+    return bisected.left_out(found, map(_attempt, documents.values()))
+
+
+def _attempt(document: WorkDocument) -> Attempt:
+    return Attempt(
+        failed={failure.server: failure.reason for failure in document.failures},
+        started={count.server for count in document.counts},
+    )
 
 
 def next_revisions(found: Bisection, documents: Documents) -> tuple[int, ...]:
@@ -85,7 +89,7 @@ def next_revisions(found: Bisection, documents: Documents) -> tuple[int, ...]:
 def answer(found: Bisection, documents: Documents) -> Answer:
     """The answer so far."""
     known = _known(found, documents)
-    failed = reasons(found, documents)
+    failed = unusable(found, documents)
     pair = known.changed[0] if known.changed else (0, len(found.revisions) - 1)
     place = (pair[0] + 1, pair[1])
     possible = [run for run in known.runs if place[0] <= run[0] and run[1] <= place[1]]
@@ -155,7 +159,7 @@ def _known(found: Bisection, documents: Documents) -> _Known:
     evidence = Evidence(
         last=len(numbers) - 1,
         starts=(),
-        unusable=[numbers[label] for label in reasons(found, documents)],
+        unusable=[numbers[label] for label in unusable(found, documents)],
         equal=equal,
     )
     bar = max((document.bar for document in documents.values()), default=0.0)
