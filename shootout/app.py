@@ -271,7 +271,7 @@ def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **place
 def accept(document: Path, folder: Path, anchor: str | None) -> dict[Path, Baseline]:
     """Store a run's results as baselines; returns them by file."""
     comparison = Judge(document.parent).compare(journal.read(document), anchor)
-    return baseline.accept(folder, baseline.of(comparison))
+    return baseline.accept(folder, baseline.of(comparison, anchor))
 
 
 def series(
