@@ -535,7 +535,8 @@ def fetch(server: ServerReference, report: Callable[[str], None], build: Build |
 
 def examine(out: Path, data: Path, profile: str, policy: Policy | None) -> Report:
     """Examine this machine and its A/A results so far, by this policy or the profile's."""
-    return doctor.examine(data, out / "results", policy or matrix.load_profile(profile).policy)
+    loaded = matrix.load_profile(profile)
+    return doctor.examine(data, out / "results", policy or loaded.policy, loaded.settings)
 
 
 def calibrate_noise(request: Request, measure: Callable[[Request], int]) -> int:

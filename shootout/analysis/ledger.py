@@ -220,6 +220,12 @@ def cells_needed(known: FalseAlarms, policy: Policy) -> int:
     return max(0, math.ceil(root**2) - known.cells)
 
 
+def standing(entries: Iterable[LedgerEntry], policy: Policy, settings: str) -> FalseAlarms:
+    """A runner's false alarms with these settings, in gates of as many comparisons as its newest run's."""
+    alike = [entry for entry in entries if entry.settings == settings]
+    return false_alarms(alike, policy, max([1, *(entry.comparisons for entry in alike[-1:])]))
+
+
 def false_alarms(entries: Iterable[LedgerEntry], policy: Policy, comparisons: int) -> FalseAlarms:
     """Count A/A cells judged regressed or improved, and say how many gates of so many comparisons alarm.
 
