@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -22,7 +22,7 @@ from shootout.document import compatibility, fingerprint
 from shootout.errors import InputError
 from shootout.model.history import Baseline, BaselineCell, BaselineRun, BaselineServer
 from shootout.model.plan import THROUGHPUT, Cell
-from shootout.model.run import RunHeader, ServerRecord
+from shootout.model.run import RunHeader, Runner, ServerRecord
 from shootout.model.value import decoded
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.paths import file_stem
@@ -48,8 +48,8 @@ def of(comparison: Comparison, anchor: str | None = None) -> tuple[Baseline, ...
     """
     header = comparison.header
     made = []
-    first = anchor or next((each.label for each in header.servers if not each.absent), "")
     for runner, record in itertools.product(header.runners, header.workloads):
+        first = anchor or next(_available(header, runner), "")
         usable = [
             cell
             for cell in comparison.cells
@@ -78,8 +78,8 @@ def of(comparison: Comparison, anchor: str | None = None) -> tuple[Baseline, ...
         )
     if not made:
         raise InputError(
-            f"run {header.run}: no cell can be a baseline; expected one beside the anchor {first}, steady in at "
-            "least two starts"
+            f"run {header.run}: no cell can be a baseline; expected one beside {anchor or 'the first server'}, "
+            "steady in at least two starts"
         )
     return tuple(made)
 
@@ -178,6 +178,13 @@ def compare(comparison: Comparison, stored: Mapping[RunnerWorkload, Baseline]) -
 
 
 # --- what is stored -------------------------------------------------------------------------------
+
+
+def _available(header: RunHeader, runner: Runner) -> Iterator[str]:
+    """The labels of the servers that this runner has."""
+    for part in header.parts or (header,):
+        if part.runner.fingerprint == runner.fingerprint:
+            yield from (each.label for each in part.servers if not each.absent)
 
 
 def _server(record: ServerRecord) -> BaselineServer:
