@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from shootout.analysis import metrics, stats
 from shootout.model.plan import THROUGHPUT, Block, Cell, Metric, Policy
-from shootout.model.run import RunDocument, RunHeader, Samples, StartRecord
+from shootout.model.run import Part, RunDocument, RunHeader, Samples, StartRecord
 
 # A slice or start without transactions counts half of one, so that a standstill weighs heavily but has a
 # logarithm.
@@ -45,7 +45,7 @@ class Pair(NamedTuple):
     throughput: stats.Effect | None  # over all starts; None: nothing to compare
     changes: tuple[Change, ...]  # of the metrics that the verdict is about
     missing_base: str  # the block's first server, if it was not measured and is no base therefore; else empty
-    absent: str = ""  # why the server is not available; empty: it is
+    unmeasured: str = ""  # why there are no starts; empty: there are, or it failed
     not_visible: tuple[Metric, ...] = ()  # metrics of the verdict that cannot be compared
 
 
@@ -74,7 +74,7 @@ def of_block(document: RunDocument, block: Block, policy: Policy, base: str | No
             throughput=throughput(*compared, policy),
             changes=changes,
             missing_base=missing_base,
-            absent=next((r.absent for r in document.header.servers if r.label == server), ""),
+            unmeasured="" if starts[server] else _unmeasured(document, block, server),
             not_visible=tuple(_not_visible(*compared, names, changes)),
         )
 
@@ -222,6 +222,25 @@ def _failure(document: RunDocument, block: Block, server: str, starts: Starts) -
         if failure.cell == block.cell(server) or (alone and failure.cell.server == server and not starts):
             return failure.reason
     return None
+
+
+def _unmeasured(document: RunDocument, block: Block, server: str) -> str:
+    """Why the document has no start of a server in a block, where it did not fail."""
+    part, end = document.header.part(block.cell(server)), document.end
+    absent = {record.label: record.absent for record in part.servers if record.absent}
+    if server in absent:
+        return absent[server]
+    failed = {failure.cell for failure in document.failures}
+    others = [each for each in block.servers if each != server and each not in absent]
+    if others and all(block.cell(each) in failed for each in others):
+        why = "no other server was left in its block"
+    elif document.header.parts and not isinstance(part, Part):
+        why = "its shard is missing"
+    elif part.interrupted if isinstance(part, Part) else end is None or end.interrupted:
+        why = "the run was cut short before it"
+    else:
+        why = "the budget ended before it"
+    return f"not measured: {why}"
 
 
 def _round_log_tps(samples: Samples) -> NDArray[np.float64]:

@@ -37,8 +37,7 @@ def of_cell(
     if pair.failure is not None:
         return Decision(Verdict.FAILED, pair.failure)
     if not pair.starts:
-        why = "the run was cut short before it, or its shard is missing"
-        return Decision(Verdict.UNJUDGED, pair.absent or f"not measured: {why}")
+        return Decision(Verdict.UNJUDGED, pair.unmeasured)
     if pair.cell == pair.base:
         instead = f"the base, in place of {pair.missing_base}" if pair.missing_base else "the base"
         return Decision(Verdict.UNJUDGED, instead)
@@ -47,7 +46,10 @@ def of_cell(
     if not pair.changes and (why := unsteady(pair)):
         return Decision(Verdict.INCONCLUSIVE, f"no verdict on unsteady samples: {why}")
     if not pair.changes and pair.throughput is not None:
-        return Decision(Verdict.UNJUDGED, "none of the policy's metrics was visible in every start")
+        if (starts := len(pair.throughput.per_start)) < 2:
+            return Decision(Verdict.INCONCLUSIVE, f"{_starts(starts)}; a verdict needs at least two starts")
+        why = "none of the policy's metrics could be compared: not visible, or 0, in some start"
+        return Decision(Verdict.UNJUDGED, why)
     if not pair.changes:
         return Decision(
             Verdict.UNJUDGED, f"nothing to compare with: {pair.base.server} was not measured beside it"
