@@ -302,7 +302,9 @@ def test_what_is_not_measured_anew_stays(tmp_path: Path) -> None:
 def test_the_anchor_is_the_same_though_it_failed_in_the_first_block(tmp_path: Path) -> None:
     """There `b` stands in for it, as the base of `c`."""
     servers = ("a", "b", "c")
-    four, eight = (Block(workload="reads", dataset="d", threads=threads, servers=servers) for threads in (4, 8))
+    four, eight = (
+        Block(workload="reads", dataset="d", threads=threads, servers=servers) for threads in (4, 8)
+    )
     whole = a_run(20)
     header = structs.replace(
         whole.header, blocks=(four, eight), servers=(*whole.header.servers, a_server("c"))
