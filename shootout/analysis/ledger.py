@@ -181,19 +181,15 @@ class Noise(NamedTuple):
         return math.hypot(self.spread / math.sqrt(starts), self.lasting)
 
 
-def noise(entries: Iterable[LedgerEntry], cell: Cell, runner: str = "") -> dict[str, Noise]:
-    """The noise of A/A cells of the cell's kind, by metric.
+def noise(of_kind: Sequence[LedgerEntry], runner: str = "") -> dict[str, Noise]:
+    """The noise of A/A cells of one kind, by metric.
 
     Spreads are pooled. Estimates of different runs, which should be 0, vary by their errors and by what lasts
     through all starts of a run: its variance is the mean of their squares less those of their errors (Hedges
     and Vevea 1998); 0 with fewer than `LASTING_MIN`. `runner`: count only entries of the runner with this
     fingerprint.
     """
-    of_kind = [
-        entry
-        for entry in entries
-        if kind(entry) == kind(cell) and not (runner and entry.runner and entry.runner != runner)
-    ]
+    of_kind = [entry for entry in of_kind if not (runner and entry.runner and entry.runner != runner)]
     found: dict[str, Noise] = {}
     for metric in dict.fromkeys(metric for entry in of_kind for metric in entry.spreads):
         known = [(entry, entry.spreads[metric]) for entry in of_kind if metric in entry.spreads]

@@ -11,7 +11,7 @@ from pathlib import Path
 from shootout.analysis import ledger, stats
 from shootout.analysis.power import flagged
 from shootout.model.history import LedgerEntry
-from shootout.model.plan import THROUGHPUT, Cell, Policy
+from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.run import Finding, Runner
 from shootout.model.value import Value
 from shootout.model.verdict import FalseAlarms
@@ -71,8 +71,7 @@ def noise(entries: Sequence[LedgerEntry], policy: Policy) -> tuple[CellNoise, ..
         grouped.setdefault((ledger.kind(entry), entry.settings), []).append(entry)
     found = []
     for ((workload, dataset, threads), settings), of_kind in sorted(grouped.items()):
-        cell = Cell(workload=workload, dataset=dataset, server="", threads=threads)
-        known = ledger.noise(of_kind, cell).get(THROUGHPUT)
+        known = ledger.noise(of_kind).get(THROUGHPUT)
         if known is not None:
             margin = policy.margin_of(THROUGHPUT, workload)
             found.append(
