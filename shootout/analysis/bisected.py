@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
@@ -12,7 +11,6 @@ from shootout.analysis.bisection import Evidence
 from shootout.model.bisection import Answer, Bisection, Kind, RevisionFinding
 from shootout.model.plan import Policy
 from shootout.model.run import RunDocument
-from shootout.model.verdict import Interval
 
 Documents = Mapping[str, RunDocument]  # by file name
 
@@ -82,8 +80,8 @@ def answer(found: Bisection, documents: Documents) -> Answer:
             revision=revision,
             probability=float(posterior.at[number]),
             starts=counts[number],
-            ratio=exponential(levels[number].to_base) if number and number in levels else None,
-            step=exponential(levels[number].to_previous) if number and number in levels else None,
+            ratio=stats.as_ratio(levels[number].to_base) if number and number in levels else None,
+            step=stats.as_ratio(levels[number].to_previous) if number and number in levels else None,
             reason=reasons.get(revision.label, ""),
         )
         for number, revision in enumerate(found.revisions)
@@ -102,7 +100,7 @@ def answer(found: Bisection, documents: Documents) -> Answer:
         probability=chances[likeliest],
         first=found.revisions[min(possible, default=step[1])].label,
         last=found.revisions[step[1]].label,
-        size=exponential(posterior.size),
+        size=stats.as_ratio(posterior.size),
         none=posterior.none,
         several=posterior.several,
         noise=posterior.noise,
@@ -158,8 +156,3 @@ def equal(found: Bisection) -> list[tuple[int, int]]:
         if digest and first.setdefault(digest, number) != number:
             pairs_.append((first[digest], number))
     return pairs_
-
-
-def exponential(log: Interval) -> Interval:
-    """A ratio, of its logarithm."""
-    return Interval(estimate=math.exp(log.estimate), low=math.exp(log.low), high=math.exp(log.high))

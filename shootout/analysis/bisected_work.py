@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from shootout.analysis import bisected, work
+from shootout.analysis import bisected, stats, work
 from shootout.analysis.bisected import Attempt
 from shootout.analysis.bisection import Evidence
 from shootout.model.bisection import Answer, Bisection, Kind, RevisionFinding
@@ -49,7 +49,7 @@ class _Known:
         older, newer = map(self.to_base, pair)
         reach = math.hypot(older.high - older.estimate, newer.high - newer.estimate)
         middle = newer.estimate - older.estimate
-        return bisected.exponential(Interval(estimate=middle, low=middle - reach, high=middle + reach))
+        return stats.as_ratio(Interval(estimate=middle, low=middle - reach, high=middle + reach))
 
     def differ(self, pair: Pair) -> bool:
         return work.verdict(self.step(pair), self.bar) in _DIFFERS
@@ -104,7 +104,7 @@ def answer(found: Bisection, documents: Documents) -> Answer:
         probability=float(kind != "open"),
         first=found.revisions[place[0]].label,
         last=found.revisions[place[1]].label,
-        size=known.step(pair) if known.counted else bisected.exponential(_SAME),
+        size=known.step(pair) if known.counted else stats.as_ratio(_SAME),
         none=float(kind == "none"),
         several=float(kind == "several"),
         noise=max((change.spread or 0.0 for change in known.counted.values()), default=0.0),
@@ -115,7 +115,7 @@ def answer(found: Bisection, documents: Documents) -> Answer:
                 revision=revision,
                 probability=at.get(number, 0.0),
                 starts=starts.get(number, 0 if number else base),
-                ratio=bisected.exponential(known.to_base(number)) if number in known.counted else None,
+                ratio=stats.as_ratio(known.to_base(number)) if number in known.counted else None,
                 step=steps.get(number),
                 reason=failed.get(revision.label, ""),
             )
@@ -171,7 +171,7 @@ def _unchanged(label: str) -> WorkChange:
     """That of a revision that is the base's files."""
     return WorkChange(
         workload="", kind="", server=label, base=None, head=None,
-        ratio=bisected.exponential(_SAME), spread=None, verdict=Verdict.EQUIVALENT,
+        ratio=stats.as_ratio(_SAME), spread=None, verdict=Verdict.EQUIVALENT,
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from scipy.special import digamma, polygamma, stdtr, stdtrit
 
 from shootout.analysis import call_paths, stats, subsystems
 from shootout.analysis.call_paths import BASE, HEAD, CallPaths, Values
+from shootout.analysis.stats import STARTS_MIN
 from shootout.model.verdict import Interval
 
 COUNT_MIN = (
@@ -25,7 +26,6 @@ COUNT_MIN = (
 )
 SHARE_MIN = 0.001  # the same, as a share of all samples
 FITTED_MIN = 5.0  # mean samples in a start of a function whose variance informs the others'
-STARTS_MIN = 2
 ERROR_MAX = (
     0.01  # chance that an explanation names a function without a change: readers follow names for hours
 )

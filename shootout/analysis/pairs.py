@@ -15,14 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shootout.analysis import metrics, stats
+from shootout.analysis.metrics import Starts
 from shootout.model.plan import THROUGHPUT, Block, Cell, Metric, Policy
 from shootout.model.run import Part, RunDocument, RunHeader, Samples, StartRecord
 
 # A slice or start without transactions counts half of one, so that a standstill weighs heavily but has a
 # logarithm.
 _STANDSTILL = 0.5
-
-Starts = Mapping[int, Samples]  # one server's samples in one block, by the number of their start
 
 
 class Change(NamedTuple):
@@ -201,7 +200,7 @@ def _not_visible(
     """Metrics of the verdict that have no change, except those always 0 on both sides, which are equal."""
     found = {change.metric for change in changes}
     steady = both_steady(base, head)
-    if len(steady[0]) >= metrics.STARTS_MIN:
+    if len(steady[0]) >= stats.STARTS_MIN:
         yield from (name for name in names if name not in found and not metrics.always_zero(name, *steady))
 
 

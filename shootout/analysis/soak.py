@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import median_filter
 from scipy.special import betaincinv, gammaincinv, ndtri
 
-from shootout.analysis.stats import quantile, ratio
+from shootout.analysis.stats import as_ratio, quantile, welch
 from shootout.model.soak import (
     Finding,
     FindingKind,
@@ -82,11 +82,8 @@ class Estimate:
 
     def minus(self, other: Estimate) -> Estimate:
         """The difference of two independent values (Welch 1947)."""
-        total = self.error**2 + other.error**2
-        parts = self.error**4 / self.df + other.error**4 / other.df
-        return Estimate(
-            self.value - other.value, math.sqrt(total), total**2 / parts if parts > 0 else math.inf
-        )
+        noise = welch((self.error, self.df), (other.error, other.df))
+        return Estimate(self.value - other.value, noise.error, noise.df)
 
 
 @dataclass(frozen=True)
@@ -200,7 +197,7 @@ def judge(document: SoakDocument) -> SoakResult:
             )
         )
     levels = {
-        name: tuple(_power(each.interval(confidence)) for each in ends(curve))
+        name: tuple(as_ratio(each.interval(confidence)) for each in ends(curve))
         for name, curve in found.items()
         if len(curve.tps) >= SECONDS_MIN
     }
@@ -468,12 +465,8 @@ def _relative(found: Finding) -> Finding:
 def _change(logs: Interval | None) -> Interval | None:
     if logs is None:
         return None
-    found = _power(logs)
+    found = as_ratio(logs)
     return Interval(estimate=found.estimate - 1, low=found.low - 1, high=found.high - 1)
-
-
-def _power(logs: Interval) -> Interval:
-    return Interval(estimate=ratio(logs.estimate), low=ratio(logs.low), high=ratio(logs.high))
 
 
 def _filled(values: Values) -> Values:

@@ -14,7 +14,7 @@ from operator import mul
 from statistics import fmean, median
 
 from shootout.analysis import stats
-from shootout.analysis.stats import Effect, Noise
+from shootout.analysis.stats import MAD, STARTS_MIN, Effect, Noise
 from shootout.errors import InputError
 from shootout.model.verdict import Interval, Verdict
 from shootout.model.work import (
@@ -27,10 +27,8 @@ from shootout.model.work import (
     WorkSeries,
 )
 
-STARTS_MIN = 2  # for an interval
 NOISE = 0.5  # a spread of more than this share of the bar could look like a change, …
 CLEAR = 20.0  # … unless the change is as many times larger than the spread
-_MAD = 1.4826  # standard deviation over median absolute deviation, for normal values
 _MEDIAN = math.sqrt(math.pi / 2)  # the error of a median, in errors of a mean; for normal values
 
 Repetitions = Sequence[float]  # instructions for each unit
@@ -200,7 +198,7 @@ def effect_of(pairs: Sequence[Sequence[float]], confidence: float) -> Effect:
     medians = [median(each) for each in pairs]
     count = min(map(len, pairs))
     off = [abs(each - middle) for start, middle in zip(pairs, medians, strict=True) for each in start]
-    within = _MEDIAN * _MAD * median(off) / math.sqrt(count)
+    within = _MEDIAN * MAD * median(off) / math.sqrt(count)
     own = stats.over_starts(medians, confidence)
     if own.spread >= within:
         return own
