@@ -78,8 +78,8 @@ def of(comparison: Comparison, anchor: str | None = None) -> tuple[Baseline, ...
         )
     if not made:
         raise InputError(
-            f"run {header.run}: no cell can be a baseline; expected one beside {anchor or 'the first server'}, "
-            "steady in at least two starts"
+            f"run {header.run}: no cell can be a baseline; expected one beside {anchor or 'the first server'}"
+            ", steady in at least two starts"
         )
     return tuple(made)
 

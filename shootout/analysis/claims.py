@@ -19,7 +19,6 @@ from shootout.model.published import Claim, DataPoint, Published, threads_text
 from shootout.model.run import RunDocument
 from shootout.model.verdict import ClaimResult, Interval, Outcome
 
-
 Curve = Mapping[int, Mapping[int, float]]  # each start's ln(transactions/s), by threads
 
 

@@ -18,7 +18,6 @@ from scipy.special import digamma, polygamma, stdtr, stdtrit
 
 from shootout.analysis import call_paths, stats, subsystems
 from shootout.analysis.call_paths import BASE, HEAD, CallPaths, Values
-from shootout.analysis.stats import STARTS_MIN
 from shootout.model.verdict import Interval
 
 COUNT_MIN = (

@@ -8,7 +8,7 @@ machine. On the log scale slower and faster are mirror images: a margin of 2 % r
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
