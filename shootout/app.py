@@ -294,7 +294,7 @@ def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **place
 def accept(document: Path, folder: Path, anchor: str | None) -> dict[Path, Baseline]:
     """Store a run's results as baselines; returns them by file."""
     comparison = Judge(document.parent).compare(journal.read(document), anchor)
-    return baseline.accept(folder, baseline.of(comparison))
+    return baseline.accept(folder, baseline.of(comparison, anchor))
 
 
 def series(
@@ -550,7 +550,8 @@ def fetch(server: ServerReference, report: Callable[[str], None], build: Build |
 
 def examine(out: Path, data: Path, profile: str, policy: Policy | None) -> Report:
     """Examine this machine and its A/A results so far, by this policy or the profile's."""
-    return doctor.examine(data, out / "results", policy or matrix.load_profile(profile).policy)
+    loaded = matrix.load_profile(profile)
+    return doctor.examine(data, out / "results", policy or loaded.policy, loaded.settings)
 
 
 def calibrate_noise(request: Request, measure: Callable[[Request], int]) -> int:

@@ -76,10 +76,14 @@ def document(
     ends: Mapping[str, dict[Measure, float]] | None = None,
     soak: str = SOAK,
 ) -> SoakDocument:
+    """By default a loaded server that did not fail has an end."""
+    taken = tuple(taken)
+    if ends is None:
+        ends = {label: {} for label in {each.server for each in taken} - {each.server for each in failures}}
     return SoakDocument(
         header=header(servers, soak),
         servers=tuple(SoakServer(server=a_server(label), start_s=1.0) for label in servers),
-        slices=tuple(taken),
-        ends=tuple(SoakEnd(server=label, footprint=each) for label, each in (ends or {}).items()),
+        slices=taken,
+        ends=tuple(SoakEnd(server=label, footprint=each) for label, each in ends.items()),
         failures=tuple(failures),
     )

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from msgspec import structs
 
 from shootout.model.history import ChangePoint, HistorySeries
-from shootout.model.plan import THROUGHPUT
+from shootout.model.plan import THROUGHPUT, Cell
 from shootout.model.run import Warning
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, MetricVerdict, Verdict
 
@@ -36,8 +36,8 @@ def of_cell(cell: CellComparison, acknowledged: Sequence[Acknowledgement], start
     valid = []
     warnings = []
     for metric in regressed:
-        matching = [each for each in acknowledged if _matches(each, cell, metric)]
-        holding = [each for each in matching if _holds(each, metric, day)]
+        matching = [each for each in acknowledged if _matches(each, cell.cell, metric.metric)]
+        holding = [each for each in matching if _holds(each, _worsening(metric), day)]
         valid += holding[:1]
         warnings += [] if holding else [*_rejections(matching, metric, day)]
     known = valid[0] if len(valid) == len(regressed) else None
@@ -52,23 +52,18 @@ def of_change(
     `at_most` limits this step, not the whole distance from the anchor.
     """
     day, worsening = _day(started), 1 - change.after / change.before
-    for known in acknowledged:
-        named = (series.workload, known.workload), (series.server, known.server)
-        fits = all(fnmatchcase(name, pattern) for name, pattern in named)
-        fits = fits and known.metric == THROUGHPUT and known.threads in (None, series.threads)
-        if fits and day <= known.expires and worsening <= known.at_most:
-            return known
-    return None
+    matching = (each for each in acknowledged if _matches(each, series, THROUGHPUT))
+    return next((each for each in matching if _holds(each, worsening, day)), None)
 
 
-def _matches(known: Acknowledgement, cell: CellComparison, metric: MetricVerdict) -> bool:
-    named = (cell.cell.workload, known.workload), (cell.cell.server, known.server)
+def _matches(known: Acknowledgement, of: Cell | HistorySeries, metric: str) -> bool:
+    named = (of.workload, known.workload), (of.server, known.server)
     fits = all(fnmatchcase(name, pattern) for name, pattern in named)
-    return fits and known.metric == metric.metric and known.threads in (None, cell.cell.threads)
+    return fits and known.metric == metric and known.threads in (None, of.threads)
 
 
-def _holds(known: Acknowledgement, metric: MetricVerdict, day: date) -> bool:
-    return day <= known.expires and _worsening(metric) <= known.at_most
+def _holds(known: Acknowledgement, worsening: float, day: date) -> bool:
+    return day <= known.expires and worsening <= known.at_most
 
 
 def _rejections(matching: Iterable[Acknowledgement], metric: MetricVerdict, day: date) -> Iterator[Warning]:

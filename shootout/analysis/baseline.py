@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -22,7 +22,7 @@ from shootout.document import compatibility, fingerprint
 from shootout.errors import InputError
 from shootout.model.history import Baseline, BaselineCell, BaselineRun, BaselineServer
 from shootout.model.plan import THROUGHPUT, Cell
-from shootout.model.run import RunHeader, ServerRecord
+from shootout.model.run import RunHeader, Runner, ServerRecord
 from shootout.model.value import decoded
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.paths import file_stem
@@ -40,45 +40,46 @@ def path_of(folder: Path, fingerprint: str, workload: str) -> Path:
     return folder / file_stem(fingerprint) / f"{file_stem(workload)}.json"
 
 
-def of(comparison: Comparison) -> tuple[Baseline, ...]:
-    """The baselines from a run with the anchor as its base, one for each runner and workload.
+def of(comparison: Comparison, anchor: str | None = None) -> tuple[Baseline, ...]:
+    """The baselines from a run, one for each runner and workload; by default its first server is the anchor.
 
-    They leave out cells that failed or were steady in fewer than two starts. Raises InputError if no cell is
-    left.
+    They leave out cells that failed, were steady in fewer than two starts or have another base. Raises
+    InputError if no cell is left.
     """
     header = comparison.header
     made = []
     for runner, record in itertools.product(header.runners, header.workloads):
+        first = anchor or next(_available(header, runner), "")
         usable = [
             cell
             for cell in comparison.cells
             if cell.cell.workload == record.name
             and header.part(cell.cell).runner.fingerprint == runner.fingerprint
+            and cell.base.server == first
             and cell.ratio is not None
             and len(cell.per_start) > 1
         ]
         if not usable:
             continue
         records = {each.label: each for each in header.part(usable[0].cell).servers}
-        anchor = usable[0].base.server
-        labels = dict.fromkeys([anchor, *(cell.cell.server for cell in usable)])
+        labels = dict.fromkeys([first, *(cell.cell.server for cell in usable)])
         made.append(
             Baseline(
                 format=2,
                 runner=runner.fingerprint,
-                anchor=anchor,
+                anchor=first,
                 workload=record,
                 load=header.profile.load,
                 digest=header.digests.get(record.name, ""),
                 servers={label: _server(records[label]) for label in labels},
-                cells=tuple(_cell(cell, comparison) for cell in usable if cell.base.server == anchor),
+                cells=tuple(_cell(cell, comparison) for cell in usable),
                 machine=fingerprint.facts(runner),
             )
         )
     if not made:
         raise InputError(
-            f"run {header.run}: no cell can be a baseline; expected one beside an anchor, steady in at least "
-            "two starts"
+            f"run {header.run}: no cell can be a baseline; expected one beside {anchor or 'the first server'}"
+            ", steady in at least two starts"
         )
     return tuple(made)
 
@@ -86,12 +87,13 @@ def of(comparison: Comparison) -> tuple[Baseline, ...]:
 def accept(folder: Path, baselines: Iterable[Baseline]) -> dict[Path, Baseline]:
     """Store baselines; returns them by file.
 
-    A cell keeps its earlier runs, and cells that were not measured anew are preserved, if all else in their
-    file is equal. Raises InputError if a file cannot be read or written.
+    A cell keeps its earlier runs, and cells that were not measured anew are preserved. Raises InputError if a
+    file cannot be read or written, or if its runs cannot be compared with the new ones; then nothing changes.
     """
     stored = {path_of(folder, new.runner, new.workload.name): new for new in baselines}
-    for path, new in stored.items():
-        _write(path, _merged(read(path), new))
+    merged = {path: _merged(path, new) for path, new in stored.items()}
+    for path, baseline in merged.items():
+        _write(path, baseline)
     return stored
 
 
@@ -178,6 +180,13 @@ def compare(comparison: Comparison, stored: Mapping[RunnerWorkload, Baseline]) -
 # --- what is stored -------------------------------------------------------------------------------
 
 
+def _available(header: RunHeader, runner: Runner) -> Iterator[str]:
+    """The labels of the servers that this runner has."""
+    for part in header.parts or (header,):
+        if part.runner.fingerprint == runner.fingerprint:
+            yield from (each.label for each in part.servers if not each.absent)
+
+
 def _server(record: ServerRecord) -> BaselineServer:
     settings = {each.name: each.effective for each in record.settings if each.effective is not None}
     return BaselineServer(version=record.version, build=record.build, settings=dict(sorted(settings.items())))
@@ -200,9 +209,11 @@ def _cell(cell: CellComparison, comparison: Comparison) -> BaselineCell:
     return BaselineCell(dataset=place.dataset, server=place.server, threads=place.threads, runs=(run,))
 
 
-def _merged(old: Baseline | None, new: Baseline) -> Baseline:
-    if old is None or next(compatibility.baselines(old, new), None) is not None:
+def _merged(path: Path, new: Baseline) -> Baseline:
+    if (old := read(path)) is None:
         return new
+    if (different := next(compatibility.baselines(old, new), None)) is not None:
+        raise InputError(f"{path}: the new run does not fit: {different}; delete the file to begin anew")
     known = {(cell.dataset, cell.server, cell.threads): cell for cell in old.cells}
     for cell in new.cells:
         earlier = known.get((cell.dataset, cell.server, cell.threads))

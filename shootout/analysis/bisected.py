@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
 
 from shootout.analysis import bisection, bisection_batches, pairs, stats
 from shootout.analysis.bisection import Evidence
 from shootout.model.bisection import Answer, Bisection, Kind, RevisionFinding
 from shootout.model.plan import Policy
 from shootout.model.run import RunDocument
-from shootout.model.verdict import Interval
 
 Documents = Mapping[str, RunDocument]  # by file name
+
+
+class Attempt(NamedTuple):
+    """What became of servers in one batch."""
+
+    failed: Mapping[str, str]  # why, by label
+    started: Collection[str]  # labels of those that gave a start
 
 
 def evidence(found: Bisection, documents: Documents) -> Evidence:
@@ -35,15 +41,31 @@ def evidence(found: Bisection, documents: Documents) -> Evidence:
 
 
 def unusable(found: Bisection, documents: Documents) -> dict[str, str]:
-    """Why revisions cannot be measured, by label: their builds failed, or their servers did."""
+    """Why revisions cannot be measured, by label."""
+    return left_out(found, map(_attempt, documents.values()))
+
+
+def left_out(found: Bisection, attempts: Iterable[Attempt]) -> dict[str, str]:
+    """Why revisions are unusable, by label: their builds failed, or their servers did.
+
+    A server may fail by chance: one that gave a start is left out once it fails in two batches in a row.
+    """
     reasons = {label: build.reason for label, build in found.builds.items() if build.reason}
-    for document in documents.values():
-        for failure in document.failures:
-            reasons.setdefault(failure.cell.server, failure.reason)
-        for record in document.header.servers:
-            if record.absent:
-                reasons.setdefault(record.label, record.absent)
+    batches = [*attempts]
+    for label in (revision.label for revision in found.revisions):
+        tried = [each.failed.get(label, "") for each in batches if label in {*each.failed, *each.started}]
+        never = not any(label in each.started for each in batches)
+        if tried and all(tried[-2:]) and (never or len(tried) > 1):
+            reasons.setdefault(label, tried[-1])
     return reasons
+
+
+def _attempt(document: RunDocument) -> Attempt:
+    absent = {record.label: record.absent for record in document.header.servers if record.absent}
+    return Attempt(
+        failed=absent | {failure.cell.server: failure.reason for failure in document.failures},
+        started={samples.server for start in document.starts for samples in start.samples},
+    )
 
 
 def answer(found: Bisection, documents: Documents) -> Answer:
@@ -58,8 +80,8 @@ def answer(found: Bisection, documents: Documents) -> Answer:
             revision=revision,
             probability=float(posterior.at[number]),
             starts=counts[number],
-            ratio=exponential(levels[number].to_base) if number and number in levels else None,
-            step=exponential(levels[number].to_previous) if number and number in levels else None,
+            ratio=stats.as_ratio(levels[number].to_base) if number and number in levels else None,
+            step=stats.as_ratio(levels[number].to_previous) if number and number in levels else None,
             reason=reasons.get(revision.label, ""),
         )
         for number, revision in enumerate(found.revisions)
@@ -78,7 +100,7 @@ def answer(found: Bisection, documents: Documents) -> Answer:
         probability=chances[likeliest],
         first=found.revisions[min(possible, default=step[1])].label,
         last=found.revisions[step[1]].label,
-        size=exponential(posterior.size),
+        size=stats.as_ratio(posterior.size),
         none=posterior.none,
         several=posterior.several,
         noise=posterior.noise,
@@ -129,8 +151,3 @@ def equal(found: Bisection) -> list[tuple[int, int]]:
         if digest and first.setdefault(digest, number) != number:
             pairs_.append((first[digest], number))
     return pairs_
-
-
-def exponential(log: Interval) -> Interval:
-    """A ratio, of its logarithm."""
-    return Interval(estimate=math.exp(log.estimate), low=math.exp(log.low), high=math.exp(log.high))

@@ -11,7 +11,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from shootout.analysis import bisected, work
+from shootout.analysis import bisected, stats, work
+from shootout.analysis.bisected import Attempt
 from shootout.analysis.bisection import Evidence
 from shootout.model.bisection import Answer, Bisection, Kind, RevisionFinding
 from shootout.model.verdict import Interval, Verdict
@@ -48,7 +49,7 @@ class _Known:
         older, newer = map(self.to_base, pair)
         reach = math.hypot(older.high - older.estimate, newer.high - newer.estimate)
         middle = newer.estimate - older.estimate
-        return bisected.exponential(Interval(estimate=middle, low=middle - reach, high=middle + reach))
+        return stats.as_ratio(Interval(estimate=middle, low=middle - reach, high=middle + reach))
 
     def differ(self, pair: Pair) -> bool:
         return work.verdict(self.step(pair), self.bar) in _DIFFERS
@@ -64,13 +65,16 @@ class _Known:
         return [number for number in self.usable if pair[0] < number < pair[1]]
 
 
-def reasons(found: Bisection, documents: Documents) -> dict[str, str]:
-    """Why revisions cannot be counted, by label: their builds failed, or their servers did."""
-    failed = {label: build.reason for label, build in found.builds.items() if build.reason}
-    for document in documents.values():
-        for failure in document.failures:
-            failed.setdefault(failure.server, failure.reason)
-    return failed
+def unusable(found: Bisection, documents: Documents) -> dict[str, str]:
+    """Why revisions cannot be counted, by label."""
+    return bisected.left_out(found, map(_attempt, documents.values()))
+
+
+def _attempt(document: WorkDocument) -> Attempt:
+    return Attempt(
+        failed={failure.server: failure.reason for failure in document.failures},
+        started={count.server for count in document.counts},
+    )
 
 
 def next_revisions(found: Bisection, documents: Documents) -> tuple[int, ...]:
@@ -85,7 +89,7 @@ def next_revisions(found: Bisection, documents: Documents) -> tuple[int, ...]:
 def answer(found: Bisection, documents: Documents) -> Answer:
     """The answer so far."""
     known = _known(found, documents)
-    failed = reasons(found, documents)
+    failed = unusable(found, documents)
     pair = known.changed[0] if known.changed else (0, len(found.revisions) - 1)
     place = (pair[0] + 1, pair[1])
     possible = [run for run in known.runs if place[0] <= run[0] and run[1] <= place[1]]
@@ -100,7 +104,7 @@ def answer(found: Bisection, documents: Documents) -> Answer:
         probability=float(kind != "open"),
         first=found.revisions[place[0]].label,
         last=found.revisions[place[1]].label,
-        size=known.step(pair) if known.counted else bisected.exponential(_SAME),
+        size=known.step(pair) if known.counted else stats.as_ratio(_SAME),
         none=float(kind == "none"),
         several=float(kind == "several"),
         noise=max((change.spread or 0.0 for change in known.counted.values()), default=0.0),
@@ -111,7 +115,7 @@ def answer(found: Bisection, documents: Documents) -> Answer:
                 revision=revision,
                 probability=at.get(number, 0.0),
                 starts=starts.get(number, 0 if number else base),
-                ratio=bisected.exponential(known.to_base(number)) if number in known.counted else None,
+                ratio=stats.as_ratio(known.to_base(number)) if number in known.counted else None,
                 step=steps.get(number),
                 reason=failed.get(revision.label, ""),
             )
@@ -155,7 +159,7 @@ def _known(found: Bisection, documents: Documents) -> _Known:
     evidence = Evidence(
         last=len(numbers) - 1,
         starts=(),
-        unusable=[numbers[label] for label in reasons(found, documents)],
+        unusable=[numbers[label] for label in unusable(found, documents)],
         equal=equal,
     )
     bar = max((document.bar for document in documents.values()), default=0.0)
@@ -167,7 +171,7 @@ def _unchanged(label: str) -> WorkChange:
     """That of a revision that is the base's files."""
     return WorkChange(
         workload="", kind="", server=label, base=None, head=None,
-        ratio=bisected.exponential(_SAME), spread=None, verdict=Verdict.EQUIVALENT,
+        ratio=stats.as_ratio(_SAME), spread=None, verdict=Verdict.EQUIVALENT,
     )  # fmt: skip
 
 

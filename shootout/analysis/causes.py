@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from shootout.analysis import metrics
-from shootout.analysis.pairs import Pair, Starts
+from shootout.analysis import figures, metrics
+from shootout.analysis.metrics import Starts
+from shootout.analysis.pairs import Pair
 from shootout.analysis.verdicts import Decision
 from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.verdict import Cause, MetricComparison, StatementTime, Verdict
@@ -98,9 +99,5 @@ def _tps(starts: Starts) -> float:
 
 def _is_busy(starts: Starts, cpus: int) -> bool:
     """Whether a server uses most of its CPUs; false where its CPU time is not visible."""
-    samples = [each for each in starts.values() if each.server_cpu_s is not None]
-    completed = sum(sum(each.completed) for each in samples)
-    if not completed:
-        return False
-    cpu_s = sum(sum(each.server_cpu_s or ()) for each in samples)
-    return cpu_s / completed * _tps(starts) >= BUSY * cpus
+    cpu_s = figures.server_cpu_s([*starts.values()])
+    return cpu_s is not None and cpu_s * _tps(starts) >= BUSY * cpus

@@ -36,23 +36,14 @@ def cuts(values: Sequence[float], penalty: float) -> tuple[int, ...]:
     return tuple(_engine.cuts(list(values), penalty, PIECE_MIN))
 
 
-def penalty(values: Sequence[float]) -> float:
-    """The penalty under which about the share `FALSE_ALARM` of unchanged series still get a cut.
+def find(values: Sequence[float]) -> tuple[int, ...]:
+    """The cuts under the penalty with which about the share `FALSE_ALARM` of unchanged series still get one.
 
     Shuffling blocks of neighbouring values breaks up any change of level, but preserves the noise and its
     short memory (Künsch 1989 for the blocks; Edgington, "Randomization Tests", for the rest). The penalty is
     a quantile of what the best cut saves in the shuffled series. Shuffles of a short series, or of one with
     two changes, are often divided as clearly as the series itself, and would hide any change. So what is left
     beside the first cut's levels is shuffled, too, and the smaller penalty applies.
-    """
-    if len(values) < 2 * CLEAR_MIN:
-        return math.inf
-    orders = _shuffles(len(values))
-    return _smaller(_saved(values, orders), _saved(_noise(values), orders), len(values))
-
-
-def find(values: Sequence[float]) -> tuple[int, ...]:
-    """The cuts of a series under its own penalty.
 
     More shuffles can only raise the penalty, and a series without cuts has none under a higher one. So most
     unchanged series need few shuffles (Besag and Clifford 1991, "Sequential Monte Carlo p-values").

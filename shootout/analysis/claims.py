@@ -12,13 +12,12 @@ from collections.abc import Mapping
 
 from shootout.analysis import stats
 from shootout.analysis.pairs import start_log_tps
+from shootout.analysis.stats import STARTS_MIN
 from shootout.inputs import published
 from shootout.model.plan import Policy
 from shootout.model.published import Claim, DataPoint, Published, threads_text
 from shootout.model.run import RunDocument
 from shootout.model.verdict import ClaimResult, Interval, Outcome
-
-STARTS_MIN = 2
 
 Curve = Mapping[int, Mapping[int, float]]  # each start's ln(transactions/s), by threads
 

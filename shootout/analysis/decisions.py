@@ -91,6 +91,6 @@ def _decided(
     decided = []
     for pair in pairs_:
         runner = header.part(pair.cell).runner.fingerprint
-        noise = ledger.noise(by_kind.get(ledger.kind(pair.cell), ()), pair.cell, runner)
+        noise = ledger.noise(by_kind.get(ledger.kind(pair.cell), ()), runner)
         decided.append(Decided(pair, verdicts.of_cell(pair, policy, p_values, noise)))
     return tuple(decided)

@@ -12,6 +12,7 @@ from shootout.analysis.call_paths import CallPaths
 from shootout.analysis.functions import Change
 from shootout.analysis.instructions import Instructions
 from shootout.analysis.plan_changes import PlanChange
+from shootout.analysis.stats import STARTS_MIN
 from shootout.document import explanations, journal
 from shootout.document import work as work_documents
 from shootout.errors import InputError
@@ -96,7 +97,7 @@ def evaluate(
     policy = document.header.profile.policy
     compared = {each.cell.server: each.ratio for each in compare.compare(document).cells}
     paths = call_paths.of(explanation.tree, explanation.profiles, base, head)
-    profiled = paths.starts >= functions.STARTS_MIN
+    profiled = paths.starts >= STARTS_MIN
     cpu = functions.total(paths, policy.confidence) if profiled else None
     inclusive = functions.changes(paths, policy.confidence, inclusive=True) if profiled else []
     requested = {

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from msgspec import structs
 
 from shootout._engine import Histogram
-from shootout.analysis import stats
+from shootout.analysis import metrics, stats
 from shootout.analysis.histograms import merged
-from shootout.analysis.pairs import Starts
+from shootout.analysis.metrics import Starts
 from shootout.errors import InputError, quoted
 from shootout.model.plan import Policy
 from shootout.model.run import RunDocument, Samples
@@ -36,7 +36,7 @@ def of_cell(starts: Starts, policy: Policy) -> CellFigures:
     return CellFigures(
         tps=tps(starts, policy),
         latency=_latency(tuple(s.latencies for s in samples)),
-        server_cpu_s=_server_cpu_s(samples),
+        server_cpu_s=server_cpu_s(samples),
         client_cpu_s=sum(sum(s.client_cpu_s) for s in samples) / transactions,
         reads=sum(s.reads for s in samples) / transactions,
         writes=sum(s.writes for s in samples) / transactions,
@@ -70,9 +70,9 @@ def tps(starts: Starts, policy: Policy) -> Interval:
     return stats.mean_interval(each_start, policy.confidence)
 
 
-def _server_cpu_s(samples: Sequence[Samples]) -> float | None:
-    """The mean over starts; None if it is not visible in some start."""
-    used = [sum(s.server_cpu_s) / max(1, sum(s.completed)) for s in samples if s.server_cpu_s is not None]
+def server_cpu_s(samples: Sequence[Samples]) -> float | None:
+    """For each transaction, the mean over starts; None if it is not visible in some start."""
+    used = [each for each in map(metrics.server_cpu_s, samples) if each is not None]
     return sum(used) / len(used) if used and len(used) == len(samples) else None
 
 

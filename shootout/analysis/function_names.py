@@ -58,20 +58,20 @@ def counted(title: str) -> str:
 def renamed(base: Iterable[str], head: Iterable[str]) -> dict[str, str]:
     """Functions that the base alone has, by name, and what the head alone calls them.
 
-    A renamed class shares at least CLASS_MIN members (st_select_lex::prepare, Query_block::prepare). A
-    function that moved to another class shares the last part of its name, and no third one that only one
-    server has does.
+    No two get the same name. A renamed class shares at least CLASS_MIN members (st_select_lex::prepare,
+    Query_block::prepare). A function that moved to another class shares the last part of its name, and no
+    third one that only one server has does.
     """
     theirs, own = _by_last(base), _by_last(head)
-    shared = theirs.keys() & own.keys()
+    shared = sorted(theirs.keys() & own.keys())
     pairs = Counter((before, after) for last in shared for before in theirs[last] for after in own[last])
     classes: dict[str, str] = {}
-    for (before, after), members in pairs.most_common():
-        if members >= CLASS_MIN:
-            classes.setdefault(before, after)
+    for (before, after), members in sorted(pairs.items(), key=lambda each: (-each[1], each[0])):
+        if members >= CLASS_MIN and before not in classes and after not in classes.values():
+            classes[before] = after
     found: dict[str, str] = {}
     for last in shared:
-        alike = {before: classes.get(before, "") for before in theirs[last]}
+        alike = {before: classes[before] for before in theirs[last] if before in classes}
         if len(theirs[last]) == len(own[last]) == 1:
             alike = dict(zip(theirs[last], own[last], strict=True))
         found |= {

@@ -25,7 +25,6 @@ COUNT_MIN = (
 )
 SHARE_MIN = 0.001  # the same, as a share of all samples
 FITTED_MIN = 5.0  # mean samples in a start of a function whose variance informs the others'
-STARTS_MIN = 2
 ERROR_MAX = (
     0.01  # chance that an explanation names a function without a change: readers follow names for hours
 )

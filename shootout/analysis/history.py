@@ -11,6 +11,7 @@ from itertools import accumulate
 from msgspec import structs
 
 from shootout.analysis import change_points
+from shootout.analysis.stats import MAD
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries, SeriesKey
 from shootout.model.run import RunHeader
 from shootout.model.verdict import CellComparison, Comparison
@@ -18,7 +19,6 @@ from shootout.model.verdict import CellComparison, Comparison
 # Suspected runs are off their level by at least so many standard deviations, and by at least this log-ratio.
 SUSPICIOUS = 4.0
 SUSPICIOUS_MIN = 0.01
-_MAD = 1.4826  # standard deviation over median absolute deviation, for normal values
 
 
 def series(comparisons: Iterable[Comparison]) -> tuple[HistorySeries, ...]:
@@ -99,7 +99,7 @@ def _suspected_runs(level: Sequence[float]) -> int:
         centre = _median(rest)
         distance = max(lows[count - 1] - centre, centre - highs[count - 1])  # of the nearest
         if distance > SUSPICIOUS_MIN:  # rare, so the slow spread is seldom computed
-            spread = _MAD * statistics.median(abs(value - centre) for value in rest)
+            spread = MAD * statistics.median(abs(value - centre) for value in rest)
             if distance > SUSPICIOUS * spread:
                 return count
         insort(rest, level[-count])

@@ -182,7 +182,8 @@ def _workload(document: WorkDocument, header: RunHeader) -> str | None:
     """The run's first workload, if the document has counted the same statements."""
     known = {kind.workload for kind in document.kinds}
     for sent in header.workloads[:1]:
-        if any(each.name in known and _sent(each) == _sent(sent) for each in document.workloads):
+        alike = document.digests.get(sent.name) == header.digests.get(sent.name)
+        if alike and any(each.name in known and _sent(each) == _sent(sent) for each in document.workloads):
             return sent.name
     return None
 

@@ -181,19 +181,15 @@ class Noise(NamedTuple):
         return math.hypot(self.spread / math.sqrt(starts), self.lasting)
 
 
-def noise(entries: Iterable[LedgerEntry], cell: Cell, runner: str = "") -> dict[str, Noise]:
-    """The noise of A/A cells of the cell's kind, by metric.
+def noise(of_kind: Sequence[LedgerEntry], runner: str = "") -> dict[str, Noise]:
+    """The noise of A/A cells of one kind, by metric.
 
     Spreads are pooled. Estimates of different runs, which should be 0, vary by their errors and by what lasts
     through all starts of a run: its variance is the mean of their squares less those of their errors (Hedges
     and Vevea 1998); 0 with fewer than `LASTING_MIN`. `runner`: count only entries of the runner with this
     fingerprint.
     """
-    of_kind = [
-        entry
-        for entry in entries
-        if kind(entry) == kind(cell) and not (runner and entry.runner and entry.runner != runner)
-    ]
+    of_kind = [entry for entry in of_kind if not (runner and entry.runner and entry.runner != runner)]
     found: dict[str, Noise] = {}
     for metric in dict.fromkeys(metric for entry in of_kind for metric in entry.spreads):
         known = [(entry, entry.spreads[metric]) for entry in of_kind if metric in entry.spreads]
@@ -218,6 +214,12 @@ def cells_needed(known: FalseAlarms, policy: Policy) -> int:
     reach = stats.quantile(policy.confidence) * math.sqrt(most * (1 - most))
     root = (reach + math.sqrt(reach**2 + 4 * most * known.alarms)) / (2 * most)
     return max(0, math.ceil(root**2) - known.cells)
+
+
+def standing(entries: Iterable[LedgerEntry], policy: Policy, settings: str) -> FalseAlarms:
+    """A runner's false alarms with these settings, in gates of as many comparisons as its newest run's."""
+    alike = [entry for entry in entries if entry.settings == settings]
+    return false_alarms(alike, policy, max([1, *(entry.comparisons for entry in alike[-1:])]))
 
 
 def false_alarms(entries: Iterable[LedgerEntry], policy: Policy, comparisons: int) -> FalseAlarms:

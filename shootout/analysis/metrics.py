@@ -17,12 +17,11 @@ from typing import NamedTuple
 
 from shootout.analysis import percentiles, stats
 from shootout.analysis.histograms import decoded, merged
+from shootout.analysis.stats import STARTS_MIN
 from shootout.model.run import FLUSH_S, FLUSHES, Samples
 from shootout.model.verdict import Interval, MetricComparison, StatementTime
 
 Starts = Mapping[int, Samples]  # one server's in one block, by number
-
-STARTS_MIN = 2  # one start has no spread
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,8 @@ class Metric:
     by_round: Callable[[Samples], Sequence[float]] | None = None
 
 
-def _server_cpu_s(samples: Samples) -> float | None:
+def server_cpu_s(samples: Samples) -> float | None:
+    """Seconds of CPU for each transaction of a start; None: not visible."""
     if samples.server_cpu_s is None:
         return None
     return sum(samples.server_cpu_s) / max(1, sum(samples.completed))
@@ -82,7 +82,7 @@ METRICS = (
     Metric("latency_p95", "95 % latency", "s", percentile=95.0),
     Metric("latency_p99", "99 % latency", "s", percentile=99.0),
     Metric("latency_p999", "99.9 % latency", "s", percentile=99.9),
-    Metric("server_cpu", "server CPU", "s", _server_cpu_s, cpu_s=1.0, by_round=_round_cpu_s),
+    Metric("server_cpu", "server CPU", "s", server_cpu_s, cpu_s=1.0, by_round=_round_cpu_s),
     Metric("context_switches", "context switches", "", _counter("context_switches"), cpu_s=2e-6),
     Metric("disk_written", "bytes written", "bytes", _counter("disk_written_bytes"), wait_s=5e-9),  # 200 MB/s
     Metric("fsyncs", "fsyncs", "", _counter("Innodb_data_fsyncs"), wait_s=2e-4),  # a flush of an SSD's cache

@@ -8,21 +8,20 @@ machine. On the log scale slower and faster are mirror images: a margin of 2 % r
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shootout.analysis import metrics, stats
+from shootout.analysis.metrics import Starts
 from shootout.model.plan import THROUGHPUT, Block, Cell, Metric, Policy
-from shootout.model.run import RunDocument, RunHeader, Samples, StartRecord
+from shootout.model.run import Part, RunDocument, RunHeader, Samples, StartRecord
 
 # A slice or start without transactions counts half of one, so that a standstill weighs heavily but has a
 # logarithm.
 _STANDSTILL = 0.5
-
-Starts = Mapping[int, Samples]  # one server's samples in one block, by the number of their start
 
 
 class Change(NamedTuple):
@@ -45,7 +44,7 @@ class Pair(NamedTuple):
     throughput: stats.Effect | None  # over all starts; None: nothing to compare
     changes: tuple[Change, ...]  # of the metrics that the verdict is about
     missing_base: str  # the block's first server, if it was not measured and is no base therefore; else empty
-    absent: str = ""  # why the server is not available; empty: it is
+    unmeasured: str = ""  # why there are no starts; empty: there are, or it failed
     not_visible: tuple[Metric, ...] = ()  # metrics of the verdict that cannot be compared
 
 
@@ -74,7 +73,7 @@ def of_block(document: RunDocument, block: Block, policy: Policy, base: str | No
             throughput=throughput(*compared, policy),
             changes=changes,
             missing_base=missing_base,
-            absent=next((r.absent for r in document.header.servers if r.label == server), ""),
+            unmeasured="" if starts[server] else _unmeasured(document, block, server),
             not_visible=tuple(_not_visible(*compared, names, changes)),
         )
 
@@ -201,7 +200,7 @@ def _not_visible(
     """Metrics of the verdict that have no change, except those always 0 on both sides, which are equal."""
     found = {change.metric for change in changes}
     steady = both_steady(base, head)
-    if len(steady[0]) >= metrics.STARTS_MIN:
+    if len(steady[0]) >= stats.STARTS_MIN:
         yield from (name for name in names if name not in found and not metrics.always_zero(name, *steady))
 
 
@@ -222,6 +221,25 @@ def _failure(document: RunDocument, block: Block, server: str, starts: Starts) -
         if failure.cell == block.cell(server) or (alone and failure.cell.server == server and not starts):
             return failure.reason
     return None
+
+
+def _unmeasured(document: RunDocument, block: Block, server: str) -> str:
+    """Why the document has no start of a server in a block, where it did not fail."""
+    part, end = document.header.part(block.cell(server)), document.end
+    absent = {record.label: record.absent for record in part.servers if record.absent}
+    if server in absent:
+        return absent[server]
+    failed = {failure.cell for failure in document.failures}
+    others = [each for each in block.servers if each != server and each not in absent]
+    if others and all(block.cell(each) in failed for each in others):
+        why = "no other server was left in its block"
+    elif document.header.parts and not isinstance(part, Part):
+        why = "its shard is missing"
+    elif part.interrupted if isinstance(part, Part) else end is None or end.interrupted:
+        why = "the run was cut short before it"
+    else:
+        why = "the budget ended before it"
+    return f"not measured: {why}"
 
 
 def _round_log_tps(samples: Samples) -> NDArray[np.float64]:

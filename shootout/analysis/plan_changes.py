@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -33,13 +34,18 @@ def rows_read(plan: StatementPlan) -> float | None:
 
 
 def shape(plan: StatementPlan) -> Shape:
-    """What of a plan is decided, without estimates, drawn values and numbers of tables."""
+    """What of a plan is decided, without estimates and drawn values.
+
+    Tables lose their numbers, which are drawn, too; unless these alone tell two of the plan's tables apart.
+    """
     if not plan.steps:
         return _NUMBERS.sub("", plan.text)
+    tables = {step.table: step.table.rstrip("0123456789") for step in plan.steps}
+    alike = Counter(tables.values())
     steps = (
         PlanStep(
             select="SIMPLE" if step.select in _CHANGING else step.select,
-            table=step.table.rstrip("0123456789"),
+            table=tables[step.table] if alike[tables[step.table]] == 1 else step.table,
             access=step.access, key=step.key, key_length=step.key_length,
             ref=step.ref, extra=step.extra,
         )

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import median_filter
 from scipy.special import betaincinv, gammaincinv, ndtri
 
-from shootout.analysis.stats import quantile, ratio
+from shootout.analysis.stats import as_ratio, quantile, welch
 from shootout.model.soak import (
     Finding,
     FindingKind,
@@ -82,11 +82,8 @@ class Estimate:
 
     def minus(self, other: Estimate) -> Estimate:
         """The difference of two independent values (Welch 1947)."""
-        total = self.error**2 + other.error**2
-        parts = self.error**4 / self.df + other.error**4 / other.df
-        return Estimate(
-            self.value - other.value, math.sqrt(total), total**2 / parts if parts > 0 else math.inf
-        )
+        noise = welch((self.error, self.df), (other.error, other.df))
+        return Estimate(self.value - other.value, noise.error, noise.df)
 
 
 @dataclass(frozen=True)
@@ -102,6 +99,12 @@ class Curve:
     def speed(self) -> Values:
         """What a healthy server keeps: throughput, or in an open loop the inverse latency."""
         return 1 / np.maximum(_filled(self.latency_s), 1e-6) if self.open_loop else self.tps
+
+    def until(self, seconds: int) -> Curve:
+        """Its first seconds."""
+        gauges = {name: values[:seconds] for name, values in self.gauges.items()}
+        visible = {name: values for name, values in gauges.items() if not np.isnan(values).all()}
+        return Curve(self.tps[:seconds], self.latency_s[:seconds], visible, self.open_loop)
 
     @property
     def _judged(self) -> slice:
@@ -167,15 +170,16 @@ def _curve(slices: Sequence[SoakSlice], open_loop: bool) -> Curve:
             latency_s[first : int(each.begins_s + each.lasts_s)] = each.p95_s
         for name, value in each.gauges.items():
             gauges[name][first] = value
-    visible = {name: values for name, values in gauges.items() if not np.isnan(values).all()}
-    return Curve(tps, latency_s, visible, open_loop)
+    return Curve(tps, latency_s, gauges, open_loop).until(count)
 
 
 def judge(document: SoakDocument) -> SoakResult:
     """Compare each head with the base; a single server's findings have no difference and no verdict."""
     found = curves(document)
     base, *heads = document.header.servers
-    failed = {failure.server: failure.reason for failure in document.failures}
+    ended = {end.server for end in document.ends}
+    failed = {name: "cut short" for name in found if name not in ended}
+    failed |= {failure.server: failure.reason for failure in document.failures}
     confidence = document.header.confidence
     comparisons = []
     for head in heads or [base]:
@@ -193,7 +197,7 @@ def judge(document: SoakDocument) -> SoakResult:
             )
         )
     levels = {
-        name: tuple(_power(each.interval(confidence)) for each in ends(curve))
+        name: tuple(as_ratio(each.interval(confidence)) for each in ends(curve))
         for name, curve in found.items()
         if len(curve.tps) >= SECONDS_MIN
     }
@@ -209,7 +213,10 @@ def exit_code(result: SoakResult) -> int:
 
 
 def compare(base: Curve | None, head: Curve, confidence: float) -> tuple[Finding, ...]:
-    """All findings of a head beside the base, or of a single server."""
+    """All findings of a head beside the base, or of a single server; over the seconds that both have."""
+    if base is not None:
+        seconds = min(len(base.tps), len(head.tps))
+        base, head = base.until(seconds), head.until(seconds)
     each = 1 - (1 - confidence) / len(get_args(FindingKind))
     level, slope, growth = ((of(base), of(head)) for of in (_level, _slope, _growth))
     minutes = len(head.tps) / 60
@@ -458,12 +465,8 @@ def _relative(found: Finding) -> Finding:
 def _change(logs: Interval | None) -> Interval | None:
     if logs is None:
         return None
-    found = _power(logs)
+    found = as_ratio(logs)
     return Interval(estimate=found.estimate - 1, low=found.low - 1, high=found.high - 1)
-
-
-def _power(logs: Interval) -> Interval:
-    return Interval(estimate=ratio(logs.estimate), low=ratio(logs.low), high=ratio(logs.high))
 
 
 def _filled(values: Values) -> Values:

@@ -15,6 +15,8 @@ from scipy.special import ndtri, stdtr, stdtrit
 from shootout.model.value import LOG_MAX
 from shootout.model.verdict import Interval
 
+STARTS_MIN = 2  # for an interval: one start has no spread
+MAD = 1.4826  # standard deviation over median absolute deviation, for normal values
 # With fewer values the standard error would be a guess.
 STEADY_MIN = 8
 STRICT = 0.99  # that a drift is real
@@ -75,7 +77,12 @@ class Effect(NamedTuple):
     @property
     def ratio(self) -> Interval:
         """The estimate and its interval as a ratio."""
-        return Interval(estimate=ratio(self.estimate), low=ratio(self.low), high=ratio(self.high))
+        return as_ratio(self.interval)
+
+
+def as_ratio(log: Interval) -> Interval:
+    """The ratio of which this is the logarithm."""
+    return Interval(estimate=ratio(log.estimate), low=ratio(log.low), high=ratio(log.high))
 
 
 def ratio(log: float) -> float:
@@ -232,12 +239,16 @@ def difference(
     Welch's interval, with the degrees of freedom of both (Welch 1947; Satterthwaite 1946). Both sides need
     two starts.
     """
-    mean, variance = float(np.mean(now)), float(np.var(now, ddof=1)) / len(now)
-    total = variance + then_error**2
-    parts = variance**2 / (len(now) - 1) + then_error**4 / (then_starts - 1)
-    df = total**2 / parts if parts > 0 else float(len(now) + then_starts - 2)
-    noise = Noise((math.sqrt(total),), df)
+    mean, error = float(np.mean(now)), float(np.std(now, ddof=1)) / math.sqrt(len(now))
+    noise = welch((error, len(now) - 1), (then_error, then_starts - 1))
     return _effect(mean - then, noise, confidence, tuple(each - then for each in now))
+
+
+def welch(*sides: tuple[float, float]) -> Noise:
+    """The noise of a difference of independent estimates, each with its error and degrees of freedom."""
+    total = sum(error**2 for error, _ in sides)
+    parts = sum(error**4 / df for error, df in sides)
+    return Noise((math.sqrt(total),), total**2 / parts if parts > 0 else float(sum(df for _, df in sides)))
 
 
 def curve_effects(
@@ -342,7 +353,7 @@ def settling(values: Sequence[float], slowest: float, ahead: float) -> Settling:
     for _ in range(CLIPPINGS):
         sizes, residuals = _fits(clipped, shapes)
         fitted = clipped - residuals[_best(residuals)]
-        reach = 2.5 * 1.4826 * float(np.median(np.abs(series - fitted)))
+        reach = 2.5 * MAD * float(np.median(np.abs(series - fitted)))
         clipped = np.clip(series, fitted - reach, fitted + reach)
     sizes, residuals = _fits(clipped, shapes)
     best, df = _best(residuals), count - 3

@@ -37,21 +37,14 @@ def of_cell(
     if pair.failure is not None:
         return Decision(Verdict.FAILED, pair.failure)
     if not pair.starts:
-        why = "the run was cut short before it, or its shard is missing"
-        return Decision(Verdict.UNJUDGED, pair.absent or f"not measured: {why}")
+        return Decision(Verdict.UNJUDGED, pair.unmeasured)
     if pair.cell == pair.base:
         instead = f"the base, in place of {pair.missing_base}" if pair.missing_base else "the base"
         return Decision(Verdict.UNJUDGED, instead)
     if pair.base_failure is not None:
         return Decision(Verdict.UNJUDGED, f"its base, {pair.base.server}, failed: {pair.base_failure}")
-    if not pair.changes and (why := unsteady(pair)):
-        return Decision(Verdict.INCONCLUSIVE, f"no verdict on unsteady samples: {why}")
-    if not pair.changes and pair.throughput is not None:
-        return Decision(Verdict.UNJUDGED, "none of the policy's metrics was visible in every start")
     if not pair.changes:
-        return Decision(
-            Verdict.UNJUDGED, f"nothing to compare with: {pair.base.server} was not measured beside it"
-        )
+        return _without_changes(pair)
     judged = [
         of_metric(pair.cell, change, policy, p_values, _floor(change, policy, noise))
         for change in pair.changes
@@ -64,6 +57,19 @@ def of_cell(
         reason += f"; but {names} could not be compared: not visible, or 0, in some start"
         verdict = Verdict.INCONCLUSIVE
     return Decision(verdict, reason, tuple(metric for metric, _ in judged))
+
+
+def _without_changes(pair: Pair) -> Decision:
+    """Decide on a cell in which no metric could be compared."""
+    if why := unsteady(pair):
+        return Decision(Verdict.INCONCLUSIVE, f"no verdict on unsteady samples: {why}")
+    if pair.throughput is None:
+        why = f"nothing to compare with: {pair.base.server} was not measured beside it"
+        return Decision(Verdict.UNJUDGED, why)
+    if len(pair.throughput.per_start) < 2:
+        return Decision(Verdict.INCONCLUSIVE, "1 start; a verdict needs at least two starts")
+    why = "none of the policy's metrics could be compared: not visible, or 0, in some start"
+    return Decision(Verdict.UNJUDGED, why)
 
 
 def of_metric(

@@ -9,8 +9,9 @@ import math
 from collections.abc import Sequence
 
 from shootout.analysis import stats
-from shootout.analysis.functions import STARTS_MIN, Change
+from shootout.analysis.functions import Change
 from shootout.analysis.histograms import decoded
+from shootout.analysis.stats import STARTS_MIN
 from shootout.model.run import RunDocument, Samples
 
 RESPONSE = "response time"

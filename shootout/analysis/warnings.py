@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from shootout.analysis import stats
 from shootout.analysis.figures import completed
-from shootout.analysis.pairs import Pair, Starts, both_steady, start_log_tps, unsteady
+from shootout.analysis.metrics import Starts
+from shootout.analysis.pairs import Pair, both_steady, start_log_tps, unsteady
 from shootout.analysis.verdicts import Decision, change_text, unlike
 from shootout.model.plan import THROUGHPUT, Cell
 from shootout.model.run import REOPENED, RunDocument, RunHeader, Warning

@@ -14,7 +14,7 @@ from operator import mul
 from statistics import fmean, median
 
 from shootout.analysis import stats
-from shootout.analysis.stats import Effect, Noise
+from shootout.analysis.stats import MAD, STARTS_MIN, Effect, Noise
 from shootout.errors import InputError
 from shootout.model.verdict import Interval, Verdict
 from shootout.model.work import (
@@ -27,10 +27,8 @@ from shootout.model.work import (
     WorkSeries,
 )
 
-STARTS_MIN = 2  # for an interval
 NOISE = 0.5  # a spread of more than this share of the bar could look like a change, …
 CLEAR = 20.0  # … unless the change is as many times larger than the spread
-_MAD = 1.4826  # standard deviation over median absolute deviation, for normal values
 _MEDIAN = math.sqrt(math.pi / 2)  # the error of a median, in errors of a mean; for normal values
 
 Repetitions = Sequence[float]  # instructions for each unit
@@ -48,12 +46,11 @@ def compare(document: WorkDocument, base: str | None = None) -> WorkComparison:
     if base not in labels:
         raise InputError(f"{base} is not in the document; its servers are {', '.join(labels)}")
     counted = per_unit(document)
-    reasons = {(failure.server, failure.workload): failure.reason for failure in document.failures}
-    changes = []
-    for kind in document.kinds:
-        for server in sorted(labels, key=lambda label: label != base):
-            reason = reasons.get((server, kind.workload)) or reasons.get((server, ""), "")
-            changes.append(_change(document, kind, (base, server), counted, reason))
+    changes = (
+        _change(document, kind, (base, server), counted)
+        for kind in document.kinds
+        for server in sorted(labels, key=lambda label: label != base)
+    )
     return WorkComparison(document=document, base=base, changes=tuple(changes))
 
 
@@ -96,7 +93,7 @@ def history(comparisons: Iterable[WorkComparison]) -> tuple[WorkSeries, ...]:
 def exit_code(comparison: WorkComparison) -> int:
     """The exit code that docs/cli.md defines: 3 if something was not counted, 1 if something regressed."""
     verdicts = {change.verdict for change in comparison.changes}
-    if Verdict.FAILED in verdicts:
+    if comparison.document.failures or Verdict.FAILED in verdicts:
         return 3
     return 1 if Verdict.REGRESSED in verdicts else 0
 
@@ -149,24 +146,30 @@ def _of_kinds(
     return None if None in others else [each for each in others if each is not None]
 
 
+def _failure(document: WorkDocument, server: str, workload: str) -> str:
+    """Why a server lacks counts of a workload; empty if nothing failed."""
+    of_server = [each for each in document.failures if each.server == server]
+    return next((each.reason for name in (workload, "") for each in of_server if each.workload == name), "")
+
+
 def _change(
-    document: WorkDocument,
-    kind: WorkKind,
-    pair: tuple[str, str],
-    counted: Mapping[Key, ByStart],
-    reason: str,
+    document: WorkDocument, kind: WorkKind, pair: tuple[str, str], counted: Mapping[Key, ByStart]
 ) -> WorkChange:
     base, server = pair
+    base_reason, reason = (_failure(document, each, kind.workload) for each in pair)
     of_base = counted.get((base, kind.workload, kind.name), {})
     of_head = counted.get((server, kind.workload, kind.name), {})
     effect = None
     found = Verdict.UNJUDGED
     pairs = [_logs(of_base[start], of_head[start]) for start in of_head if start in of_base]
-    if not of_head:
+    too_few = len(pairs) < STARTS_MIN
+    if not of_head or (too_few and reason):
         found, reason = Verdict.FAILED, reason or "not counted"
     elif server == base:
         reason = "the base"
-    elif len(pairs) < STARTS_MIN:
+    elif too_few and base_reason:
+        reason = f"its base, {base}, failed: {base_reason}"
+    elif too_few:
         reason = f"{len(pairs)} starts of both servers; expected {STARTS_MIN} or more"
     else:
         effect = effect_of(pairs, document.confidence)
@@ -195,7 +198,7 @@ def effect_of(pairs: Sequence[Sequence[float]], confidence: float) -> Effect:
     medians = [median(each) for each in pairs]
     count = min(map(len, pairs))
     off = [abs(each - middle) for start, middle in zip(pairs, medians, strict=True) for each in start]
-    within = _MEDIAN * _MAD * median(off) / math.sqrt(count)
+    within = _MEDIAN * MAD * median(off) / math.sqrt(count)
     own = stats.over_starts(medians, confidence)
     if own.spread >= within:
         return own

@@ -114,13 +114,14 @@ def bisect(question: Question, results: Path, observe: Observe) -> Answer:
 
 
 def begun(question: Question, results: Path, observe: Observe) -> tuple[Path, Bisection]:
-    """The bisection to go on with, or a new one, and its folder."""
+    """The bisection to go on with, or a new one, and its folder. Builds that failed are made again."""
     if question.plan.resume:
         for folder in reversed(bisections.find(results, lambda reason: None)):
             found = bisections.read(folder)
             if question.is_of(found):
                 observe(Progress(stage="note", detail=f"going on with {found.id}"))
-                return folder, found
+                builds = {label: each for label, each in found.builds.items() if not each.reason}
+                return folder, structs.replace(found, builds=builds)
     found = question.begin(journal.new_run(datetime.now(UTC)))
     folder = bisections.folder_of(results, found.id)
     try:

@@ -23,7 +23,7 @@ def bisect_work(question: Question, results: Path, observe: Observe) -> Answer:
     folder, found = bisect.begun(question, results, observe)
     while True:
         documents = bisections.counted(folder)
-        bisect.require_ends(found, bisected_work.reasons(found, documents))
+        bisect.require_ends(found, bisected_work.unusable(found, documents))
         answer = bisected_work.answer(found, documents)
         next_ = bisected_work.next_revisions(found, documents)
         left_s = question.plan.profile.sampling.budget_s - answer.spent_s

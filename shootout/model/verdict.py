@@ -125,7 +125,7 @@ class MetricVerdict(Value):
     floor: float | None  # A/A noise floor of the log-ratio; None: not known
     # The smallest loss that four out of five such runs would have flagged, as a share of the base.
     detectable: float | None
-    confirmed: bool | None  # held in fresh starts; None: there were none, or nothing to confirm
+    confirmed: bool | None  # whether fresh starts count in it; None: there were none, or nothing to confirm
 
 
 class CellComparison(Value):

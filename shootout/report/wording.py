@@ -14,7 +14,6 @@ from msgspec import structs
 
 from shootout.analysis import gate, ledger, metrics
 from shootout.analysis import remaining as remaining_
-from shootout.analysis.remaining import TIMES_MAX
 from shootout.model.plan import THROUGHPUT, Dataset, Load, Policy
 from shootout.model.run import RunHeader, ServerRecord
 from shootout.model.verdict import (
@@ -347,13 +346,13 @@ def remaining(comparison: Comparison) -> str:
         return ""
     undecided = f"the {found.cells} undecided cells" if found.cells > 1 else "the undecided cell"
     if not found.decided:
-        return f"It would take more than {TIMES_MAX:g} times as many starts to decide {undecided}"
+        return f"It would take more starts than the profile allows to decide {undecided}"
     minutes = counted(max(1, math.ceil(found.minutes)), "more minute")
     if found.decided == found.cells:
         return f"About {minutes} would decide {undecided}"
     return (
         f"About {minutes} would decide {found.decided} of {undecided}; "
-        f"the others need more than {TIMES_MAX:g} times as many starts"
+        "the others need more starts than the profile allows"
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from shootout.analysis import ledger, stats
 from shootout.analysis.power import flagged
 from shootout.model.history import LedgerEntry
-from shootout.model.plan import THROUGHPUT, Cell, Policy
+from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.run import Finding, Runner
 from shootout.model.value import Value
 from shootout.model.verdict import FalseAlarms
@@ -42,19 +42,19 @@ class Report(Value):
     runner: Runner
     findings: tuple[Finding, ...]
     noise: tuple[CellNoise, ...]
-    false_alarms: FalseAlarms  # in gates of as many comparisons as the newest run's
+    false_alarms: FalseAlarms  # with the profile's settings, in gates like the newest run's
     aa_cells_wanting: int  # without a false alarm, until the rate is known to satisfy the policy
 
 
-def examine(data: Path, results: Path, policy: Policy) -> Report:
+def examine(data: Path, results: Path, policy: Policy, settings: str) -> Report:
     """Examine this machine for some seconds, and the ledger of its runs in `results`.
 
-    `data`: where the servers' data will lie. Raises InputError.
+    `data`: where the servers' data will lie. `settings`: of the gates whose false alarms count. Raises
+    InputError.
     """
     runner = machine.inspect(data)
     entries = ledger.read(results / ledger.FOLDER, runner.fingerprint)
-    comparisons = max([1, *(entry.comparisons for entry in entries[-1:])])
-    false_alarms = ledger.false_alarms(entries, policy, comparisons)
+    false_alarms = ledger.standing(entries, policy, settings)
     return Report(
         runner=runner,
         findings=tuple(_findings(data)),
@@ -71,8 +71,7 @@ def noise(entries: Sequence[LedgerEntry], policy: Policy) -> tuple[CellNoise, ..
         grouped.setdefault((ledger.kind(entry), entry.settings), []).append(entry)
     found = []
     for ((workload, dataset, threads), settings), of_kind in sorted(grouped.items()):
-        cell = Cell(workload=workload, dataset=dataset, server="", threads=threads)
-        known = ledger.noise(of_kind, cell).get(THROUGHPUT)
+        known = ledger.noise(of_kind).get(THROUGHPUT)
         if known is not None:
             margin = policy.margin_of(THROUGHPUT, workload)
             found.append(

@@ -293,10 +293,41 @@ def test_what_is_not_measured_anew_stays(tmp_path: Path) -> None:
     assert [(cell.threads, cell.runs[-1].run) for cell in stored.cells] == [(4, "r2"), (8, "r1")]
     lines = path.read_text().splitlines()
     assert sum('"threads":' in line for line in lines) == 2  # a line for each cell
-    accepted(tmp_path, a_run(10, "r3", flush="1"))  # other settings: nothing of before holds
-    stored = baseline.read(path)
-    assert stored is not None
-    assert [(cell.threads, cell.runs[-1].run) for cell in stored.cells] == [(4, "r3")]
+    with pytest.raises(InputError, match=r'server a, flush "2", now "1"; delete the file to begin anew'):
+        accepted(tmp_path, a_run(10, "r3", flush="1"))
+    assert baseline.read(path) == stored
+
+
+def test_the_anchor_is_the_same_though_it_failed_in_the_first_block(tmp_path: Path) -> None:
+    """There `b` stands in for it, as the base of `c`."""
+    servers = ("a", "b", "c")
+    four, eight = (
+        Block(workload="reads", dataset="d", threads=threads, servers=servers) for threads in (4, 8)
+    )
+    whole = a_run(20)
+    header = structs.replace(
+        whole.header, blocks=(four, eight), servers=(*whole.header.servers, a_server("c"))
+    )
+    renamed = {"a": "b", "b": "c"}
+    without = [
+        structs.replace(
+            start, samples=tuple(structs.replace(each, server=renamed[each.server]) for each in start.samples)
+        )
+        for start in starts_of(5, block=four)
+    ]
+    run = structs.replace(
+        whole,
+        header=header,
+        starts=(*without, *starts_of(20, block=eight)),
+    )
+    (found,) = baseline.of(compare.compare(run))
+    assert (found.anchor, [(cell.server, cell.threads) for cell in found.cells]) == ("a", [("b", 8)])
+    (other,) = baseline.of(compare.compare(run, base="b"), "b")
+    assert other.anchor == "b"
+    (path,) = baseline.accept(tmp_path, [found])
+    with pytest.raises(InputError, match='anchor "a", now "b"; delete'):
+        baseline.accept(tmp_path, [other])
+    assert baseline.read(path) is not None
 
 
 def test_what_was_not_steady_cannot_become_a_baseline() -> None:

@@ -75,6 +75,15 @@ def test_revisions_that_do_not_build_start_or_exist_are_unusable() -> None:
     assert found.findings[4].reason == "there is no tree"
 
 
+def test_a_server_that_started_may_fail_once() -> None:
+    good, bad = a_run({"a": 0.0, "h": 0.0}), a_run({"a": 0.0, "h": 0.0}, failures=[failed("h")])
+    others = a_run({"a": 0.0, "c": 0.0})
+    for runs in ([bad], [good, bad], [bad, good, others], [bad, good, bad]):
+        assert bisected.unusable(a_bisection(), dict(zip("123", runs, strict=False))) == {}
+    reasons = bisected.unusable(a_bisection(), dict(zip("1234", [good, bad, others, bad], strict=True)))
+    assert reasons == {"h": "it died: [ERROR] no memory"}
+
+
 def test_the_same_files_as_an_older_revision_are_never_the_step() -> None:
     builds = {"a": built("1"), "b": built("1"), "d": built("1"), "e": built("2"), "h": built("2")}
     runs = {"1": a_run({"a": 0.0, "e": -0.04})}

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from msgspec import structs
 
 from shootout.analysis import bisected, bisected_work
 from shootout.model.bisection import Answer, BuildRecord
@@ -83,8 +84,19 @@ def test_a_server_that_fails_is_left_out() -> None:
     found = a_bisection(instrument="work")
     failure = WorkFailure(server="e", workload="", reason="mysqld died")
     documents = {"0": counted({"h": 10_100}), "1": counted({}, (failure,))}
-    assert bisected_work.reasons(found, documents) == {"e": "mysqld died"}
+    assert bisected_work.unusable(found, documents) == {"e": "mysqld died"}
     assert bisected_work.next_revisions(found, documents) == (3,)
+
+
+def test_a_server_that_fails_after_a_count_is_counted_again() -> None:
+    found = a_bisection(instrument="work")
+    failed = counted({"h": 10_100}, (WorkFailure(server="h", workload="", reason="mysqld died"),))
+    one_start = structs.replace(
+        failed, counts=tuple(count for count in failed.counts if (count.server, count.start) != ("h", 2))
+    )
+    assert bisected_work.next_revisions(found, {"0": one_start}) == (7,)
+    assert bisected_work.unusable(found, {"0": one_start}) == {}
+    assert bisected_work.unusable(found, {"0": one_start, "1": one_start}) == {"h": "mysqld died"}
 
 
 def test_nothing_is_said_before_the_end_is_counted() -> None:

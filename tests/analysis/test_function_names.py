@@ -44,3 +44,18 @@ def test_a_plain_name_is_never_empty(symbol: str) -> None:
 )
 def test_counted_functions_have_the_names_of_profiled_ones(title: str, name: str) -> None:
     assert function_names.counted(title) == name
+
+
+MEMBERS = ("clear", "fill", "join")
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_new_class_has_the_members_of_one_old_class(reverse: bool) -> None:
+    base = sorted((f"{old}::{member}" for old in "AB" for member in MEMBERS), reverse=reverse)
+    found = function_names.renamed(base, [f"New::{member}" for member in MEMBERS])
+    assert found == {f"A::{member}": f"New::{member}" for member in MEMBERS}
+
+
+def test_a_member_of_no_renamed_class_is_no_function_outside_of_classes() -> None:
+    assert function_names.renamed(["A::clear", "B::clear"], ["clear"]) == {}
+    assert function_names.renamed(["A::clear"], ["clear"]) == {"A::clear": "clear"}

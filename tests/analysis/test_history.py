@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from shootout.analysis import change_points, compare, history
+from shootout.analysis import change_points, compare, history, stats
 from shootout.model.history import HistorySeries
 from shootout.model.verdict import Comparison
 from tests.analysis.builders import a_document, starts_of
@@ -96,7 +96,7 @@ def suspected_runs(level: list[float]) -> int:
         rest, newest = level[:-count], level[-count:]
         if len(rest) >= change_points.PIECE_MIN:
             centre = statistics.median(rest)
-            spread = history._MAD * statistics.median(abs(value - centre) for value in rest)
+            spread = stats.MAD * statistics.median(abs(value - centre) for value in rest)
             far = max(history.SUSPICIOUS * spread, history.SUSPICIOUS_MIN)
             if min(newest) - centre > far or centre - max(newest) > far:
                 return count

@@ -112,5 +112,10 @@ def test_another_way_to_send_statements_is_another_workload() -> None:
     assert instructions.find([of_run(counted())], structs.replace(header(), workloads=())) is None
 
 
+def test_other_statements_of_the_same_name_are_another_workload() -> None:
+    other = structs.replace(header(), digests={WORKLOAD: "other"})
+    assert instructions.find([of_run(counted())], other) is None
+
+
 def test_a_document_that_counted_nothing_of_a_workload_is_passed_over() -> None:
     assert instructions.find([structs.replace(of_run(counted()), kinds=())], header()) is None

@@ -11,12 +11,10 @@ from msgspec import structs
 
 from shootout.analysis import ledger
 from shootout.errors import InputError
-from shootout.model.plan import Cell, Policy
+from shootout.model.plan import Policy
 from shootout.model.verdict import NO_ALARMS, Verdict
 from tests.analysis.builders import an_entry
 from tests.runs import PATIENCE_S
-
-CELL = Cell(workload="reads", dataset="d", server="a", threads=4)
 
 
 def test_entries_are_kept_once_for_each_run_and_apart_for_each_runner(tmp_path: Path) -> None:
@@ -70,7 +68,7 @@ def test_the_spread_of_many_runs_is_that_of_all_their_starts() -> None:
     for number in range(400):
         starts = rng.normal(rng.normal(0, 0.1), 0.02, rng.integers(3, 9))
         entries.append(an_entry(float(starts.std(ddof=1)), run=f"r{number}", starts=len(starts)))
-    assert ledger.noise(entries, CELL)["throughput"].spread == pytest.approx(0.02, rel=0.05)
+    assert ledger.noise(entries)["throughput"].spread == pytest.approx(0.02, rel=0.05)
 
 
 def test_spreads_are_those_of_the_same_cell_and_metric() -> None:
@@ -81,11 +79,11 @@ def test_spreads_are_those_of_the_same_cell_and_metric() -> None:
         an_entry(spread=0.5, dataset="large"),
         an_entry(spreads={"latency_p99": 0.3}),
     ]
-    found = ledger.noise(entries, CELL)
+    found = ledger.noise(ledger.by_kind(entries)["reads", "d", 4])
     assert {name: each.spread for name, each in found.items()} == pytest.approx(
         {"throughput": 0.01, "latency_p99": 0.3}
     )
-    assert ledger.noise([], CELL) == {}
+    assert ledger.noise([]) == {}
 
 
 @given(st.integers(0, 300), st.integers(0, 300), st.floats(0.01, 0.5), st.integers(1, 20))
@@ -155,12 +153,12 @@ def test_what_lasts_through_a_run_is_part_of_its_noise() -> None:
         an_entry(run=f"r{n}", estimates={"throughput": float(rng.normal(0, math.hypot(0.03, 0.01 / 5**0.5)))})
         for n in range(400)
     ]
-    found = ledger.noise(entries, CELL)["throughput"]
+    found = ledger.noise(entries)["throughput"]
     assert found.lasting == pytest.approx(0.03, rel=0.1)
     assert found.of(4) == pytest.approx(math.hypot(found.lasting, 0.005))
-    assert ledger.noise(entries[:2], CELL)["throughput"].lasting == 0  # too few to tell
+    assert ledger.noise(entries[:2])["throughput"].lasting == 0  # too few to tell
     alike = [structs.replace(each, estimates={"throughput": 0.001}) for each in entries]
-    assert ledger.noise(alike, CELL)["throughput"].lasting == 0
+    assert ledger.noise(alike)["throughput"].lasting == 0
 
 
 @pytest.mark.parametrize("fingerprint", ["../../x", "/etc/x", "a\0b", "..", "x" * 300])

@@ -6,9 +6,11 @@ import math
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from shootout.analysis import compare, pairs
 from shootout.model.plan import Block, Policy
+from shootout.model.run import Part, RunDocument
 from shootout.model.verdict import Comparison, Verdict
 from tests.analysis.builders import (
     APART,
@@ -159,3 +161,25 @@ def test_with_one_server_left_there_is_nothing_to_narrow() -> None:
     died = [*starts_of(0)[:1], a_start(2, a_sample("a"))]
     assert pairs.half_width(died, Policy()) == 0
     assert pairs.half_width([a_start(1)], Policy()) == 0
+
+
+def test_what_was_not_measured_has_its_own_reason() -> None:
+    run = a_document(starts_of(-10), blocks=(READS, WRITES))
+
+    def reason(document: RunDocument, **header: object) -> str:
+        changed = structs.replace(document.header, **header)
+        return compare.compare(structs.replace(document, header=changed)).cells[2].reason
+
+    assert reason(run) == "not measured: the budget ended before it"
+    assert reason(structs.replace(run, end=None)) == "not measured: the run was cut short before it"
+    failed = structs.replace(run, failures=(a_failure("b", WRITES),))
+    assert reason(failed) == "not measured: no other server was left in its block"
+    shard = Part(
+        run="r1", started="", finished="", elapsed_s=1.0, interrupted=False, seed=1,
+        runner=run.header.runner, servers=run.header.servers, blocks=(READS.key,),
+    )  # fmt: skip
+    assert reason(run, parts=(shard,)) == "not measured: its shard is missing"
+    both = structs.replace(shard, blocks=(READS.key, WRITES.key))
+    assert reason(run, parts=(both,)) == "not measured: the budget ended before it"
+    cut_short = structs.replace(both, interrupted=True)
+    assert reason(run, parts=(cut_short,)) == "not measured: the run was cut short before it"

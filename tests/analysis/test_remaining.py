@@ -4,6 +4,7 @@ import pytest
 from msgspec import structs
 
 from shootout.analysis import compare, remaining
+from shootout.model.plan import Load
 from shootout.model.run import EndRecord
 from shootout.model.verdict import Comparison, Verdict
 from tests.analysis.builders import a_document, starts_of
@@ -11,9 +12,20 @@ from tests.analysis.builders import a_document, starts_of
 END = EndRecord(finished="", elapsed_s=600.0, interrupted=False)
 
 
-def a_comparison(change_percent: float, *noise: float, end: EndRecord | None = END) -> Comparison:
+def a_comparison(
+    change_percent: float,
+    *noise: float,
+    end: EndRecord | None = END,
+    load: Load | None = None,
+    **sampling: float,
+) -> Comparison:
     document = a_document(starts_of(change_percent, noise))
-    return compare.compare(structs.replace(document, end=end))
+    profile = document.header.profile
+    profile = structs.replace(
+        profile, load=load or profile.load, sampling=structs.replace(profile.sampling, **sampling)
+    )
+    header = structs.replace(document.header, profile=profile)
+    return compare.compare(structs.replace(document, header=header, end=end))
 
 
 def test_a_cell_that_is_nearly_decided_needs_some_more_starts() -> None:
@@ -30,6 +42,33 @@ def test_a_cell_that_is_nearly_decided_needs_some_more_starts() -> None:
 def test_a_cell_on_the_margin_is_never_decided() -> None:
     found = remaining.remaining(a_comparison(-2, -4, 4, -3, 3, 0))
     assert found == remaining.Remaining(cells=1, decided=0, minutes=0.0)
+
+
+@pytest.mark.parametrize(
+    ("starts_max", "half_width"),
+    [
+        (5, 0.015),  # it has them all
+        (6, 0.015),  # one more is not enough
+        (12, 0.3),  # its interval is narrow enough
+    ],
+)
+def test_a_cell_that_the_schedule_gives_too_few_starts_is_never_decided(
+    starts_max: float, half_width: float
+) -> None:
+    noise = (-6, 6, -4, 4, 0)
+    short = a_comparison(-5, *noise, starts_min=2, starts_max=starts_max, half_width=half_width)
+    assert remaining.remaining(short) == remaining.Remaining(cells=1, decided=0, minutes=0.0)
+    more = remaining.remaining(a_comparison(-5, *noise, starts_min=2))
+    assert more is not None
+    assert more.decided == 1
+
+
+def test_what_other_metrics_leave_undecided_does_not_count() -> None:
+    comparison = a_comparison(-5, -6, 6, -4, 4, 0, load=Load(rate=100.0))
+    assert comparison.cells[-1].judged[0].metric == "latency_p95"
+    undecided = structs.replace(comparison.cells[-1], verdict=Verdict.INCONCLUSIVE)
+    cells = (comparison.cells[0], undecided)
+    assert remaining.remaining(structs.replace(comparison, cells=cells)) is None
 
 
 @pytest.mark.parametrize("end", [END, None])

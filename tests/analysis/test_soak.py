@@ -167,6 +167,19 @@ def test_a_failed_server_and_a_short_load_are_said() -> None:
     assert soak.exit_code(alone) == 0
 
 
+def test_a_soak_that_ended_early_is_compared_over_the_seconds_of_both() -> None:
+    generator = np.random.default_rng(9)
+    slow = replace(
+        base := curve(generator, 1800), tps=np.where(np.arange(1800) % 300 < 20, 0.5, 1.0) * base.tps
+    )
+    head = curve(generator, 200)
+    assert found(slow, head)["dips"] == found(slow.until(200), head)["dips"]
+    taken = [*slices("a", slow.tps), *slices("b", head.tps)]
+    (only,) = soak.judge(document(["a", "b"], taken, ends={"a": {}})).comparisons
+    assert only.findings
+    assert only.reason == "b: cut short"
+
+
 def test_the_footprint_names_what_changed_beyond_its_margin() -> None:
     ends: dict[str, dict[Measure, float]] = {
         "a": {"memory": 100.0, "start": 1.0},

@@ -14,6 +14,7 @@ from msgspec import structs
 
 from shootout.analysis import compare, stats
 from shootout.model.plan import Block, Load, Policy
+from shootout.model.run import RunDocument
 from shootout.model.verdict import Verdict
 from tests.analysis.builders import (
     APART,
@@ -314,11 +315,28 @@ def test_a_metric_that_cannot_be_judged_passes_nothing(
         assert refused is (verdict is Verdict.INCONCLUSIVE and not change)
 
 
-def test_at_a_fixed_rate_the_latency_is_judged() -> None:
-    document = a_document(starts_of(0, latencies=histogram(2, 4, 6, 8)))
+def at_a_rate(document: RunDocument) -> RunDocument:
     profile = msgspec.structs.replace(document.header.profile, load=Load(rate=100.0))
-    header = msgspec.structs.replace(document.header, profile=profile)
-    head = head_of(msgspec.structs.replace(document, header=header))
+    return msgspec.structs.replace(document, header=msgspec.structs.replace(document.header, profile=profile))
+
+
+def test_one_start_has_no_verdict_whatever_is_judged() -> None:
+    for document in (a_document(starts_of(-20)[:1]), at_a_rate(a_document(starts_of(-20)[:1]))):
+        head = head_of(document)
+        assert head.verdict is Verdict.INCONCLUSIVE
+        assert head.reason.endswith("1 start; a verdict needs at least two starts")
+
+
+def test_a_metric_that_is_0_in_some_start_cannot_be_compared() -> None:
+    locks = Policy(judged=("lock_waits",))
+    starts = starts_of(-20, counters={"Innodb_row_lock_waits": 5.0})
+    head = head_of(a_document(starts), locks)
+    assert head.verdict is Verdict.UNJUDGED
+    assert head.reason == "none of the policy's metrics could be compared: not visible, or 0, in some start"
+
+
+def test_at_a_fixed_rate_the_latency_is_judged() -> None:
+    head = head_of(at_a_rate(a_document(starts_of(0, latencies=histogram(2, 4, 6, 8)))))
     assert head.judged[0].metric == "latency_p95"
     assert head.verdict is Verdict.REGRESSED
     assert head.reason.startswith("95 % latency 100.0 % more")

@@ -115,6 +115,30 @@ def test_a_server_that_failed_has_its_reason() -> None:
     assert work.exit_code(compared) == 3
 
 
+@pytest.mark.parametrize("workload", ["", "w"])
+def test_a_server_that_crashes_midway_has_failed(workload: str) -> None:
+    one_start = {kind: values[:1] for kind, values in BASE.items()}
+    failure = WorkFailure(server="x", workload=workload, reason="it crashed")
+    compared = work.compare(document({"base": BASE, "x": one_start}, [failure]))
+    assert {(each.verdict, each.reason) for each in compared.changes if each.server == "x"} == {
+        (Verdict.FAILED, "it crashed")
+    }
+    assert work.exit_code(compared) == 3
+    compared = work.compare(document({"x": one_start, "head": BASE}, [failure]))
+    assert {(each.server, each.verdict, each.reason) for each in compared.changes} == {
+        ("x", Verdict.FAILED, "it crashed"),
+        ("head", Verdict.UNJUDGED, "its base, x, failed: it crashed"),
+    }
+    assert work.exit_code(compared) == 3
+
+
+def test_a_failure_counts_though_enough_starts_are_left() -> None:
+    failure = WorkFailure(server="head", workload="", reason="it crashed")
+    compared = work.compare(document({"base": BASE, "head": BASE}, [failure]))
+    assert Verdict.FAILED not in {each.verdict for each in compared.changes}
+    assert work.exit_code(compared) == 3
+
+
 def test_another_base_reverses_the_change() -> None:
     found = work.compare(document({"a": BASE, "b": times(1.25)}), base="b")
     ratios = {change.ratio.estimate for change in found.changes if change.server == "a" and change.ratio}

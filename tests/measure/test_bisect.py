@@ -16,7 +16,7 @@ from shootout.inputs.options import Selection
 from shootout.measure import bisect, campaign
 from shootout.measure.bisect import SERVERS_MAX, Question
 from shootout.measure.plan import Plan
-from shootout.model.bisection import Revision
+from shootout.model.bisection import BuildRecord, Revision
 from shootout.model.run import EndRecord, Progress
 from tests import bisections as made
 
@@ -148,6 +148,15 @@ def test_what_is_answered_is_not_measured_again(ran: Callable[..., Runs], tmp_pa
     found = bisect.bisect(question, tmp_path, ran(since(8, 5)).observe)
     runs = ran(NONE, stops=0)
     assert bisect.bisect(question, tmp_path, runs.observe) == found
+
+
+def test_builds_that_failed_are_made_again(tmp_path: Path) -> None:
+    question = a_question(8, resume=True)
+    folder, found = bisect.begun(question, tmp_path, Runs(NONE).observe)
+    builds = {"v02": BuildRecord(seconds=1.0, digest="d"), "v03": BuildRecord(seconds=1.0, reason="no disk")}
+    bisections.write(folder, structs.replace(found, builds=builds))
+    again = bisect.begun(question, tmp_path, Runs(NONE).observe)
+    assert again == (folder, structs.replace(found, builds={"v02": builds["v02"]}))
 
 
 def test_another_question_is_another_bisection(ran: Callable[..., Runs], tmp_path: Path) -> None:

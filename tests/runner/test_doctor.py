@@ -9,6 +9,7 @@ from shootout import cli, numbers
 from shootout.analysis import ledger
 from shootout.document import journal
 from shootout.model.plan import Policy
+from shootout.model.verdict import Verdict
 from shootout.runner import disk, doctor, interference, machine, preflight
 from tests.analysis.builders import an_entry
 from tests.analysis.test_power import a_share
@@ -52,9 +53,8 @@ def test_the_doctor_tells_of_machine_and_noise(tmp_path: Path, capsys: pytest.Ca
     text = capsys.readouterr().out
     assert "processor" in text
     assert "no A/A cells measured on this runner yet" in text
-    ledger.append(
-        tmp_path / "results" / ledger.FOLDER, machine.inspect(tmp_path).fingerprint, [an_entry(), an_entry()]
-    )
+    entries = [an_entry(), an_entry(), an_entry(settings="durable", verdict=Verdict.REGRESSED)]
+    ledger.append(tmp_path / "results" / ledger.FOLDER, machine.inspect(tmp_path).fingerprint, entries)
     assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path)]) == 0
     text = capsys.readouterr().out.replace(numbers.SPACE, " ")
     assert "false alarms: 0 in 2 A/A cells (0 % to 65.8 % of gates of 1 comparison)" in text

@@ -11,7 +11,7 @@ from itertools import islice, zip_longest
 from shootout._engine import Histogram
 from shootout.analysis import metrics, odd, pairs, stats
 from shootout.analysis.histograms import merged
-from shootout.analysis.metrics import STARTS_MIN
+from shootout.analysis.stats import STARTS_MIN
 from shootout.measure.rounds import STEADY_TOLERANCE
 from shootout.model.plan import Cell
 from shootout.model.run import FLUSH_S, FLUSHES, Samples, SettingRecord

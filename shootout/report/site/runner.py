@@ -119,9 +119,9 @@ class RunnerPage(Page):
 
     @cached_property
     def false_alarms(self) -> FalseAlarms:
-        """Its false alarms, in gates of as many comparisons as its newest run's."""
-        comparisons = max([1, *(entry.comparisons for entry in self.entries[-1:])])
-        return ledger.false_alarms(self.entries, self.policy, comparisons)
+        """Its false alarms in gates like its newest run."""
+        settings = self.shares[0].judged.comparison.header.profile.settings
+        return ledger.standing(self.entries, self.policy, settings)
 
     @cached_property
     def kinds(self) -> tuple[CellKind, ...]:

@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from shootout.model.history import LedgerEntry
 from shootout.model.verdict import Verdict
@@ -58,6 +59,15 @@ def test_power_is_drawn_of_kinds_that_differ(
     for kind in page.kinds:  # two thirds of what a change must rise above, by the rule of verdicts.py
         bar = 1.96 * kind.noise.spread / math.sqrt(6)
         assert kind.floor == pytest.approx(1 - math.exp(-bar), rel=1e-3)
+
+
+def test_false_alarms_with_other_settings_are_those_of_other_gates(weeks: list[JudgedRun]) -> None:
+    (page,) = runner.pages(weeks[::-1])
+    alarm = next(entry for entry in weeks[0].aa_entries)
+    alarm = structs.replace(alarm, settings="other", verdict=Verdict.REGRESSED)
+    other = dataclasses.replace(weeks[0], aa_entries=(*weeks[0].aa_entries, alarm))
+    (again,) = runner.pages([*weeks[:0:-1], other])
+    assert again.false_alarms == page.false_alarms
 
 
 def test_runners_are_apart(weeks: list[JudgedRun]) -> None:
