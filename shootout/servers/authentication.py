@@ -16,7 +16,7 @@ from shootout.servers.bounded import BoundedConnection
 
 SCRAMBLES = (b"", b"mysql_native_password", b"client_ed25519")
 CACHING_SHA2 = b"caching_sha2_password"
-_FULL = b"\1\4"  # the server asks for the password itself
+_KNOWN = b"\1\3"  # the scramble is right; OK follows
 
 
 class CarefulConnection(BoundedConnection):
@@ -39,18 +39,22 @@ class CachingSha2:
     def authenticate(self, packet: Any) -> Any:
         """Answer a switch to this plugin, or what follows the first scramble."""
         link = self._connection
-        if link.password and packet.is_auth_switch_request():
+        if link.local:
+            return _auth.caching_sha2_password_auth(link, packet)
+        if packet.is_auth_switch_request():
             link.salt = packet.read_all().removesuffix(b"\0")
             link.write_packet(_auth.scramble_caching_sha2(link.password, link.salt))
             packet = link._read_packet()
-        if packet.get_all_data() == _FULL and not link.local:
+        if packet.get_all_data() == _KNOWN:
+            packet = link._read_packet()
+        if not packet.is_ok_packet():
             raise OperationalError(
                 CR_AUTH_PLUGIN_ERR,
                 "caching_sha2_password asks for the password itself, which only a server on this machine "
                 "gets; log in once with a client that uses TLS, so that the server caches it, or use "
                 "mysql_native_password",
             )
-        return _auth.caching_sha2_password_auth(link, packet)
+        return packet
 
 
 class Refused:

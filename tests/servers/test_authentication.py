@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from threading import Thread
 
@@ -33,8 +34,11 @@ def greeting(plugin: bytes) -> bytes:
     )
 
 
-def refusal(host: str, plugin: bytes, answers: list[bytes]) -> tuple[str, bytes]:
-    """Why a login fails where a server answers like this, and all that the server heard."""
+def refusal(host: str, plugin: bytes, answers: list[bytes], then: bytes = b"") -> tuple[str, bytes]:
+    """Why a login fails where a server answers like this, and all that the server heard.
+
+    `then` follows the last answer at once.
+    """
     heard = bytearray()
 
     def serve() -> None:
@@ -43,8 +47,14 @@ def refusal(host: str, plugin: bytes, answers: list[bytes]) -> tuple[str, bytes]
             connection.settimeout(60)
             connection.sendall(packet(0, greeting(plugin)))
             for turn, answer in enumerate(answers, start=1):
-                heard.extend(connection.recv(4096))
+                if not (received := connection.recv(4096)):
+                    return
+                heard.extend(received)
                 connection.sendall(packet(2 * turn, answer))
+            if then:
+                connection.sendall(packet(2 * len(answers) + 1, then))
+                heard.extend(connection.recv(4096))
+                return
             while received := connection.recv(4096):
                 heard.extend(received)
 
@@ -76,13 +86,26 @@ def own_key() -> bytes:
     return b"\1" + key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 
 
+ASKS = [
+    [b"\1\4"],
+    [b"\1\4\0"],
+    [b"\xfecaching_sha2_password\0" + SALT, b"\1\4"],  # switches again
+]
+
+
+@pytest.mark.parametrize("asks", ASKS)
 @pytest.mark.parametrize("first", ["greeted", "switched"])
-def test_no_server_elsewhere_gets_the_password_for_a_key_of_its_own(first: str) -> None:
+def test_no_server_elsewhere_gets_the_password_for_a_key_of_its_own(first: str, asks: list[bytes]) -> None:
     switch = [b"\xfecaching_sha2_password\0" + SALT] if first == "switched" else []
     plugin = b"mysql_native_password" if first == "switched" else b"caching_sha2_password"
-    said, heard = refusal(ELSEWHERE, plugin, [*switch, b"\1\4"])
+    said, heard = refusal(ELSEWHERE, plugin, [*switch, *asks])
     assert "asks for the password itself, which only a server on this machine gets" in said
-    assert not heard.endswith(packet(3 + 2 * len(switch), b"\2"))  # a request for its key
+    assert not re.search(rb"\x01\x00\x00.\x02", heard, re.DOTALL)  # a request for its key
+
+
+def test_a_server_elsewhere_that_knows_the_scramble_gets_no_more() -> None:
+    _, heard = refusal(ELSEWHERE, b"caching_sha2_password", [b"\1\3"], then=OK)
+    assert b"SET NAMES" in heard
 
 
 def test_a_server_that_only_gives_its_key_gets_no_password_by_sha256() -> None:
