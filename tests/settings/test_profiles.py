@@ -399,6 +399,7 @@ def test_only_what_shapes_files_keeps_templates_apart() -> None:
         "skip-log-bin": "",
         "collation-server": "utf8mb4_bin",
         "innodb_file_per_table": "0",
+        "innodb_checksum_algorithm": "none",
         "plugin-load-add": "ha_rocksdb.so",
         "loose-unheard-of": "1",
     }
