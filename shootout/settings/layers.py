@@ -7,7 +7,7 @@ from pathlib import Path
 
 from shootout.errors import InputError
 from shootout.settings.profiles import POOL, POOL_OF_DATA, SettingsProfile, checked_options, load
-from shootout.settings.setting import variable
+from shootout.settings.setting import meant
 from shootout.settings.table import SETTINGS
 
 ONLY = "only:"  # before a file that replaces the run's settings instead of adding to them
@@ -64,14 +64,16 @@ def _one_option(text: str) -> SettingsProfile:
 def _layered(below: SettingsProfile, above: SettingsProfile) -> SettingsProfile:
     """Both profiles; where they say something of the same variable, the one above wins."""
     redefined = {
-        variable(option)
+        meant(option, form)[0]
         for name in above.settings
         for row in SETTINGS[POOL if name == POOL_OF_DATA else name].rows
-        for option in row.options
+        for option, form in row.options.items()
     }
     pools = {POOL, POOL_OF_DATA}
     dropped = pools if pools & above.settings.keys() else set()
-    kept = {option: value for option, value in below.options.items() if variable(option) not in redefined}
+    kept = {
+        option: value for option, value in below.options.items() if meant(option, value)[0] not in redefined
+    }
     return SettingsProfile(
         name=f"{below.name} + {above.name}",
         description=above.description or below.description,

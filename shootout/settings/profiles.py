@@ -20,7 +20,7 @@ from shootout.inputs import toml
 from shootout.model.plan import Dataset
 from shootout.model.value import Family, Value, Version
 from shootout.paths import FIXTURES
-from shootout.settings.setting import Scalar, normalise, variable
+from shootout.settings.setting import Scalar, meant, normalise, variable
 from shootout.settings.table import MIB, SETTINGS
 
 DIRECTORY = FIXTURES / "settings"
@@ -134,8 +134,7 @@ def compile(
     Raises InputError for a setting that the version lacks and the profile does not declare as lacking, and
     for a buffer pool that would be too small.
     """
-    overridden = {variable(option) for option in profile.options}
-    overridden |= {re.sub("^(skip|disable|enable)_", "", name) for name in overridden}
+    overridden = {meant(option, value)[0] for option, value in profile.options.items()}
     options: dict[str, str] = {}
     requests: dict[str, Request] = {}
     for name, requested in profile.settings.items():
@@ -146,7 +145,7 @@ def compile(
         setting = SETTINGS[target]
         row = setting.row(value, family, version, plugins)
         written = row.options_for(value)
-        variables = tuple(variable(option) for option in written)
+        variables = tuple(meant(option, text)[0] for option, text in written.items())
         if overridden & {*variables, *setting.variables}:
             continue
         if row.lacks:
@@ -272,14 +271,14 @@ def checked_options(file: str | Path, options: Mapping[str, str]) -> dict[str, s
         if not _OPTION.fullmatch(option):
             raise InputError(f"{file}: {reprlib.repr(option)} is not an option name")
         _require_printable(file, option, value)
-        name = variable(option)
-        meant = _PREFIXES.sub("", name, count=1)
-        if meant in _INSTANCE_OPTIONS or meant.startswith(_OTHERS):
+        bare = _PREFIXES.sub("", variable(option), count=1)
+        if bare in _INSTANCE_OPTIONS or bare.startswith(_OTHERS):
             continue
         if any(map(_is_outside, re.split("[;:,=]", value))):
             raise InputError(f"{file}: {option} = {value} is outside the instance directory; leave it out")
-        if meant.startswith("plugin_load") and _JOINING_PLUGINS.search(value.casefold()):
+        if bare.startswith("plugin_load") and _JOINING_PLUGINS.search(value.casefold()):
             raise InputError(f"{file}: {option} = {value} would join other servers; leave it out")
+        name, _ = meant(option, value)
         checked.pop(name, None)
         checked[name] = option, value
     return dict(checked.values())

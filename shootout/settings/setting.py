@@ -18,6 +18,11 @@ Kind = Literal["bytes", "number", "switch", "text", "share"]
 EVERY: tuple[Family, ...] = ("mysql", "percona", "mariadb")
 
 _UNITS = {unit: 1024**power for power, unit in enumerate("KMGTPE", start=1)}
+# Prefixes that turn a switch off or on. Some variables are themselves called skip_….
+_TURNED = re.compile(
+    r"(?:(?P<off>skip|disable)|enable)_"
+    r"(?P<name>(?!(?:external_locking|name_resolve|networking|show_database|(?:parallel_)?replication)$).+)"
+)
 _SWITCH = {"on": "1", "true": "1", "yes": "1", "off": "0", "false": "0", "no": "0"}
 
 
@@ -129,6 +134,15 @@ def normalise(value: str) -> str:
 def variable(option: str) -> str:
     """The variable that a my.cnf option sets, in whatever spelling."""
     return option.replace("-", "_").casefold().removeprefix("loose_")
+
+
+def meant(option: str, value: str) -> tuple[str, str]:
+    """The variable that a my.cnf option sets, and its value: skip-log-bin is log_bin, OFF."""
+    name = variable(option)
+    turned = _TURNED.fullmatch(name)
+    if turned is None:
+        return name, value
+    return turned["name"], "OFF" if (turned["off"] is None) == (value.strip() == "0") else "ON"
 
 
 def product(values: Sequence[str]) -> str:

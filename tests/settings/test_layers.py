@@ -75,3 +75,14 @@ def test_settings_of_the_file_win_over_options_and_pools_below(tmp_path: Path) -
 def test_what_is_wrong_is_said(own: str, said: str) -> None:
     with pytest.raises(InputError, match=re.escape(said)):
         layers.of("in-memory", own)
+
+
+@pytest.mark.parametrize("prefix", ["skip-", "disable_", "loose-skip_"])
+def test_a_file_wins_over_what_is_switched_off_below(tmp_path: Path, prefix: str) -> None:
+    below, setting, option = (tmp_path / name for name in ("below.toml", "setting.toml", "option.cnf"))
+    below.write_text(f'[options]\n{prefix}innodb-adaptive-hash-index = ""\nskip-name-resolve = ""\n')
+    setting.write_text("[settings]\nadaptive_hash_index = true\n")
+    option.write_text("[mysqld]\ninnodb_adaptive_hash_index = ON\n")
+    kept = {"skip-name-resolve": ""}
+    assert options(str(below), str(setting)) == kept | {"innodb-adaptive-hash-index": "1"}
+    assert options(str(below), str(option)) == kept | {"innodb_adaptive_hash_index": "ON"}
