@@ -99,7 +99,9 @@ def _matches(setting: Setting | None, wanted: str, found: str) -> bool:
     one, other = normalise(wanted), normalise(found)
     if setting is not None and setting.at_least and one.isdecimal() and other.isdecimal():
         return int(other) >= int(one)
-    return one == other
+    asked, has = ({normalise(part) for part in value.split(",")} for value in (one, other))
+    # Of flags (optimizer_switch) a server also lists those that nobody set.
+    return asked <= has if "=" in one else asked == has
 
 
 def _defaults(effective: Mapping[str, str]) -> Iterator[SettingRecord]:

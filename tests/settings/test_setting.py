@@ -25,7 +25,11 @@ def test_numbers_are_equal_however_many_zeros_they_end_in(number: object) -> Non
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("ON", "1"), ("TRUE", "yes"), ("off", "0"), ("O_DIRECT", "o_direct")]
+    ("one", "other"),
+    [
+        *(("ON", "1"), ("TRUE", "yes"), ("off", "0"), ("O_DIRECT", "o_direct")),
+        *(("utf8", "utf8mb3"), ("utf8_general_ci", "utf8mb3_general_ci")),
+    ],
 )
 def test_words_are_equal_in_any_spelling(one: str, other: str) -> None:
     assert normalise(one) == normalise(other)
