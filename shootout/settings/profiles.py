@@ -6,10 +6,9 @@ that a version lacks is an error unless the profile declares it as lacking.
 
 from __future__ import annotations
 
-import configparser
 import re
 import reprlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
@@ -31,6 +30,16 @@ POOL_INSTANCES = 8  # default for a pool of at least …
 POOL_SHARED_BYTES = 1024 * MIB  # … this size; a smaller one has one instance
 POOL_MIN_BYTES = 6 * MIB
 SHARE_MAX = 100  # of the data
+
+# The groups of a my.cnf that servers of every version read, and those that only some versions read.
+_GROUPS = {"mysqld", "server", "mariadb", "mariadbd", "galera"}
+_SOME_SERVERS = re.compile(r"(?:mysqld|mariadbd?)-[0-9].*")
+_UNCOMMENTED = re.compile(r"""(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^#])*""")
+# A server takes all lines with one of these options; of other options the last one counts.
+_GATHERED = {
+    *("binlog_do_db", "binlog_ignore_db", "ignore_db_dir", "optimizer_switch"),
+    *("performance_schema_instrument", "plugin_load_add"),
+}
 
 # shootout sets an instance's paths and addresses itself: these options of a .cnf file are left out.
 _INSTANCE_OPTIONS = {
@@ -193,39 +202,51 @@ def _pool_bytes(profile: SettingsProfile, datasets: Sequence[Dataset]) -> tuple[
 
 
 def _load_cnf(file: Path) -> SettingsFile:
-    """Read the [mysqld] and [server] groups of a my.cnf."""
-    parser = configparser.ConfigParser(
-        allow_no_value=True,
-        delimiters=("=",),
-        inline_comment_prefixes=("#",),
-        interpolation=None,
-        strict=False,
-        default_section="",
-    )
+    """Read what a my.cnf says to all servers. Raises InputError for what would be lost."""
+    groups: set[str] = set()
+    options: dict[str, str] = {}
+    for where, group, option, value in _cnf_lines(file):
+        groups.add(group)
+        if option and _SOME_SERVERS.fullmatch(group):
+            raise InputError(
+                f"{where}: only some servers read [{group}]; put what all should have into [mysqld]"
+            )
+        if not option or group not in _GROUPS:
+            continue
+        if variable(option) in _GATHERED & set(map(variable, options)):
+            raise InputError(f"{where}: {option} again; a server takes both, so expected a single line")
+        options.pop(option, None)  # the later one counts, among other spellings, too
+        options[option] = value
+    if not groups & _GROUPS:
+        raise InputError(f"{file}: contains no [mysqld] group")
+    return SettingsFile(description=str(file), options=options)
+
+
+def _cnf_lines(file: Path) -> Iterator[tuple[str, str, str, str]]:
+    """Where it is, group, option and value of each line; a line that begins a group has no option."""
     try:
-        lines = [line.strip() for line in file.read_text("utf-8").splitlines()]
-        parser.read_string("\n".join(lines), str(file))
+        lines = file.read_text("utf-8").splitlines()
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise InputError(f"{file}: {error}") from None
-    except configparser.MissingSectionHeaderError as error:
-        raise InputError(f"{file}: line {error.lineno}: not in a group such as [mysqld]") from None
-    except configparser.ParsingError as error:
-        number, _ = error.errors[0]  # one is enough for a message
-        raise InputError(f"{file}: line {number}: {lines[number - 1]!r} is not an option") from None
-    includes = [line for line in lines if line.startswith("!")]
-    if includes:
-        raise InputError(f"{file}: {includes[0]!r} is not supported; put the options into this file")
-    groups = [group for group in ("server", "mysqld") if parser.has_section(group)]
-    if not groups:
-        raise InputError(f"{file}: contains no [mysqld] group")
-    options = {
-        option: "" if value is None else value or '""'
-        for group in groups
-        for option, value in parser.items(group)
-    }
-    return SettingsFile(description=str(file), options=options)
+    group = ""
+    for number, line in enumerate(map(str.strip, lines), start=1):
+        where = f"{file}: line {number}"
+        if line.startswith("!"):
+            raise InputError(f"{where}: {line!r} is not supported; put the options into this file")
+        if not line or line.startswith(("#", ";")):
+            continue
+        if line.startswith("["):
+            group = line[1:].partition("]")[0].strip()
+            yield where, group, "", ""
+            continue
+        if not group:
+            raise InputError(f"{where}: not in a group such as [mysqld]")
+        option, equals, value = map(str.strip, _UNCOMMENTED.findall(line)[0].partition("="))
+        if not option:
+            raise InputError(f"{where}: {line!r} is not an option")
+        yield where, group, option, value or ('""' if equals else "")
 
 
 def _checked(file: Path, name: str, value: Scalar) -> Scalar:
