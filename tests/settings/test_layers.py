@@ -50,6 +50,21 @@ def test_a_named_profile_and_a_file_alone_replace_those_of_the_run(cnf: str) -> 
     assert layers.name_of("in-memory", f"only:{cnf}+a=1") == f"{cnf} + a=1"
 
 
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [
+        ("default_time_zone=+02:00", {"default_time_zone": "+02:00"}),
+        ("innodb_data_file_path=ibdata1:12M:autoextend", {"innodb_data_file_path": "ibdata1:12M:autoextend"}),
+        ("init_connect=SELECT 1+1+a=2", {"init_connect": "SELECT 1+1", "a": "2"}),
+        (f"init_connect=SELECT '{'x' * 300}'", {"init_connect": f"SELECT '{'x' * 300}'"}),
+        ("a=1+production+defaults+b=+", {"b": "+"}),
+        ("a=1+only:CNF+b=1+CNF", {"innodb_adaptive_hash_index": "OFF", "max_connections": "7", "b": "1"}),
+    ],
+)
+def test_a_value_may_hold_what_joins_parts(cnf: str, own: str, expected: dict[str, str]) -> None:
+    assert options("defaults", own.replace("CNF", cnf)) == expected
+
+
 def test_settings_of_the_file_win_over_options_and_pools_below(tmp_path: Path) -> None:
     below, above = tmp_path / "below.toml", tmp_path / "above.toml"
     below.write_text(
