@@ -13,6 +13,7 @@ from pymysql import OperationalError, _auth
 from pymysql.constants.CR import CR_AUTH_PLUGIN_CANNOT_LOAD, CR_AUTH_PLUGIN_ERR
 
 from shootout.servers.bounded import BoundedConnection
+from shootout.servers.version import numbers_of, utf8_of
 
 SCRAMBLES = (b"", b"mysql_native_password", b"client_ed25519")
 CACHING_SHA2 = b"caching_sha2_password"
@@ -23,6 +24,12 @@ class CarefulConnection(BoundedConnection):
     """A connection that gives only a `local` server the password itself, by caching_sha2_password."""
 
     local = False
+    server_version: str  # as it greets
+
+    def set_character_set(self, charset: str, collation: str | None = None) -> None:
+        """Begin with UTF-8 as the server's version has it, whatever PyMySQL takes for granted."""
+        charset = utf8_of(numbers_of(self.server_version))
+        super().set_character_set(charset, f"{charset}_general_ci")
 
     def _get_auth_plugin_handler(self, plugin: bytes) -> CachingSha2 | Refused | None:
         if plugin in SCRAMBLES:

@@ -28,13 +28,13 @@ from shootout.servers.config import quoted
 from shootout.servers.installation import Address, Installation, Process
 from shootout.servers.locking import locked
 from shootout.servers.running import Login, Running, open_socket, timeouts, version_of
+from shootout.servers.version import utf8_of
 
 SOCKET_PATH_MAX_BYTES = 100  # the kernel's limit is 107; servers append ".lock"
 START_TIMEOUT_S = 60.0
 RECOVERY_TIMEOUT_S = 600.0  # after a crash the server first applies its redo log
 STOP_TIMEOUT_S = 60.0
 LOGIN_INTERVAL_S = 0.02  # between attempts
-UTF8MB4_SINCE = (5, 5, 3)
 SIGNALS_SINCE = (5, 0, 0)  # before, some thread implementations had no thread that waits for signals
 ACCESS_DENIED = 1045
 
@@ -252,7 +252,7 @@ class Instance(Running):
         return code
 
     def _login(self, user: str, options: Mapping[str, Any], *, over_tcp: bool = False) -> Connection[Cursor]:
-        charset = "utf8mb4" if self._version >= UTF8MB4_SINCE and self._version[0] != 6 else "utf8"
+        charset = utf8_of(self._version)
         # Without a collation PyMySQL's SET NAMES picks the version's default, which differs from 8.0 on.
         common: dict[str, Any] = {
             "user": user,

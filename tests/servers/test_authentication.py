@@ -24,17 +24,19 @@ def packet(number: int, payload: bytes) -> bytes:
     return len(payload).to_bytes(3, "little") + bytes([number]) + payload
 
 
-def greeting(plugin: bytes) -> bytes:
+def greeting(plugin: bytes, version: bytes) -> bytes:
     return b"".join(
         (
-            b"\x0a8.0.12\0" + b"\1\0\0\0",  # protocol, version, thread
+            b"\x0a" + version + b"\0" + b"\1\0\0\0",  # protocol, version, thread
             SALT[:8] + b"\0" + b"\xff\xf7\x21\2\0\xff\x81\x15" + 10 * b"\0",  # capabilities
             SALT[8:] + plugin + b"\0",
         )
     )
 
 
-def refusal(host: str, plugin: bytes, answers: list[bytes], then: bytes = b"") -> tuple[str, bytes]:
+def refusal(
+    host: str, plugin: bytes, answers: list[bytes], then: bytes = b"", version: bytes = b"8.0.12"
+) -> tuple[str, bytes]:
     """Why a login fails where a server answers like this, and all that the server heard.
 
     `then` follows the last answer at once.
@@ -45,7 +47,7 @@ def refusal(host: str, plugin: bytes, answers: list[bytes], then: bytes = b"") -
         connection, _ = listener.accept()
         with connection:
             connection.settimeout(60)
-            connection.sendall(packet(0, greeting(plugin)))
+            connection.sendall(packet(0, greeting(plugin, version)))
             for turn, answer in enumerate(answers, start=1):
                 if not (received := connection.recv(4096)):
                     return
@@ -112,3 +114,19 @@ def test_a_server_that_only_gives_its_key_gets_no_password_by_sha256() -> None:
     said, heard = refusal(ELSEWHERE, b"sha256_password", [own_key()])
     assert "the server asks for the password by sha256_password" in said
     assert len(heard) < 256  # what the key would encrypt
+
+
+@pytest.mark.parametrize(
+    ("version", "charset"),
+    [
+        (b"5.0.96-log", b"utf8"),
+        (b"5.5.2-m2", b"utf8"),
+        (b"5.5.3-m3", b"utf8mb4"),
+        (b"5.5.5-10.4.2-MariaDB", b"utf8mb4"),
+        (b"6.0.11-alpha", b"utf8"),
+        (b"8.4.3", b"utf8mb4"),
+    ],
+)
+def test_each_version_is_spoken_to_in_its_own_utf8(version: bytes, charset: bytes) -> None:
+    _, heard = refusal(ELSEWHERE, b"mysql_native_password", [OK, OK], version=version)
+    assert b"SET NAMES " + charset + b" COLLATE " + charset + b"_general_ci" in heard
