@@ -6,7 +6,6 @@ An instance directory holds my.cnf, accounts.sql, data/, tmp/, mysqld.sock, mysq
 from __future__ import annotations
 
 import os
-import secrets
 import signal
 import socket
 import subprocess
@@ -107,7 +106,7 @@ def begin(
             socket_path = held.enter_context(leftovers.socket_folder(directory)) / "mysqld.sock"
         socket_path.with_name("mysqld.sock.lock").unlink(missing_ok=True)  # a killed server's
         address = Address(socket_path, port)
-        passwords = {user: secrets.token_urlsafe(24) for user in ("root", LOAD_USER)}
+        passwords = {user: accounts.new_password() for user in ("root", LOAD_USER)}
         hosts = ("localhost", "%") if installation.over_tcp else ("localhost",)
         statements = accounts.created(installation.family, installation.version, passwords, hosts)
         accounts.write(directory / "accounts.sql", statements)
