@@ -21,8 +21,9 @@ from pymysql.constants import COMMAND
 from pymysql.cursors import Cursor
 
 from shootout.errors import InputError, MeasureError
-from shootout.servers import accounts, bootstrap, config, leftovers, log
+from shootout.servers import accounts, config, leftovers, log
 from shootout.servers.accounts import LOAD_USER
+from shootout.servers.bootstrap import initialise as initialise  # noqa: PLC0414 (an instance begins with it)
 from shootout.servers.config import quoted
 from shootout.servers.installation import Address, Installation, Process
 from shootout.servers.locking import locked
@@ -51,15 +52,6 @@ def require_port(port: int) -> int:
                 f"port {port} on 127.0.0.1 cannot be used ({error.strerror}); give a free one"
             ) from error
     return port
-
-
-def initialise(installation: Installation, directory: Path, settings: Mapping[str, str]) -> None:
-    """Make an instance directory with an empty server; `settings` are my.cnf options.
-
-    Call it from the main thread. Raises InputError if the server cannot be initialised, MeasureError with the
-    error log's tail if it fails. `bootstrap.begin` does not wait.
-    """
-    bootstrap.begin(installation, directory, settings).wait()
 
 
 def start(
@@ -196,17 +188,29 @@ class Instance(Running):
         self.shut_down(STOP_TIMEOUT_S)
 
     def shut_down(self, timeout_s: float) -> int:
-        """Shut the server down, or kill it after that time; returns its exit code, negative for a signal."""
+        """Shut the server down, or kill it after that time; returns its exit code, negative for a signal.
+
+        Raises MeasureError as `leftovers.kill`.
+        """
+        self.hang_up()
         if self._version >= SIGNALS_SINCE:
-            return self._end(signal.SIGTERM, timeout_s)
-        with suppress(pymysql.MySQLError):  # it is dead, or will be killed
-            connection = self.connect(read_timeout=STOP_TIMEOUT_S)
-            connection._execute_command(COMMAND.COM_SHUTDOWN, b"\0")  # type: ignore[attr-defined]
-        return self._end(None, timeout_s)
+            self._process.send_signal(signal.SIGTERM)
+        else:
+            with suppress(pymysql.MySQLError):  # it is dead, or will be killed
+                connection = self.connect(read_timeout=STOP_TIMEOUT_S)
+                connection._execute_command(COMMAND.COM_SHUTDOWN, b"\0")  # type: ignore[attr-defined]
+        try:
+            code = self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            code = leftovers.kill(self._process, str(self.directory))
+        self._held.close()
+        return code
 
     def kill(self) -> None:
-        """Kill the server, as a crash would."""
-        self._end(signal.SIGKILL, STOP_TIMEOUT_S)
+        """Kill the server, as a crash would. Raises MeasureError as `leftovers.kill`."""
+        self.hang_up()
+        leftovers.kill(self._process, str(self.directory))
+        self._held.close()
 
     def wait_until_ready(self) -> None:
         """Wait until a login succeeds; a server that dies or takes too long is killed: MeasureError."""
@@ -237,18 +241,6 @@ class Instance(Running):
                 return f"the server did not answer within {self._timeout_s:.0f} s ({error})"
             return ""
         return None
-
-    def _end(self, how: signal.Signals | None, timeout_s: float) -> int:
-        self.hang_up()
-        if how is not None:
-            self._process.send_signal(how)
-        try:
-            code = self._process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            code = self._process.wait()
-        self._held.close()
-        return code
 
     def _login(self, user: str, options: Mapping[str, Any], *, over_tcp: bool = False) -> Connection[Cursor]:
         charset = utf8_of(self._version)
