@@ -68,7 +68,7 @@ class External(Running):
         if self.dsn.socket is not None:
             self._pid = peer.socket_pid(link)
         elif self.local and (uptime_s := self.status().get("Uptime")) is not None:
-            self._pid = peer.loopback_pid(link, hostname, Path(datadir, pid_file), uptime_s)
+            self._pid = peer.loopback_pid(hostname, Path(datadir, pid_file), uptime_s)
 
     def reopen(self) -> External:
         """Another session with the same token. Raises MeasureError like `identify`."""

@@ -24,10 +24,11 @@ from shootout.errors import InputError, MeasureError
 from shootout.servers import accounts, config, leftovers, log
 from shootout.servers.accounts import LOAD_USER
 from shootout.servers.bootstrap import initialise as initialise  # noqa: PLC0414 (an instance begins with it)
+from shootout.servers.bounded import dial
 from shootout.servers.config import quoted
 from shootout.servers.installation import Address, Installation, Process
 from shootout.servers.locking import locked
-from shootout.servers.running import Login, Running, open_socket, timeouts, version_of
+from shootout.servers.running import CONNECT_TIMEOUT_S, Login, Running, open_socket, timeouts, version_of
 from shootout.servers.version import utf8_of
 
 SOCKET_PATH_MAX_BYTES = 100  # the kernel's limit is 107; servers append ".lock"
@@ -256,7 +257,10 @@ class Instance(Running):
         }
         connection = Connection(**common | dict(options) | {"defer_connect": True})
         connection._secure = not over_tcp  # type: ignore[attr-defined]  # PyMySQL sets it for its own socket
-        connection.connect(open_socket(("127.0.0.1", self.port) if over_tcp else str(self.socket)))
+        if over_tcp:
+            connection.connect(dial("127.0.0.1", self.port, CONNECT_TIMEOUT_S))
+        else:
+            connection.connect(open_socket(str(self.socket)))
         return connection
 
 
